@@ -1,0 +1,104 @@
+// One connection to the data file through the native driver, with its prepared statements kept. The driver
+// silently loses later writes after a statement that met SQLITE_BUSY is dropped; kept statements, and locks that
+// are taken by BEGIN IMMEDIATE alone, are how that cannot happen here.
+import Sqlite from "libsql";
+import { databaseBusyTimeoutMs } from "../domain/limits.ts";
+import { checkArguments, DatabaseError, databaseErrorKind, type Statement } from "./database.ts";
+
+interface Prepared {
+  readonly statement: Sqlite.Statement;
+  readonly returnsRows: boolean;
+}
+
+/** The WAL is checkpointed at this many pages of 4 KiB (80 MB): random keys touch a page each. */
+const checkpointPages = 20_000;
+
+/** A connection and its prepared statements. Not for use from two threads. */
+export class Connection {
+  readonly #sqlite: Sqlite.Database;
+  readonly #prepared = new Map<string, Prepared>();
+
+  /**
+   * Opens the file, which must exist.
+   *
+   * @param path The data file.
+   * @param options `readOnly`: refuse every write on this connection.
+   * @throws {DatabaseError} When the file is not a database or cannot be opened.
+   */
+  constructor(path: string, options: { readOnly: boolean }) {
+    this.#sqlite = translated(() => new Sqlite(path, { timeout: databaseBusyTimeoutMs }));
+    try {
+      const mode = this.all({ sql: "PRAGMA journal_mode = WAL", args: [] })[0];
+      if ((mode as { journal_mode?: string } | undefined)?.journal_mode !== "wal") {
+        throw new DatabaseError("fault", "the file system does not support write-ahead logging");
+      }
+      this.exec("PRAGMA synchronous = FULL");
+      this.exec("PRAGMA foreign_keys = ON");
+      this.exec(`PRAGMA cache_size = ${options.readOnly ? -16_000 : -64_000}`);
+      this.all({ sql: `PRAGMA wal_autocheckpoint = ${checkpointPages}`, args: [] });
+      if (options.readOnly) this.exec("PRAGMA query_only = ON");
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /** Whether a transaction is open. */
+  get inTransaction(): boolean {
+    return this.#sqlite.inTransaction;
+  }
+
+  /** Runs a statement without parameters, results thrown away. @throws {DatabaseError} */
+  exec(text: string): void {
+    translated(() => this.#sqlite.exec(text));
+  }
+
+  /** Runs one statement to its end. @returns Its rows; empty for one that gives none. @throws {DatabaseError} */
+  all(statement: Statement): unknown[] {
+    return this.run(statement).rows;
+  }
+
+  /** @returns The first row of one statement that reads, or undefined. @throws {DatabaseError} */
+  first(statement: Statement): unknown {
+    checkArguments(statement);
+    return translated(() => this.#prepare(statement.sql).statement.get(statement.args)) ?? undefined;
+  }
+
+  /** Runs one statement. @returns Its rows and how many rows it changed. @throws {DatabaseError} */
+  run(statement: Statement): { rows: unknown[]; changes: number } {
+    checkArguments(statement);
+    return translated(() => {
+      const { statement: prepared, returnsRows } = this.#prepare(statement.sql);
+      if (!returnsRows) return { rows: [], changes: prepared.run(statement.args).changes };
+      const rows = prepared.all(statement.args);
+      return { rows, changes: rows.length };
+    });
+  }
+
+  /** Closes the connection; what was not committed is gone. */
+  close(): void {
+    this.#prepared.clear();
+    this.#sqlite.close();
+  }
+
+  #prepare(text: string): Prepared {
+    let prepared = this.#prepared.get(text);
+    if (prepared === undefined) {
+      const statement = this.#sqlite.prepare(text);
+      prepared = { statement, returnsRows: statement.reader };
+      this.#prepared.set(text, prepared);
+    }
+    return prepared;
+  }
+}
+
+function translated<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof DatabaseError) throw error;
+    const code = (error as { code?: string }).code;
+    const message = error instanceof Error ? error.message : String(error);
+    throw new DatabaseError(databaseErrorKind(code), `${code ?? "no code"}: ${message}`, { cause: error });
+  }
+}

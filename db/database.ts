@@ -1,0 +1,100 @@
+// The two operations that everything else is made of: read one statement, write one batch. There are no
+// interactive transactions, so no lock is ever held across an await.
+
+/** What a statement takes and gives: finite numbers (whole ones up to 2^53−1), texts, null. Bytes go as `unhex(?)`. */
+export type Value = null | number | string;
+
+/** One SQL statement with `?` parameters in order. */
+export interface Statement {
+  readonly sql: string;
+  readonly args: readonly Value[];
+}
+
+/** What one statement of a batch did. */
+export interface WriteResult {
+  /** Rows of `RETURNING` or of a `SELECT`, by column name. */
+  readonly rows: readonly Readonly<Record<string, Value>>[];
+  /** Rows that were inserted, updated or deleted. */
+  readonly changes: number;
+}
+
+/** A database of either kind. */
+export interface Database {
+  /**
+   * Runs one statement that only reads. It sees every write that was acknowledged before.
+   *
+   * @returns The rows, by column name; the caller names their shape.
+   * @throws {DatabaseError}
+   */
+  read<T = Readonly<Record<string, Value>>>(statement: Statement): Promise<T[]>;
+  /**
+   * Like {@linkcode read}, for at most one row; cheaper.
+   *
+   * @returns The first row, or undefined.
+   * @throws {DatabaseError}
+   */
+  readFirst<T = Readonly<Record<string, Value>>>(statement: Statement): Promise<T | undefined>;
+  /**
+   * Runs statements as one transaction: all of them are on disk when this resolves, or none.
+   * After an error of kind `unavailable` from a remote database the outcome is unknown.
+   *
+   * @returns One result for each statement, in order.
+   * @throws {DatabaseError}
+   */
+  write(batch: readonly Statement[]): Promise<readonly WriteResult[]>;
+  /** Finishes what was accepted, then closes. */
+  close(): Promise<void>;
+}
+
+/**
+ * Why the database did not do as asked. `constraint`: a rule of the schema; `unavailable`: locked, full, out of
+ * reach or too slow, worth trying again; `fault`: anything else, a mistake of ours or a broken file.
+ */
+export type DatabaseErrorKind = "constraint" | "unavailable" | "fault";
+
+/** The database's answer when it is not a result. */
+export class DatabaseError extends Error {
+  /**
+   * @param kind See {@linkcode DatabaseErrorKind}.
+   * @param message For the log, never for a caller.
+   */
+  constructor(readonly kind: DatabaseErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "DatabaseError";
+  }
+}
+
+/** @returns A statement; a shorthand that reads well in a batch. */
+export function sql(text: string, ...args: readonly Value[]): Statement {
+  return { sql: text, args };
+}
+
+/**
+ * Refuses what the native driver would abort the whole process for.
+ *
+ * @throws {DatabaseError} For a value that is neither a finite number, a text nor null.
+ */
+export function checkArguments(statement: Statement): void {
+  for (const value of statement.args) {
+    if (value === null || typeof value === "string" || Number.isFinite(value)) continue;
+    throw new DatabaseError("fault", `not a value for a statement: ${typeof value}`);
+  }
+}
+
+/**
+ * Sorts SQLite's result codes, which both drivers give by name, into kinds.
+ *
+ * @param code Such as `SQLITE_BUSY`; extended codes and unknown ones too.
+ */
+export function databaseErrorKind(code: string | undefined): DatabaseErrorKind {
+  if (code === undefined) return "fault";
+  if (/^SQLITE_CONSTRAINT/.test(code)) return "constraint";
+  return /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|PROTOCOL|INTERRUPT|NOMEM)/.test(code)
+    ? "unavailable"
+    : "fault";
+}
+
+/** Asks the database for a sign of life. @throws {DatabaseError} When it does not answer. */
+export async function ping(database: Database): Promise<void> {
+  await database.read(sql("SELECT 1"));
+}

@@ -1,0 +1,159 @@
+// The embedded driver: reads on this thread, writes in a worker thread that owns the only writing connection.
+import { databaseWritesWaitingMax } from "../domain/limits.ts";
+import { Connection } from "./connection.ts";
+import { type Database, DatabaseError, type Statement, type WriteResult } from "./database.ts";
+import type { WriterRequest, WriterResponse } from "./writer_worker.ts";
+
+/** Where the file is and whom to tell when writing must not go on. */
+export interface EmbeddedOptions {
+  readonly path: string;
+  /** Make the folder when it is missing; only for the default place. */
+  readonly createFolder: boolean;
+  /**
+   * Called once when the writer cannot know what was written. The program must stop: it must not acknowledge
+   * anything after this.
+   */
+  readonly onFatal: (error: DatabaseError) => void;
+}
+
+interface Waiting {
+  readonly resolve: (results: readonly WriteResult[]) => void;
+  readonly reject: (error: DatabaseError) => void;
+}
+
+/**
+ * Opens the data file, making an empty one (mode 0600) when there is none.
+ *
+ * @returns The database; its writer is ready.
+ * @throws {DatabaseError} When the folder is missing, the file is not a database, or it cannot be opened.
+ */
+export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
+  createFile(options);
+  const reader = new Connection(options.path, { readOnly: true });
+  const writer = new Worker(new URL("./writer_worker.ts", import.meta.url), { type: "module" });
+  const database = new EmbeddedDatabase(reader, writer, options.onFatal);
+  try {
+    await database.open(options.path);
+  } catch (error) {
+    reader.close();
+    writer.terminate();
+    throw error;
+  }
+  return database;
+}
+
+class EmbeddedDatabase implements Database {
+  readonly #reader: Connection;
+  readonly #writer: Worker;
+  readonly #onFatal: (error: DatabaseError) => void;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+  #dead: DatabaseError | undefined;
+  #settleLifecycle: ((response: WriterResponse) => void) | undefined;
+
+  constructor(reader: Connection, writer: Worker, onFatal: (error: DatabaseError) => void) {
+    this.#reader = reader;
+    this.#writer = writer;
+    this.#onFatal = onFatal;
+    writer.onmessage = ({ data }: MessageEvent<WriterResponse>) => this.#receive(data);
+    writer.onerror = (event) => {
+      event.preventDefault();
+      this.#die(event.message);
+    };
+  }
+
+  async open(path: string): Promise<void> {
+    const response = await this.#lifecycle({ type: "open", path });
+    if (response.type === "open-failed") throw new DatabaseError("fault", response.message);
+  }
+
+  // deno-lint-ignore require-await -- reading is synchronous here; the interface is not
+  async read<T>(statement: Statement): Promise<T[]> {
+    return this.#reader.all(statement) as T[];
+  }
+
+  // deno-lint-ignore require-await -- as above
+  async readFirst<T>(statement: Statement): Promise<T | undefined> {
+    return this.#reader.first(statement) as T | undefined;
+  }
+
+  write(batch: readonly Statement[]): Promise<readonly WriteResult[]> {
+    if (this.#dead !== undefined) return Promise.reject(this.#dead);
+    if (this.#waiting.size >= databaseWritesWaitingMax) {
+      return Promise.reject(new DatabaseError("unavailable", "too many writes are waiting"));
+    }
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId;
+      this.#waiting.set(id, { resolve, reject });
+      this.#send({ type: "write", id, batch });
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#dead === undefined) {
+      // The worker takes its messages in order: everything accepted is written before it closes.
+      await this.#lifecycle({ type: "close" });
+      this.#dead = new DatabaseError("unavailable", "the database is closed");
+    }
+    this.#writer.terminate();
+    this.#reader.close();
+  }
+
+  #lifecycle(request: WriterRequest): Promise<WriterResponse> {
+    return new Promise((resolve) => {
+      this.#settleLifecycle = resolve;
+      this.#send(request);
+    });
+  }
+
+  #send(request: WriterRequest): void {
+    this.#writer.postMessage(request);
+  }
+
+  #receive(response: WriterResponse): void {
+    if (response.type === "fatal") return this.#die(response.message);
+    if (response.type !== "written" && response.type !== "failed") {
+      this.#settleLifecycle?.(response);
+      return;
+    }
+    const waiting = this.#waiting.get(response.id);
+    this.#waiting.delete(response.id);
+    if (response.type === "written") waiting?.resolve(response.results);
+    else waiting?.reject(new DatabaseError(response.kind, response.message));
+  }
+
+  #die(message: string): void {
+    if (this.#dead !== undefined) return;
+    this.#dead = new DatabaseError("unavailable", `the writer stopped: ${message}`);
+    for (const { reject } of this.#waiting.values()) reject(this.#dead);
+    this.#waiting.clear();
+    this.#settleLifecycle?.({ type: "open-failed", message });
+    this.#onFatal(this.#dead);
+  }
+}
+
+function createFile({ path, createFolder }: EmbeddedOptions): void {
+  try {
+    if (createFolder) Deno.mkdirSync(path.replace(/[^/\\]*$/, "") || ".", { recursive: true, mode: 0o700 });
+    // Made here and not by SQLite, so that the mode holds from the first moment; its WAL inherits it.
+    Deno.openSync(path, { read: true, write: true, create: true, mode: 0o600 }).close();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new DatabaseError("fault", `cannot open ${path}: ${reason}`, { cause: error });
+  }
+}
+
+/**
+ * Takes the lock that keeps a second server off the same file.
+ *
+ * @param path The data file; the lock is a file beside it.
+ * @returns A function that gives the lock back, or null when another process holds it.
+ */
+export function lockDataFile(path: string): (() => void) | null {
+  const file = Deno.openSync(`${path}.lock`, { read: true, write: true, create: true, mode: 0o600 });
+  if (!file.tryLockSync(true)) {
+    file.close();
+    return null;
+  }
+  return () => file.close();
+}

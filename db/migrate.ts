@@ -1,0 +1,110 @@
+// Brings a database to the schema of this program: numbered files, each applied once, in one transaction, and
+// never changed afterwards.
+import { hash } from "node:crypto";
+import { type Database, DatabaseError, sql } from "./database.ts";
+import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
+
+/** One step of the schema. */
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Every migration of this program, in order. */
+export const migrations: readonly Migration[] = [
+  { number: 1, name: "foundation", text: foundation },
+];
+
+/** A database that this program must not touch. */
+export class MigrationError extends Error {
+  /** @param message One line for the operator. */
+  constructor(message: string) {
+    super(message);
+    this.name = "MigrationError";
+  }
+}
+
+/**
+ * Applies the migrations that are missing.
+ *
+ * @param database The database.
+ * @param options `now`: milliseconds since 1970. `list`: the migrations, all of this program's unless given.
+ * @returns The numbers that were applied now.
+ * @throws {MigrationError} When the database is newer than the program, or a migration was changed since.
+ * @throws {DatabaseError}
+ */
+export async function migrate(
+  database: Database,
+  options: { now: number; list?: readonly Migration[] },
+): Promise<number[]> {
+  const list = options.list ?? migrations;
+  await database.write([sql(
+    `CREATE TABLE IF NOT EXISTS schema_migrations (
+       number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
+     ) STRICT`,
+  )]);
+  const applied: number[] = [];
+  for (;;) {
+    const known = await appliedMigrations(database);
+    check(known, list);
+    const next = list[known.length];
+    if (next === undefined) return applied;
+    try {
+      await database.write([
+        // First, so that of two programs that start at once one stops here and looks again.
+        sql(
+          "INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
+          next.number,
+          next.name,
+          checksum(next),
+          options.now,
+        ),
+        ...statements(next.text).map((text) => sql(text)),
+      ]);
+      applied.push(next.number);
+    } catch (error) {
+      const beaten = error instanceof DatabaseError && error.kind === "constraint" &&
+        (await appliedMigrations(database)).length > known.length;
+      if (!beaten) throw error;
+    }
+  }
+}
+
+/** @returns The SHA-256 of a migration's text, by which a later change of it is noticed. */
+export function checksum(migration: Migration): string {
+  return hash("sha256", migration.text.replaceAll("\r\n", "\n"), "hex");
+}
+
+interface Applied {
+  readonly number: number;
+  readonly name: string;
+  readonly checksum: string;
+}
+
+function appliedMigrations(database: Database): Promise<Applied[]> {
+  return database.read<Applied>(sql("SELECT number, name, checksum FROM schema_migrations ORDER BY number"));
+}
+
+function check(known: readonly Applied[], list: readonly Migration[]): void {
+  known.forEach((row, index) => {
+    const migration = list[index];
+    if (migration === undefined) {
+      throw new MigrationError(
+        `the database has migration ${row.number} (${row.name}), which this program does not know: it is newer`,
+      );
+    }
+    if (migration.number !== row.number || checksum(migration) !== row.checksum) {
+      throw new MigrationError(
+        `migration ${row.number} (${row.name}) of the database is not the one of this program: it was changed`,
+      );
+    }
+  });
+}
+
+/** A statement ends with a semicolon at the end of a line; comments stand on lines of their own. */
+function statements(text: string): string[] {
+  return text.replaceAll(/^--.*$/gm, "").split(/;\s*$/m).map((part) => part.trim()).filter((part) =>
+    part !== ""
+  );
+}

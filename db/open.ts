@@ -1,0 +1,19 @@
+// Opens the database that the settings name, with either driver.
+import type { DatabaseTarget } from "../config.ts";
+import type { Database, DatabaseError } from "./database.ts";
+import { openEmbedded } from "./embedded.ts";
+import { openRemote } from "./remote.ts";
+
+/**
+ * @param target Which database.
+ * @param options `onFatal`: see {@linkcode openEmbedded}; a remote database never calls it.
+ * @returns The database, not yet migrated.
+ * @throws {DatabaseError} When the file cannot be opened.
+ */
+export function openDatabase(
+  target: DatabaseTarget,
+  options: { onFatal: (error: DatabaseError) => void },
+): Promise<Database> {
+  if (target.kind === "remote") return Promise.resolve(openRemote(target));
+  return openEmbedded({ path: target.path, createFolder: target.createFolder, onFatal: options.onFatal });
+}

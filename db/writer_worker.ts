@@ -1,0 +1,84 @@
+// The worker thread that owns the only writing connection to the data file. A wait for the file's lock stops this
+// thread and nobody else. It never reports a batch as written unless COMMIT succeeded.
+import { Connection } from "./connection.ts";
+import { DatabaseError, type DatabaseErrorKind, type Statement, type WriteResult } from "./database.ts";
+
+/** What the main thread sends: first `open`, then batches, then `close`. */
+export type WriterRequest =
+  | { readonly type: "open"; readonly path: string }
+  | { readonly type: "write"; readonly id: number; readonly batch: readonly Statement[] }
+  | { readonly type: "close" };
+
+/** What the worker answers. After `fatal` nothing is known of the last batch and the program must stop. */
+export type WriterResponse =
+  | { readonly type: "opened" | "closed" }
+  | { readonly type: "open-failed" | "fatal"; readonly message: string }
+  | { readonly type: "written"; readonly id: number; readonly results: readonly WriteResult[] }
+  | {
+    readonly type: "failed";
+    readonly id: number;
+    readonly kind: DatabaseErrorKind;
+    readonly message: string;
+  };
+
+/** The part of a worker's global scope that is used here. */
+interface WorkerScope {
+  onmessage: ((event: MessageEvent<WriterRequest>) => void) | null;
+  postMessage(response: WriterResponse): void;
+  close(): void;
+}
+
+/**
+ * Runs one batch as one transaction.
+ *
+ * `BEGIN IMMEDIATE` takes the lock, so that "busy" can be answered there alone.
+ *
+ * @returns What to tell the main thread.
+ */
+export function writeBatch(connection: Connection, id: number, batch: readonly Statement[]): WriterResponse {
+  let step: "begin" | "statements" | "commit" = "begin";
+  try {
+    connection.exec("BEGIN IMMEDIATE");
+    step = "statements";
+    const results = batch.map((statement) => connection.run(statement)) as WriteResult[];
+    step = "commit";
+    connection.exec("COMMIT");
+    return { type: "written", id, results };
+  } catch (error) {
+    const kind = error instanceof DatabaseError ? error.kind : "fault";
+    const message = error instanceof Error ? error.message : String(error);
+    // A disk that is full is the one failure of a COMMIT that is understood: nothing of the batch was kept.
+    if (step === "commit" && !message.startsWith("SQLITE_FULL")) return { type: "fatal", message };
+    try {
+      if (step !== "begin" && connection.inTransaction) connection.exec("ROLLBACK");
+    } catch (rollbackError) {
+      return { type: "fatal", message: `${message}; then ROLLBACK failed: ${String(rollbackError)}` };
+    }
+    return { type: "failed", id, kind, message };
+  }
+}
+
+function serve(scope: WorkerScope): void {
+  let connection: Connection | undefined;
+  scope.onmessage = ({ data: request }) => {
+    if (request.type === "open") {
+      try {
+        connection = new Connection(request.path, { readOnly: false });
+        scope.postMessage({ type: "opened" });
+      } catch (error) {
+        scope.postMessage({
+          type: "open-failed",
+          message: error instanceof Error ? error.message : String(error),
+        });
+      }
+    } else if (request.type === "close") {
+      connection?.close();
+      scope.postMessage({ type: "closed" });
+      scope.close();
+    } else if (connection !== undefined) {
+      scope.postMessage(writeBatch(connection, request.id, request.batch));
+    }
+  };
+}
+
+if ("DedicatedWorkerGlobalScope" in globalThis) serve(globalThis as unknown as WorkerScope);

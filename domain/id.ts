@@ -1,0 +1,21 @@
+// Ids: a prefix that says of what, then a UUIDv7 in hexadecimal, so that they sort by creation time.
+import { uuidv7obj } from "uuidv7";
+
+/** What an id can be of. */
+export type IdPrefix = "usr" | "org" | "key" | "use" | "ses" | "req";
+
+/** @returns A new id such as `key_0199d3c1…` (RFC 9562, version 7). */
+export function newId(prefix: IdPrefix): string {
+  return `${prefix}_${newIdHex()}`;
+}
+
+/** @returns The 32 hexadecimal digits of a new id. Within one process each is greater than the one before. */
+export function newIdHex(): string {
+  return uuidv7obj().toHex();
+}
+
+/** @returns Whether a text has the form of an id of this kind. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.length === prefix.length + 33 && text.startsWith(`${prefix}_`) &&
+    /^[0-9a-f]{32}$/.test(text.slice(-32));
+}

@@ -1,0 +1,73 @@
+// Every limit of the program with its unit in its name. Sizes and times that belong together are asserted in
+// tests/domain/limits_test.ts.
+
+/** Largest body of a JSON or form request, in bytes. */
+export const bodyBytesMax = 64 * 1024;
+/** Largest body of a usage request, in bytes. */
+export const usageBodyBytesMax = 1024 * 1024;
+/** Deepest nesting of a JSON body: the outermost object is level 1. */
+export const jsonDepthMax = 16;
+/** How long a request may take to send its body, in milliseconds. */
+export const bodyReadTimeoutMs = 10_000;
+/** Longest request target (path and query) that is answered, in characters. */
+export const urlCharactersMax = 8 * 1024;
+/** Largest sum of header names and values that is answered, in characters. */
+export const headerCharactersMax = 16 * 1024;
+
+/** Passwords are counted after NFKC, in code points. */
+export const passwordCharactersMin = 12;
+export const passwordCharactersMax = 128;
+/** Hashes waiting for a turn; one more is refused with 503. */
+export const passwordHashesWaitingMax = 32;
+
+export const nameCharactersMax = 100;
+export const emailCharactersMax = 254;
+export const apiKeyNameCharactersMax = 100;
+/** Active keys of one organization. */
+export const activeApiKeysMax = 100;
+
+/** A session's last-seen time is written at most this often, in milliseconds. */
+export const sessionSeenIntervalMs = 5 * 60_000;
+
+/** Failed sign-ins of one account before delays begin. */
+export const signInFailuresFree = 5;
+/** The first delay after a failed sign-in, in milliseconds; it doubles with each further failure. */
+export const signInDelayMinMs = 1_000;
+export const signInDelayMaxMs = 15 * 60_000;
+/** Failures (and sign-ups) that one client address has in `addressWindowMs`. */
+export const addressFailuresMax = 10;
+export const addressWindowMs = 600_000;
+/** Refused API keys that one client address has in a minute. */
+export const refusedApiKeysPerMinuteMax = 60;
+
+/** Lists: default and largest page. */
+export const pageItemsDefault = 50;
+export const pageItemsMax = 100;
+
+export const usageBatchRecordsMax = 1_000;
+export const usagePropertiesMax = 16;
+export const usagePropertyNameCharactersMax = 64;
+export const usagePropertyValueCharactersMax = 255;
+export const idempotencyKeyCharactersMax = 255;
+/** How far back and ahead a record's timestamp may lie, in milliseconds. */
+export const usageTimestampPastMaxMs = 35 * 24 * 3_600_000;
+export const usageTimestampFutureMaxMs = 5 * 60_000;
+/** Calendar windows that one query may span. */
+export const usageWindowsMax = 1_000;
+/** One rollup covers this many milliseconds: every time zone in use is a multiple of it. */
+export const rollupQuarterMs = 15 * 60_000;
+
+/** Records and bytes of JSON that wait in the recorder; more are refused with 503. */
+export const recorderQueueRecordsMax = 100_000;
+export const recorderQueueBytesMax = 64 * 1024 * 1024;
+/** Records that one commit takes. */
+export const recorderCommitRecordsMax = 10_000;
+
+/** How long a writer waits for the database's lock, in milliseconds. */
+export const databaseBusyTimeoutMs = 5_000;
+/** How long one request to a remote database may take, in milliseconds. */
+export const remoteRequestTimeoutMs = 10_000;
+/** Write batches under way or waiting at once; more are refused with 503. */
+export const databaseWritesWaitingMax = 1_000;
+/** From SIGTERM to the end of the process, in milliseconds. */
+export const shutdownTimeoutMs = 9_000;

@@ -1,0 +1,77 @@
+// Quantities and their sums, exact: whole numbers and millionths are kept as integers, in parts that cannot overflow.
+
+/** A quantity in parts: `whole` up to 2^53−1, `micro` millionths from 0 to 999,999. */
+export interface Quantity {
+  readonly whole: number;
+  readonly micro: number;
+}
+
+/** A sum in the parts that the database adds up, as decimal texts: (high · 2^26 + low) + micro / 10^6. */
+export interface SumParts {
+  readonly high: string;
+  readonly low: string;
+  readonly micro: string;
+}
+
+const microPerWhole = 1_000_000;
+/** `high` and `low` are split here: a low part needs 2^37 records to overflow 64 bits. */
+export const lowBits = 26;
+
+/**
+ * Splits a number into parts, by the decimal number that it prints as: 0.1 is one tenth.
+ *
+ * @param value Any number.
+ * @returns The parts, or null when it is negative, not finite, above 2^53−1 or has more than six decimal places.
+ */
+export function splitQuantity(value: number): Quantity | null {
+  if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) return null;
+  // `+ 0` turns −0 into 0.
+  if (Number.isInteger(value)) return { whole: value + 0, micro: 0 };
+  // A number under 10^-6 prints with an exponent, and has more places than six.
+  const decimal = /^(\d+)\.(\d{1,6})$/.exec(String(value));
+  if (decimal === null) return null;
+  return { whole: Number(decimal[1]), micro: Number((decimal[2] ?? "").padEnd(6, "0")) };
+}
+
+/** @returns The number nearest to a quantity; for what {@linkcode splitQuantity} split, the same number. */
+export function joinQuantity(quantity: Quantity): number {
+  return quantity.micro === 0 ? quantity.whole : Number(`${quantity.whole}.${pad(quantity.micro, 6)}`);
+}
+
+/** @returns A text of 22 digits that sorts as the numbers do; see `usage_rollups`. */
+export function sortableQuantity(quantity: Quantity): string {
+  return pad(quantity.whole, 16) + pad(quantity.micro, 6);
+}
+
+/** @returns The number that a sortable text stands for. */
+export function parseSortableQuantity(text: string): number {
+  return joinQuantity({ whole: Number(text.slice(0, 16)), micro: Number(text.slice(16)) });
+}
+
+/**
+ * @param parts As the database added them up.
+ * @returns The whole sum in millionths.
+ */
+export function sumMicros(parts: SumParts): bigint {
+  const whole = (BigInt(parts.high) << BigInt(lowBits)) + BigInt(parts.low);
+  return whole * BigInt(microPerWhole) + BigInt(parts.micro);
+}
+
+/**
+ * @param micros A sum in millionths, not negative.
+ * @returns The number nearest to it: exact up to 2^53−1 for whole numbers.
+ */
+export function microsToNumber(micros: bigint): number {
+  return Number(microsToDecimal(micros));
+}
+
+/** @returns The exact sum as a decimal text without needless zeros, such as `1` or `0.25`. */
+export function microsToDecimal(micros: bigint): string {
+  const whole = micros / BigInt(microPerWhole);
+  const rest = micros % BigInt(microPerWhole);
+  return rest === 0n ? String(whole) : `${whole}.${pad(Number(rest), 6).replace(/0+$/, "")}`;
+}
+
+function pad(value: number, digits: number): string {
+  return String(value).padStart(digits, "0");
+}

@@ -1,0 +1,23 @@
+// Where to go after signing in: an own path or an allowed origin, and nowhere else.
+
+/**
+ * @param text What the address bar said; anything may be in it.
+ * @param options `base`: the service's own address. `isAllowedOrigin`: origins that may be returned to.
+ * @returns A path of our own (with query), an allowed address, or null.
+ */
+export function safeReturnTo(
+  text: string | undefined,
+  options: { base: URL; isAllowedOrigin: (origin: string) => boolean },
+): string | null {
+  // Browsers read a backslash as a slash, and drop control characters.
+  if (text === undefined || text === "" || text.length > 2_000 || /[\\\p{Cc}]/u.test(text)) return null;
+  const isPath = text.startsWith("/") && !text.startsWith("//");
+  if (!isPath && !/^https?:\/\//i.test(text)) return null;
+  if (!URL.canParse(text, options.base)) return null;
+  const url = new URL(text, options.base);
+  if (url.username !== "" || url.password !== "") return null;
+  if (url.origin === options.base.origin) {
+    return url.pathname.startsWith("//") ? null : url.pathname + url.search + url.hash;
+  }
+  return options.isAllowedOrigin(url.origin) ? url.href : null;
+}
