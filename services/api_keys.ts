@@ -1,0 +1,196 @@
+// API keys: create, list, rename, revoke, rotate. The whole key leaves here once and is never stored.
+import {
+  type ApiKeyRow,
+  type ApiKeyScope,
+  countApiKeys,
+  endRotatedApiKey,
+  findApiKey,
+  insertApiKey,
+  listApiKeys,
+  revokeApiKeyStatement,
+  updateApiKeyName,
+} from "../db/api_keys.ts";
+import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain/api_key.ts";
+import { AppError, notFoundError, validationError } from "../domain/errors.ts";
+import { isId, newId } from "../domain/id.ts";
+import { activeApiKeysMax } from "../domain/limits.ts";
+import { mayDo } from "../domain/permissions.ts";
+import type { Membership, Session } from "../domain/session.ts";
+import { isoTime } from "../domain/usage_window.ts";
+import type { ServiceContext } from "./context.ts";
+
+/** A new key: as it is listed from now on, and whole, this once. */
+export interface CreatedApiKey {
+  readonly apiKey: ApiKey;
+  readonly fullKey: string;
+}
+
+/** The verbs of API keys. Each acts in the session's active organization; MEMBERs see and manage their own keys. */
+export interface ApiKeyService {
+  /**
+   * @param input `expiresAt`: milliseconds since 1970, in the future, or null for never.
+   * @throws {AppError} `validation_failed`, `key_limit_reached`, `forbidden`.
+   */
+  createApiKey(session: Session, input: { name: string; expiresAt: number | null }): Promise<CreatedApiKey>;
+  /** @returns Keys newest first, revoked ones included; `nextCursor` is null at the end. */
+  listApiKeys(
+    session: Session,
+    page: { limit: number; cursor?: string | undefined },
+  ): Promise<{ apiKeys: ApiKey[]; nextCursor: string | null }>;
+  /** @returns How many keys are active, and how many are not any more. */
+  countApiKeys(session: Session): Promise<{ active: number; ended: number }>;
+  /** @throws {AppError} `not_found`. */
+  getApiKey(session: Session, id: string): Promise<ApiKey>;
+  /** @throws {AppError} `not_found`. */
+  renameApiKey(session: Session, id: string, name: string): Promise<ApiKey>;
+  /** Ends a key at once; again: the same answer. @throws {AppError} `not_found`. */
+  revokeApiKey(session: Session, id: string): Promise<ApiKey>;
+  /**
+   * Makes a key of the same name and expiry, and ends the old one.
+   *
+   * @param input `expireOldAt`: when the old key ends (milliseconds since 1970); null: at once.
+   * @throws {AppError} `not_found`, `validation_failed` when the old key is not active.
+   */
+  rotateApiKey(session: Session, id: string, input: { expireOldAt: number | null }): Promise<CreatedApiKey>;
+}
+
+/** @param context See {@linkcode ServiceContext}. */
+export function createApiKeyService(context: ServiceContext): ApiKeyService {
+  const { database, clock } = context;
+
+  async function get(scope: ApiKeyScope, id: string): Promise<ApiKeyRow> {
+    const row = isId("key", id) ? await findApiKey(database, scope, id) : undefined;
+    if (row === undefined) throw notFoundError();
+    return row;
+  }
+
+  async function getShown(scope: ApiKeyScope, id: string): Promise<ApiKey> {
+    return shown(await get(scope, id), clock());
+  }
+
+  return {
+    async createApiKey(session, { name, expiresAt }) {
+      const { organizationId } = organizationOf(session);
+      const now = clock();
+      if (expiresAt !== null && expiresAt <= now) {
+        throw validationError([{ path: "expiresAt", message: "must be in the future." }]);
+      }
+      const { fullKey, keyPrefix } = generateApiKey();
+      const id = newId("key");
+      const [inserted] = await database.write([insertApiKey({
+        id,
+        organizationId,
+        keyHash: hashApiKey(fullKey),
+        keyPrefix,
+        name,
+        createdBy: session.user.id,
+        now,
+        expiresAt,
+      }, { activeMax: activeApiKeysMax })]);
+      if (inserted?.rows.length !== 1) throw keyLimitError();
+      return { apiKey: await getShown({ organizationId }, id), fullKey };
+    },
+
+    async listApiKeys(session, { limit, cursor }) {
+      if (cursor !== undefined && !isId("key", cursor)) {
+        throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
+      }
+      const rows = await listApiKeys(database, readScope(session), { limit: limit + 1, before: cursor });
+      const page = rows.slice(0, limit);
+      const now = clock();
+      return {
+        apiKeys: page.map((row) => shown(row, now)),
+        nextCursor: rows.length > limit ? page.at(-1)?.id ?? null : null,
+      };
+    },
+
+    countApiKeys: (session) => countApiKeys(database, readScope(session), clock()),
+    getApiKey: (session, id) => getShown(readScope(session), id),
+
+    async renameApiKey(session, id, name) {
+      const scope = readScope(session);
+      if (isId("key", id)) await database.write([updateApiKeyName(scope, id, name)]);
+      return getShown(scope, id);
+    },
+
+    async revokeApiKey(session, id) {
+      const scope = readScope(session);
+      if (isId("key", id)) await database.write([revokeApiKeyStatement(scope, id, clock())]);
+      return getShown(scope, id);
+    },
+
+    async rotateApiKey(session, id, { expireOldAt }) {
+      const scope = readScope(session);
+      const now = clock();
+      const old = await get(scope, id);
+      const notActive = validationError([{ path: "id", message: "only an active key can be rotated." }]);
+      if (apiKeyStatus(old, now) !== "active") throw notActive;
+      if (expireOldAt !== null && expireOldAt <= now) {
+        throw validationError([{ path: "expireOldAt", message: "must be in the future." }]);
+      }
+      const { fullKey, keyPrefix } = generateApiKey();
+      const newKeyId = newId("key");
+      const key = {
+        id: newKeyId,
+        organizationId: scope.organizationId,
+        keyHash: hashApiKey(fullKey),
+        keyPrefix,
+        name: old.name,
+        createdBy: session.user.id,
+        now,
+        expiresAt: old.expiresAt,
+      };
+      // The condition is in the statement: of two rotations at once, or a revocation between, one wins.
+      const [inserted] = await database.write([
+        // A key that ends at once makes room for the new one.
+        insertApiKey(key, { activeMax: activeApiKeysMax + (expireOldAt === null ? 1 : 0), replacing: id }),
+        endRotatedApiKey(scope, id, {
+          replacedBy: newKeyId,
+          ...(expireOldAt === null ? { revokedAt: now } : { expiresAt: expireOldAt }),
+        }),
+      ]);
+      if (inserted?.rows.length !== 1) {
+        throw apiKeyStatus(await get(scope, id), now) === "active" ? keyLimitError() : notActive;
+      }
+      return { apiKey: await getShown(scope, newKeyId), fullKey };
+    },
+  };
+}
+
+function organizationOf(session: Session): Membership {
+  const { organization } = session;
+  if (organization === null || !mayDo(organization.role, "apiKeys.createOwn")) {
+    throw new AppError("forbidden", "You do not belong to an organization in which you may use keys.");
+  }
+  return organization;
+}
+
+/** Keys that this person sees and manages. */
+function readScope(session: Session): ApiKeyScope {
+  const { organizationId, role } = organizationOf(session);
+  return mayDo(role, "apiKeys.manageAll")
+    ? { organizationId }
+    : { organizationId, createdBy: session.user.id };
+}
+
+function keyLimitError(): AppError {
+  return new AppError(
+    "key_limit_reached",
+    `Your organization has ${activeApiKeysMax} active keys, which is the most. Revoke one first.`,
+  );
+}
+
+function shown(row: ApiKeyRow, now: number): ApiKey {
+  const time = (ms: number | null) => ms === null ? null : isoTime(ms);
+  return {
+    id: row.id,
+    name: row.name,
+    keyPrefix: row.keyPrefix,
+    createdAt: isoTime(row.createdAt),
+    createdBy: row.createdById === null ? null : { id: row.createdById, name: row.createdByName ?? "" },
+    lastUsedAt: time(row.lastUsedAt),
+    expiresAt: time(row.expiresAt),
+    revokedAt: time(row.revokedAt),
+    status: apiKeyStatus(row, now),
+  };
+}

@@ -1,0 +1,44 @@
+// Deadlines of many short waits, looked after by one timer: a timer for each request costs more than reading its body.
+
+/** Waits that must end in time. Whoever owns it calls {@linkcode Deadlines.sweep} about once a second. */
+export class Deadlines {
+  readonly #clock: () => number;
+  readonly #waits = new Map<
+    (error: Error) => void,
+    { readonly endsAt: number; readonly error: () => Error }
+  >();
+
+  /** @param clock Milliseconds since 1970. */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Waits for a promise, but not for ever.
+   *
+   * @param promise What is waited for.
+   * @param options `timeoutMs`: how long, to the next sweep. `error`: what is thrown then.
+   */
+  within<T>(promise: Promise<T>, options: { timeoutMs: number; error: () => Error }): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#waits.set(reject, { endsAt: this.#clock() + options.timeoutMs, error: options.error });
+      promise.then((value) => {
+        this.#waits.delete(reject);
+        resolve(value);
+      }, (error) => {
+        this.#waits.delete(reject);
+        reject(error);
+      });
+    });
+  }
+
+  /** Ends the waits whose time is over. */
+  sweep(): void {
+    const now = this.#clock();
+    for (const [reject, { endsAt, error }] of this.#waits) {
+      if (endsAt > now) continue;
+      this.#waits.delete(reject);
+      reject(error());
+    }
+  }
+}

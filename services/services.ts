@@ -1,0 +1,62 @@
+// Everything that the routes can ask for, made once at start and closed once at the end.
+import type { ServiceContext } from "./context.ts";
+import { type AccountService, createAccountService } from "./accounts.ts";
+import { type ApiKeyService, createApiKeyService } from "./api_keys.ts";
+import { Deadlines } from "./deadlines.ts";
+import { createPasswordHasher } from "./password_hasher.ts";
+import { Recorder } from "./recorder.ts";
+import { createUsageService, type UsageService } from "./usage.ts";
+import { ping } from "../db/database.ts";
+
+/** The verbs of the program. */
+export interface Services {
+  readonly accounts: AccountService;
+  readonly apiKeys: ApiKeyService;
+  readonly usage: UsageService;
+  /** Swept about once a second by whoever runs the program. */
+  readonly deadlines: Deadlines;
+  /** @returns Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** @returns Whether the database answers and the program is not shutting down. */
+  isReady(): Promise<boolean>;
+  /** @returns Records that wait in memory for the next commit. */
+  queuedRecords(): number;
+  /** From now on {@linkcode isReady} says no. */
+  drain(): void;
+  /** Writes what was accepted; the database stays open. */
+  close(): Promise<void>;
+}
+
+/**
+ * @param context See {@linkcode ServiceContext}.
+ * @param options `onBackgroundError`: told of faults that no request waits for.
+ */
+export function createServices(
+  context: ServiceContext,
+  options: { onBackgroundError: (error: unknown) => void },
+): Services {
+  const recorder = new Recorder(context);
+  const hasher = createPasswordHasher(navigator.hardwareConcurrency);
+  let isDraining = false;
+  return {
+    accounts: createAccountService(context, { hasher, onBackgroundError: options.onBackgroundError }),
+    apiKeys: createApiKeyService(context),
+    usage: createUsageService(context, recorder),
+    deadlines: new Deadlines(context.clock),
+    clock: context.clock,
+    async isReady() {
+      if (isDraining) return false;
+      try {
+        await ping(context.database);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    queuedRecords: () => recorder.queuedRecords,
+    drain: () => {
+      isDraining = true;
+    },
+    close: () => recorder.close(),
+  };
+}
