@@ -1,0 +1,64 @@
+// The app: the order of the middleware and every mount, on one screen.
+import { OpenAPIHono } from "@hono/zod-openapi";
+import { apiKeyRoutes } from "./routes/api/api_keys.ts";
+import { authRoutes } from "./routes/api/auth.ts";
+import { openApiRoute } from "./routes/api/openapi.ts";
+import { usageRoutes } from "./routes/api/usage.ts";
+import { assetRoutes } from "./routes/assets.ts";
+import type { App, AppEnv, AppParts } from "./routes/env.ts";
+import { jsonError, publicError } from "./routes/errors.ts";
+import { unmatchedError } from "./routes/method_not_allowed.ts";
+import { createApiKeyLimits } from "./routes/middleware/api_key_limits.ts";
+import { conversation, requestSize } from "./routes/middleware/conversation.ts";
+import { cors } from "./routes/middleware/cors.ts";
+import { crossSite } from "./routes/middleware/cross_site.ts";
+import { createMetrics, operationRoutes } from "./routes/operations.ts";
+import { portalApiKeyRoutes } from "./routes/portal/api_keys.ts";
+import { errorAnswer } from "./routes/portal/errors.ts";
+import { portalSignInRoutes } from "./routes/portal/sign_in.ts";
+import { portalUsageRoutes } from "./routes/portal/usage.ts";
+
+/**
+ * Builds the whole HTTP surface.
+ *
+ * @param parts The settings, the verbs and the log.
+ * @param options `version`: of the program, for the OpenAPI document.
+ * @returns The app; its `fetch` takes a request and Deno's `ServeHandlerInfo`.
+ */
+export function createApp(parts: AppParts, options: { version: string }): App {
+  const { config } = parts;
+  const app = new OpenAPIHono<AppEnv>();
+  const metrics = createMetrics(parts);
+
+  app.use(conversation(parts, metrics.countAnswer));
+  app.use(requestSize());
+  app.use("/api/auth/*", cors(config.allowedOrigins));
+  app.use(crossSite(config));
+
+  authRoutes(app, parts);
+  apiKeyRoutes(app, parts);
+  usageRoutes(app, parts, createApiKeyLimits(parts));
+  openApiRoute(app, { baseUrl: config.baseUrl.origin, version: options.version });
+  operationRoutes(app, parts, metrics);
+
+  const assets = assetRoutes(app);
+  portalSignInRoutes(app, parts, assets);
+  portalApiKeyRoutes(app, parts, assets);
+  portalUsageRoutes(app, parts, assets);
+
+  const unmatched = unmatchedError(app);
+  const page = errorAnswer(parts, assets);
+  app.onError((error, c) => {
+    const shown = publicError(error, c, parts);
+    return isForPrograms(c.req.path) ? jsonError(c, shown) : page(c, shown);
+  });
+  app.notFound((c) => {
+    const error = unmatched(c);
+    return isForPrograms(c.req.path) ? jsonError(c, error) : page(c, error);
+  });
+  return app;
+}
+
+function isForPrograms(path: string): boolean {
+  return /^\/(api|health|metrics)(\/|$)/.test(path);
+}

@@ -1,0 +1,34 @@
+// Which command a name means. Each resolves to an exit status: 0 done, 70 a fault, 78 settings or data that do not fit.
+import deno from "../deno.json" with { type: "json" };
+import { help } from "./help.ts";
+import { migrateCommand } from "./migrate.ts";
+import { openApiCommand } from "./openapi.ts";
+import { serve } from "./serve.ts";
+import { writeLine } from "./terminal.ts";
+
+/** Of the program; also in the OpenAPI document. */
+export const version: string = deno.version;
+
+/**
+ * Runs one command to its end.
+ *
+ * @param args As typed, without the program's name.
+ * @returns The exit status.
+ */
+export async function runCommand(args: readonly string[]): Promise<number> {
+  const [name = "serve", ...rest] = args;
+  const commands: Readonly<Record<string, () => number | Promise<number>>> = {
+    serve: () => serve({ version }),
+    migrate: () => migrateCommand(),
+    openapi: () => openApiCommand({ version }),
+    "--help": () => writeLine(help()),
+    "-h": () => writeLine(help()),
+    "--version": () => writeLine(`gatehouse ${version}`),
+  };
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command === undefined || rest.length > 0) {
+    writeLine(`gatehouse: ${[name, ...rest].join(" ")} is no command. Try gatehouse --help.`, "stderr");
+    return 64;
+  }
+  return await command();
+}

@@ -1,0 +1,101 @@
+// `gatehouse serve`: opens the database, listens, and on SIGTERM or SIGINT finishes what is in flight and ends.
+import { createApp } from "../app.ts";
+import type { Config } from "../config.ts";
+import { shutdownTimeoutMs } from "../domain/limits.ts";
+import type { App } from "../routes/env.ts";
+import { createServices } from "../services/services.ts";
+import { openLog, type ProgramLog } from "./log.ts";
+import { openForCommand } from "./open.ts";
+import { exitConfig, exitFault, readSettings } from "./settings.ts";
+import { writeLine } from "./terminal.ts";
+
+/** How often waits for slow clients are looked at, in milliseconds. */
+const sweepIntervalMs = 1_000;
+
+/**
+ * Runs the server until it is told to stop.
+ *
+ * @param options `version`: of the program.
+ * @returns The exit status: 0 after a signal, 70 when the data file could not be trusted any more, 78 when it could
+ *   not start.
+ */
+export async function serve(options: { version: string }): Promise<number> {
+  const settings = readSettings();
+  if (settings === null) return exitConfig;
+  const log = await openLog(settings);
+  const { promise: ended, resolve: end } = Promise.withResolvers<number>();
+  const opened = await openForCommand(settings, (error) => {
+    log.error("writing must not go on; the program stops", { error });
+    end(exitFault);
+  });
+  if (typeof opened === "number") return opened;
+
+  let services: ReturnType<typeof createServices> | undefined;
+  let server: Deno.HttpServer<Deno.NetAddr> | undefined;
+  try {
+    let app: App | undefined;
+    server = Deno.serve({
+      port: settings.port,
+      hostname: settings.host,
+      onListen: (address) => {
+        // The port is known only now when the settings leave it to the system.
+        const config = withPort(settings, address.port);
+        const context = { config, database: opened.database, clock: Date.now };
+        services = createServices(context, {
+          onBackgroundError: (error) => log.warn("noting a session's last use failed", { error }),
+        });
+        app = createApp({ config, services, log }, options);
+        announce(config, log);
+      },
+    }, (request, info) => {
+      if (app === undefined) return new Response(null, { status: 503, headers: { "Retry-After": "1" } });
+      return app.fetch(request, info);
+    });
+  } catch (error) {
+    await opened.close();
+    const reason = error instanceof Error ? error.message : String(error);
+    writeLine(`gatehouse: cannot listen on ${settings.host}:${settings.port}: ${reason}`, "stderr");
+    return exitConfig;
+  }
+
+  const sweeping = setInterval(() => services?.deadlines.sweep(), sweepIntervalMs);
+  const stop = () => end(0);
+  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, stop);
+  const status = await ended;
+  log.info("stopping", { status });
+  services?.drain();
+  // A client that never finishes must not keep the recorder from writing what it has.
+  const isClean = await within(shutdownTimeoutMs / 2, () => server.shutdown());
+  if (!isClean) log.warn("some connections did not end in time", {});
+  await within(shutdownTimeoutMs / 2, async () => {
+    await services?.close();
+    await opened.close();
+  });
+  clearInterval(sweeping);
+  await log.close();
+  return status;
+}
+
+function withPort(config: Config, port: number): Config {
+  if (config.port !== 0) return config;
+  const baseUrl = new URL(config.baseUrl);
+  if (baseUrl.port === "0") baseUrl.port = String(port);
+  return { ...config, port, baseUrl };
+}
+
+function announce(config: Config, log: ProgramLog): void {
+  log.info("listening", { address: `${config.host}:${config.port}`, baseUrl: config.baseUrl.origin });
+  if (config.logFormat === "text") writeLine(`\n  Gatehouse is ready: open ${config.baseUrl.origin}\n`);
+}
+
+/** @returns Whether the act ended within the time; a failing act has ended too. */
+async function within(ms: number, act: () => Promise<void>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => timer = setTimeout(() => resolve(false), ms));
+  const done = act().then(() => true, () => false);
+  try {
+    return await Promise.race([done, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,17 @@
+// Reads the settings for a command: the only place that reads the environment.
+import { type Config, parseConfig, settings } from "../config.ts";
+import { writeLine } from "./terminal.ts";
+
+/** Exit status for a configuration error (EX_CONFIG of sysexits.h). */
+export const exitConfig = 78;
+/** Exit status for an internal fault (EX_SOFTWARE of sysexits.h). */
+export const exitFault = 70;
+
+/** @returns The checked settings, or null after every fault was told, one line each. */
+export function readSettings(): Config | null {
+  const record = Object.fromEntries(Object.keys(settings).map((name) => [name, Deno.env.get(name)]));
+  const result = parseConfig(record, { isTerminal: Deno.stdout.isTerminal() });
+  if ("config" in result) return result.config;
+  for (const fault of result.faults) writeLine(fault, "stderr");
+  return null;
+}

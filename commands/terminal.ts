@@ -1,0 +1,9 @@
+// Lines for the person at the terminal.
+
+/** Writes a line. @returns 0, as the exit status of a command that only says something. */
+export function writeLine(text: string, stream: "stdout" | "stderr" = "stdout"): 0 {
+  const bytes = new TextEncoder().encode(`${text}\n`);
+  const target = stream === "stdout" ? Deno.stdout : Deno.stderr;
+  for (let at = 0; at < bytes.length;) at += target.writeSync(bytes.subarray(at));
+  return 0;
+}

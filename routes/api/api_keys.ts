@@ -1,0 +1,118 @@
+// The API of API keys.
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import type { AppContext, AppEnv, AppParts } from "../env.ts";
+import { requireSession } from "../session.ts";
+import { mount } from "./endpoint.ts";
+import {
+  apiKeySchema,
+  createApiKeySchema,
+  createdApiKeySchema,
+  idParamsSchema,
+  pageQuerySchema,
+  renameApiKeySchema,
+  rotateApiKeySchema,
+} from "./schemas.ts";
+
+const path = "/api/portal/api-keys";
+
+/** Mounts `/api/portal/api-keys`. */
+export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { apiKeys } = parts.services;
+  const session = { authenticate: (c: AppContext) => requireSession(c, parts) };
+  const common = { tag: "API keys", security: "session" } as const;
+  const one = z.object({ apiKey: apiKeySchema });
+
+  mount(app, {
+    ...common,
+    method: "post",
+    path,
+    summary: "Create a key",
+    body: createApiKeySchema,
+    answers: { 201: { description: "The key, whole, this once.", schema: createdApiKeySchema } },
+    errors: ["malformed_request", "unauthenticated", "cross_site", "key_limit_reached", "validation_failed"],
+  }, {
+    ...session,
+    async answer(c, { body }, session) {
+      const created = await apiKeys.createApiKey(session, {
+        name: body.name,
+        expiresAt: body.expiresAt ?? null,
+      });
+      return c.json(created, 201);
+    },
+  });
+
+  mount(app, {
+    ...common,
+    method: "get",
+    path,
+    summary: "List keys, newest first, revoked ones included",
+    description: "A MEMBER sees their own keys; an ADMIN and an OWNER see everyone's.",
+    query: pageQuerySchema,
+    answers: {
+      200: {
+        description: "A page of keys.",
+        schema: z.object({ apiKeys: z.array(apiKeySchema), nextCursor: z.string().nullable() }),
+      },
+    },
+    errors: ["unauthenticated", "validation_failed"],
+  }, {
+    ...session,
+    answer: async (c, { query }, session) => c.json(await apiKeys.listApiKeys(session, query)),
+  });
+
+  mount(app, {
+    ...common,
+    method: "patch",
+    path: `${path}/{id}`,
+    summary: "Rename a key",
+    params: idParamsSchema,
+    body: renameApiKeySchema,
+    answers: { 200: { description: "The key.", schema: one } },
+    errors: ["malformed_request", "unauthenticated", "cross_site", "not_found", "validation_failed"],
+  }, {
+    ...session,
+    answer: async (c, { params, body }, session) =>
+      c.json({ apiKey: await apiKeys.renameApiKey(session, params.id, body.name) }),
+  });
+
+  mount(app, {
+    ...common,
+    method: "delete",
+    path: `${path}/{id}`,
+    summary: "Revoke a key",
+    description: "It is refused from the very next request on. Revoking it again gives the same answer.",
+    params: idParamsSchema,
+    answers: { 200: { description: "The key.", schema: one } },
+    errors: ["unauthenticated", "cross_site", "not_found"],
+  }, {
+    ...session,
+    answer: async (c, { params }, session) =>
+      c.json({ apiKey: await apiKeys.revokeApiKey(session, params.id) }),
+  });
+
+  mount(app, {
+    ...common,
+    method: "post",
+    path: `${path}/{id}/rotate`,
+    summary: "Replace a key by a new one of the same name",
+    description: "The old key is revoked at once, unless `expireOldAt` gives programs time to change over.",
+    params: idParamsSchema,
+    body: rotateApiKeySchema,
+    bodyOptional: true,
+    answers: { 201: { description: "The new key, whole, this once.", schema: createdApiKeySchema } },
+    errors: [
+      "malformed_request",
+      "unauthenticated",
+      "cross_site",
+      "not_found",
+      "key_limit_reached",
+      "validation_failed",
+    ],
+  }, {
+    ...session,
+    async answer(c, { params, body }, session) {
+      const input = { expireOldAt: body.expireOldAt ?? null };
+      return c.json(await apiKeys.rotateApiKey(session, params.id, input), 201);
+    },
+  });
+}

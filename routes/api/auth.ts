@@ -1,0 +1,88 @@
+// The sign-in API.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { sessionUser } from "../../domain/session.ts";
+import { clearSessionCookies, sessionTokens, setSessionCookie } from "../cookies.ts";
+import type { AppEnv, AppParts } from "../env.ts";
+import { findSession } from "../session.ts";
+import { mount } from "./endpoint.ts";
+import { sessionUserSchema, signInSchema, signUpSchema } from "./schemas.ts";
+
+/** Mounts `/api/auth/*`. */
+export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { config, services } = parts;
+  const nobody = { authenticate: () => null } as const;
+
+  mount(app, {
+    method: "post",
+    path: "/api/auth/sign-up",
+    tag: "Sign-in",
+    summary: "Make an account and an organization, and sign in",
+    security: "none",
+    body: signUpSchema,
+    answers: { 201: { description: "Signed in; the cookie is set.", schema: sessionUserSchema } },
+    errors: [
+      "malformed_request",
+      "cross_site",
+      "sign_up_closed",
+      "email_taken",
+      "validation_failed",
+      "rate_limited",
+    ],
+  }, {
+    ...nobody,
+    async answer(c, { body }) {
+      const { token, session } = await services.accounts.signUp(body, c.get("client"));
+      setSessionCookie(c, config, token);
+      return c.json(sessionUser(session), 201);
+    },
+  });
+
+  mount(app, {
+    method: "post",
+    path: "/api/auth/sign-in",
+    tag: "Sign-in",
+    summary: "Sign in with an address and a password",
+    security: "none",
+    body: signInSchema,
+    answers: { 200: { description: "Signed in; the cookie is set.", schema: sessionUserSchema } },
+    errors: ["malformed_request", "invalid_credentials", "cross_site", "validation_failed", "rate_limited"],
+  }, {
+    ...nobody,
+    async answer(c, { body }) {
+      const { token, session } = await services.accounts.signIn(body, c.get("client"));
+      setSessionCookie(c, config, token);
+      return c.json(sessionUser(session));
+    },
+  });
+
+  mount(app, {
+    method: "post",
+    path: "/api/auth/sign-out",
+    tag: "Sign-in",
+    summary: "End the session on the server and clear the cookie",
+    security: "none",
+    answers: { 204: { description: "Signed out; also when nobody was signed in." } },
+    errors: ["cross_site"],
+  }, {
+    ...nobody,
+    async answer(c) {
+      await services.accounts.signOut(sessionTokens(c.req.header("Cookie")));
+      clearSessionCookies(c, config);
+      return c.body(null, 204);
+    },
+  });
+
+  mount(app, {
+    method: "get",
+    path: "/api/auth/me",
+    tag: "Sign-in",
+    summary: "Who is signed in",
+    description: "Nobody is an answer, not an error: `authenticated` is then false.",
+    security: "none",
+    answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
+    errors: [],
+  }, {
+    authenticate: (c) => findSession(c, parts),
+    answer: (c, _input, session) => c.json(sessionUser(session)),
+  });
+}

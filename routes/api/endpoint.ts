@@ -1,0 +1,195 @@
+// One definition of each API route: what it takes is checked by the same schemas that describe it in the OpenAPI document.
+import type { OpenAPIHono, RouteConfig, z } from "@hono/zod-openapi";
+import {
+  AppError,
+  type ErrorCode,
+  type ErrorDetail,
+  errorStatuses,
+  validationError,
+} from "../../domain/errors.ts";
+import { readJsonBody, textFault } from "../body.ts";
+import type { AppContext, AppEnv } from "../env.ts";
+import { errorSchema } from "./schemas.ts";
+
+type Schema = z.ZodType | undefined;
+type Output<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;
+
+/** A route with what it takes and gives. */
+export interface Endpoint<Body extends Schema, Query extends Schema, Params extends Schema> {
+  readonly method: "get" | "post" | "patch" | "delete";
+  /** In OpenAPI's form, such as `/api/portal/api-keys/{id}`. */
+  readonly path: string;
+  readonly tag: "Sign-in" | "API keys" | "Usage" | "Operations";
+  readonly summary: string;
+  readonly description?: string;
+  /** How a caller proves who they are. */
+  readonly security: "none" | "session" | "apiKey";
+  readonly body?: Body;
+  readonly bodyBytesMax?: number;
+  /** No body at all is as good as an empty object. */
+  readonly bodyOptional?: boolean;
+  readonly query?: Query;
+  readonly params?: Params;
+  readonly headers?: z.ZodObject;
+  readonly answers: Readonly<Record<number, { description: string; schema?: z.ZodType }>>;
+  readonly errors: readonly ErrorCode[];
+}
+
+/** What a handler gets: everything checked. */
+export interface Input<Body extends Schema, Query extends Schema, Params extends Schema> {
+  readonly body: Output<Body>;
+  readonly query: Output<Query>;
+  readonly params: Output<Params>;
+  /** Size of the body. */
+  readonly bytes: number;
+}
+
+/**
+ * Mounts a route and describes it in the app's OpenAPI registry.
+ *
+ * @param app Where.
+ * @param endpoint The definition.
+ * @param handler Called with checked input; what it throws becomes the error's answer. `authenticate` runs before
+ *   anything of the body is read, so that a stranger learns nothing from it.
+ */
+export function mount<
+  Auth,
+  Body extends Schema = undefined,
+  Query extends Schema = undefined,
+  Params extends Schema = undefined,
+>(
+  app: OpenAPIHono<AppEnv>,
+  endpoint: Endpoint<Body, Query, Params>,
+  handler: {
+    readonly authenticate: (c: AppContext) => Auth | Promise<Auth>;
+    readonly answer: (
+      c: AppContext,
+      input: Input<Body, Query, Params>,
+      auth: Auth,
+    ) => Response | Promise<Response>;
+    /** Sees every error first. @returns The error to answer with. */
+    readonly failed?: (c: AppContext, error: unknown) => unknown;
+  },
+): void {
+  app.openAPIRegistry.registerPath(describe(endpoint));
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
+  const bodyOptions = endpoint.bodyBytesMax === undefined ? {} : { bytesMax: endpoint.bodyBytesMax };
+  app.on(endpoint.method, path, async (c) => {
+    try {
+      const auth = await handler.authenticate(c);
+      const query = check(endpoint.query, queryOf(c), "query");
+      const params = endpoint.params === undefined
+        ? undefined
+        : check(endpoint.params, c.req.param(), "params");
+      const isEmpty = endpoint.bodyOptional === true && c.req.raw.body === null;
+      const { value, bytes } = endpoint.body === undefined || isEmpty
+        ? noBody
+        : await readJsonBody(c, bodyOptions);
+      const body = check(endpoint.body, value, "body");
+      return await handler.answer(c, { body, query, params, bytes } as Input<Body, Query, Params>, auth);
+    } catch (error) {
+      throw handler.failed === undefined ? error : handler.failed(c, error);
+    }
+  });
+}
+
+const noBody = { value: {}, bytes: 0 };
+
+function queryOf(c: AppContext): Record<string, string> {
+  const query: Record<string, string> = {};
+  if (!c.req.url.includes("?")) return query;
+  for (const [name, values] of Object.entries(c.req.queries())) {
+    const fault = textFault(name) ?? values.map(textFault).find((found) => found !== null) ??
+      (values.length > 1 ? "is given more than once." : null);
+    if (fault !== null) throw validationError([{ path: name, message: fault }]);
+    query[name] = values[0] ?? "";
+  }
+  return query;
+}
+
+/**
+ * @returns The checked value; for no schema, undefined, and then no query parameter may be there either.
+ * @throws {AppError} `validation_failed` with a line for each fault.
+ */
+export function check(schema: Schema, value: unknown, part: "query" | "params" | "body"): unknown {
+  if (schema === undefined) {
+    if (part === "query") requireNothing(value as Record<string, string>);
+    return undefined;
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  // An id in a path that has not the form of one is unknown, like any other.
+  if (part === "params") throw new AppError("not_found", "There is nothing here, or it is not yours.");
+  throw validationError(result.error.issues.flatMap(details).slice(0, 100));
+}
+
+function requireNothing(query: Record<string, string>): void {
+  const unknown = Object.keys(query).map((path) => ({ path, message: "is not a known parameter." }));
+  if (unknown.length > 0) throw validationError(unknown);
+}
+
+function details(issue: z.core.$ZodIssue): ErrorDetail[] {
+  const path = issue.path.reduce<string>(
+    (text, part) =>
+      typeof part === "number" ? `${text}[${part}]` : text === "" ? String(part) : `${text}.${String(part)}`,
+    "",
+  );
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({
+      path: path === "" ? key.slice(0, 100) : `${path}.${key.slice(0, 100)}`,
+      message: "is not a known field.",
+    }));
+  }
+  return [{ path, message: message(issue) }];
+}
+
+function message(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_type") {
+    return issue.input === undefined ? "is required." : `must be ${article(issue.expected)}.`;
+  }
+  return issue.message;
+}
+
+function article(type: string): string {
+  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function describe(endpoint: Endpoint<Schema, Schema, Schema>): RouteConfig {
+  const statuses = new Map<number, ErrorCode[]>();
+  for (const code of endpoint.errors) {
+    const status = errorStatuses[code];
+    statuses.set(status, [...statuses.get(status) ?? [], code]);
+  }
+  const errors = [...statuses].map(([status, codes]) =>
+    [status, {
+      description: codes.map((code) => `\`${code}\``).join(" or "),
+      content: { "application/json": { schema: errorSchema } },
+    }] as const
+  );
+  const answers = Object.entries(endpoint.answers).map(([status, { description, schema }]) =>
+    [status, {
+      description,
+      ...(schema === undefined ? {} : { content: { "application/json": { schema } } }),
+    }] as const
+  );
+  return {
+    method: endpoint.method,
+    path: endpoint.path,
+    tags: [endpoint.tag],
+    summary: endpoint.summary,
+    ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
+    security: endpoint.security === "none" ? [] : [{ [endpoint.security]: [] }],
+    request: {
+      ...(endpoint.body === undefined ? {} : {
+        body: {
+          required: !endpoint.bodyOptional,
+          content: { "application/json": { schema: endpoint.body } },
+        },
+      }),
+      ...(endpoint.query === undefined ? {} : { query: endpoint.query as z.ZodObject }),
+      ...(endpoint.params === undefined ? {} : { params: endpoint.params as z.ZodObject }),
+      ...(endpoint.headers === undefined ? {} : { headers: endpoint.headers }),
+    },
+    responses: Object.fromEntries([...answers, ...errors]),
+  };
+}

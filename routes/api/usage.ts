@@ -1,0 +1,186 @@
+// The usage API: recording and reading with an API key, and reading with a session.
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { AppError, invalidApiKeyError, validationError } from "../../domain/errors.ts";
+import {
+  usageBodyBytesMax,
+  usageTimestampFutureMaxMs,
+  usageTimestampPastMaxMs,
+} from "../../domain/limits.ts";
+import type { UsageInput } from "../../domain/usage_record.ts";
+import { isoTime } from "../../domain/usage_window.ts";
+import type { UsageReadInput, UsageSums } from "../../services/usage.ts";
+import type { AppContext, AppEnv, AppParts } from "../env.ts";
+import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
+import { requireSession } from "../session.ts";
+import { check, mount } from "./endpoint.ts";
+import {
+  idempotencyKeySchema,
+  recordedBatchSchema,
+  recordedUsageSchema,
+  usageBatchSchema,
+  usageInputSchema,
+  usageQuerySchema,
+  usageSumsSchema,
+} from "./usage_schemas.ts";
+
+type ParsedInput = z.output<typeof usageInputSchema>;
+
+/** Mounts `/api/v1/usage` and `/api/portal/usage`. */
+export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: ApiKeyLimits): void {
+  const { usage, clock } = parts.services;
+  const apiKey = {
+    authenticate: (c: AppContext) => limits.admit(c, bearerToken(c)),
+    failed: (c: AppContext, error: unknown) => limits.noteFailure(c, error),
+  };
+  const recording = {
+    method: "post",
+    tag: "Usage",
+    security: "apiKey",
+    bodyBytesMax: usageBodyBytesMax,
+    errors: [
+      "malformed_request",
+      "invalid_api_key",
+      "idempotency_conflict",
+      "body_too_large",
+      "unsupported_media_type",
+      "validation_failed",
+      "rate_limited",
+      "unavailable",
+    ],
+  } as const;
+
+  mount(app, {
+    ...recording,
+    path: "/api/v1/usage",
+    summary: "Record usage",
+    description:
+      "When this answers 201 the record is on disk. A repeat with the same idempotency key changes nothing.",
+    headers: z.object({ "Idempotency-Key": idempotencyKeySchema.optional() }),
+    body: usageInputSchema,
+    answers: {
+      201: { description: "Recorded.", schema: recordedUsageSchema },
+      200: { description: "A repeat: the first record.", schema: recordedUsageSchema },
+    },
+  }, {
+    ...apiKey,
+    async answer(c, { body, bytes }, fullKey) {
+      const header = idempotencyHeader(c);
+      if (header !== null && (body.idempotencyKey ?? header) !== header) {
+        throw validationError([{
+          path: "idempotencyKey",
+          message: "is not the one in the header Idempotency-Key.",
+        }]);
+      }
+      const input = usageInput(body, { now: clock(), header, path: "" });
+      const [recorded] = await usage.recordUsage(fullKey, [input], bytes);
+      if (recorded === undefined) throw new Error("a record without a fate");
+      return recorded.duplicate ? c.json(recorded, 200) : c.json({ usageRecord: recorded.usageRecord }, 201);
+    },
+  });
+
+  mount(app, {
+    ...recording,
+    path: "/api/v1/usage/batch",
+    summary: "Record up to 1,000 records, all or none",
+    body: usageBatchSchema,
+    answers: { 201: { description: "Recorded.", schema: recordedBatchSchema } },
+  }, {
+    ...apiKey,
+    async answer(c, { body, bytes }, fullKey) {
+      if (idempotencyHeader(c) !== null) {
+        const message = "is for single records; give each record of a batch its own idempotencyKey.";
+        throw validationError([{ path: "Idempotency-Key", message }]);
+      }
+      const now = clock();
+      const inputs = body.records.map((record, index) =>
+        usageInput(record, { now, header: null, path: `records[${index}].` })
+      );
+      const recorded = await usage.recordUsage(fullKey, inputs, bytes);
+      const duplicates = recorded.filter(({ duplicate }) => duplicate).length;
+      return c.json({ accepted: recorded.length - duplicates, duplicates }, 201);
+    },
+  });
+
+  const reading = {
+    method: "get",
+    tag: "Usage",
+    query: usageQuerySchema,
+    answers: { 200: { description: "Sums by window and group.", schema: usageSumsSchema } },
+  } as const;
+
+  mount(app, {
+    ...reading,
+    path: "/api/v1/usage",
+    summary: "Read usage of the key's organization",
+    security: "apiKey",
+    errors: ["invalid_api_key", "validation_failed", "range_too_long", "rate_limited"],
+  }, {
+    ...apiKey,
+    answer: async (c, { query }, fullKey) =>
+      c.json(
+        shown(await usage.readUsageByApiKey(fullKey, query as UsageReadInput)),
+      ),
+  });
+
+  mount(app, {
+    ...reading,
+    path: "/api/portal/usage",
+    summary: "Read usage of the active organization",
+    security: "session",
+    errors: ["unauthenticated", "validation_failed", "range_too_long"],
+  }, {
+    authenticate: (c) => requireSession(c, parts),
+    answer: async (c, { query }, session) =>
+      c.json(shown(await usage.readUsage(session, query as UsageReadInput))),
+  });
+}
+
+function bearerToken(c: AppContext): string {
+  const header = c.req.header("Authorization") ?? "";
+  const token = /^Bearer +([^\s]+)$/i.exec(header)?.[1];
+  if (token === undefined) throw invalidApiKeyError();
+  return token;
+}
+
+function idempotencyHeader(c: AppContext): string | null {
+  const header = c.req.header("Idempotency-Key");
+  if (header === undefined) return null;
+  try {
+    return check(idempotencyKeySchema, header, "body") as string;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw validationError((error.details ?? []).map(({ message }) => ({ path: "Idempotency-Key", message })));
+  }
+}
+
+function usageInput(
+  body: ParsedInput,
+  options: { now: number; header: string | null; path: string },
+): UsageInput {
+  const timestamp = body.timestamp ?? null;
+  const { now } = options;
+  if (
+    timestamp !== null &&
+    (timestamp < now - usageTimestampPastMaxMs || timestamp > now + usageTimestampFutureMaxMs)
+  ) {
+    const message = "must be at most 35 days back and 5 minutes ahead.";
+    throw validationError([{ path: `${options.path}timestamp`, message }]);
+  }
+  return {
+    productSlug: body.productSlug,
+    metric: body.metric,
+    quantity: body.quantity,
+    timestamp,
+    idempotencyKey: body.idempotencyKey ?? options.header,
+    properties: body.properties ?? null,
+  };
+}
+
+function shown({ range, data }: UsageSums) {
+  return {
+    from: isoTime(range.from),
+    to: isoTime(range.to),
+    window: range.unit,
+    data: data.map(({ position: _position, micros: _micros, ...sum }) => sum),
+  };
+}

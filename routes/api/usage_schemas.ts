@@ -1,0 +1,150 @@
+// The shapes of the usage API.
+import { z } from "@hono/zod-openapi";
+import { usageGroups } from "../../db/usage.ts";
+import {
+  idempotencyKeyCharactersMax,
+  usageBatchRecordsMax,
+  usagePropertiesMax,
+  usagePropertyNameCharactersMax,
+  usagePropertyValueCharactersMax,
+  usageTimestampFutureMaxMs,
+  usageTimestampPastMaxMs,
+} from "../../domain/limits.ts";
+import { splitQuantity } from "../../domain/quantity.ts";
+import { idempotencyKeyForm, slugForm } from "../../domain/usage_record.ts";
+import { windowUnits } from "../../domain/usage_window.ts";
+import { timeSchema } from "./schemas.ts";
+
+const dayMs = 24 * 3_600_000;
+const slug = z.string()
+  .regex(
+    slugForm,
+    "must be 1 to 64 letters, digits, dots, colons, dashes or underscores, and begin with a letter or digit.",
+  );
+const quantity = z.number({
+  error: (issue) => issue.input === undefined ? "is required." : "must be a number.",
+})
+  .transform((value, context) => {
+    const parts = splitQuantity(value);
+    if (parts !== null) return parts;
+    context.addIssue({
+      code: "custom",
+      message: "must be from 0 to 9007199254740991 with at most 6 decimal places.",
+    });
+    return z.NEVER;
+  });
+
+/** An idempotency key, in the body or in the header `Idempotency-Key`. */
+export const idempotencyKeySchema = z.string()
+  .regex(idempotencyKeyForm, `must be 1 to ${idempotencyKeyCharactersMax} printable ASCII characters.`);
+
+const properties = z.record(
+  z.string().min(1, "must have a name.").max(
+    usagePropertyNameCharactersMax,
+    `may have names of ${usagePropertyNameCharactersMax} characters at most.`,
+  ),
+  z.string().max(
+    usagePropertyValueCharactersMax,
+    `may have ${usagePropertyValueCharactersMax} characters at most.`,
+  ),
+).refine(
+  (value) => Object.keys(value).length <= usagePropertiesMax,
+  `may have ${usagePropertiesMax} values at most.`,
+);
+
+/** One record. */
+export const usageInputSchema = z.strictObject({
+  productSlug: slug.openapi({ example: "tiles" }),
+  metric: slug.openapi({ example: "requests" }),
+  quantity: quantity.openapi({
+    type: "number",
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: "In the metric's own unit; at most 6 decimal places.",
+    example: 1,
+  }),
+  timestamp: timeSchema.nullish().openapi({
+    description:
+      `When it was used; the time of recording when left out. At most ${
+        usageTimestampPastMaxMs / dayMs
+      } days ` +
+      `back and ${usageTimestampFutureMaxMs / 60_000} minutes ahead.`,
+  }),
+  idempotencyKey: idempotencyKeySchema.nullish().openapi({
+    description:
+      "Unique within the organization for as long as the record is kept. A repeat changes nothing.",
+  }),
+  properties: properties.nullish().openapi({ example: { region: "eu-central" } }),
+}).openapi("UsageInput");
+
+export const usageBatchSchema = z.strictObject({
+  records: z.array(usageInputSchema).min(1, "must have at least one record.").max(
+    usageBatchRecordsMax,
+    `may have ${usageBatchRecordsMax} records at most.`,
+  ),
+}).openapi("UsageBatch");
+
+export const usageRecordSchema = z.object({
+  id: z.string().openapi({ example: "use_0199d3c1a2b47c6e8f00112233445566" }),
+  productSlug: z.string(),
+  metric: z.string(),
+  quantity: z.number(),
+  timestamp: z.string().openapi({ format: "date-time" }),
+  recordedAt: z.string().openapi({ format: "date-time" }),
+  idempotencyKey: z.string().nullable(),
+  properties: z.record(z.string(), z.string()).nullable(),
+  apiKeyId: z.string(),
+}).openapi("UsageRecord");
+
+export const recordedUsageSchema = z.object({
+  usageRecord: usageRecordSchema,
+  duplicate: z.literal(true).optional().openapi({ description: "The record was there already." }),
+}).openapi("RecordedUsage");
+
+export const recordedBatchSchema = z.object({
+  accepted: z.number().int().openapi({ description: "Records that are new." }),
+  duplicates: z.number().int().openapi({ description: "Records that were there already." }),
+}).openapi("RecordedBatch");
+
+const groupBy = z.string().transform((text, context) => {
+  const names = [...new Set(text.split(",").map((name) => name.trim()))];
+  const known = names.flatMap((name) => usageGroups.filter((group) => group === name));
+  if (known.length === names.length) return known;
+  context.addIssue({
+    code: "custom",
+    message: `must be some of ${usageGroups.join(", ")}, separated by commas.`,
+  });
+  return z.NEVER;
+});
+
+export const usageQuerySchema = z.strictObject({
+  from: z.string().optional().openapi({
+    description: "Included; on a quarter of an hour. Default: the month's start.",
+  }),
+  to: z.string().optional().openapi({
+    description: "Not included; on a quarter of an hour. Default: the month's end.",
+  }),
+  window: z.enum(windowUnits, { error: `must be one of ${windowUnits.join(", ")}.` }).optional()
+    .openapi({ description: "Calendar windows of the time zone; weeks start on Monday.", default: "day" }),
+  productSlug: slug.optional(),
+  metric: slug.optional(),
+  apiKeyId: z.string().max(100).optional(),
+  groupBy: groupBy.optional().openapi({ type: "string", example: "productSlug,metric" }),
+  timezone: z.string().max(64).optional().openapi({ description: "An IANA name.", default: "UTC" }),
+});
+
+export const usageSumsSchema = z.object({
+  from: z.string().openapi({ format: "date-time" }),
+  to: z.string().openapi({ format: "date-time" }),
+  window: z.enum(windowUnits),
+  data: z.array(z.object({
+    start: z.string().openapi({ format: "date-time", description: "The window's first moment." }),
+    productSlug: z.string().optional(),
+    metric: z.string().optional(),
+    apiKey: z.string().optional().openapi({ description: "The key's id." }),
+    sum: z.number().openapi({ description: "Exact to 2^53−1; beyond that the nearest number." }),
+    count: z.number().int(),
+    min: z.number(),
+    max: z.number(),
+  })).openapi({ description: "Windows without records are left out." }),
+}).openapi("UsageSums");

@@ -1,0 +1,153 @@
+// Reading a request's body: bounded in size, time and depth, strictly UTF-8, no text that a database or a log would mangle.
+import { AppError, type ErrorDetail, validationError } from "../domain/errors.ts";
+import { bodyBytesMax, bodyReadTimeoutMs, jsonDepthMax } from "../domain/limits.ts";
+import type { AppContext } from "./env.ts";
+
+/** A parsed body and its size. */
+export interface JsonBody {
+  readonly value: unknown;
+  readonly bytes: number;
+}
+
+/**
+ * Reads a JSON body.
+ *
+ * @param options `bytesMax`: the largest body that is read.
+ * @throws {AppError} `unsupported_media_type`, `body_too_large`, `request_timeout`, `malformed_request` (not UTF-8, not
+ *   JSON, nested too deep), `validation_failed` (control characters or lone surrogates in a text).
+ */
+export async function readJsonBody(c: AppContext, options: { bytesMax?: number } = {}): Promise<JsonBody> {
+  requireType(c, "application/json");
+  const { text, bytes } = await readText(c, options.bytesMax ?? bodyBytesMax);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new AppError("malformed_request", "The body is not valid JSON.");
+  }
+  checkJson(value, { texts: /[\\\x7f-\x9f]/.test(text) });
+  return { value, bytes };
+}
+
+/**
+ * Reads a form as a browser without scripts sends it.
+ *
+ * @returns Each field's last value.
+ * @throws {AppError} As {@linkcode readJsonBody}.
+ */
+export async function readFormBody(c: AppContext): Promise<Readonly<Record<string, string>>> {
+  requireType(c, "application/x-www-form-urlencoded");
+  const { text } = await readText(c, bodyBytesMax);
+  const fields = Object.fromEntries(new URLSearchParams(text));
+  checkJson(fields, { texts: true });
+  return fields;
+}
+
+function requireType(c: AppContext, type: string): void {
+  const given = c.req.header("Content-Type") ?? "";
+  const [mediaType = "", ...parameters] = given.toLowerCase().split(";").map((part) => part.trim());
+  const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice("charset=".length);
+  if (mediaType !== type || (charset !== undefined && !/^"?utf-?8"?$/.test(charset))) {
+    throw new AppError("unsupported_media_type", `Send ${type} in UTF-8.`);
+  }
+  const encoding = c.req.header("Content-Encoding");
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
+    throw new AppError("unsupported_media_type", "Send the body without compression.");
+  }
+}
+
+async function readText(c: AppContext, bytesMax: number): Promise<{ text: string; bytes: number }> {
+  const declared = c.req.header("Content-Length");
+  if (Number(declared) > bytesMax) throw tooLarge(bytesMax);
+  let body: Uint8Array | null;
+  try {
+    const reading = declared === undefined ? readChunks(c.req.raw, bytesMax) : c.req.raw.bytes();
+    body = await c.get("deadlines").within(reading, late);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    // The client went away; nobody reads the answer.
+    throw new AppError("malformed_request", "The body broke off.", { cause: error });
+  }
+  if (body === null || body.length > bytesMax) throw tooLarge(bytesMax);
+  try {
+    return {
+      text: strictUtf8.decode(body),
+      bytes: body.length,
+    };
+  } catch {
+    throw new AppError("malformed_request", "The body is not valid UTF-8.");
+  }
+}
+
+/** Refuses what is not UTF-8; a byte-order mark is no JSON and stays for the parser to refuse. */
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const late = {
+  timeoutMs: bodyReadTimeoutMs,
+  error: () => new AppError("request_timeout", "The body did not arrive in time."),
+};
+
+function tooLarge(bytesMax: number): AppError {
+  return new AppError("body_too_large", `The body may have ${bytesMax} bytes at most.`);
+}
+
+/** @returns The body, or null as soon as it is longer than `bytesMax`. */
+async function readChunks(request: Request, bytesMax: number): Promise<Uint8Array | null> {
+  if (request.body === null) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body) {
+    length += chunk.length;
+    if (length > bytesMax) return null;
+    chunks.push(chunk);
+  }
+  const body = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, at);
+    at += chunk.length;
+  }
+  return body;
+}
+
+/**
+ * Checks depth, and where `texts` is set, every text: JSON without a backslash cannot hold what is refused there.
+ */
+function checkJson(value: unknown, options: { texts: boolean }): void {
+  const faults: ErrorDetail[] = [];
+  const fault = (path: string, text: string) => {
+    const message = textFault(text);
+    if (message !== null && faults.length < 20) faults.push({ path, message });
+  };
+  const visit = (part: unknown, path: string, depth: number): void => {
+    if (typeof part === "string") {
+      if (options.texts) fault(path, part);
+      return;
+    }
+    if (typeof part !== "object" || part === null) return;
+    if (depth > jsonDepthMax) {
+      throw new AppError("malformed_request", `The body is nested deeper than ${jsonDepthMax} levels.`);
+    }
+    if (Array.isArray(part)) {
+      part.forEach((item, index) => visit(item, `${path}[${index}]`, depth + 1));
+      return;
+    }
+    for (const [name, item] of Object.entries(part)) {
+      if (options.texts) fault(path, name);
+      visit(item, options.texts ? joinPath(path, name) : path, depth + 1);
+    }
+  };
+  visit(value, "", 1);
+  if (faults.length > 0) throw validationError(faults);
+}
+
+/** @returns What makes a text unfit to store or compare, or null. */
+export function textFault(text: string): string | null {
+  if (!text.isWellFormed()) return "has half of a surrogate pair, which is no character.";
+  return /\p{Cc}/u.test(text) ? "has a control character." : null;
+}
+
+/** @returns A path such as `records[17].quantity`, with a name that is safe to show. */
+export function joinPath(path: string, name: string): string {
+  const safe = name.toWellFormed().replaceAll(/\p{Cc}/gu, "�").slice(0, 100);
+  return path === "" ? safe : `${path}.${safe}`;
+}

@@ -1,0 +1,42 @@
+// What a request carries through the routes: facts of this request only.
+import type { Context, Hono, MiddlewareHandler } from "hono";
+import type { Config } from "../config.ts";
+import type { ClientInfo } from "../services/context.ts";
+import type { Deadlines } from "../services/deadlines.ts";
+import type { Services } from "../services/services.ts";
+
+/** Facts of one request, and what the server knows of its connection. */
+export interface AppEnv {
+  Variables: {
+    /** Such as `req_0199…`; in every answer and log line. */
+    requestId: string;
+    client: ClientInfo;
+    /** Ends waits for a slow client. */
+    deadlines: Deadlines;
+    /** Headers that go with whatever the answer will be, instead of the usual ones of the same name. Hono's `c.header` before an answer exists costs five times as much. */
+    answerHeaders: readonly (readonly [name: string, value: string])[] | undefined;
+  };
+  Bindings: {
+    /** The TCP peer, read only when it is asked for; missing in tests, which then count as loopback. */
+    readonly remoteAddr?: { readonly hostname: string };
+  };
+}
+
+export type AppContext = Context<AppEnv>;
+export type App = Hono<AppEnv>;
+export type AppMiddleware = MiddlewareHandler<AppEnv>;
+
+/** Where the routes write what an operator should know. Values are never secrets. */
+export interface Log {
+  /** Missing when nobody listens, so that nothing is prepared for it. */
+  readonly debug: ((message: string, values: Record<string, unknown>) => void) | undefined;
+  warn(message: string, values: Record<string, unknown>): void;
+  error(message: string, values: Record<string, unknown>): void;
+}
+
+/** What the routes are made from. */
+export interface AppParts {
+  readonly config: Config;
+  readonly services: Services;
+  readonly log: Log;
+}

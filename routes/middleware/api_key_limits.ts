@@ -1,0 +1,58 @@
+// Limits on API keys: how often one key may call, and how often one address may be refused.
+import { AppError } from "../../domain/errors.ts";
+import { refusedApiKeysPerMinuteMax } from "../../domain/limits.ts";
+import { RateLimiter, type RateLimitState } from "../../services/rate_limiter.ts";
+import type { AppContext, AppParts } from "../env.ts";
+
+/** The limits of one server; several servers on one database count each for itself. */
+export interface ApiKeyLimits {
+  /**
+   * Counts one call of a key and sets the headers `RateLimit` and `RateLimit-Policy`
+   * (draft-ietf-httpapi-ratelimit-headers).
+   *
+   * @returns The key.
+   * @throws {AppError} `rate_limited`.
+   */
+  admit(c: AppContext, fullKey: string): string;
+  /**
+   * Counts a refused key against the client's address.
+   *
+   * @param error What a request with a key failed with.
+   * @returns The error to answer with: `rate_limited` instead of `invalid_api_key` when the address was refused too
+   *   often; any other error as it is.
+   */
+  noteFailure(c: AppContext, error: unknown): unknown;
+}
+
+/** @param parts The settings and the clock. */
+export function createApiKeyLimits({ config, services }: AppParts): ApiKeyLimits {
+  const perSecond = config.apiKeyRequestsPerSecond;
+  const { clock } = services;
+  const calls = new RateLimiter({ points: perSecond, windowMs: 1_000, clock });
+  const refusals = new RateLimiter({ points: refusedApiKeysPerMinuteMax, windowMs: 60_000, clock });
+  const policy = `"key";q=${perSecond};w=1`;
+
+  return {
+    admit(c, fullKey) {
+      if (perSecond === 0) return fullKey;
+      const state = calls.take(fullKey);
+      c.set("answerHeaders", [
+        ["RateLimit", `"key";r=${state.remaining};t=${Math.ceil(state.resetMs / 1000)}`],
+        ["RateLimit-Policy", policy],
+      ]);
+      if (!state.isAllowed) throw tooMany(state, `This key may make ${perSecond} requests a second.`);
+      return fullKey;
+    },
+    noteFailure(c, error) {
+      if (!(error instanceof AppError) || error.code !== "invalid_api_key") return error;
+      const state = refusals.take(c.get("client").address);
+      return state.isAllowed ? error : tooMany(state, "Too many refused API keys from this address.");
+    },
+  };
+}
+
+function tooMany(state: RateLimitState, message: string): AppError {
+  return new AppError("rate_limited", message, {
+    retryAfterSeconds: Math.max(1, Math.ceil(state.resetMs / 1000)),
+  });
+}

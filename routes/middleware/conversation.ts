@@ -1,0 +1,103 @@
+// The outermost middleware: an id for every request, limits before anything is read, headers on every answer, errors
+// and redirects included.
+import type { Config } from "../../config.ts";
+import { AppError } from "../../domain/errors.ts";
+import { newIdHex } from "../../domain/id.ts";
+import { headerCharactersMax, urlCharactersMax } from "../../domain/limits.ts";
+import { clientAddress } from "../client_address.ts";
+import type { ClientInfo } from "../../services/context.ts";
+import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
+
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+const hstsSeconds = 2 * 365 * 24 * 3600;
+
+/** @param parts See {@linkcode AppParts}. @param onAnswer Told of every answer, for the metrics. */
+export function conversation(
+  parts: AppParts,
+  onAnswer: (method: string, status: number) => void,
+): AppMiddleware {
+  const { config, log } = parts;
+  const headers = answerHeaders(config);
+  // Ids that sort by time and cost a tenth of a UUID each: the app's start and a random part, then a count.
+  const idStart = newIdHex().slice(0, 20);
+  let count = 0;
+  return async function conversationMiddleware(c, next) {
+    const requestId = `req_${idStart}${(count++).toString(16).padStart(12, "0")}`;
+    c.set("requestId", requestId);
+    c.set("deadlines", parts.services.deadlines);
+    c.set("client", new RequestClient(c, config));
+    await next();
+    const answer = c.res.headers;
+    answer.set("X-Request-Id", requestId);
+    for (const [name, value] of headers) answer.set(name, value);
+    // A policy for documents: what the API answers runs and loads nothing.
+    if (!c.req.path.startsWith("/api/")) answer.set("Content-Security-Policy", contentSecurityPolicy);
+    const own = c.get("answerHeaders");
+    if (own !== undefined) { for (const [name, value] of own) answer.set(name, value); }
+    onAnswer(c.req.method, c.res.status);
+    log.debug?.("answered", { requestId, method: c.req.method, path: c.req.path, status: c.res.status });
+  };
+}
+
+/** Read when it is asked for: most requests never ask. */
+class RequestClient implements ClientInfo {
+  readonly #c: AppContext;
+  readonly #config: Config;
+
+  constructor(c: AppContext, config: Config) {
+    this.#c = c;
+    this.#config = config;
+  }
+
+  get address(): string {
+    const { trustedProxies } = this.#config;
+    const forwardedFor = trustedProxies.length === 0 ? undefined : this.#c.req.header("X-Forwarded-For");
+    return clientAddress(this.#c.env?.remoteAddr?.hostname ?? "127.0.0.1", forwardedFor, trustedProxies);
+  }
+
+  get userAgent(): string {
+    return this.#c.req.header("User-Agent") ?? "";
+  }
+}
+
+function answerHeaders(config: Config): [string, string][] {
+  const headers: [string, string][] = [
+    ["X-Content-Type-Options", "nosniff"],
+    ["Referrer-Policy", "strict-origin-when-cross-origin"],
+    ["Cross-Origin-Opener-Policy", "same-origin"],
+    ["Cross-Origin-Resource-Policy", "same-origin"],
+    // Kept nowhere, and never compressed beside what a stranger may have put there.
+    ["Cache-Control", "no-store, no-transform"],
+  ];
+  if (config.secure) headers.push(["Strict-Transport-Security", `max-age=${hstsSeconds}`]);
+  return headers;
+}
+
+/** Refuses requests whose address or headers are larger than any honest one. */
+export function requestSize(): AppMiddleware {
+  return function requestSizeMiddleware(c, next) {
+    const { url, headers } = c.req.raw;
+    if (url.length > urlCharactersMax) {
+      throw new AppError("uri_too_long", `The address may have ${urlCharactersMax} characters at most.`);
+    }
+    let length = 0;
+    headers.forEach((value, name) => length += name.length + value.length);
+    if (length > headerCharactersMax) {
+      throw new AppError(
+        "headers_too_large",
+        `The headers may have ${headerCharactersMax} characters at most.`,
+      );
+    }
+    return next();
+  };
+}

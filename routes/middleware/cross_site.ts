@@ -1,0 +1,32 @@
+// Refuses writes that another site sends with a person's cookie. A sibling subdomain is another site here: SameSite does
+// nothing against it, since the cookie is shared with it on purpose.
+import type { Config } from "../../config.ts";
+import { AppError } from "../../domain/errors.ts";
+import type { AppMiddleware } from "../env.ts";
+
+const reading = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/**
+ * Lets a write pass when what the browser says fits: `Sec-Fetch-Site: same-origin` and an `Origin` that is `BASE_URL`'s,
+ * each where it was sent, and at least one of them. An allowed origin may write under `/api/auth/`. Applies to
+ * everything but `/api/v1/`, which takes keys and no cookies.
+ */
+export function crossSite(config: Config): AppMiddleware {
+  const own = config.baseUrl.origin;
+  return function crossSiteMiddleware(c, next) {
+    if (reading.has(c.req.method) || c.req.path.startsWith("/api/v1/")) return next();
+    const origin = c.req.header("Origin");
+    const site = c.req.header("Sec-Fetch-Site");
+    const isAllowedOrigin = origin !== undefined && c.req.path.startsWith("/api/auth/") &&
+      config.allowedOrigins.some((allowed) => allowed.matches(origin));
+    const fits = (origin !== undefined || site !== undefined) &&
+      (origin === undefined || origin === own) && (site === undefined || site === "same-origin");
+    if (!isAllowedOrigin && !fits) {
+      throw new AppError(
+        "cross_site",
+        `This must be sent from ${own} itself. Open that address and try again.`,
+      );
+    }
+    return next();
+  };
+}

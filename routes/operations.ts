@@ -1,0 +1,86 @@
+// Health and metrics, for the operator's machines.
+import { timingSafeEqual } from "node:crypto";
+import { Counter, Gauge, Registry } from "prom-client";
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { notFoundError } from "../domain/errors.ts";
+import { isLoopback } from "./client_address.ts";
+import type { AppContext, AppEnv, AppParts } from "./env.ts";
+
+/** What is counted of each answer. */
+export interface Metrics {
+  readonly registry: Registry;
+  countAnswer(method: string, status: number): void;
+}
+
+/** @param parts See {@linkcode AppParts}. @returns Counters that start at zero. */
+export function createMetrics(parts: AppParts): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const answers = new Counter({
+    name: "gatehouse_http_answers_total",
+    help: "Answers by method and status.",
+    labelNames: ["method", "status"],
+    registers,
+  });
+  new Gauge({
+    name: "gatehouse_recorder_queue_records",
+    help: "Usage records that wait for the next commit.",
+    registers,
+    collect() {
+      this.set(parts.services.queuedRecords());
+    },
+  });
+  new Gauge({
+    name: "process_resident_memory_bytes",
+    help: "Resident memory in bytes.",
+    registers,
+    collect() {
+      this.set(Deno.memoryUsage().rss);
+    },
+  });
+  // One child a pair of labels, kept: looking it up by labels costs more than counting.
+  const children = new Map<string, { inc(): void }>();
+  const known = new Set(["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"]);
+  return {
+    registry,
+    countAnswer(given, status) {
+      const method = known.has(given) ? given : "other";
+      const name = `${method} ${status}`;
+      let child = children.get(name);
+      if (child === undefined) {
+        child = answers.labels(method, String(status));
+        children.set(name, child);
+      }
+      child.inc();
+    },
+  };
+}
+
+/** Mounts `/health/*` and `/metrics`. */
+export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, metrics: Metrics): void {
+  app.get("/health/live", (c) => c.json({ status: "ok" }));
+
+  app.get("/health/ready", async (c) => {
+    if (await parts.services.isReady()) return c.json({ status: "ok" });
+    c.header("Retry-After", "1");
+    return c.json({ status: "unavailable" }, 503);
+  });
+
+  app.get("/metrics", async (c) => {
+    // Whoever may not see them is not told that they are here.
+    if (!maySeeMetrics(c, parts.config.metricsToken)) throw notFoundError();
+    return c.body(await metrics.registry.metrics(), 200, { "Content-Type": metrics.registry.contentType });
+  });
+}
+
+function maySeeMetrics(c: AppContext, token: string | undefined): boolean {
+  if (token === undefined) {
+    // Behind a proxy on the same machine every peer is loopback: then the forwarded client counts, trusted or not.
+    return isLoopback(c.env?.remoteAddr?.hostname ?? "127.0.0.1") &&
+      c.req.header("X-Forwarded-For") === undefined &&
+      c.req.header("Forwarded") === undefined;
+  }
+  const given = new TextEncoder().encode(c.req.header("Authorization") ?? "");
+  const wanted = new TextEncoder().encode(`Bearer ${token}`);
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}

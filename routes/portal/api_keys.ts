@@ -1,0 +1,218 @@
+// The pages of API keys. The page that shows a new key is the answer to the POST itself, once, and no cache keeps it.
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { pageItemsDefault } from "../../domain/limits.ts";
+import type { Session } from "../../domain/session.ts";
+import { isoTime } from "../../domain/usage_window.ts";
+import { type ApiKeyRow, apiKeysPage, type NewKey } from "../../views/api_keys.tsx";
+import type { Assets } from "../../views/layout.tsx";
+import { renameApiKeyPage } from "../../views/rename_api_key.tsx";
+import { revokeApiKeyPage } from "../../views/revoke_api_key.tsx";
+import { rotateApiKeyPage } from "../../views/rotate_api_key.tsx";
+import { check } from "../api/endpoint.ts";
+import { renameApiKeySchema } from "../api/schemas.ts";
+import { readFormBody } from "../body.ts";
+import type { App, AppContext, AppParts } from "../env.ts";
+import { validationError } from "../../domain/errors.ts";
+import { formError } from "./errors.ts";
+import { portalFrame, redirect, sendPage, signedIn } from "./page.ts";
+
+const path = "/portal/api-keys";
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const sparklineDays = 30;
+
+/** The choices of the form, with what they mean in milliseconds; null: never. */
+const lifetimes: ReadonlyMap<string, number | null> = new Map([
+  ["never", null],
+  ["7d", 7 * dayMs],
+  ["30d", 30 * dayMs],
+  ["90d", 90 * dayMs],
+  ["365d", 365 * dayMs],
+]);
+const graces: ReadonlyMap<string, number | null> = new Map([
+  ["now", null],
+  ["1h", hourMs],
+  ["24h", dayMs],
+  ["7d", 7 * dayMs],
+]);
+const flashes: ReadonlyMap<string, string> = new Map([
+  ["revoked", "The key is revoked. It is refused from now on."],
+  ["renamed", "The key has its new name."],
+]);
+
+/** What the list page shows beyond the list. */
+interface ListOptions {
+  readonly newKey?: NewKey;
+  readonly form?: {
+    values: { name: string; expires: string };
+    fieldErrors: Record<string, string>;
+    error: string | null;
+  };
+  readonly status?: ContentfulStatusCode;
+}
+
+/** Mounts `/portal/api-keys`. */
+export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): void {
+  const { apiKeys, usage, clock } = parts.services;
+  const usageUrl = `${parts.config.baseUrl.origin}/api/v1/usage`;
+  const emptyForm = { values: { name: "", expires: "never" }, fieldErrors: {}, error: null };
+
+  async function list(c: AppContext, session: Session, options: ListOptions = {}): Promise<Response> {
+    const cursor = c.req.method === "GET" ? c.req.query("cursor") : undefined;
+    const page = { limit: pageItemsDefault, ...(cursor === undefined ? {} : { cursor }) };
+    const [{ apiKeys: keys, nextCursor }, counts, days] = await Promise.all([
+      apiKeys.listApiKeys(session, page),
+      apiKeys.countApiKeys(session),
+      lastDays(session),
+    ]);
+    const rows: ApiKeyRow[] = keys.map((key) => {
+      const values = days.starts.map((start, position) => ({ start, value: days.of(key.id, position) }));
+      return {
+        ...key,
+        createdByYou: key.createdBy?.id === session.user.id,
+        days: values,
+        total: values.reduce((sum, { value }) => sum + value, 0),
+      };
+    });
+    const frame = portalFrame(parts, assets, session);
+    const view = apiKeysPage({
+      frame,
+      apiKeys: rows,
+      counts,
+      nextCursor,
+      newKey: options.newKey ?? null,
+      form: options.form ?? emptyForm,
+      usageUrl,
+      flash: c.req.method === "GET" ? flashes.get(c.req.query("done") ?? "") ?? null : null,
+    });
+    return sendPage(c, view, options.status);
+  }
+
+  async function lastDays(session: Session) {
+    const end = (Math.floor(clock() / dayMs) + 1) * dayMs;
+    const { range, data } = await usage.readUsage(session, {
+      from: isoTime(end - sparklineDays * dayMs),
+      to: isoTime(end),
+      groupBy: ["apiKey"],
+    });
+    const counts = new Map(data.map(({ apiKey, position, count }) => [`${apiKey} ${position}`, count]));
+    return {
+      starts: range.windows.map(({ start }) => isoTime(start)),
+      of: (id: string, position: number) => counts.get(`${id} ${position}`) ?? 0,
+    };
+  }
+
+  app.get(path, signedIn(parts, list));
+
+  app.post(
+    path,
+    signedIn(parts, async (c, session) => {
+      const form = await readFormBody(c);
+      const values = { name: form["name"] ?? "", expires: form["expires"] ?? "never" };
+      try {
+        const { name } = check(renameApiKeySchema, { name: values.name }, "body") as { name: string };
+        const lifetime = choice(lifetimes, "expires", values.expires);
+        const expiresAt = lifetime === null ? null : clock() + lifetime;
+        const { apiKey, fullKey } = await apiKeys.createApiKey(session, { name, expiresAt });
+        return await list(c, session, {
+          newKey: { name: apiKey.name, fullKey, replaced: null },
+          status: 201,
+        });
+      } catch (error) {
+        const { message, fields, status } = formError(c, error);
+        return await list(c, session, { form: { values, fieldErrors: fields, error: message }, status });
+      }
+    }),
+  );
+
+  app.get(
+    `${path}/:id/rename`,
+    signedIn(parts, async (c, session) => {
+      const apiKey = await apiKeys.getApiKey(session, id(c));
+      const frame = portalFrame(parts, assets, session);
+      return sendPage(c, renameApiKeyPage({ frame, apiKey, value: apiKey.name, fieldErrors: {} }));
+    }),
+  );
+
+  app.post(
+    `${path}/:id/rename`,
+    signedIn(parts, async (c, session) => {
+      const form = await readFormBody(c);
+      const apiKey = await apiKeys.getApiKey(session, id(c));
+      try {
+        const { name } = check(renameApiKeySchema, { name: form["name"] ?? "" }, "body") as { name: string };
+        await apiKeys.renameApiKey(session, apiKey.id, name);
+        return redirect(c, `${path}?done=renamed`);
+      } catch (error) {
+        const { fields, status } = formError(c, error);
+        const frame = portalFrame(parts, assets, session);
+        return sendPage(
+          c,
+          renameApiKeyPage({ frame, apiKey, value: form["name"] ?? "", fieldErrors: fields }),
+          status,
+        );
+      }
+    }),
+  );
+
+  app.get(
+    `${path}/:id/revoke`,
+    signedIn(parts, async (c, session) => {
+      const apiKey = await apiKeys.getApiKey(session, id(c));
+      if (apiKey.status === "revoked") return redirect(c, path);
+      return sendPage(c, revokeApiKeyPage({ frame: portalFrame(parts, assets, session), apiKey }));
+    }),
+  );
+
+  app.post(
+    `${path}/:id/revoke`,
+    signedIn(parts, async (c, session) => {
+      await apiKeys.revokeApiKey(session, id(c));
+      return redirect(c, `${path}?done=revoked`);
+    }),
+  );
+
+  app.get(
+    `${path}/:id/rotate`,
+    signedIn(parts, async (c, session) => {
+      const apiKey = await apiKeys.getApiKey(session, id(c));
+      if (apiKey.status !== "active") return redirect(c, path);
+      const frame = portalFrame(parts, assets, session);
+      return sendPage(c, rotateApiKeyPage({ frame, apiKey, value: "now", fieldErrors: {} }));
+    }),
+  );
+
+  app.post(
+    `${path}/:id/rotate`,
+    signedIn(parts, async (c, session) => {
+      const form = await readFormBody(c);
+      const apiKey = await apiKeys.getApiKey(session, id(c));
+      const value = form["expireOld"] ?? "now";
+      try {
+        const grace = choice(graces, "expireOld", value);
+        const expireOldAt = grace === null ? null : clock() + grace;
+        const { fullKey } = await apiKeys.rotateApiKey(session, apiKey.id, { expireOldAt });
+        const endsAt = expireOldAt === null ? null : isoTime(expireOldAt);
+        const newKey = { name: apiKey.name, fullKey, replaced: { name: apiKey.name, endsAt } };
+        return await list(c, session, { newKey, status: 201 });
+      } catch (error) {
+        const { message, fields, status } = formError(c, error);
+        const frame = portalFrame(parts, assets, session);
+        const errors = message === null ? fields : { ...fields, expireOld: message };
+        return sendPage(c, rotateApiKeyPage({ frame, apiKey, value, fieldErrors: errors }), status);
+      }
+    }),
+  );
+}
+
+function id(c: AppContext): string {
+  return c.req.param("id") ?? "";
+}
+
+function choice(choices: ReadonlyMap<string, number | null>, path: string, value: string): number | null {
+  const found = choices.get(value);
+  if (found === undefined) {
+    throw validationError([{ path, message: `must be one of ${[...choices.keys()].join(", ")}.` }]);
+  }
+  return found;
+}

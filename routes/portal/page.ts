@@ -1,0 +1,56 @@
+// What every page of the portal does alike: a session or the way to sign in, the frame, and answers that no cache keeps.
+import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-status";
+import type { Session } from "../../domain/session.ts";
+import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
+import type { AppContext, AppParts } from "../env.ts";
+import { findSession } from "../session.ts";
+
+/** @returns The answer with a page. */
+export function sendPage(
+  c: AppContext,
+  page: Page,
+  status: ContentfulStatusCode = 200,
+): Response | Promise<Response> {
+  return c.html(page, status);
+}
+
+/**
+ * @returns A redirect after a form (303, so that the browser gets the next page), or away from a page. When htmx asked
+ *   and the frame around the page changes, it is told to load the page anew.
+ */
+export function redirect(
+  c: AppContext,
+  path: string,
+  options: { frameChanges?: boolean; status?: RedirectStatusCode } = {},
+): Response {
+  if (options.frameChanges && c.req.header("HX-Request") === "true") {
+    c.header("HX-Redirect", path);
+    return c.body(null, 200);
+  }
+  return c.redirect(path, options.status ?? 303);
+}
+
+/** @returns The frame of pages for people who are not signed in. */
+export function gateFrame(parts: AppParts, assets: Assets): GateFrame {
+  return { assets, signUpOpen: parts.config.signUp === "open" };
+}
+
+/** @returns The frame of the portal. */
+export function portalFrame(parts: AppParts, assets: Assets, session: Session): PortalFrame {
+  return { assets, now: parts.services.clock(), session };
+}
+
+/** Answers a request of somebody who is signed in. */
+export type PortalHandler = (c: AppContext, session: Session) => Response | Promise<Response>;
+
+/** @returns A handler that sends everybody else to the sign-in page, and back afterwards. */
+export function signedIn(parts: AppParts, handler: PortalHandler): (c: AppContext) => Promise<Response> {
+  return async (c) => {
+    const session = await findSession(c, parts);
+    if (session !== null) return await handler(c, session);
+    const { pathname, search } = new URL(c.req.url);
+    // What a form wanted to do is not done after signing in: the page with the form is shown instead.
+    const back = c.req.method === "GET" ? pathname + search : "/portal/api-keys";
+    return redirect(c, `/sign-in?return_to=${encodeURIComponent(back)}`, { frameChanges: true });
+  };
+}

@@ -1,0 +1,114 @@
+// The pages for signing up, in and out.
+import { AppError } from "../../domain/errors.ts";
+import { safeReturnTo } from "../../domain/return_to.ts";
+import type { Assets } from "../../views/layout.tsx";
+import { signInPage } from "../../views/sign_in.tsx";
+import { signUpPage } from "../../views/sign_up.tsx";
+import { signInSchema, signUpSchema } from "../api/schemas.ts";
+import { check } from "../api/endpoint.ts";
+import { readFormBody } from "../body.ts";
+import { clearSessionCookies, sessionTokens, setSessionCookie } from "../cookies.ts";
+import type { App, AppContext, AppParts } from "../env.ts";
+import { findSession } from "../session.ts";
+import { formError } from "./errors.ts";
+import { gateFrame, redirect, sendPage } from "./page.ts";
+
+const home = "/portal/api-keys";
+
+/** Mounts `/`, `/sign-in`, `/sign-up` and `/sign-out`. */
+export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): void {
+  const { config, services } = parts;
+  const { accounts } = services;
+  const frame = gateFrame(parts, assets);
+
+  function returnTo(text: string | undefined): string | null {
+    return safeReturnTo(text, {
+      base: config.baseUrl,
+      isAllowedOrigin: (origin) => config.allowedOrigins.some((allowed) => allowed.matches(origin)),
+    });
+  }
+
+  async function away(c: AppContext): Promise<Response | null> {
+    const session = await findSession(c, parts);
+    return session === null ? null : redirect(c, returnTo(c.req.query("return_to")) ?? home, { status: 302 });
+  }
+
+  app.get(
+    "/",
+    async (c) => redirect(c, await findSession(c, parts) === null ? "/sign-in" : home, { status: 302 }),
+  );
+  app.get("/portal", (c) => redirect(c, home, { status: 302 }));
+
+  app.get("/sign-in", async (c) =>
+    await away(c) ?? sendPage(
+      c,
+      signInPage({
+        frame,
+        values: { email: "", returnTo: returnTo(c.req.query("return_to")) },
+        error: null,
+        fieldErrors: {},
+        notice: c.req.query("signed_out") === "1" ? "You are signed out." : null,
+      }),
+    ));
+
+  app.post("/sign-in", async (c) => {
+    const form = await readFormBody(c);
+    const target = returnTo(form["return_to"]);
+    try {
+      const input = check(signInSchema, pick(form, ["email", "password"]), "body");
+      const { token } = await accounts.signIn(input as { email: string; password: string }, c.get("client"));
+      setSessionCookie(c, config, token);
+      return redirect(c, target ?? home);
+    } catch (error) {
+      const { message, fields, status } = formError(c, error);
+      const values = { email: form["email"] ?? "", returnTo: target };
+      return sendPage(
+        c,
+        signInPage({ frame, values, error: message, fieldErrors: fields, notice: null }),
+        status,
+      );
+    }
+  });
+
+  app.get("/sign-up", async (c) => {
+    const values = { name: "", email: "", organizationName: "" };
+    return await away(c) ?? sendPage(c, signUpPage({ frame, values, error: null, fieldErrors: {} }));
+  });
+
+  app.post("/sign-up", async (c) => {
+    const form = await readFormBody(c);
+    try {
+      const given = pick(form, ["name", "email", "password", "organizationName"]);
+      if (given["organizationName"]?.trim() === "") delete given["organizationName"];
+      const input = check(signUpSchema, given, "body");
+      const { token } = await accounts.signUp(
+        input as Parameters<typeof accounts.signUp>[0],
+        c.get("client"),
+      );
+      setSessionCookie(c, config, token);
+      return redirect(c, home);
+    } catch (error) {
+      const { message, fields, status } = formError(c, error);
+      const values = {
+        name: form["name"] ?? "",
+        email: form["email"] ?? "",
+        organizationName: form["organizationName"] ?? "",
+      };
+      const errors = error instanceof AppError && error.code === "email_taken"
+        ? { email: error.message }
+        : fields;
+      const shown = "email" in errors && !("email" in fields) ? null : message;
+      return sendPage(c, signUpPage({ frame, values, error: shown, fieldErrors: errors }), status);
+    }
+  });
+
+  app.post("/sign-out", async (c) => {
+    await accounts.signOut(sessionTokens(c.req.header("Cookie")));
+    clearSessionCookies(c, config);
+    return redirect(c, "/sign-in?signed_out=1", { frameChanges: true });
+  });
+}
+
+function pick(form: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, form[name] ?? ""]));
+}
