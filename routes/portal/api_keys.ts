@@ -193,6 +193,8 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
         const expireOldAt = grace === null ? null : clock() + grace;
         const { fullKey } = await apiKeys.rotateApiKey(session, apiKey.id, { expireOldAt });
         const endsAt = expireOldAt === null ? null : isoTime(expireOldAt);
+        // The page is the list: going back to it, or loading it again, must not ask to rotate once more.
+        c.header("HX-Push-Url", path);
         const newKey = { name: apiKey.name, fullKey, replaced: { name: apiKey.name, endsAt } };
         return await list(c, session, { newKey, status: 201 });
       } catch (error) {

@@ -72,7 +72,7 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
             metricLabel: unit,
             count: totals.count,
             busiest: busiest === undefined || totals.busiest === null ? null : {
-              label: `Busiest ${period.unit}: ${windowWords(busiest.start, period.unit)}`,
+              label: busiestWords(busiest.start, period.unit),
               value: totals.busiest.sum,
             },
             activeKeys: new Set(byKey.data.map(({ apiKey }) => apiKey)).size,
@@ -129,6 +129,11 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
     const [most] = [...counts].sort(([, a], [, b]) => b - a);
     return { ...chosen, metric: most?.[0] ?? known.series[0]?.metric ?? null };
   }
+}
+
+function busiestWords(start: number, unit: "hour" | "day"): string {
+  const day = windowWords(start, "day");
+  return unit === "day" ? day : `${day}, ${windowWords(start, "hour")}`;
 }
 
 function distinct(values: readonly string[]): string[] {

@@ -1,0 +1,99 @@
+// What the pages gain where scripts run: copying, filters that need no button, menus that close, and htmx's pages
+// arriving as a whole page would. Listens on the document only, so that swapped content needs nothing.
+
+const copiedMs = 2_000;
+
+// What works with scripts alone is shown once this one runs, and not because a browser could run it.
+document.documentElement.classList.add("scripts");
+
+// htmx 4.0.1 prevents what Ctrl, Meta, Shift and Alt do to a click on its links: a new tab, a new window.
+document.addEventListener("click", (event) => {
+  const hasModifier = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+  if (hasModifier && event.target.closest("a[href]")) event.stopImmediatePropagation();
+}, true);
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (button) copy(button, document.getElementById(button.dataset.copy));
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && document.querySelector("details.menu[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
+
+document.addEventListener("change", (event) => {
+  event.target.closest("form[data-send-on-change]")?.requestSubmit();
+});
+
+// A form that the browser sends itself is sent once, however often its button is pressed.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.method !== "post") return;
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "yes";
+});
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+
+// An answer that is not one of the portal's pages is not put into one.
+document.addEventListener("htmx:before:swap", (event) => {
+  const { ctx, tasks } = event.detail;
+  const content = tasks.find((task) => task.type === "main")?.fragment;
+  if (!ctx.select || (content?.firstElementChild && !content.querySelector("main.gate"))) return;
+  event.preventDefault();
+  if (isRefresh(ctx)) return;
+  if (ctx.request.method === "GET" || ctx.response.raw.redirected) location.assign(ctx.response.raw.url);
+  else say("That did not work. Reload the page and try again.");
+});
+
+// A page that nobody looks at is not refreshed.
+document.addEventListener("htmx:config:request", (event) => {
+  if (isRefresh(event.detail.ctx) && document.hidden) event.preventDefault();
+});
+
+document.addEventListener("htmx:before:request", () => say(""));
+document.addEventListener("htmx:error", () => say("That did not work: there is no connection. Try again."));
+
+// A new page is read out, and the keyboard goes on at its beginning.
+document.addEventListener("htmx:after:swap", (event) => {
+  if (event.detail.ctx.select !== "#main" || isRefresh(event.detail.ctx)) return;
+  const main = document.getElementById("main");
+  const news = main.querySelector("[role=alert], [role=status]")?.textContent;
+  document.getElementById("announcer").textContent = news ?? document.title;
+  if (document.activeElement === document.body) main.focus({ preventScroll: true });
+});
+
+async function copy(button, source) {
+  const words = button.querySelector("[data-copy-words]");
+  button.dataset.words ??= words.textContent;
+  words.textContent = await isCopied(source) ? "Copied" : "Selected: now copy it";
+  document.getElementById("announcer")?.replaceChildren(words.textContent);
+  setTimeout(() => (words.textContent = button.dataset.words), copiedMs);
+}
+
+// The clipboard is closed to pages without https: then the text is selected, for the keyboard to copy.
+async function isCopied(source) {
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    return true;
+  } catch {
+    getSelection().selectAllChildren(source);
+    return false;
+  }
+}
+
+function isRefresh(ctx) {
+  return ctx.sourceEvent?.type === "every";
+}
+
+function say(text) {
+  const trouble = document.getElementById("trouble");
+  if (trouble) trouble.textContent = text;
+}

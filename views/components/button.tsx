@@ -1,0 +1,29 @@
+// What can be pressed: buttons that send a form, and links that look like them.
+import type { Child } from "hono/jsx";
+
+/** How loud: `primary` once a form, `destroy` for what cannot be taken back, the quiet ones in rows. */
+export type ButtonTone = "primary" | "plain" | "quiet" | "quiet-destroy" | "destroy";
+
+/** A button that sends the form around it. */
+export function SubmitButton({ tone = "primary", children }: { tone?: ButtonTone; children: Child }) {
+  return <button type="submit" class={`button ${tone}`}>{children}</button>;
+}
+
+/** What a {@linkcode ButtonLink} is made of. */
+export interface ButtonLinkProps {
+  readonly tone?: ButtonTone;
+  readonly href: string;
+  /** Read out after the words, for links that repeat in every row: Revoke “Production”. */
+  readonly about?: string;
+  readonly children: Child;
+}
+
+/** A link that looks like a button. */
+export function ButtonLink({ tone = "plain", href, about, children }: ButtonLinkProps) {
+  return (
+    <a class={`button ${tone}`} href={href}>
+      {children}
+      {about === undefined ? null : <span class="unseen">{` “${about}”`}</span>}
+    </a>
+  );
+}

@@ -1,0 +1,135 @@
+// Usage over time as stacked bars: a drawing that fits any width, and the same numbers as a table beneath it.
+// Positions are percentages and text is not scaled, so it is as large on a phone as on a desk.
+// deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
+import { groupDigits } from "../text/number.ts";
+import { windowWords } from "../text/time.ts";
+import { chartGeometry, type ChartWindow, sum } from "./chart_geometry.ts";
+
+/** What the chart shows. */
+export interface ChartProps {
+  /** What the drawing is, for screen readers: one line, and what is to be seen in it. */
+  readonly title: string;
+  readonly description: string;
+  /** In order, without gaps: a window in which nothing happened has zeros. */
+  readonly windows: readonly ChartWindow[];
+  /** The name of each value of a window; at most four. */
+  readonly series: readonly string[];
+  /** What is counted: `requests`. */
+  readonly unit: string;
+  readonly by: "hour" | "day";
+}
+
+/** The names of the series with their colours; nothing when there is only one. */
+export function ChartLegend({ series }: { series: readonly string[] }) {
+  if (series.length < 2) return null;
+  return (
+    <ul class="legend">
+      {series.map((name, index) => (
+        <li>
+          <i class={`swatch series-${index + 1}`} aria-hidden="true"></i>
+          {name}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The drawing. */
+export function Chart(props: ChartProps) {
+  const { bars, lines, labels, isDense } = chartGeometry(props.windows, props.by);
+  return (
+    <div class="chart-box">
+      <svg
+        class={isDense ? "chart dense" : "chart"}
+        role="img"
+        aria-labelledby="chart-title chart-description"
+      >
+        <title id="chart-title">{props.title}</title>
+        <desc id="chart-description">{props.description}</desc>
+        {lines.map((line) => (
+          <>
+            <line class="grid" x1="0" x2="100%" y1={`${line.y}%`} y2={`${line.y}%`} />
+            <text x="-10" y={`${line.y}%`} dy="0.33em" text-anchor="end">{line.text}</text>
+          </>
+        ))}
+        {bars.map((bar, index) => (
+          <g class="bar">
+            <title>{barWords(props, index)}</title>
+            <rect class="slot" x={`${bar.slotX}%`} width={`${bar.slotWidth}%`} y="0" height="100%" />
+            {bar.segments.map((part) => (
+              <rect
+                class={`series-${part.series + 1}`}
+                x={`${bar.x}%`}
+                width={`${bar.width}%`}
+                y={`${part.y}%`}
+                height={`${part.height}%`}
+                rx={isDense ? "0" : "2"}
+              />
+            ))}
+            {bar.segments.slice(1).map((part) => {
+              const foot = `${Math.round((part.y + part.height) * 100) / 100}%`;
+              return <line class="seam" x1={`${bar.x}%`} x2={`${bar.x + bar.width}%`} y1={foot} y2={foot} />;
+            })}
+          </g>
+        ))}
+        <line class="axis" x1="0" x2="100%" y1="100%" y2="100%" />
+        {labels.map((label) => (
+          <text
+            class={label.isWideOnly ? "wide-only" : undefined}
+            x={`${label.x}%`}
+            y="100%"
+            dy="20"
+            text-anchor="middle"
+          >
+            {label.text}
+          </text>
+        ))}
+      </svg>
+    </div>
+  );
+}
+
+/** The numbers of the drawing. */
+export function ChartTable({ windows, series, by, unit }: ChartProps) {
+  const isStacked = series.length > 1;
+  return (
+    <details class="numbers">
+      <summary>The same numbers as a table</summary>
+      <div class="scroll" tabindex={0} role="region" aria-label="Numbers of the chart">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{by === "day" ? "Day" : "Hour"}</th>
+              {isStacked ? series.map((name) => <th scope="col" class="num">{name}</th>) : null}
+              <th scope="col" class="num">{isStacked ? "All" : unit}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {windows.map((window) => (
+              <tr>
+                <th scope="row">{fullLabel(window, by)}</th>
+                {isStacked ? window.values.map((value) => <td class="num">{groupDigits(value)}</td>) : null}
+                <td class="num">{groupDigits(sum(window.values))}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+/** What the browser shows when a bar is pointed at: `21 Nov: 1,902 requests (tiles 1,600, search 302)`. */
+function barWords({ windows, series, unit, by }: ChartProps, index: number): string {
+  const window = windows[index];
+  if (window === undefined) return "";
+  const total = `${fullLabel(window, by)}: ${groupDigits(sum(window.values))} ${unit}`;
+  if (series.length < 2) return total;
+  return `${total} (${
+    series.map((name, at) => `${name} ${groupDigits(window.values[at] ?? 0)}`).join(", ")
+  })`;
+}
+
+function fullLabel(window: ChartWindow, by: "hour" | "day"): string {
+  return by === "day" ? window.label : `${windowWords(Date.parse(window.start), "day")}, ${window.label}`;
+}

@@ -1,0 +1,54 @@
+// Text to copy: a secret that is shown once, and commands to paste. The copy buttons need static/portal.js and are
+// not shown without scripts; one click then selects the whole text.
+import type { Child } from "hono/jsx";
+import { Icon } from "./icon.tsx";
+
+/**
+ * Writes the command that records one unit of usage.
+ *
+ * @param usageUrl The full address of `POST /api/v1/usage`.
+ * @param fullKey A key (letters, digits and underscores: it needs no quoting), or null for the shell's `$API_KEY`.
+ * @returns Lines for a terminal.
+ */
+export function exampleCurl(usageUrl: string, fullKey: string | null): string {
+  return [
+    `curl ${usageUrl} \\`,
+    `  -H "Authorization: Bearer ${fullKey ?? "$API_KEY"}" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '{"productSlug": "my-product", "metric": "requests", "quantity": 1}'`,
+  ].join("\n");
+}
+
+/** A key in full, with a button that copies it. */
+export function Secret({ id, value }: { id: string; value: string }) {
+  return (
+    <div class="secret">
+      <code id={id} class="pick">{value}</code>
+      <CopyButton target={id} tone="primary">Copy key</CopyButton>
+    </div>
+  );
+}
+
+/** Lines for a terminal, with a button that copies them. */
+export function CodeBlock({ id, label, code }: { id: string; label: string; code: string }) {
+  return (
+    <figure class="code">
+      <figcaption>
+        <span id={`${id}-label`}>{label}</span>
+        <CopyButton target={id} tone="quiet">Copy command</CopyButton>
+      </figcaption>
+      <div class="code-scroll" tabindex={0} role="group" aria-labelledby={`${id}-label`}>
+        <pre id={id}>{code}</pre>
+      </div>
+    </figure>
+  );
+}
+
+function CopyButton(props: { target: string; tone: "primary" | "quiet"; children: Child }) {
+  return (
+    <button type="button" class={`button ${props.tone} with-scripts`} data-copy={props.target}>
+      <Icon name="copy" />
+      <span data-copy-words>{props.children}</span>
+    </button>
+  );
+}

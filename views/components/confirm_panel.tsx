@@ -1,0 +1,57 @@
+// A page of its own that asks before something is done: what will happen, what it is about, and two ways out.
+import type { Child } from "hono/jsx";
+import { ButtonLink, type ButtonTone, SubmitButton } from "./button.tsx";
+import { Icon } from "./icon.tsx";
+
+/** A fact about what the page is about. */
+export interface Fact {
+  readonly label: string;
+  readonly value: Child;
+}
+
+/** What is asked. */
+export interface ConfirmPanelProps {
+  readonly title: Child;
+  /** One or two sentences: what happens. */
+  readonly text: string;
+  readonly facts: readonly Fact[];
+  /** Where the form is sent. */
+  readonly action: string;
+  readonly submit: string;
+  readonly tone: ButtonTone;
+  /** Where the page came from, and goes back to. */
+  readonly back: { readonly href: string; readonly label: string };
+  /** Fields, if the act needs any. */
+  readonly children?: Child;
+}
+
+/** The heading and the card of a page that asks. */
+export function ConfirmPanel(props: ConfirmPanelProps) {
+  return (
+    <div class="ask">
+      <div class="head">
+        <a class="up-link" href={props.back.href}>
+          <Icon name="back" />
+          {props.back.label}
+        </a>
+        <h1>{props.title}</h1>
+        <p class="muted">{props.text}</p>
+      </div>
+      <form class="card" method="post" action={props.action} hx-disable="find button">
+        <dl class="facts">
+          {props.facts.map((fact) => (
+            <div>
+              <dt>{fact.label}</dt>
+              <dd>{fact.value}</dd>
+            </div>
+          ))}
+        </dl>
+        {props.children === undefined ? null : <div class="body">{props.children}</div>}
+        <footer>
+          <SubmitButton tone={props.tone}>{props.submit}</SubmitButton>
+          <ButtonLink href={props.back.href}>Cancel</ButtonLink>
+        </footer>
+      </form>
+    </div>
+  );
+}

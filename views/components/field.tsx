@@ -1,0 +1,131 @@
+// Form fields: a label, the input, a hint, and the message beside it when what was typed is refused.
+import type { Child } from "hono/jsx";
+import { Icon } from "./icon.tsx";
+
+/** What every field has. */
+export interface FieldProps {
+  readonly label: string;
+  /** Also the id, so a page has each name once. */
+  readonly name: string;
+  readonly value: string;
+  readonly hint?: string | undefined;
+  /** One sentence for a person, or undefined when all is well. */
+  readonly error?: string | undefined;
+}
+
+/** A field that is typed into. */
+export interface TextFieldProps extends FieldProps {
+  readonly type?: "text" | "email" | "password";
+  readonly autocomplete: string;
+  readonly required?: boolean;
+  readonly minlength?: number;
+  readonly maxlength: number;
+  readonly placeholder?: string;
+  /** Takes the focus when the page opens; a refused field takes it anyway. */
+  readonly autofocus?: boolean;
+}
+
+/** One of the choices of a {@linkcode SelectField} or {@linkcode RadioGroup}. */
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+  readonly hint?: string;
+}
+
+/** A line of text, an e-mail address or a password. A password is never sent back: its `value` is left out. */
+export function TextField(props: TextFieldProps) {
+  const type = props.type ?? "text";
+  return (
+    <Field {...props}>
+      <input
+        type={type}
+        id={props.name}
+        name={props.name}
+        value={type === "password" ? undefined : props.value}
+        autocomplete={props.autocomplete}
+        required={props.required ?? false}
+        minlength={props.minlength}
+        maxlength={props.maxlength}
+        placeholder={props.placeholder}
+        autofocus={props.error !== undefined || (props.autofocus ?? false)}
+        spellcheck={false}
+        autocapitalize={type === "text" ? undefined : "none"}
+        aria-invalid={props.error === undefined ? undefined : "true"}
+        aria-describedby={describedBy(props)}
+      />
+    </Field>
+  );
+}
+
+/** One of a few values, in a menu. */
+export function SelectField(props: FieldProps & { readonly choices: readonly Choice[] }) {
+  return (
+    <Field {...props}>
+      <select
+        id={props.name}
+        name={props.name}
+        aria-invalid={props.error === undefined ? undefined : "true"}
+        aria-describedby={describedBy(props)}
+      >
+        {props.choices.map((choice) => (
+          <option value={choice.value} selected={choice.value === props.value}>{choice.label}</option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
+/** One of a few values, all in sight: for choices that need a word of explanation. */
+export function RadioGroup(props: FieldProps & { readonly choices: readonly Choice[] }) {
+  return (
+    <fieldset class="radios" aria-describedby={describedBy(props)}>
+      <legend>{props.label}</legend>
+      {props.choices.map((choice) => (
+        <label class="radio">
+          <input
+            type="radio"
+            id={`${props.name}-${choice.value}`}
+            name={props.name}
+            value={choice.value}
+            checked={choice.value === props.value}
+            required
+          />
+          <span>
+            {choice.label}
+            {choice.hint === undefined ? null : <span class="hint">{choice.hint}</span>}
+          </span>
+        </label>
+      ))}
+      <FieldNotes {...props} />
+    </fieldset>
+  );
+}
+
+function Field(props: FieldProps & { children: Child }) {
+  return (
+    <div class="field">
+      <label for={props.name}>{props.label}</label>
+      {props.children}
+      <FieldNotes {...props} />
+    </div>
+  );
+}
+
+function FieldNotes({ name, hint, error }: FieldProps) {
+  return (
+    <>
+      {error === undefined ? null : (
+        <p class="refusal" id={`${name}-error`}>
+          <Icon name="alert" />
+          <span>{error}</span>
+        </p>
+      )}
+      {hint === undefined ? null : <p class="hint" id={`${name}-hint`}>{hint}</p>}
+    </>
+  );
+}
+
+function describedBy({ name, hint, error }: FieldProps): string | undefined {
+  const ids = [error === undefined ? "" : `${name}-error`, hint === undefined ? "" : `${name}-hint`];
+  return ids.filter((id) => id !== "").join(" ") || undefined;
+}

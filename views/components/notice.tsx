@@ -1,0 +1,12 @@
+// What the page has to say about what was just done.
+import { Icon } from "./icon.tsx";
+
+/** One sentence: `done` for what worked, `refused` for what did not. */
+export function Notice({ tone, text }: { tone: "done" | "refused"; text: string }) {
+  return (
+    <div class={`note ${tone}`} role={tone === "done" ? "status" : "alert"}>
+      <Icon name={tone === "done" ? "check" : "alert"} />
+      <p>{text}</p>
+    </div>
+  );
+}

@@ -1,0 +1,20 @@
+// Times in words with the exact time behind them.
+import { clockTime, exactTime, relativeTime, shortDate } from "../text/time.ts";
+
+/** When something was or will be, in words: `2 minutes ago`. */
+export function RelativeTime({ at, now }: { at: string; now: number }) {
+  const atMs = Date.parse(at);
+  return <time datetime={at} title={exactTime(atMs)}>{relativeTime(atMs, now)}</time>;
+}
+
+/** The day of something: `4 Aug`. */
+export function DayTime({ at, now }: { at: string; now: number }) {
+  const atMs = Date.parse(at);
+  return <time datetime={at} title={exactTime(atMs)}>{shortDate(atMs, now)}</time>;
+}
+
+/** The moment of something, to the second: `21 Nov, 14:03:11`. */
+export function MomentTime({ at, now }: { at: string; now: number }) {
+  const atMs = Date.parse(at);
+  return <time datetime={at} title={exactTime(atMs)}>{`${shortDate(atMs, now)}, ${clockTime(atMs)}`}</time>;
+}

@@ -1,0 +1,59 @@
+// The page for everything that could not be shown. It says what is wrong, what to do, and how to ask for help;
+// never why inside the program.
+import { ButtonLink } from "./components/button.tsx";
+import { type GateFrame, GatePage, type Page, type PortalFrame, PortalPage } from "./layout.tsx";
+
+/** What went wrong. */
+export interface ErrorPageProps {
+  /** The signed-in frame when it is known who asks, else the signed-out one. */
+  readonly frame: GateFrame | PortalFrame;
+  /** The HTTP status. */
+  readonly status: number;
+  readonly title: string;
+  /** One sentence for a person. */
+  readonly message: string;
+  readonly requestId: string;
+}
+
+/** @returns The error page, in the frame that fits. */
+export function errorPage(props: ErrorPageProps): Page {
+  const { frame, title } = props;
+  if ("session" in frame) {
+    return (
+      <PortalPage title={title} frame={frame} place={null}>
+        <div class="fault">
+          <Words {...props} />
+          <ButtonLink href="/portal/api-keys">Go to API keys</ButtonLink>
+          <Help {...props} />
+        </div>
+      </PortalPage>
+    );
+  }
+  return (
+    <GatePage title={title} frame={frame}>
+      <div class="card">
+        <Words {...props} />
+        <ButtonLink href="/sign-in">Go to sign-in</ButtonLink>
+        <Help {...props} />
+      </div>
+    </GatePage>
+  );
+}
+
+function Words({ status, title, message }: ErrorPageProps) {
+  return (
+    <div>
+      <p class="muted small">{`Error ${status}`}</p>
+      <h1>{title}</h1>
+      <p class="muted">{message}</p>
+    </div>
+  );
+}
+
+function Help({ requestId }: ErrorPageProps) {
+  return (
+    <p class="muted small">
+      If you ask for help, send this along: <code class="pick">{requestId}</code>
+    </p>
+  );
+}

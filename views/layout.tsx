@@ -1,0 +1,190 @@
+// The two frames of every page: signed out (a card in the middle) and signed in (a sidebar). Both send whole pages;
+// htmx takes #main and #side out of them. No inline styles and no inline scripts: the policy forbids them.
+import type { Child } from "hono/jsx";
+import { type html, raw } from "hono/html";
+import type { Role, Session } from "../domain/session.ts";
+import { Brand, Icon, type IconName } from "./components/icon.tsx";
+
+/** URL paths of what the pages load. */
+export interface Assets {
+  readonly css: string;
+  readonly script: string;
+  readonly htmx: string;
+  readonly favicon: string;
+  /** The fonts, at the very address that portal.css names (`/static/geist.woff2`): another would load twice. */
+  readonly geist: string;
+  readonly geistMono: string;
+}
+
+/** What every page for people who are not signed in needs. */
+export interface GateFrame {
+  readonly assets: Assets;
+  /** Strangers may make an account. */
+  readonly signUpOpen: boolean;
+}
+
+/** What every page for signed-in people needs. */
+export interface PortalFrame {
+  readonly assets: Assets;
+  /** The time of the page, in milliseconds since 1970. */
+  readonly now: number;
+  readonly session: Session;
+}
+
+/** A whole page, ready for `c.html()`. */
+export type Page = ReturnType<typeof html>;
+
+/** Pages that the sidebar leads to. */
+export type Place = "api-keys" | "usage";
+
+const places: readonly { place: Place; href: string; label: string; icon: IconName }[] = [
+  { place: "api-keys", href: "/portal/api-keys", label: "API keys", icon: "key" },
+  { place: "usage", href: "/portal/usage", label: "Usage", icon: "usage" },
+];
+const roleWords: Readonly<Record<Role, string>> = { OWNER: "Owner", ADMIN: "Admin", MEMBER: "Member" };
+/** htmx needs neither eval nor a style of its own; `open` keeps menus as they are. */
+const htmxConfig = `{"includeIndicatorCSS":false,"morphIgnore":["data-htmx-powered","open"]}`;
+const boost = "swap:outerHTML target:#main select:#main selectOOB:'#side'";
+/** A refused form shows its message without a new entry in the history. */
+const refusedForms = { "hx-status:409:inherited": "push:false", "hx-status:422:inherited": "push:false" };
+
+/** A page for people who are not signed in: one card, one task. */
+export function GatePage(
+  { title, frame, children }: { title: string; frame: GateFrame; children: Child },
+): Page {
+  return document(
+    <>
+      <Head title={title} assets={frame.assets} />
+      <body>
+        <SkipLink />
+        <main id="main" class="gate" tabindex={-1}>
+          <div>
+            <Brand href="/sign-in" />
+            {children}
+          </div>
+        </main>
+      </body>
+    </>,
+  );
+}
+
+/** What a page of the portal is made of. */
+export interface PortalPageProps {
+  readonly title: string;
+  readonly frame: PortalFrame;
+  /** Where the page is in the sidebar; null for pages that are not in it. */
+  readonly place: Place | null;
+  readonly children: Child;
+}
+
+/** A page for signed-in people: the sidebar and the content. */
+export function PortalPage({ title, frame, place, children }: PortalPageProps): Page {
+  return document(
+    <>
+      <Head title={title} assets={frame.assets}>
+        <meta name="htmx-config" content={htmxConfig} />
+        <script defer src={frame.assets.htmx}></script>
+      </Head>
+      <body
+        hx-boost:inherited={boost}
+        hx-sync:inherited="drop"
+        hx-indicator:inherited="#progress"
+        {...refusedForms}
+      >
+        <SkipLink />
+        <div id="progress" aria-hidden="true"></div>
+        <div id="trouble" class="trouble" role="alert"></div>
+        <div id="announcer" class="unseen" role="status"></div>
+        <div class="frame">
+          <Side session={frame.session} place={place} />
+          <main id="main" tabindex={-1}>{children}</main>
+        </div>
+      </body>
+    </>,
+  );
+}
+
+function document(content: Child): Page {
+  return (
+    <>
+      {raw("<!doctype html>")}
+      <html lang="en">{content}</html>
+    </>
+  );
+}
+
+function Head({ title, assets, children }: { title: string; assets: Assets; children?: Child }) {
+  return (
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <title>{`${title} · Gatehouse`}</title>
+      <meta name="robots" content="noindex" />
+      <meta name="theme-color" content="#f7f6f2" media="(prefers-color-scheme: light)" />
+      <meta name="theme-color" content="#121311" media="(prefers-color-scheme: dark)" />
+      <link rel="icon" href={assets.favicon} type="image/svg+xml" />
+      <link rel="preload" href={assets.geist} as="font" type="font/woff2" crossorigin="anonymous" />
+      <link rel="stylesheet" href={assets.css} />
+      {children ?? null}
+      <script defer src={assets.script}></script>
+    </head>
+  );
+}
+
+function SkipLink() {
+  return <a class="skip" href="#main">Skip to content</a>;
+}
+
+function Side({ session, place }: { session: Session; place: Place | null }) {
+  return (
+    <header class="side" id="side">
+      <div class="top">
+        <Brand href="/portal/api-keys" />
+        <details class="menu">
+          <summary aria-label={`${organizationName(session)}, menu`}>
+            <span class="cut">{organizationName(session)}</span>
+            <Icon name="chevron" />
+          </summary>
+          <div class="menu-box">
+            <Who session={session} />
+          </div>
+        </details>
+      </div>
+      <nav aria-label="Portal">
+        {places.map((one) => (
+          <a href={one.href} aria-current={one.place === place ? "page" : undefined}>
+            <Icon name={one.icon} />
+            {one.label}
+          </a>
+        ))}
+      </nav>
+      <div class="foot">
+        <Who session={session} />
+      </div>
+    </header>
+  );
+}
+
+/** Who is signed in, where, as what, and the way out. */
+function Who({ session }: { session: Session }) {
+  return (
+    <div class="who">
+      <div class="who-organization">
+        <strong>{organizationName(session)}</strong>
+        {session.organization === null
+          ? null
+          : <span class="muted">{roleWords[session.organization.role]}</span>}
+      </div>
+      <div class="who-user">
+        <span class="cut muted" title={session.user.email}>{session.user.email}</span>
+        <form method="post" action="/sign-out" hx-boost="false">
+          <button type="submit" class="as-link">Sign out</button>
+        </form>
+      </div>
+    </div>
+  );
+}
+
+function organizationName(session: Session): string {
+  return session.organization?.name ?? "No organization";
+}

@@ -1,0 +1,49 @@
+// The page that renames an API key.
+import type { ApiKey } from "../domain/api_key.ts";
+import { apiKeyNameCharactersMax } from "../domain/limits.ts";
+import { apiKeyHref } from "./components/api_key_table.tsx";
+import { apiKeyFacts, apiKeysBack } from "./components/api_key_facts.tsx";
+import { ConfirmPanel } from "./components/confirm_panel.tsx";
+import { TextField } from "./components/field.tsx";
+import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
+
+/** What the page shows. */
+export interface RenameApiKeyPageProps {
+  readonly frame: PortalFrame;
+  readonly apiKey: ApiKey;
+  /** The name as typed, at first the key's. */
+  readonly value: string;
+  readonly fieldErrors: Readonly<Record<string, string>>;
+}
+
+/** @returns The page that asks for a key's new name. */
+export function renameApiKeyPage({ frame, apiKey, value, fieldErrors }: RenameApiKeyPageProps): Page {
+  return (
+    <PortalPage title="Rename a key" frame={frame} place="api-keys">
+      <ConfirmPanel
+        title={
+          <>
+            Rename “<bdi>{apiKey.name}</bdi>”
+          </>
+        }
+        text="The key itself stays the same: programs that use it notice nothing."
+        facts={apiKeyFacts(apiKey, frame.now)}
+        action={apiKeyHref(apiKey.id, "rename")}
+        submit="Rename key"
+        tone="primary"
+        back={apiKeysBack}
+      >
+        <TextField
+          label="New name"
+          name="name"
+          value={value}
+          error={fieldErrors["name"]}
+          autocomplete="off"
+          required
+          maxlength={apiKeyNameCharactersMax}
+          autofocus
+        />
+      </ConfirmPanel>
+    </PortalPage>
+  );
+}

@@ -1,0 +1,100 @@
+// The page that makes an account and its organization, or says plainly that nobody can.
+import { ButtonLink, SubmitButton } from "./components/button.tsx";
+import { TextField } from "./components/field.tsx";
+import { Notice } from "./components/notice.tsx";
+import { type GateFrame, GatePage, type Page } from "./layout.tsx";
+import {
+  emailCharactersMax,
+  nameCharactersMax,
+  passwordCharactersMax,
+  passwordCharactersMin,
+} from "../domain/limits.ts";
+
+/** What the page shows. */
+export interface SignUpPageProps {
+  readonly frame: GateFrame;
+  /** What was typed. */
+  readonly values: { readonly name: string; readonly email: string; readonly organizationName: string };
+  /** What is wrong with the whole form. */
+  readonly error: string | null;
+  /** What is wrong with one field, by its name. */
+  readonly fieldErrors: Readonly<Record<string, string>>;
+}
+
+/** @returns The sign-up page; while sign-up is closed, a page that says so and has no form. */
+export function signUpPage(props: SignUpPageProps): Page {
+  if (!props.frame.signUpOpen) return closedPage(props.frame);
+  const { frame, values, error, fieldErrors } = props;
+  return (
+    <GatePage title="Create an account" frame={frame}>
+      <form class="card" method="post" action="/sign-up">
+        <div>
+          <h1>Create an account</h1>
+          <p class="muted small">One account for every product here.</p>
+        </div>
+        {error === null ? null : <Notice tone="refused" text={error} />}
+        <TextField
+          label="Your name"
+          name="name"
+          value={values.name}
+          error={fieldErrors["name"]}
+          autocomplete="name"
+          required
+          maxlength={nameCharactersMax}
+          autofocus={Object.keys(fieldErrors).length === 0}
+        />
+        <TextField
+          label="E-mail"
+          name="email"
+          type="email"
+          value={values.email}
+          error={fieldErrors["email"]}
+          autocomplete="username"
+          required
+          maxlength={emailCharactersMax}
+        />
+        <TextField
+          label="Password"
+          name="password"
+          type="password"
+          value=""
+          hint={`At least ${passwordCharactersMin} characters. A few words in a row are good.`}
+          error={fieldErrors["password"]}
+          autocomplete="new-password"
+          required
+          minlength={passwordCharactersMin}
+          maxlength={2 * passwordCharactersMax}
+        />
+        <TextField
+          label="Organization (optional)"
+          name="organizationName"
+          value={values.organizationName}
+          hint="Your API keys and usage belong to it. Left empty, it carries your name."
+          error={fieldErrors["organizationName"]}
+          autocomplete="organization"
+          maxlength={nameCharactersMax}
+        />
+        <SubmitButton>Create account</SubmitButton>
+        <p class="small muted">
+          You have an account? <a href="/sign-in">Sign in</a>
+        </p>
+      </form>
+    </GatePage>
+  );
+}
+
+function closedPage(frame: GateFrame): Page {
+  return (
+    <GatePage title="Sign-up is closed" frame={frame}>
+      <div class="card">
+        <div>
+          <h1>Sign-up is closed</h1>
+          <p class="muted">
+            You cannot create an account yourself. Ask the people who run this service for one.
+          </p>
+        </div>
+        <ButtonLink href="/sign-in">Sign in instead</ButtonLink>
+      </div>
+    </GatePage>
+  );
+}
