@@ -1,0 +1,45 @@
+// How soon the compiled binary answers after its start, and how much memory it holds when idle.
+import { startProgram } from "../tests/support/program.ts";
+import { median } from "./wrk.ts";
+
+const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
+const starts = 5;
+const idleSeconds = 3;
+
+/** @param print Takes each line. */
+export async function measureBinary(print: (line: string) => void): Promise<void> {
+  const isThere = await Deno.stat(binary).then(() => true, () => false);
+  if (!isThere) return print("\nno dist/gatehouse: run the task `compile` to measure the binary");
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-bench-" });
+  const firstAnswers: number[] = [];
+  const residentMb: number[] = [];
+  // The first start makes the database; the others open it.
+  for (let n = 0; n < starts; n++) {
+    const begin = performance.now();
+    const program = startProgram({ folder, binary });
+    for (;;) {
+      const answer = await fetch(`${program.baseUrl}/health/ready`).catch(() => null);
+      await answer?.body?.cancel();
+      if (answer?.ok) break;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    firstAnswers.push(performance.now() - begin);
+    await new Promise((resolve) => setTimeout(resolve, idleSeconds * 1000));
+    const status = await Deno.readTextFile(`/proc/${program.pid}/status`);
+    residentMb.push(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024);
+    program.kill("SIGTERM");
+    await program.ended();
+  }
+  await Deno.remove(folder, { recursive: true });
+  const list = (values: readonly number[]) => values.map((value) => value.toFixed(0)).join(" ");
+  print(
+    `\nbinary: first answer ${median(firstAnswers).toFixed(0)} ms after its start (${
+      list(firstAnswers)
+    }; aim 400)`,
+  );
+  print(
+    `binary: ${median(residentMb).toFixed(0)} MB resident after ${idleSeconds} s idle (${
+      list(residentMb)
+    }; aim 150)`,
+  );
+}

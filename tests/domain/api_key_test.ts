@@ -1,0 +1,132 @@
+// Keys: their form, their checksum and what is kept of them.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import fc from "../support/fast_check.ts";
+import {
+  apiKeyStatus,
+  apiKeyTag,
+  generateApiKey,
+  hashApiKey,
+  isWellFormedApiKey,
+} from "../../domain/api_key.ts";
+import { holds } from "./properties.ts";
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/** A key without its checksum. */
+const known = `${apiKeyTag}${"0".repeat(32)}`;
+
+/** CRC-32 bit by bit, as in ISO 3309, for comparison. */
+function slowCrc32(text: string): number {
+  let crc = 0xffffffff;
+  for (const byte of new TextEncoder().encode(text)) {
+    crc ^= byte;
+    for (let i = 0; i < 8; i++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return (crc ^ 0xffffffff) >>> 0;
+}
+
+function base62Of(value: number): string {
+  let text = "";
+  for (let rest = BigInt(value); text.length < 6; rest /= 62n) text = `${base62[Number(rest % 62n)]}${text}`;
+  return text;
+}
+
+Deno.test("generateApiKey() makes keys of the documented form", () => {
+  for (let i = 0; i < 200; i++) {
+    const { fullKey, keyPrefix } = generateApiKey();
+    assert.match(fullKey, /^service_live_[0-9A-Za-z]{38}$/);
+    assert.ok(isWellFormedApiKey(fullKey), fullKey);
+    assert.equal(keyPrefix, `${fullKey.slice(0, apiKeyTag.length + 8)}\u2026`);
+  }
+});
+
+Deno.test("generateApiKey() uses every character and never repeats itself", () => {
+  const keys = Array.from({ length: 1_000 }, () => generateApiKey().fullKey);
+  assert.equal(new Set(keys).size, keys.length);
+  const randomParts = keys.map((key) => key.slice(apiKeyTag.length, -6));
+  assert.deepEqual([...new Set(randomParts.join(""))].sort(), [...base62]);
+  // 32 characters of 62 kinds are at least the 190 bits that were promised.
+  assert.ok(32 * Math.log2(base62.length) >= 190);
+});
+
+Deno.test("a key's checksum is the CRC-32 of its random part in base62", () => {
+  assert.ok(isWellFormedApiKey(known + base62Of(slowCrc32("0".repeat(32)))));
+  holds(fc.string({ unit: fc.constantFrom(...base62), minLength: 32, maxLength: 32 }), (random) => {
+    assert.ok(isWellFormedApiKey(`${apiKeyTag}${random}${base62Of(slowCrc32(random))}`), random);
+  });
+});
+
+Deno.test("isWellFormedApiKey() catches every change of a single character", () => {
+  const keys = [
+    known + base62Of(slowCrc32("0".repeat(32))),
+    ...Array.from({ length: 5 }, () => generateApiKey().fullKey),
+  ];
+  for (const key of keys) {
+    for (let i = 0; i < key.length; i++) {
+      for (const character of `${base62}_-. `) {
+        if (character === key[i]) continue;
+        const changed = key.slice(0, i) + character + key.slice(i + 1);
+        assert.ok(!isWellFormedApiKey(changed), `${key} changed to ${changed}`);
+      }
+    }
+  }
+});
+
+Deno.test("isWellFormedApiKey() catches a character left out, doubled, or swapped with its neighbour", () => {
+  for (let n = 0; n < 20; n++) {
+    const { fullKey } = generateApiKey();
+    for (let i = 0; i < fullKey.length; i++) {
+      const [a, b] = [fullKey[i] ?? "", fullKey[i + 1] ?? ""];
+      assert.ok(!isWellFormedApiKey(fullKey.slice(0, i) + fullKey.slice(i + 1)));
+      assert.ok(!isWellFormedApiKey(fullKey.slice(0, i) + a + fullKey.slice(i)));
+      if (a !== b && b !== "") {
+        assert.ok(
+          !isWellFormedApiKey(fullKey.slice(0, i) + b + a + fullKey.slice(i + 2)),
+          `${fullKey} at ${i}`,
+        );
+      }
+    }
+  }
+});
+
+Deno.test("isWellFormedApiKey() refuses a key with anything around it", () => {
+  const { fullKey } = generateApiKey();
+  for (
+    const text of [
+      ` ${fullKey}`,
+      `${fullKey} `,
+      `${fullKey}\n`,
+      `${fullKey}\0`,
+      `Bearer ${fullKey}`,
+      fullKey + fullKey,
+    ]
+  ) {
+    assert.ok(!isWellFormedApiKey(text), JSON.stringify(text));
+  }
+  assert.ok(!isWellFormedApiKey(fullKey.toUpperCase()));
+  assert.ok(!isWellFormedApiKey(fullKey.replace("live", "test")));
+});
+
+Deno.test("isWellFormedApiKey() answers false, and never throws, for any text", () => {
+  holds(fc.oneof(fc.string({ unit: "binary" }), fc.string().map((text) => apiKeyTag + text)), (text) => {
+    assert.equal(isWellFormedApiKey(text), false);
+  });
+});
+
+Deno.test("hashApiKey() is the SHA-256 of the whole key, in lower-case hexadecimal", () => {
+  const { fullKey } = generateApiKey();
+  assert.equal(hashApiKey(fullKey), createHash("sha256").update(fullKey, "utf8").digest("hex"));
+  assert.equal(hashApiKey("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+});
+
+Deno.test("apiKeyStatus() ends a key exactly at its end, and revoked stays revoked", () => {
+  assert.equal(apiKeyStatus({ revokedAt: null, expiresAt: null }, Number.MAX_SAFE_INTEGER), "active");
+  assert.equal(apiKeyStatus({ revokedAt: null, expiresAt: 1_000 }, 999), "active");
+  assert.equal(apiKeyStatus({ revokedAt: null, expiresAt: 1_000 }, 1_000), "expired");
+  assert.equal(apiKeyStatus({ revokedAt: 5, expiresAt: null }, 1_000), "revoked");
+  assert.equal(apiKeyStatus({ revokedAt: 5, expiresAt: 1 }, 1_000), "revoked");
+  // The clock of the machine that revoked it may be ahead.
+  assert.equal(apiKeyStatus({ revokedAt: 2_000, expiresAt: null }, 1_000), "revoked");
+  assert.equal(apiKeyStatus({ revokedAt: 0, expiresAt: null }, 1_000), "revoked");
+  assert.equal(apiKeyStatus({ revokedAt: null, expiresAt: 0 }, 1_000), "expired");
+});

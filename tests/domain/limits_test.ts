@@ -1,0 +1,87 @@
+// Limits that belong together: each relation is one that something else relies on.
+import assert from "node:assert/strict";
+import { parseConfig } from "../../config.ts";
+import * as limits from "../../domain/limits.ts";
+import { idempotencyKeyForm, slugForm } from "../../domain/usage_record.ts";
+
+const relations: Readonly<Record<string, boolean>> = {
+  "the longest password fits a body, however its characters are written":
+    limits.passwordCharactersMax * 12 * 4 < limits.bodyBytesMax,
+  "passwords have a range of lengths that NIST SP 800-63B-4 asks for": limits.passwordCharactersMin >= 8 &&
+    limits.passwordCharactersMax >= 64,
+  "a usage body is larger than any other": limits.usageBodyBytesMax > limits.bodyBytesMax,
+  "the address of a request is part of what its headers may take":
+    limits.urlCharactersMax < limits.headerCharactersMax,
+  "the longest e-mail address is that of RFC 5321": limits.emailCharactersMax === 254,
+  "delays after failed sign-ins grow": limits.signInDelayMinMs < limits.signInDelayMaxMs,
+  "an account is slowed down before its address is": limits.signInFailuresFree < limits.addressFailuresMax,
+  "a page has at most as many items as may be asked for": limits.pageItemsDefault <= limits.pageItemsMax,
+  "all active keys fit on one page": limits.activeApiKeysMax <= limits.pageItemsMax,
+  "a batch is never split over two commits, as it is all or nothing":
+    limits.usageBatchRecordsMax <= limits.recorderCommitRecordsMax,
+  "the queue holds several commits": limits.recorderQueueRecordsMax >= 2 * limits.recorderCommitRecordsMax,
+  "the queue holds several of the largest bodies":
+    limits.recorderQueueBytesMax >= 8 * limits.usageBodyBytesMax,
+  "an hour is a whole number of rollups": 3_600_000 % limits.rollupQuarterMs === 0,
+  "a month can be asked for by the hour": limits.usageWindowsMax >= 31 * 24 + 1,
+  "two years can be asked for by the day": limits.usageWindowsMax >= 2 * 366,
+  "a session's last sight is written more often than it can end":
+    limits.sessionSeenIntervalMs < 24 * 3_600_000,
+  "a wait for the lock ends before the program must": limits.databaseBusyTimeoutMs < limits.shutdownTimeoutMs,
+  "the program ends before those who sent SIGTERM lose patience, after 10 s":
+    limits.shutdownTimeoutMs < 10_000,
+  "clocks may differ by less than a rollup": limits.usageTimestampFutureMaxMs < limits.rollupQuarterMs,
+};
+
+for (const [promise, isKept] of Object.entries(relations)) {
+  Deno.test(`limits: ${promise}`, () => assert.ok(isKept));
+}
+
+Deno.test("limits: every one is a positive whole number", () => {
+  for (const [name, value] of Object.entries(limits)) {
+    assert.ok(Number.isSafeInteger(value) && value > 0, `${name} is ${value}`);
+  }
+});
+
+Deno.test("limits: every name ends with its unit, or with what it counts", () => {
+  for (const name of Object.keys(limits)) {
+    assert.match(name, /(Ms|Seconds|Bytes|Characters|Max|Min|Default|Free)$/, name);
+  }
+});
+
+Deno.test("limits: raw records are kept for longer than a timestamp may lie back", () => {
+  const day = 24 * 3_600_000;
+  const keep = (days: number) => parseConfig({ USAGE_RETENTION_DAYS: String(days) }, { isTerminal: false });
+  const daysBack = limits.usageTimestampPastMaxMs / day;
+  assert.ok("faults" in keep(daysBack), "a record could be deleted as soon as it is accepted");
+  assert.ok("config" in keep(daysBack + 1));
+});
+
+Deno.test("limits: a full batch with the longest names and keys fits a usage body", () => {
+  const record = {
+    productSlug: "p".repeat(64),
+    metric: "m".repeat(64),
+    quantity: Number.MAX_SAFE_INTEGER,
+    timestamp: "2026-11-21T14:03:11.250+05:45",
+    idempotencyKey: "k".repeat(limits.idempotencyKeyCharactersMax),
+  };
+  const body = JSON.stringify({ records: Array(limits.usageBatchRecordsMax).fill(record) });
+  assert.ok(body.length <= limits.usageBodyBytesMax, `${body.length} bytes`);
+});
+
+Deno.test("limits: one record with all that it may have fits a usage body", () => {
+  const property = limits.usagePropertyNameCharactersMax + limits.usagePropertyValueCharactersMax;
+  // Six bytes a character: \u0000 is the longest form in JSON.
+  const bytes = 6 * (2 * 64 + limits.idempotencyKeyCharactersMax + limits.usagePropertiesMax * property) +
+    1_000;
+  assert.ok(bytes <= limits.usageBodyBytesMax);
+});
+
+Deno.test("limits: the forms of slugs and idempotency keys have the lengths that are promised", () => {
+  assert.ok(slugForm.test("a".repeat(64)) && !slugForm.test("a".repeat(65)) && !slugForm.test(""));
+  const longest = "k".repeat(limits.idempotencyKeyCharactersMax);
+  assert.ok(
+    idempotencyKeyForm.test(longest) && !idempotencyKeyForm.test(`${longest}k`) &&
+      !idempotencyKeyForm.test(""),
+  );
+});

@@ -1,0 +1,160 @@
+// The real program: what it prints, when it refuses to start, how it stops, and that nothing is lost by a kill.
+import assert from "node:assert/strict";
+import { poll } from "../support/poll.ts";
+import { readsSum, revokeAndBeRefused, sendJson, signUpAndRecord } from "../support/journey.ts";
+import { isReady, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
+
+async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-process-" });
+  try {
+    await run(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function ended(options: ProgramOptions): Promise<{ status: number; output: string }> {
+  const program = startProgram(options);
+  const status = await program.ended();
+  return { status, output: program.output() };
+}
+
+async function started(options: ProgramOptions): Promise<Program> {
+  const program = startProgram(options);
+  await isReady(program);
+  return program;
+}
+
+Deno.test("the main job works over HTTP, and is there after SIGTERM and a new start", () =>
+  inFolder(async (folder) => {
+    const first = await started({ folder });
+    const journey = await signUpAndRecord(first.baseUrl);
+    first.kill("SIGTERM");
+    assert.equal(await first.ended(), 0, first.output());
+    assert.equal(((await Deno.stat(`${folder}/data/gatehouse.db`)).mode ?? 0) & 0o777, 0o600);
+
+    const second = await started({ folder });
+    await readsSum(second.baseUrl, { fullKey: journey.fullKey, sum: 1.6 });
+    const me = await (await sendJson(second.baseUrl, "/api/auth/me", { cookie: journey.cookie })).json();
+    assert.equal(me.user.email, journey.email);
+    await revokeAndBeRefused(second.baseUrl, journey);
+    second.kill("SIGINT");
+    assert.equal(await second.ended(), 0);
+    // No secret in anything that it printed.
+    for (const secret of [journey.fullKey, journey.cookie.split("=")[1] ?? "-", "correct horse"]) {
+      assert(!(first.output() + second.output()).includes(secret));
+    }
+  }));
+
+Deno.test("what was acknowledged survives a kill", () =>
+  inFolder(async (folder) => {
+    const program = await started({ folder });
+    const { fullKey } = await signUpAndRecord(program.baseUrl);
+    let acknowledged = 0;
+    let isRunning = true;
+    const senders = Array.from({ length: 8 }, async () => {
+      while (isRunning) {
+        const json = { productSlug: "tiles", metric: "killed", quantity: 1 };
+        const answer = await sendJson(program.baseUrl, "/api/v1/usage", { apiKey: fullKey, json }).catch(() =>
+          null
+        );
+        if (answer === null) return;
+        await answer.body?.cancel();
+        if (answer.status === 201) acknowledged++;
+      }
+    });
+    await poll(() => acknowledged > 200);
+    program.kill("SIGKILL");
+    await program.ended();
+    isRunning = false;
+    await Promise.all(senders);
+    const again = await started({ folder });
+    const answer = await sendJson(again.baseUrl, "/api/v1/usage?window=month&metric=killed", {
+      apiKey: fullKey,
+    });
+    const { data: [row] } = await answer.json();
+    // Up to one more for each sender may have been written without its answer arriving.
+    assert(
+      row.count >= acknowledged && row.count <= acknowledged + senders.length,
+      `${row.count} of ${acknowledged}`,
+    );
+    assert.equal(row.sum, row.count);
+    again.kill("SIGTERM");
+    assert.equal(await again.ended(), 0);
+  }));
+
+Deno.test("every wrong setting is told at once, with exit status 78, and no secret is printed", () =>
+  inFolder(async (folder) => {
+    const { status, output } = await ended({
+      folder,
+      env: {
+        PORT: "x1",
+        SIGN_UP: "maybe",
+        METRICS_TOKEN: "s3cret",
+        SESSION_MAX_DAYS: "0",
+        COOKIE_DOMAIN: ".com",
+      },
+    });
+    assert.equal(status, 78);
+    const lines = output.trim().split("\n");
+    assert.deepEqual(lines.map((line) => line.split(":")[0]).sort(), [
+      "COOKIE_DOMAIN",
+      "METRICS_TOKEN",
+      "PORT",
+      "SESSION_MAX_DAYS",
+      "SIGN_UP",
+    ]);
+    assert(!output.includes("s3cret"));
+    assert.match(output, /SIGN_UP: got "maybe", takes open, invite or closed/);
+    assert.deepEqual([...Deno.readDirSync(folder)], []);
+  }));
+
+Deno.test("a database that it must not touch stops the start with one line", () =>
+  inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/letter.db`, "Dear reader, this is not a database. ".repeat(100));
+    for (
+      const [url, words] of [
+        ["file:./letter.db", /letter\.db: .*not a database/],
+        ["file:./missing/data.db", /missing\/data\.db: cannot open/],
+        ["http://127.0.0.1:1", /127\.0\.0\.1:1: /],
+      ] as const
+    ) {
+      const { status, output } = await ended({ folder, env: { DATABASE_URL: url } });
+      assert.equal(status, 78, output);
+      assert.match(output, words);
+      assert.equal(output.trim().split("\n").length, 1, output);
+    }
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["letter.db"]);
+  }));
+
+Deno.test("a second server on the same file, and a taken port, are refused at start", () =>
+  inFolder(async (folder) => {
+    const first = await started({ folder });
+    const second = await ended({ folder });
+    assert.equal(second.status, 78);
+    assert.match(second.output, /another server is running on .*gatehouse\.db/);
+    await Deno.mkdir(`${folder}/other`);
+    const third = await ended({ folder: `${folder}/other`, env: { PORT: new URL(first.baseUrl).port } });
+    assert.equal(third.status, 78);
+    assert.match(third.output, /cannot listen on 127\.0\.0\.1:/);
+    first.kill("SIGTERM");
+    assert.equal(await first.ended(), 0);
+  }));
+
+Deno.test("the commands that end by themselves say what they did", () =>
+  inFolder(async (folder) => {
+    const run = (...args: string[]) => ended({ folder, args });
+    assert.match((await run("--version")).output, /^gatehouse \d+\.\d+\.\d+\n$/);
+    const help = await run("--help");
+    assert.equal(help.status, 0);
+    for (const word of ["serve", "migrate", "openapi", "DATABASE_URL", "USAGE_RETENTION_DAYS"]) {
+      assert(help.output.includes(word));
+    }
+    assert.equal((await run("migrate")).output, "Applied: 1.\n");
+    assert.equal((await run("migrate")).output, "The database is up to date.\n");
+    const document = JSON.parse((await run("openapi")).output);
+    assert.equal(document.openapi, "3.1.0");
+    const unknown = await run("dance");
+    assert.equal(unknown.status, 64);
+    assert.match(unknown.output, /dance is no command/);
+  }));

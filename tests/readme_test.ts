@@ -1,0 +1,40 @@
+// The README's tour: its lines run as they stand, one after the other, against a new server.
+import assert from "node:assert/strict";
+import { isReady, startProgram } from "./support/program.ts";
+
+Deno.test("the README's curl lines work as they stand", async () => {
+  const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));
+  const tour = /## A tour with curl\n([\s\S]*?)\n## /.exec(readme)?.[1] ?? "";
+  const blocks = [...tour.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines = ""]) => lines);
+  assert.equal(blocks.length, 6);
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-readme-" });
+  const program = startProgram({ folder, env: { BASE_URL: "http://localhost:8000" } });
+  await isReady(program);
+  // Port 8000 may be taken here: curl connects to the server's own, and the lines stay as they are.
+  const port = new URL(program.baseUrl).port;
+  const script = [
+    `curl() { command curl --fail-with-body --connect-to localhost:8000:127.0.0.1:${port} "$@"; }`,
+    ...blocks.map((block) => `${block}\necho; echo ---`),
+  ].join("\n");
+  const { success, stdout, stderr } = await new Deno.Command("sh", {
+    args: ["-e", "-c", script],
+    cwd: folder,
+    stdin: "null",
+  }).output();
+  const output = new TextDecoder().decode(stdout);
+  assert(success, output + new TextDecoder().decode(stderr));
+  const [signUp, me, key, single, batch, read] = output.split("---\n").map((part) => part.trim());
+  assert.equal(JSON.parse(signUp ?? "").role, "OWNER");
+  assert.deepEqual(JSON.parse(me ?? ""), JSON.parse(signUp ?? ""));
+  assert.equal(key, "");
+  assert.equal(JSON.parse(single ?? "").usageRecord.idempotencyKey, "order-4711");
+  assert.deepEqual(JSON.parse(batch ?? ""), { accepted: 2, duplicates: 0 });
+  const { data } = JSON.parse(read ?? "");
+  assert.deepEqual(
+    data.map(({ productSlug, sum }: { productSlug: string; sum: number }) => [productSlug, sum]),
+    [["search", 1], ["tiles", 3.5]],
+  );
+  program.kill("SIGTERM");
+  assert.equal(await program.ended(), 0);
+  await Deno.remove(folder, { recursive: true });
+});

@@ -1,0 +1,236 @@
+// API keys over JSON: what leaves the program, who sees which key, and that a revoked key is refused at once.
+import assert from "node:assert/strict";
+import { isWellFormedApiKey } from "../../../domain/api_key.ts";
+import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
+
+const path = "/api/portal/api-keys";
+const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
+const record = (test: TestApp, apiKey: string) => test.send("/api/v1/usage", { apiKey, json: usage });
+const list = async (test: TestApp, person: TestPerson, query = "") =>
+  await (await test.send(`${path}${query}`, { cookie: person.cookie })).json();
+const del = (test: TestApp, person: TestPerson, id: string) =>
+  test.send(`${path}/${id}`, { method: "DELETE", cookie: person.cookie });
+
+testApp("createApiKey() shows the whole key once, and never its hash", async (test) => {
+  const person = await test.signUp("Ada");
+  const answer = await test.send(path, { cookie: person.cookie, json: { name: "  Production  " } });
+  assert.equal(answer.status, 201);
+  assert.match(answer.headers.get("cache-control") ?? "", /no-store/);
+  const { apiKey, fullKey } = await answer.json();
+  assert.match(fullKey, /^service_live_[0-9A-Za-z]{38}$/);
+  assert(isWellFormedApiKey(fullKey));
+  assert.match(apiKey.keyPrefix, /^service_live_[0-9A-Za-z]{4,12}…$/);
+  assert(fullKey.startsWith(apiKey.keyPrefix.slice(0, -1)));
+  assert.deepEqual(apiKey, {
+    id: apiKey.id,
+    name: "Production",
+    keyPrefix: apiKey.keyPrefix,
+    createdAt: "2026-11-21T14:03:11.250Z",
+    createdBy: { id: person.userId, name: "Ada" },
+    lastUsedAt: null,
+    expiresAt: null,
+    revokedAt: null,
+    status: "active",
+  });
+  const listed = await list(test, person);
+  assert.deepEqual(listed, { apiKeys: [apiKey], nextCursor: null });
+  const rows = await test.opened.database.read({ sql: "SELECT * FROM api_keys", args: [] });
+  assert(!JSON.stringify(rows).includes(fullKey.slice(apiKey.keyPrefix.length)));
+});
+
+testApp("names are trimmed, counted in characters, and without control characters", async (test) => {
+  const person = await test.signUp();
+  for (const name of ["", "   ", "x".repeat(101), "a\nb", "a\u0000b", "\ud800", 7, null, ["a"]]) {
+    const { error } = await assertError(
+      await test.send(path, { cookie: person.cookie, json: { name } }),
+      422,
+      "validation_failed",
+    );
+    assert.equal(error.details?.[0]?.path, "name", JSON.stringify(name));
+  }
+  for (const name of ["x", "🗝".repeat(100), `"<script>alert(1)</script>' OR 1=1; --`]) {
+    const created = await (await test.send(path, { cookie: person.cookie, json: { name } })).json();
+    assert.equal(created.apiKey.name, name);
+  }
+});
+
+testApp("a list is newest first, in pages, with revoked and expired keys", async (test) => {
+  const person = await test.signUp();
+  const ids: string[] = [];
+  for (let n = 0; n < 5; n++) ids.unshift((await createTestKey(test, person, { name: `Key ${n}` })).id);
+  await del(test, person, ids[1] ?? "");
+  const first = await list(test, person, "?limit=2");
+  const second = await list(test, person, `?limit=2&cursor=${first.nextCursor}`);
+  const third = await list(test, person, `?limit=2&cursor=${second.nextCursor}`);
+  const seen = [first, second, third].flatMap(({ apiKeys }) => apiKeys.map(({ id }: { id: string }) => id));
+  assert.deepEqual(seen, ids);
+  assert.equal(third.nextCursor, null);
+  assert.equal(first.apiKeys[1].status, "revoked");
+  for (
+    const query of ["?limit=0", "?limit=101", "?limit=x", "?cursor=nothing", "?page=2", "?limit=1&limit=2"]
+  ) {
+    await assertError(
+      await test.send(`${path}${query}`, { cookie: person.cookie }),
+      422,
+      "validation_failed",
+    );
+  }
+});
+
+testApp("revokeApiKey() refuses the very next request, and answers the same again", async (test) => {
+  const person = await test.signUp();
+  const key = await createTestKey(test, person);
+  assert.equal((await record(test, key.fullKey)).status, 201);
+  const first = await (await del(test, person, key.id)).json();
+  await assertError(await record(test, key.fullKey), 401, "invalid_api_key");
+  await assertError(await test.send("/api/v1/usage", { apiKey: key.fullKey }), 401, "invalid_api_key");
+  assert.equal(first.apiKey.status, "revoked");
+  assert.equal(first.apiKey.revokedAt, "2026-11-21T14:03:11.250Z");
+  test.advance(60_000);
+  assert.deepEqual(await (await del(test, person, key.id)).json(), { apiKey: { ...first.apiKey } });
+});
+
+testApp("a key expires at its moment, and not before", async (test) => {
+  const person = await test.signUp();
+  const key = await createTestKey(test, person, { expiresAt: "2026-11-21T15:04:11.250+01:00" });
+  test.advance(59_999);
+  assert.equal((await record(test, key.fullKey)).status, 201);
+  test.advance(1);
+  await assertError(await record(test, key.fullKey), 401, "invalid_api_key");
+  assert.equal((await list(test, person)).apiKeys[0].status, "expired");
+  for (
+    const expiresAt of ["2026-11-21T14:04:11.250Z", "yesterday", "2027-01-01", 1, "2027-02-30T00:00:00Z"]
+  ) {
+    const answer = await test.send(path, { cookie: person.cookie, json: { name: "A", expiresAt } });
+    const { error } = await assertError(answer, 422, "validation_failed");
+    assert.equal(error.details?.[0]?.path, "expiresAt");
+  }
+});
+
+testApp("renameApiKey() changes the name alone", async (test) => {
+  const person = await test.signUp();
+  const key = await createTestKey(test, person);
+  const before = (await list(test, person)).apiKeys[0];
+  const answer = await test.send(`${path}/${key.id}`, {
+    method: "PATCH",
+    cookie: person.cookie,
+    json: { name: "Staging" },
+  });
+  assert.deepEqual((await answer.json()).apiKey, { ...before, name: "Staging" });
+  assert.equal((await record(test, key.fullKey)).status, 201);
+});
+
+testApp("rotateApiKey() replaces the key at once, or lets the old one run on", async (test) => {
+  const person = await test.signUp();
+  const rotate = (id: string, json?: unknown) =>
+    test.send(`${path}/${id}/rotate`, {
+      method: "POST",
+      cookie: person.cookie,
+      ...(json === undefined ? {} : { json }),
+    });
+  const old = await createTestKey(test, person);
+  const answer = await rotate(old.id);
+  assert.equal(answer.status, 201, await answer.clone().text());
+  const next = await answer.json();
+  assert.equal(next.apiKey.name, "Production");
+  await assertError(await record(test, old.fullKey), 401, "invalid_api_key");
+  assert.equal((await record(test, next.fullKey)).status, 201);
+
+  const later = await (await rotate(next.apiKey.id, { expireOldAt: "2026-11-21T15:03:11.250Z" })).json();
+  assert.equal((await record(test, next.fullKey)).status, 201);
+  test.advance(3_600_000);
+  await assertError(await record(test, next.fullKey), 401, "invalid_api_key");
+  assert.equal((await record(test, later.fullKey)).status, 201);
+  await assertError(await rotate(old.id), 422, "validation_failed");
+  await assertError(
+    await rotate(later.apiKey.id, { expireOldAt: "2026-11-21T15:00:00Z" }),
+    422,
+    "validation_failed",
+  );
+});
+
+testApp("of two rotations at once one wins, and one key is left", async (test) => {
+  const person = await test.signUp();
+  const old = await createTestKey(test, person);
+  const answers = await Promise.all(
+    Array.from(
+      { length: 8 },
+      () => test.send(`${path}/${old.id}/rotate`, { method: "POST", cookie: person.cookie }),
+    ),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(7).fill(422)]);
+  const active = (await list(test, person)).apiKeys.filter(({ status }: { status: string }) =>
+    status === "active"
+  );
+  assert.equal(active.length, 1);
+});
+
+testApp("an organization has at most 100 active keys, also when they are made at once", async (test) => {
+  const person = await test.signUp();
+  const make = () => test.send(path, { cookie: person.cookie, json: { name: "A" } });
+  const answers = await Promise.all(Array.from({ length: 110 }, make));
+  assert.equal(answers.filter(({ status }) => status === 201).length, 100);
+  await assertError(await make(), 409, "key_limit_reached");
+  const { apiKeys } = await list(test, person, "?limit=1");
+  await del(test, person, apiKeys[0].id);
+  assert.equal((await make()).status, 201);
+});
+
+testApp("somebody else's key answers as an unknown one does, to the byte", async (test) => {
+  const ada = await test.signUp();
+  const eve = await test.signUp();
+  const key = await createTestKey(test, ada);
+  const unknown = `key_${"0".repeat(32)}`;
+  const requests = [
+    { method: "DELETE", end: "" },
+    { method: "PATCH", end: "", json: { name: "Mine" } },
+    { method: "POST", end: "/rotate" },
+  ];
+  for (const { method, end, json } of requests) {
+    const bodies: unknown[] = [];
+    for (const id of [key.id, unknown, "key_x", "..%2f"]) {
+      const options = { method, cookie: eve.cookie, ...(json === undefined ? {} : { json }) };
+      bodies.push(
+        (await assertError(await test.send(`${path}/${id}${end}`, options), 404, "not_found")).error,
+      );
+    }
+    assert.equal(new Set(bodies.map((body) => JSON.stringify(body))).size, 1);
+  }
+  assert.deepEqual((await list(test, eve)).apiKeys, []);
+  assert.equal((await record(test, key.fullKey)).status, 201);
+});
+
+testApp("a MEMBER sees and manages their own keys only", async (test) => {
+  const owner = await test.signUp();
+  const member = await test.signUp();
+  const key = await createTestKey(test, owner);
+  await test.opened.database.write([
+    { sql: "DELETE FROM memberships WHERE user_id = ?", args: [member.userId] },
+    {
+      sql: "INSERT INTO memberships VALUES (?, ?, 'MEMBER', 1)",
+      args: [member.userId, owner.organizationId],
+    },
+    {
+      sql: "UPDATE sessions SET organization_id = ? WHERE user_id = ?",
+      args: [owner.organizationId, member.userId],
+    },
+  ]);
+  assert.deepEqual((await list(test, member)).apiKeys, []);
+  await assertError(await del(test, member, key.id), 404, "not_found");
+  const own = await createTestKey(test, member, { name: "Mine" });
+  assert.equal((await list(test, member)).apiKeys.length, 1);
+  assert.equal((await list(test, owner)).apiKeys.length, 2);
+  assert.equal((await del(test, owner, own.id)).status, 200);
+  await assertError(await record(test, own.fullKey), 401, "invalid_api_key");
+});
+
+testApp("without a session every route of keys answers 401", async (test) => {
+  for (
+    const [method, end] of [["GET", ""], ["POST", ""], ["PATCH", "/x"], ["DELETE", "/x"], [
+      "POST",
+      "/x/rotate",
+    ]] as const
+  ) {
+    await assertError(await test.send(`${path}${end}`, { method }), 401, "unauthenticated");
+  }
+});

@@ -1,0 +1,179 @@
+// Bad input of every kind: a clear answer, nothing half-done, the process alive, no trace of the inside.
+import assert from "node:assert/strict";
+import { assertError, createTestKey, startTestApp, testApp } from "../../support/app.ts";
+
+const json = { "content-type": "application/json" };
+const good = JSON.stringify({ productSlug: "a", metric: "b", quantity: 1 });
+
+testApp("bodies that are no JSON object are refused, and nothing is recorded", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const send = (body: BodyInit, headers: Record<string, string> = json) =>
+    test.send("/api/v1/usage", { method: "POST", apiKey, body, headers });
+  const nested = (depth: number) =>
+    `{"productSlug":"a","metric":"b","quantity":1,"properties":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+  for (
+    const body of [
+      "",
+      "{",
+      "nonsense",
+      "{'a':1}",
+      `${good}x`,
+      "\ufeff" + good,
+      '{"a":"\u0001"}',
+      nested(16),
+      nested(20_000),
+    ]
+  ) {
+    await assertError(await send(body), 400, "malformed_request");
+  }
+  await assertError(
+    await send(new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])),
+    400,
+    "malformed_request",
+  );
+  for (const body of ["null", "1", '"text"', "[]", "true", nested(3)]) {
+    await assertError(await send(body), 422, "validation_failed");
+  }
+  for (const text of ["\\u0000", "\\ud800", "\\udfff\\ud800", "\\n", "\\u007f", "\x7f", "\x85"]) {
+    for (
+      const body of [
+        `{"productSlug":"a","metric":"b","quantity":1,"properties":{"x":"${text}"}}`,
+        good.replace("}", `,"${text}":1}`),
+      ]
+    ) {
+      const { error } = await assertError(await send(body), 422, "validation_failed");
+      assert((error.details?.length ?? 0) > 0);
+    }
+  }
+  for (
+    const type of [
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "application/json; charset=latin1",
+      "",
+      "multipart/form-data",
+    ]
+  ) {
+    await assertError(await send(good, { "content-type": type }), 415, "unsupported_media_type");
+  }
+  await assertError(await send(good, { ...json, "content-encoding": "gzip" }), 415, "unsupported_media_type");
+  assert.equal((await send(good, { "content-type": "Application/JSON; charset=UTF-8" })).status, 201);
+  const rows = await test.opened.database.read({ sql: "SELECT * FROM usage_records", args: [] });
+  assert.equal(rows.length, 1);
+});
+
+testApp("a body is refused as soon as it is too large, with or without a declared length", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const large = (bytes: number) => `{"productSlug":"${"a".repeat(bytes)}"}`;
+  const stream = (bytes: number) => ReadableStream.from([new TextEncoder().encode(large(bytes))]);
+  const send = (path: string, body: BodyInit) =>
+    test.send(path, { method: "POST", apiKey, body, headers: json });
+  await assertError(await send("/api/v1/usage", large(1024 * 1024)), 413, "body_too_large");
+  await assertError(await send("/api/v1/usage", stream(1024 * 1024)), 413, "body_too_large");
+  await assertError(await send("/api/v1/usage", large(1000)), 422, "validation_failed");
+  await assertError(await send("/api/auth/sign-in", large(64 * 1024)), 413, "body_too_large");
+  await assertError(await send("/api/auth/sign-in", stream(64 * 1024)), 413, "body_too_large");
+});
+
+testApp("a body that does not arrive within 10 s is given up", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode("{")),
+  });
+  const answering = test.send("/api/v1/usage", { method: "POST", apiKey, body, headers: json });
+  // Until the reading has begun.
+  await test.opened.database.write([]);
+  test.advance(9_999);
+  test.services.deadlines.sweep();
+  test.advance(1);
+  test.services.deadlines.sweep();
+  await assertError(await answering, 408, "request_timeout");
+});
+
+testApp("unknown paths are 404, known ones with another method 405 with Allow", async (test) => {
+  for (const path of ["/api", "/api/v2/usage", "/api/v1/usage/x/y", "/api/auth/me/", "/api/%00", "/health"]) {
+    await assertError(await test.send(path), 404, "not_found");
+  }
+  const wrong = [
+    ["DELETE", "/api/v1/usage", "GET, HEAD, POST"],
+    ["POST", "/api/auth/me", "GET, HEAD"],
+    ["GET", "/api/auth/sign-in", "POST"],
+    ["PUT", "/api/portal/api-keys/key_1", "DELETE, PATCH"],
+    ["PATCH", "/health/live", "GET, HEAD"],
+    ["BREW", "/api/auth/me", "GET, HEAD"],
+  ] as const;
+  for (const [method, path, allow] of wrong) {
+    const answer = await test.send(path, { method });
+    await assertError(answer, 405, "method_not_allowed");
+    assert.equal(answer.headers.get("allow"), allow);
+  }
+  const page = await test.send("/nowhere/<script>");
+  assert.equal(page.status, 404);
+  assert.match(page.headers.get("content-type") ?? "", /text\/html/);
+  assert.doesNotMatch(await page.text(), /<script>"?\//);
+});
+
+testApp("long addresses and headers are refused before anything else", async (test) => {
+  await assertError(await test.send(`/api/auth/me?x=${"a".repeat(9000)}`), 414, "uri_too_long");
+  const answer = await test.send("/api/auth/me", { headers: { "x-long": "a".repeat(17_000) } });
+  await assertError(answer, 431, "headers_too_large");
+});
+
+testApp("every answer carries its id and the security headers, errors and pages too", async (test) => {
+  const person = await test.signUp();
+  const paths = [
+    "/api/auth/me",
+    "/api/nowhere",
+    "/sign-in",
+    "/nowhere",
+    "/portal/api-keys",
+    "/",
+    "/health/live",
+    "/api/openapi.json",
+  ];
+  for (const path of paths) {
+    const answer = await test.send(path, { cookie: person.cookie });
+    await answer.body?.cancel();
+    assert.match(answer.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/, path);
+    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+    const isJson = path.startsWith("/api/");
+    if (!isJson) {
+      assert.match(
+        answer.headers.get("content-security-policy") ?? "",
+        /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/,
+      );
+    }
+    assert.equal(answer.headers.get("referrer-policy"), "strict-origin-when-cross-origin");
+    assert.equal(answer.headers.get("cross-origin-opener-policy"), "same-origin");
+    assert(answer.headers.has("cross-origin-resource-policy"));
+    assert.equal(answer.headers.has("strict-transport-security"), false);
+    if (/^\/(portal|api\/auth)/.test(path)) {
+      assert.match(answer.headers.get("cache-control") ?? "", /no-store/, path);
+    }
+  }
+});
+
+Deno.test("a database that does not answer is 503 with Retry-After, and a fault of ours is 500 without a word of the inside", async () => {
+  const test = await startTestApp();
+  const person = await test.signUp();
+  await test.opened.database.write([{ sql: "ALTER TABLE api_keys RENAME TO gone", args: [] }]);
+  const { error } = await assertError(
+    await test.send("/api/portal/api-keys", { cookie: person.cookie }),
+    500,
+    "internal",
+  );
+  assert.doesNotMatch(JSON.stringify(error), /api_keys|column|table/);
+  assert.match(test.logged(), /no such table: api_keys/);
+  const page = await test.send("/portal/api-keys", { cookie: person.cookie });
+  assert.equal(page.status, 500);
+  assert.doesNotMatch(await page.text(), /no such table/);
+  // A closed writer stands for one that cannot write.
+  await test.opened.database.close();
+  const answer = await test.send("/api/auth/sign-up", {
+    json: { name: "A", email: "a@b.example", password: "a long password 42" },
+  });
+  await assertError(answer, 503, "unavailable");
+  assert.equal(answer.headers.get("retry-after"), "1");
+  assert.equal((await test.send("/health/live")).status, 200);
+  await test.services.close();
+});

@@ -1,0 +1,63 @@
+// Debian's Chromium, driven by playwright-core.
+// Test dependencies are not in deno.json: what is there goes into the compiled binary.
+// deno-lint-ignore no-import-prefix
+import { type Browser, type BrowserContext, chromium, type Page } from "npm:playwright-core@1.65.1";
+// deno-lint-ignore no-import-prefix
+import axe from "npm:axe-core@4.14.1/axe.min.js" with { type: "text" };
+
+export type { Browser, BrowserContext, Page };
+
+const executablePath = "/usr/bin/chromium";
+
+/** Whether there is no browser to test with. Under `CI=true` there must be one. */
+export function browserMissing(): boolean {
+  try {
+    return !Deno.statSync(executablePath).isFile;
+  } catch {
+    if (Deno.env.get("CI") === "true") {
+      throw new Error(`these tests must run here, but ${executablePath} is missing`);
+    }
+    return true;
+  }
+}
+
+/** Starts a browser that talks to this machine only. */
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+/** A page whose console and network are watched: what breaks the content security policy, or any script error, is kept. */
+export async function watchedPage(context: BrowserContext): Promise<{ page: Page; troubles: string[] }> {
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const troubles: string[] = [];
+  page.on("pageerror", (error) => troubles.push(`script error: ${error.message}`));
+  page.on("console", (message) => {
+    // A refused form is 4xx on purpose, and Chromium says so.
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) {
+      troubles.push(message.text());
+    }
+  });
+  return { page, troubles };
+}
+
+/** What axe-core finds on a page as it stands, a line each. Scripts need not be enabled in the page. */
+export async function accessibilityFindings(page: Page): Promise<string[]> {
+  const found = await page.evaluate(`(async () => {
+    ${axe};
+    const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+    return violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 150)).join(" | "));
+  })()`);
+  return found as string[];
+}

@@ -1,0 +1,78 @@
+// The main job over HTTP, against any running server: sign up, make a key, record, read, revoke.
+import assert from "node:assert/strict";
+import { cookieOf, testPassword } from "./app.ts";
+
+/** What the journey left behind. */
+export interface Journey {
+  readonly email: string;
+  readonly cookie: string;
+  readonly keyId: string;
+  readonly fullKey: string;
+}
+
+/** Sends JSON as the service's own page would. */
+export function sendJson(baseUrl: string, path: string, options: {
+  method?: string;
+  json?: unknown;
+  cookie?: string;
+  apiKey?: string;
+}): Promise<Response> {
+  return fetch(`${baseUrl}${path}`, {
+    method: options.method ?? (options.json === undefined ? "GET" : "POST"),
+    headers: {
+      origin: baseUrl,
+      ...(options.json === undefined ? {} : { "content-type": "application/json" }),
+      ...(options.cookie === undefined ? {} : { cookie: options.cookie }),
+      ...(options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` }),
+    },
+    ...(options.json === undefined ? {} : { body: JSON.stringify(options.json) }),
+  });
+}
+
+/** Signs up, creates a key, and records 1.5 twice under one idempotency key and 0.1 once. */
+export async function signUpAndRecord(baseUrl: string, email = "ada@example.com"): Promise<Journey> {
+  const signUp = await sendJson(baseUrl, "/api/auth/sign-up", {
+    json: { name: "Ada", email, password: testPassword },
+  });
+  assert.equal(signUp.status, 201, await signUp.clone().text());
+  await signUp.body?.cancel();
+  const cookie = cookieOf(signUp);
+  const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name: "Production" } });
+  assert.equal(created.status, 201);
+  const { apiKey: { id: keyId }, fullKey } = await created.json();
+  const usage = { productSlug: "tiles", metric: "requests" };
+  const statuses: number[] = [];
+  for (
+    const more of [{ quantity: 1.5, idempotencyKey: "once" }, { quantity: 1.5, idempotencyKey: "once" }, {
+      quantity: 0.1,
+    }]
+  ) {
+    const answer = await sendJson(baseUrl, "/api/v1/usage", { apiKey: fullKey, json: { ...usage, ...more } });
+    await answer.body?.cancel();
+    statuses.push(answer.status);
+  }
+  assert.deepEqual(statuses, [201, 200, 201]);
+  await readsSum(baseUrl, { fullKey, sum: 1.6 });
+  return { email, cookie, keyId, fullKey };
+}
+
+/** Asserts what the key's organization recorded this month. */
+export async function readsSum(baseUrl: string, options: { fullKey: string; sum: number }): Promise<void> {
+  const answer = await sendJson(baseUrl, "/api/v1/usage?window=month", { apiKey: options.fullKey });
+  assert.equal(answer.status, 200);
+  assert.equal((await answer.json()).data[0].sum, options.sum);
+}
+
+/** Revokes the key and asserts that the very next request is refused. */
+export async function revokeAndBeRefused(
+  baseUrl: string,
+  { cookie, keyId, fullKey }: Journey,
+): Promise<void> {
+  const revoked = await sendJson(baseUrl, `/api/portal/api-keys/${keyId}`, { method: "DELETE", cookie });
+  assert.equal(revoked.status, 200);
+  await revoked.body?.cancel();
+  const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
+  const refused = await sendJson(baseUrl, "/api/v1/usage", { apiKey: fullKey, json });
+  assert.equal(refused.status, 401);
+  await refused.body?.cancel();
+}

@@ -1,0 +1,72 @@
+// The real program in a process of its own, on a free port, in a folder of its own.
+import { poll } from "./poll.ts";
+import { freePort } from "./sqld.ts";
+
+/** A running server. */
+export interface Program {
+  readonly baseUrl: string;
+  readonly pid: number;
+  /** Everything that it printed so far. */
+  readonly output: () => string;
+  kill(signal: Deno.Signal): void;
+  /** @returns The exit status. */
+  ended(): Promise<number>;
+}
+
+/** How to start the program: from its source, or a compiled binary by its path. */
+export interface ProgramOptions {
+  readonly folder: string;
+  readonly binary?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Nothing of this process's environment is passed on, but what a program cannot start without. */
+  readonly bareEnvironment?: boolean;
+}
+
+const permissions = ["net", "read", "write", "env", "ffi", "sys"].map((name) => `--allow-${name}`);
+const root = new URL("../../", import.meta.url).pathname;
+
+/** Starts the program without waiting for anything. */
+export function startProgram(options: ProgramOptions): Program {
+  const port = options.env?.["PORT"] ?? String(freePort());
+  const args = options.binary === undefined
+    ? ["run", "--no-prompt", "--cached-only", `--config=${root}deno.json`, ...permissions, `${root}main.ts`]
+    : [];
+  const child = new Deno.Command(options.binary ?? Deno.execPath(), {
+    args: [...args, ...options.args ?? []],
+    cwd: options.folder,
+    clearEnv: options.bareEnvironment ?? false,
+    env: { PORT: port, LOG_FORMAT: "json", ...options.env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let output = "";
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) output += text;
+  };
+  const collected = Promise.all([collect(child.stdout), collect(child.stderr)]);
+  return {
+    baseUrl: `http://localhost:${port}`,
+    pid: child.pid,
+    output: () => output,
+    kill: (signal) => child.kill(signal),
+    async ended() {
+      const { code } = await child.status;
+      await collected;
+      return code;
+    },
+  };
+}
+
+/** Waits until a program answers. @throws When it ended instead. */
+export async function isReady(program: Program): Promise<void> {
+  let ended: number | undefined;
+  program.ended().then((code) => ended = code);
+  await poll(async () => {
+    if (ended !== undefined) throw new Error(`the program ended with ${ended}:\n${program.output()}`);
+    const answer = await fetch(`${program.baseUrl}/health/ready`).catch(() => null);
+    await answer?.body?.cancel();
+    return answer?.ok === true;
+  });
+}

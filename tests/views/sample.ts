@@ -1,0 +1,144 @@
+// Pages with sample data, for the tests of the views: every page once, each text of a stranger's replaceable.
+import { exampleCurl } from "../../views/components/code.tsx";
+import { apiKeysPage, type ApiKeysPageProps } from "../../views/api_keys.tsx";
+import { errorPage } from "../../views/error.tsx";
+import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
+import { renameApiKeyPage } from "../../views/rename_api_key.tsx";
+import { revokeApiKeyPage } from "../../views/revoke_api_key.tsx";
+import { rotateApiKeyPage } from "../../views/rotate_api_key.tsx";
+import { signInPage } from "../../views/sign_in.tsx";
+import { signUpPage } from "../../views/sign_up.tsx";
+import { usagePage, type UsagePageProps } from "../../views/usage.tsx";
+
+export const now = Date.parse("2026-11-21T14:05:11Z");
+export const assets: Assets = {
+  css: "/static/portal.0.css",
+  script: "/static/portal.0.js",
+  htmx: "/static/htmx.0.js",
+  favicon: "/static/favicon.0.svg",
+  geist: "/static/geist.woff2",
+  geistMono: "/static/geist-mono.woff2",
+};
+export const gateFrame: GateFrame = { assets, signUpOpen: true };
+
+/** @returns The frame of a signed-in member of an organization whose every text is `text`. */
+export function portalFrame(text: string): PortalFrame {
+  const organization = { organizationId: "org_1", name: text, role: "OWNER" } as const;
+  const user = { id: "usr_1", name: text, email: text, emailVerified: true };
+  return { assets, now, session: { id: "ses_1", user, organization, memberships: [organization] } };
+}
+
+/** @returns What the page of API keys shows, with one active, one expiring, one revoked and one expired key. */
+export function apiKeysProps(text: string): ApiKeysPageProps {
+  const key = {
+    name: text,
+    keyPrefix: "service_live_7Kq2mXfB…",
+    createdAt: "2026-08-23T14:05:11.000Z",
+    createdBy: { id: "usr_2", name: text },
+    lastUsedAt: "2026-11-21T14:03:11.000Z",
+    expiresAt: null,
+    revokedAt: null,
+    status: "active",
+    createdByYou: false,
+    days: [{ start: "2026-11-20T00:00:00.000Z", value: 1 }, { start: "2026-11-21T00:00:00.000Z", value: 2 }],
+    total: 412_906,
+  } as const;
+  return {
+    frame: portalFrame(text),
+    apiKeys: [
+      { ...key, id: "key_1" },
+      { ...key, id: `key_2/${text}`, expiresAt: "2026-11-27T20:00:00.000Z", createdByYou: true },
+      { ...key, id: "key_3", status: "revoked", revokedAt: "2026-08-24T00:00:00.000Z" },
+      { ...key, id: "key_4", status: "expired", expiresAt: "2026-10-04T00:00:00.000Z", createdBy: null },
+    ],
+    counts: { active: 2, ended: 2 },
+    nextCursor: text,
+    newKey: {
+      name: text,
+      fullKey: "service_live_1",
+      replaced: { name: text, endsAt: "2026-11-22T14:05:11.000Z" },
+    },
+    form: { values: { name: text, expires: "30d" }, fieldErrors: { name: text, expires: text }, error: text },
+    usageUrl: "https://auth.example.com/api/v1/usage",
+    flash: text,
+  };
+}
+
+/** @returns What the page of usage shows, with two days and two series. */
+export function usageProps(text: string): UsagePageProps {
+  return {
+    frame: portalFrame(text),
+    range: { id: "month", label: text },
+    filters: { productSlug: text, metric: "requests", apiKey: text },
+    choices: { products: ["tiles"], metrics: ["requests", text], apiKeys: [{ id: "key_1", name: text }] },
+    figures: {
+      sum: "517370",
+      metricLabel: text,
+      count: 88_214,
+      busiest: { label: text, value: "18902" },
+      activeKeys: 3,
+      change: { percent: 12.4, than: text },
+    },
+    chart: {
+      title: text,
+      description: text,
+      windows: [
+        { start: "2026-11-20T00:00:00.000Z", label: text, values: [1000, 200] },
+        { start: "2026-11-21T00:00:00.000Z", label: text, values: [0, 300] },
+      ],
+      series: [text, "others"],
+      unit: text,
+      by: "day",
+    },
+    records: [{
+      id: "use_1",
+      timestamp: "2026-11-21T14:03:11.000Z",
+      productSlug: text,
+      metric: text,
+      quantity: "9007199254740991.000001",
+      apiKeyName: text,
+      voidedAt: "2026-11-21T14:04:00.000Z",
+    }],
+    example: null,
+  };
+}
+
+/** @returns Every page by a name, with `text` wherever a text of somebody else's can stand. */
+export function everyPage(text: string): Readonly<Record<string, Page>> {
+  const keys = apiKeysProps(text);
+  const [apiKey] = keys.apiKeys;
+  if (apiKey === undefined) throw new Error("the sample has no key");
+  const frame = portalFrame(text);
+  const signIn = { email: text, returnTo: text };
+  const signUp = { name: text, email: text, organizationName: text };
+  const signUpErrors = { name: text, email: text, password: text, organizationName: text };
+  const fault = { status: 404, title: text, message: text, requestId: text };
+  const usage = usageProps(text);
+  const errors = { email: text, password: text };
+  return {
+    "sign-in": signInPage({
+      frame: gateFrame,
+      values: signIn,
+      error: text,
+      fieldErrors: errors,
+      notice: text,
+    }),
+    "sign-up": signUpPage({ frame: gateFrame, values: signUp, error: text, fieldErrors: signUpErrors }),
+    "sign-up, closed": signUpPage({
+      frame: { ...gateFrame, signUpOpen: false },
+      values: signUp,
+      error: text,
+      fieldErrors: {},
+    }),
+    "API keys": apiKeysPage(keys),
+    "API keys, none": apiKeysPage({ ...keys, apiKeys: [], newKey: null, flash: null, nextCursor: null }),
+    "rename": renameApiKeyPage({ frame, apiKey, value: text, fieldErrors: { name: text } }),
+    "revoke": revokeApiKeyPage({ frame, apiKey }),
+    "rotate": rotateApiKeyPage({ frame, apiKey, value: text, fieldErrors: { expireOld: text } }),
+    "usage": usagePage(usage),
+    "usage, none here": usagePage({ ...usage, figures: { ...usage.figures, count: 0, busiest: null } }),
+    "usage, none ever": usagePage({ ...usage, example: { curl: exampleCurl(text, null) } }),
+    "error, signed out": errorPage({ frame: gateFrame, ...fault }),
+    "error, signed in": errorPage({ frame, ...fault }),
+  };
+}

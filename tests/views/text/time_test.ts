@@ -1,0 +1,71 @@
+// Times in words: the same words for the same times on every machine.
+import assert from "node:assert/strict";
+import { dateRangeWords, exactTime, relativeTime, shortDate, windowWords } from "../../../views/text/time.ts";
+
+const now = Date.parse("2026-11-21T14:05:11.250Z");
+
+for (
+  const [at, words] of [
+    ["2026-11-21T14:05:11.250Z", "Just now"],
+    ["2026-11-21T14:04:11.251Z", "Just now"],
+    ["2026-11-21T14:04:11.250Z", "1 minute ago"],
+    ["2026-11-21T14:03:00Z", "2 minutes ago"],
+    ["2026-11-21T13:05:11.250Z", "1 hour ago"],
+    ["2026-11-21T00:00:00Z", "14 hours ago"],
+    ["2026-11-20T23:59:59Z", "Yesterday"],
+    ["2026-11-20T00:00:00Z", "Yesterday"],
+    ["2026-11-19T23:59:59Z", "2 days ago"],
+    ["2026-11-15T00:00:00Z", "6 days ago"],
+    ["2026-11-14T23:59:59Z", "14 Nov"],
+    ["2026-09-03T10:00:00Z", "3 Sep"],
+    ["2025-12-31T23:59:59Z", "31 Dec 2025"],
+    ["2026-11-21T14:05:40Z", "in less than a minute"],
+    ["2026-11-21T15:05:11.249Z", "in 59 minutes"],
+    ["2026-11-21T15:05:11.250Z", "in 1 hour"],
+    ["2026-11-22T15:00:00Z", "in 24 hours"],
+    ["2026-11-23T14:05:11.249Z", "in 47 hours"],
+    ["2026-11-23T14:05:11.250Z", "in 2 days"],
+    ["2026-11-28T14:05:11.249Z", "in 6 days"],
+    ["2026-12-21T15:00:00Z", "in 30 days"],
+    ["2026-12-23T00:00:00Z", "23 Dec"],
+    ["2027-02-19T14:00:00Z", "19 Feb 2027"],
+  ] as const
+) {
+  Deno.test(`relativeTime() says "${words}" of ${at}`, () => {
+    assert.equal(relativeTime(Date.parse(at), now), words);
+  });
+}
+
+Deno.test("relativeTime() calls late evening hours ago, not yesterday, shortly after midnight", () => {
+  const night = Date.parse("2026-11-21T01:00:00Z");
+  assert.equal(relativeTime(Date.parse("2026-11-20T22:00:00Z"), night), "3 hours ago");
+});
+
+Deno.test("exactTime() names the second and the zone", () => {
+  assert.equal(exactTime(Date.parse("2026-11-21T14:03:11.999Z")), "21 Nov 2026, 14:03:11 UTC");
+});
+
+Deno.test("shortDate() leaves out only the year of the page", () => {
+  assert.equal(shortDate(Date.parse("2026-01-01T00:00:00Z"), now), "1 Jan");
+  assert.equal(shortDate(Date.parse("2027-01-01T00:00:00Z"), now), "1 Jan 2027");
+});
+
+Deno.test("windowWords() names days and hours", () => {
+  const start = Date.parse("2026-11-21T09:00:00Z");
+  assert.deepEqual([windowWords(start, "day"), windowWords(start, "hour")], ["21 Nov", "09:00"]);
+});
+
+for (
+  const [start, end, words] of [
+    ["2026-11-01", "2026-12-01", "1–30 November 2026"],
+    ["2026-11-21", "2026-11-22", "21 November 2026"],
+    ["2026-11-20T15:00:00Z", "2026-11-21T15:00:00Z", "20–21 November 2026"],
+    ["2026-08-24", "2026-11-22", "24 August – 21 November 2026"],
+    ["2025-12-30", "2026-01-03", "30 December 2025 – 2 January 2026"],
+    ["2026-11-21", "2026-11-21", "21 November 2026"],
+  ] as const
+) {
+  Deno.test(`dateRangeWords() says "${words}" of ${start} to ${end}`, () => {
+    assert.equal(dateRangeWords({ start: Date.parse(start), end: Date.parse(end) }), words);
+  });
+}
