@@ -5,7 +5,7 @@ import { authRoutes } from "./routes/api/auth.ts";
 import { openApiRoute } from "./routes/api/openapi.ts";
 import { usageRoutes } from "./routes/api/usage.ts";
 import { assetRoutes } from "./routes/assets.ts";
-import type { App, AppEnv, AppParts } from "./routes/env.ts";
+import type { App, AppContext, AppEnv, AppParts } from "./routes/env.ts";
 import { jsonError, publicError } from "./routes/errors.ts";
 import { unmatchedError } from "./routes/method_not_allowed.ts";
 import { createApiKeyLimits } from "./routes/middleware/api_key_limits.ts";
@@ -30,10 +30,16 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   const app = new OpenAPIHono<AppEnv>();
   const metrics = createMetrics(parts);
 
-  app.use(conversation(parts, metrics.countAnswer));
-  app.use(requestSize());
+  const answerError = (error: unknown, c: AppContext) => {
+    const shown = publicError(error, c, parts);
+    return isForPrograms(c.req.path) ? jsonError(c, shown) : page(c, shown);
+  };
+  app.use(conversation(parts, {
+    guards: [requestSize(), crossSite(config)],
+    answerError,
+    onAnswer: metrics.countAnswer,
+  }));
   app.use("/api/auth/*", cors(config.allowedOrigins));
-  app.use(crossSite(config));
 
   authRoutes(app, parts);
   apiKeyRoutes(app, parts);
@@ -46,16 +52,10 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   portalApiKeyRoutes(app, parts, assets);
   portalUsageRoutes(app, parts, assets);
 
-  const unmatched = unmatchedError(app);
   const page = errorAnswer(parts, assets);
-  app.onError((error, c) => {
-    const shown = publicError(error, c, parts);
-    return isForPrograms(c.req.path) ? jsonError(c, shown) : page(c, shown);
-  });
-  app.notFound((c) => {
-    const error = unmatched(c);
-    return isForPrograms(c.req.path) ? jsonError(c, error) : page(c, error);
-  });
+  const unmatched = unmatchedError(app);
+  app.onError(answerError);
+  app.notFound((c) => answerError(unmatched(c), c));
   return app;
 }
 

@@ -10,6 +10,12 @@ interface Prepared {
   readonly returnsRows: boolean;
 }
 
+/** A statement for one row, which comes as an array: cheaper than the driver's objects. */
+interface PreparedFirst {
+  readonly statement: Sqlite.Statement;
+  readonly columns: readonly string[];
+}
+
 /** The WAL is checkpointed at this many pages of 4 KiB (80 MB): random keys touch a page each. */
 const checkpointPages = 20_000;
 
@@ -17,6 +23,7 @@ const checkpointPages = 20_000;
 export class Connection {
   readonly #sqlite: Sqlite.Database;
   readonly #prepared = new Map<string, Prepared>();
+  readonly #preparedFirst = new Map<string, PreparedFirst>();
 
   /**
    * Opens the file, which must exist.
@@ -61,7 +68,14 @@ export class Connection {
   /** @returns The first row of one statement that reads, or undefined. @throws {DatabaseError} */
   first(statement: Statement): unknown {
     checkArguments(statement);
-    return translated(() => this.#prepare(statement.sql).statement.get(statement.args)) ?? undefined;
+    return translated(() => {
+      const { statement: prepared, columns } = this.#prepareFirst(statement.sql);
+      const values = prepared.get(statement.args) as unknown[] | undefined;
+      if (values === undefined) return undefined;
+      const row: Record<string, unknown> = {};
+      for (let n = 0; n < columns.length; n++) row[columns[n] as string] = values[n];
+      return row;
+    });
   }
 
   /** Runs one statement. @returns Its rows and how many rows it changed. @throws {DatabaseError} */
@@ -78,6 +92,7 @@ export class Connection {
   /** Closes the connection; what was not committed is gone. */
   close(): void {
     this.#prepared.clear();
+    this.#preparedFirst.clear();
     this.#sqlite.close();
   }
 
@@ -87,6 +102,16 @@ export class Connection {
       const statement = this.#sqlite.prepare(text);
       prepared = { statement, returnsRows: statement.reader };
       this.#prepared.set(text, prepared);
+    }
+    return prepared;
+  }
+
+  #prepareFirst(text: string): PreparedFirst {
+    let prepared = this.#preparedFirst.get(text);
+    if (prepared === undefined) {
+      const statement = this.#sqlite.prepare(text).raw(true);
+      prepared = { statement, columns: statement.columns().map(({ name }) => name) };
+      this.#preparedFirst.set(text, prepared);
     }
     return prepared;
   }

@@ -1,12 +1,11 @@
-// Argon2id, off the main thread, a bounded number at once: hashing is what an attacker can make us do most cheaply.
-import { hash, type Options, verify } from "@node-rs/argon2";
+// Argon2id in threads of its own, a bounded number at once: hashing is what an attacker can make us do most cheaply.
 import pLimit from "p-limit";
 import { unavailableError } from "../domain/errors.ts";
 import { passwordHashesWaitingMax } from "../domain/limits.ts";
 import { normalizedPassword } from "../domain/password.ts";
+import type { PasswordRequest, PasswordResponse } from "./password_worker.ts";
 
-/** Argon2id is the library's default algorithm. 19 MiB, two passes, one lane: the OWASP cheat sheet's second choice. */
-const parameters: Options = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 };
+/** How a hash of today's parameters begins. */
 const current = "$argon2id$v=19$m=19456,t=2,p=1$";
 
 /** Hashes and checks passwords. */
@@ -18,6 +17,8 @@ export interface PasswordHasher {
    * @throws {AppError} `unavailable` when too many wait.
    */
   verify(phc: string | undefined, password: string): Promise<boolean>;
+  /** Ends the threads. */
+  close(): void;
 }
 
 /** @returns Whether a stored hash was made with older parameters and should be made anew. */
@@ -25,28 +26,61 @@ export function needsRehash(phc: string): boolean {
   return !phc.startsWith(current);
 }
 
-/**
- * @param concurrency Hashes at once; as many as there are cores.
- */
+/** @param concurrency Hashes at once, each in a thread that starts when it is first needed; as many as there are cores. */
 export function createPasswordHasher(concurrency: number): PasswordHasher {
   const limit = pLimit(concurrency);
+  const idle: Worker[] = [];
+  const all = new Set<Worker>();
   let unknownUser: Promise<string> | undefined;
 
-  function bounded<T>(act: () => Promise<T>): Promise<T> {
+  function ask(request: PasswordRequest): Promise<PasswordResponse> {
     if (limit.pendingCount >= passwordHashesWaitingMax) {
       return Promise.reject(
         unavailableError("Too many people are signing in at this moment. Try again shortly."),
       );
     }
-    return limit(act);
+    return limit(() =>
+      new Promise<PasswordResponse>((resolve, reject) => {
+        const worker = idle.pop() ?? start();
+        worker.onmessage = ({ data }: MessageEvent<PasswordResponse>) => {
+          idle.push(worker);
+          resolve(data);
+        };
+        worker.onerror = (event) => {
+          event.preventDefault();
+          all.delete(worker);
+          worker.terminate();
+          reject(new Error(`the hashing thread ended: ${event.message}`));
+        };
+        worker.postMessage(request);
+      })
+    );
+  }
+
+  function start(): Worker {
+    const worker = new Worker(new URL("./password_worker.ts", import.meta.url), { type: "module" });
+    all.add(worker);
+    return worker;
+  }
+
+  async function hash(password: string): Promise<string> {
+    const response = await ask({ type: "hash", password: normalizedPassword(password) });
+    if ("hash" in response) return response.hash;
+    throw new Error("fault" in response ? response.fault : "no hash");
   }
 
   return {
-    hash: (password) => bounded(() => hash(normalizedPassword(password), parameters)),
-    verify: async (phc, password) => {
-      const known = phc ?? await (unknownUser ??= hash(crypto.randomUUID(), parameters));
-      const matches = await bounded(() => verify(known, normalizedPassword(password)));
-      return phc !== undefined && matches;
+    hash,
+    async verify(phc, password) {
+      const known = phc ?? await (unknownUser ??= hash(crypto.randomUUID()));
+      const response = await ask({ type: "verify", phc: known, password: normalizedPassword(password) });
+      if ("fault" in response) throw new Error(response.fault);
+      return phc !== undefined && "matches" in response && response.matches;
+    },
+    close() {
+      for (const worker of all) worker.terminate();
+      all.clear();
+      idle.length = 0;
     },
   };
 }

@@ -57,6 +57,9 @@ export function createServices(
     drain: () => {
       isDraining = true;
     },
-    close: () => recorder.close(),
+    close: async () => {
+      await recorder.close();
+      hasher.close();
+    },
   };
 }

@@ -21,11 +21,22 @@ const contentSecurityPolicy = [
 ].join("; ");
 const hstsSeconds = 2 * 365 * 24 * 3600;
 
-/** @param parts See {@linkcode AppParts}. @param onAnswer Told of every answer, for the metrics. */
-export function conversation(
-  parts: AppParts,
-  onAnswer: (method: string, status: number) => void,
-): AppMiddleware {
+/** Looks at a request before anything else does. @throws {AppError} To refuse it. */
+export type Guard = (c: AppContext) => void;
+
+/** What the conversation needs of the app around it. */
+export interface ConversationOptions {
+  /** In order. Functions and not middleware of their own: each of those costs a promise or two. */
+  readonly guards: readonly Guard[];
+  /** Makes the answer to what a guard throws. */
+  readonly answerError: (error: unknown, c: AppContext) => Response | Promise<Response>;
+  /** Told of every answer, for the metrics. */
+  readonly onAnswer: (method: string, status: number) => void;
+}
+
+/** @param parts See {@linkcode AppParts}. */
+export function conversation(parts: AppParts, options: ConversationOptions): AppMiddleware {
+  const { guards, answerError, onAnswer } = options;
   const { config, log } = parts;
   const headers = answerHeaders(config);
   // Ids that sort by time and cost a tenth of a UUID each: the app's start and a random part, then a count.
@@ -36,7 +47,12 @@ export function conversation(
     c.set("requestId", requestId);
     c.set("deadlines", parts.services.deadlines);
     c.set("client", new RequestClient(c, config));
-    await next();
+    try {
+      for (const guard of guards) guard(c);
+      await next();
+    } catch (error) {
+      c.res = await answerError(error, c);
+    }
     const answer = c.res.headers;
     answer.set("X-Request-Id", requestId);
     for (const [name, value] of headers) answer.set(name, value);
@@ -83,9 +99,9 @@ function answerHeaders(config: Config): [string, string][] {
   return headers;
 }
 
-/** Refuses requests whose address or headers are larger than any honest one. */
-export function requestSize(): AppMiddleware {
-  return function requestSizeMiddleware(c, next) {
+/** @returns A guard against addresses and headers that are larger than any honest one. */
+export function requestSize(): Guard {
+  return function requestSizeGuard(c) {
     const { url, headers } = c.req.raw;
     if (url.length > urlCharactersMax) {
       throw new AppError("uri_too_long", `The address may have ${urlCharactersMax} characters at most.`);
@@ -98,6 +114,5 @@ export function requestSize(): AppMiddleware {
         `The headers may have ${headerCharactersMax} characters at most.`,
       );
     }
-    return next();
   };
 }

@@ -2,7 +2,7 @@
 // nothing against it, since the cookie is shared with it on purpose.
 import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
-import type { AppMiddleware } from "../env.ts";
+import type { Guard } from "./conversation.ts";
 
 const reading = new Set(["GET", "HEAD", "OPTIONS"]);
 
@@ -11,10 +11,10 @@ const reading = new Set(["GET", "HEAD", "OPTIONS"]);
  * each where it was sent, and at least one of them. An allowed origin may write under `/api/auth/`. Applies to
  * everything but `/api/v1/`, which takes keys and no cookies.
  */
-export function crossSite(config: Config): AppMiddleware {
+export function crossSite(config: Config): Guard {
   const own = config.baseUrl.origin;
-  return function crossSiteMiddleware(c, next) {
-    if (reading.has(c.req.method) || c.req.path.startsWith("/api/v1/")) return next();
+  return function crossSiteGuard(c) {
+    if (reading.has(c.req.method) || c.req.path.startsWith("/api/v1/")) return;
     const origin = c.req.header("Origin");
     const site = c.req.header("Sec-Fetch-Site");
     const isAllowedOrigin = origin !== undefined && c.req.path.startsWith("/api/auth/") &&
@@ -22,11 +22,11 @@ export function crossSite(config: Config): AppMiddleware {
     const fits = (origin !== undefined || site !== undefined) &&
       (origin === undefined || origin === own) && (site === undefined || site === "same-origin");
     if (!isAllowedOrigin && !fits) {
+      c.set("answerHeaders", [["Vary", "Origin"]]);
       throw new AppError(
         "cross_site",
         `This must be sent from ${own} itself. Open that address and try again.`,
       );
     }
-    return next();
   };
 }

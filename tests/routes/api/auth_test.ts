@@ -271,6 +271,7 @@ testApp(
           body: "{}",
         });
         assert.equal(answer.status, 403, `${path} ${JSON.stringify(headers)}`);
+        assert.equal(answer.headers.get("vary"), "Origin");
         await answer.body?.cancel();
       }
       const bare = await test.app.request(`http://localhost:8000${path}`, {

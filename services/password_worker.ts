@@ -1,0 +1,36 @@
+// A thread that hashes passwords, one at a time. The library's asynchronous calls are not used: after one of them
+// Deno 2.7 wakes up late for timers and messages (docs/decisions/0006).
+import { hashSync, type Options, verifySync } from "@node-rs/argon2";
+
+/** What the main thread asks. Passwords are normalized. */
+export type PasswordRequest =
+  | { readonly type: "hash"; readonly password: string }
+  | { readonly type: "verify"; readonly password: string; readonly phc: string };
+
+/** The answer to each request, in order: a PHC string, whether the password matches, or what went wrong. */
+export type PasswordResponse = { readonly hash: string } | { readonly matches: boolean } | {
+  readonly fault: string;
+};
+
+/** Argon2id is the library's default algorithm. 19 MiB, two passes, one lane: the OWASP cheat sheet's second choice. */
+const parameters: Options = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 };
+
+/** The part of a worker's global scope that is used here. */
+interface WorkerScope {
+  onmessage: ((event: MessageEvent<PasswordRequest>) => void) | null;
+  postMessage(response: PasswordResponse): void;
+}
+
+function answer(request: PasswordRequest): PasswordResponse {
+  try {
+    if (request.type === "hash") return { hash: hashSync(request.password, parameters) };
+    return { matches: verifySync(request.phc, request.password) };
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+if ("DedicatedWorkerGlobalScope" in globalThis) {
+  const scope = globalThis as unknown as WorkerScope;
+  scope.onmessage = ({ data }) => scope.postMessage(answer(data));
+}
