@@ -2,7 +2,6 @@
 import type { DatabaseTarget } from "../config.ts";
 import type { Database, DatabaseError } from "./database.ts";
 import { openEmbedded } from "./embedded.ts";
-import { openRemote } from "./remote.ts";
 
 /**
  * @param target Which database.
@@ -10,10 +9,18 @@ import { openRemote } from "./remote.ts";
  * @returns The database, not yet migrated.
  * @throws {DatabaseError} When the file cannot be opened.
  */
-export function openDatabase(
+export async function openDatabase(
   target: DatabaseTarget,
   options: { onFatal: (error: DatabaseError) => void },
 ): Promise<Database> {
-  if (target.kind === "remote") return Promise.resolve(openRemote(target));
-  return openEmbedded({ path: target.path, createFolder: target.createFolder, onFatal: options.onFatal });
+  if (target.kind === "remote") {
+    // Loaded when it is needed: most servers have a file.
+    const { openRemote } = await import("./remote.ts");
+    return openRemote(target);
+  }
+  return await openEmbedded({
+    path: target.path,
+    createFolder: target.createFolder,
+    onFatal: options.onFatal,
+  });
 }

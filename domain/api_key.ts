@@ -51,6 +51,14 @@ export function generateApiKey(): { fullKey: string; keyPrefix: string } {
  *
  * @param text What the caller sent.
  * @returns False for anything that no Gatehouse ever issued.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * const { fullKey } = generateApiKey();
+ * assert.equal(isWellFormedApiKey(fullKey), true);
+ * assert.equal(isWellFormedApiKey(`${fullKey}x`), false);
+ * ```
  */
 export function isWellFormedApiKey(text: string): boolean {
   if (!form.test(text)) return false;

@@ -22,6 +22,13 @@ export const lowBits = 26;
  *
  * @param value Any number.
  * @returns The parts, or null when it is negative, not finite, above 2^53−1 or has more than six decimal places.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * assert.deepEqual(splitQuantity(2.5), { whole: 2, micro: 500_000 });
+ * assert.equal(splitQuantity(0.1234567), null);
+ * ```
  */
 export function splitQuantity(value: number): Quantity | null {
   if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) return null;
@@ -51,6 +58,13 @@ export function parseSortableQuantity(text: string): number {
 /**
  * @param parts As the database added them up.
  * @returns The whole sum in millionths.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * const micros = sumMicros({ high: "0", low: "3", micro: "1500000" });
+ * assert.equal(microsToDecimal(micros), "4.5");
+ * ```
  */
 export function sumMicros(parts: SumParts): bigint {
   const whole = (BigInt(parts.high) << BigInt(lowBits)) + BigInt(parts.low);

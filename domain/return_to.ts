@@ -4,6 +4,14 @@
  * @param text What the address bar said; anything may be in it.
  * @param options `base`: the service's own address. `isAllowedOrigin`: origins that may be returned to.
  * @returns A path of our own (with query), an allowed address, or null.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * const options = { base: new URL("https://auth.example.com"), isAllowedOrigin: () => false };
+ * assert.equal(safeReturnTo("/portal/usage?range=7d", options), "/portal/usage?range=7d");
+ * assert.equal(safeReturnTo("//evil.example", options), null);
+ * ```
  */
 export function safeReturnTo(
   text: string | undefined,

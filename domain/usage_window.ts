@@ -39,6 +39,14 @@ export interface UsageRangeInput {
  * @param now Milliseconds since 1970.
  * @throws {AppError} `validation_failed` for an end that is no time or not on a quarter of an hour, an unknown zone,
  *   an empty range; `range_too_long` for more than 1,000 windows.
+ *
+ * @example A day of 25 hours
+ * ```ts
+ * import assert from "node:assert/strict";
+ * const input = { from: "2026-10-25", to: "2026-10-26", timezone: "Europe/Berlin" };
+ * const { windows: [day] } = usageRange(input, Date.now());
+ * assert.equal(((day?.end ?? 0) - (day?.start ?? 0)) / 3_600_000, 25);
+ * ```
  */
 export function usageRange(input: UsageRangeInput, now: number): UsageRange {
   const timezone = timeZone(input.timezone ?? "UTC");

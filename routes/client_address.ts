@@ -8,6 +8,16 @@ import type { AddressBlock } from "../config.ts";
  * @param trusted Blocks of trusted proxies.
  * @returns The client's address in normal form (IPv4 where it was mapped into IPv6); the last trusted hop when what it
  *   says is not an address.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * import { parseAddressBlock } from "../config.ts";
+ * const proxy = parseAddressBlock("10.0.0.0/8");
+ * assert(proxy !== null);
+ * assert.equal(clientAddress("10.0.0.1", "6.6.6.6, 203.0.113.9, 10.0.0.2", [proxy]), "203.0.113.9");
+ * assert.equal(clientAddress("203.0.113.7", "6.6.6.6", [proxy]), "203.0.113.7");
+ * ```
  */
 export function clientAddress(
   peer: string,

