@@ -44,20 +44,20 @@ export async function readFormBody(c: AppContext): Promise<Readonly<Record<strin
 }
 
 function requireType(c: AppContext, type: string): void {
-  const given = c.req.header("Content-Type") ?? "";
+  const given = c.get("headers")["content-type"] ?? "";
   const [mediaType = "", ...parameters] = given.toLowerCase().split(";").map((part) => part.trim());
   const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice("charset=".length);
   if (mediaType !== type || (charset !== undefined && !/^"?utf-?8"?$/.test(charset))) {
     throw new AppError("unsupported_media_type", `Send ${type} in UTF-8.`);
   }
-  const encoding = c.req.header("Content-Encoding");
+  const encoding = c.get("headers")["content-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
     throw new AppError("unsupported_media_type", "Send the body without compression.");
   }
 }
 
 async function readText(c: AppContext, bytesMax: number): Promise<{ text: string; bytes: number }> {
-  const declared = c.req.header("Content-Length");
+  const declared = c.get("headers")["content-length"];
   if (Number(declared) > bytesMax) throw tooLarge(bytesMax);
   let body: Uint8Array | null;
   try {

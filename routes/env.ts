@@ -11,6 +11,8 @@ export interface AppEnv {
     /** Such as `req_0199…`; in every answer and log line. */
     requestId: string;
     client: ClientInfo;
+    /** The request's headers by lower-case name, read once: asking the request for each costs five times as much. */
+    headers: Readonly<Record<string, string | undefined>>;
     /** Ends waits for a slow client. */
     deadlines: Deadlines;
     /** Headers that go with whatever the answer will be, instead of the usual ones of the same name. Hono's `c.header` before an answer exists costs five times as much. */

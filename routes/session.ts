@@ -6,7 +6,7 @@ import type { AppContext, AppParts } from "./env.ts";
 
 /** @returns The session, or null for nobody. Cookies of two people at once sign nobody in and are taken away. */
 export async function findSession(c: AppContext, parts: AppParts): Promise<Session | null> {
-  const tokens = sessionTokens(c.req.header("Cookie"));
+  const tokens = sessionTokens(c.get("headers")["cookie"]);
   if (tokens.length === 0) return null;
   const { session, conflict } = await parts.services.accounts.findSession(tokens);
   if (conflict) {

@@ -66,7 +66,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...nobody,
     async answer(c) {
-      await services.accounts.signOut(sessionTokens(c.req.header("Cookie")));
+      await services.accounts.signOut(sessionTokens(c.get("headers")["cookie"]));
       clearSessionCookies(c, config);
       return c.body(null, 204);
     },

@@ -136,14 +136,14 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
 }
 
 function bearerToken(c: AppContext): string {
-  const header = c.req.header("Authorization") ?? "";
+  const header = c.get("headers")["authorization"] ?? "";
   const token = /^Bearer +([^\s]+)$/i.exec(header)?.[1];
   if (token === undefined) throw invalidApiKeyError();
   return token;
 }
 
 function idempotencyHeader(c: AppContext): string | null {
-  const header = c.req.header("Idempotency-Key");
+  const header = c.get("headers")["idempotency-key"];
   if (header === undefined) return null;
   try {
     return check(idempotencyKeySchema, header, "body") as string;

@@ -99,7 +99,7 @@ function answerHeaders(config: Config): [string, string][] {
   return headers;
 }
 
-/** @returns A guard against addresses and headers that are larger than any honest one. */
+/** @returns A guard against addresses and headers that are larger than any honest one; it keeps the headers for others. */
 export function requestSize(): Guard {
   return function requestSizeGuard(c) {
     const { url, headers } = c.req.raw;
@@ -107,12 +107,17 @@ export function requestSize(): Guard {
       throw new AppError("uri_too_long", `The address may have ${urlCharactersMax} characters at most.`);
     }
     let length = 0;
-    headers.forEach((value, name) => length += name.length + value.length);
+    const kept: Record<string, string> = Object.create(null);
+    headers.forEach((value, name) => {
+      length += name.length + value.length;
+      kept[name] = value;
+    });
     if (length > headerCharactersMax) {
       throw new AppError(
         "headers_too_large",
         `The headers may have ${headerCharactersMax} characters at most.`,
       );
     }
+    c.set("headers", kept);
   };
 }

@@ -103,7 +103,7 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
   });
 
   app.post("/sign-out", async (c) => {
-    await accounts.signOut(sessionTokens(c.req.header("Cookie")));
+    await accounts.signOut(sessionTokens(c.get("headers")["cookie"]));
     clearSessionCookies(c, config);
     return redirect(c, "/sign-in?signed_out=1", { frameChanges: true });
   });
