@@ -150,7 +150,13 @@ function createFile({ path, createFolder }: EmbeddedOptions): void {
  * @returns A function that gives the lock back, or null when another process holds it.
  */
 export function lockDataFile(path: string): (() => void) | null {
-  const file = Deno.openSync(`${path}.lock`, { read: true, write: true, create: true, mode: 0o600 });
+  let file: Deno.FsFile;
+  try {
+    file = Deno.openSync(`${path}.lock`, { read: true, write: true, create: true, mode: 0o600 });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new DatabaseError("fault", `cannot lock ${path}: ${reason}`, { cause: error });
+  }
   if (!file.tryLockSync(true)) {
     file.close();
     return null;

@@ -61,34 +61,47 @@ type SessionRow = [
   memberships: [organizationId: string, name: string, role: Role][],
 ];
 
-/**
- * Finds who a token belongs to: one read, every time, so that nothing is stale.
- *
- * @param tokenHash SHA-256 of the token, in hexadecimal.
- * @param bounds Older sessions are not found.
- * @returns The session with its user and memberships, or undefined.
- * @throws {DatabaseError}
- */
-export async function findSession(
-  database: Database,
-  tokenHash: string,
-  bounds: SessionBounds,
-): Promise<FoundSession | undefined> {
-  // One JSON column: each further column costs the native driver as much as the look-up of a row.
-  const found = await database.readFirst<{ row: string }>(sql(
-    `SELECT json_array(s.id, s.last_seen_at, s.organization_id, u.id, u.name, u.email, u.email_verified_at, (
+const findOne = findBy("s.token_hash = ?");
+const findMany = findBy("s.token_hash IN (SELECT value FROM json_each(?))");
+
+/** One JSON column: each further column costs the native driver as much as the look-up of a row. */
+function findBy(condition: string): string {
+  return `SELECT json_array(s.id, s.last_seen_at, s.organization_id, u.id, u.name, u.email, u.email_verified_at, (
          SELECT json_group_array(json_array(m.organization_id, o.name, m.role))
          FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id
        )) AS row
      FROM sessions s JOIN users u ON u.id = s.user_id
-     WHERE s.token_hash = ? AND s.created_at > ? AND s.last_seen_at > ? AND u.disabled_at IS NULL`,
-    tokenHash,
-    bounds.createdAfter,
-    bounds.seenAfter,
-  ));
-  if (found === undefined) return undefined;
+     WHERE ${condition} AND s.created_at > ? AND s.last_seen_at > ? AND u.disabled_at IS NULL`;
+}
+
+/**
+ * Finds who tokens belong to: one read, every time, so that nothing is stale.
+ *
+ * @param tokenHashes SHA-256 of each token, in hexadecimal; mostly one.
+ * @param bounds Older sessions are not found.
+ * @returns The sessions that are valid, each with its user and memberships.
+ * @throws {DatabaseError}
+ */
+export async function findSessions(
+  database: Database,
+  tokenHashes: readonly string[],
+  bounds: SessionBounds,
+): Promise<FoundSession[]> {
+  const [first] = tokenHashes;
+  if (first === undefined) return [];
+  const { createdAfter, seenAfter } = bounds;
+  if (tokenHashes.length === 1) {
+    const found = await database.readFirst<{ row: string }>(sql(findOne, first, createdAfter, seenAfter));
+    return found === undefined ? [] : [parseRow(found.row)];
+  }
+  const hashes = JSON.stringify(tokenHashes);
+  const rows = await database.read<{ row: string }>(sql(findMany, hashes, createdAfter, seenAfter));
+  return rows.map(({ row }) => parseRow(row));
+}
+
+function parseRow(text: string): FoundSession {
   const [id, lastSeenAt, organizationId, userId, name, email, emailVerifiedAt, rows] = JSON.parse(
-    found.row,
+    text,
   ) as SessionRow;
   const memberships: Membership[] = rows.map(([organizationId, name, role]) => ({
     organizationId,
@@ -111,9 +124,12 @@ export function updateSessionSeen(sessionId: string, now: number): Statement {
   return sql("UPDATE sessions SET last_seen_at = max(last_seen_at, ?) WHERE id = ?", now, sessionId);
 }
 
-/** @returns A statement that ends one session. */
-export function deleteSession(tokenHash: string): Statement {
-  return sql("DELETE FROM sessions WHERE token_hash = ?", tokenHash);
+/** @returns A statement that ends sessions. */
+export function deleteSessions(tokenHashes: readonly string[]): Statement {
+  return sql(
+    "DELETE FROM sessions WHERE token_hash IN (SELECT value FROM json_each(?))",
+    JSON.stringify(tokenHashes),
+  );
 }
 
 /** @returns A statement that removes a user's sessions that have ended by age; signing in is the time for it. */

@@ -15,8 +15,12 @@ export async function findSignInBlock(database: Database, subject: string): Prom
 }
 
 /**
- * @returns Statements that count a failure and set the next delay: none for the first five, then 1 s, doubled each
- *   time, up to 15 minutes; and that forget old subjects.
+ * Counts an attempt as a failure before its password is looked at, so that of many guesses at once no more pass than
+ * one after the other would.
+ *
+ * @returns Statements that forget old subjects, and that count and set the next delay: none for the first five, then
+ *   1 s, doubled each time, up to 15 minutes. The second returns no row, and counts nothing, during a delay. A delay
+ *   longer than the longest is one of a clock that was set back: it has ended.
  */
 export function insertSignInFailure(subject: string, now: number): Statement[] {
   const doublingsMax = Math.ceil(Math.log2(signInDelayMaxMs / signInDelayMinMs));
@@ -28,11 +32,21 @@ export function insertSignInFailure(subject: string, now: number): Statement[] {
          failures = failures + 1,
          failed_at = ?2,
          blocked_until = iif(failures + 1 < ${signInFailuresFree}, 0,
-           ?2 + min(${signInDelayMaxMs}, ${signInDelayMinMs} << min(failures + 1 - ${signInFailuresFree}, ${doublingsMax})))`,
+           ?2 + min(${signInDelayMaxMs}, ${signInDelayMinMs} << min(failures + 1 - ${signInFailuresFree}, ${doublingsMax})))
+       WHERE blocked_until <= ?2 OR blocked_until > ?2 + ${signInDelayMaxMs}
+       RETURNING subject`,
       subject,
       now,
     ),
   ];
+}
+
+/** @returns A statement that takes one counted failure back: the password was never looked at. */
+export function undoSignInFailure(subject: string): Statement {
+  return sql(
+    "UPDATE sign_in_failures SET failures = failures - 1, blocked_until = 0 WHERE subject = ?",
+    subject,
+  );
 }
 
 /** @returns A statement that forgets a subject's failures: it signed in. */

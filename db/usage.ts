@@ -154,7 +154,12 @@ export async function recordUsage(database: Database, group: RecordGroup): Promi
     ) - 1;
     batch.push(
       rollUp,
-      sql("UPDATE usage_cursor SET seq = seq + ? WHERE only_row = 1", rows.length),
+      // Nothing recorded, nothing written: a refused key must not cost a commit.
+      sql(
+        `UPDATE usage_cursor SET seq = seq + ? WHERE only_row = 1
+         AND EXISTS (SELECT 1 FROM usage_records r WHERE r.seq > usage_cursor.seq)`,
+        rows.length,
+      ),
       sql(
         `UPDATE api_keys AS k SET last_used_at = ?
          WHERE k.key_hash IN (SELECT value FROM json_each(?)) AND ${activeKey}
@@ -253,12 +258,7 @@ export function sumUsage(database: Database, query: UsageQuery): Promise<UsageSu
     Math.ceil(start / rollupQuarterMs),
     Math.ceil(end / rollupQuarterMs),
   ]);
-  const filters = [
-    [query.productSlug, "AND s.product_slug = ?"],
-    [query.metric, "AND s.metric = ?"],
-    [query.apiKeyId, "AND k.id = ?"],
-  ] as const;
-  const given = filters.filter(([value]) => value !== undefined);
+  const { texts, values } = filtersOf(query);
   return database.read<UsageSumRow>(sql(
     `WITH w AS MATERIALIZED (
        SELECT key AS position, value ->> 0 AS first, value ->> 1 AS after FROM json_each(?)
@@ -271,13 +271,44 @@ export function sumUsage(database: Database, query: UsageQuery): Promise<UsageSu
      CROSS JOIN w
      CROSS JOIN usage_rollups r ON r.series = s.id AND r.quarter >= w.first AND r.quarter < w.after
      WHERE s.organization = (SELECT number FROM organizations WHERE id = ?)
-       ${given.map(([, text]) => text).join(" ")}
+       ${texts}
      GROUP BY w.position${query.groupBy.map((group) => `, ${groupColumns[group]}`).join("")}
      ORDER BY w.position${query.groupBy.map((group) => `, ${groupColumns[group]}`).join("")}`,
     JSON.stringify(windows),
     query.organizationId,
-    ...given.map(([value]) => value ?? null),
+    ...values,
   ));
+}
+
+/** @returns How many series a query would add up. @throws {DatabaseError} */
+export async function countUsageSeries(
+  database: Database,
+  query: Omit<UsageQuery, "windows" | "groupBy">,
+): Promise<number> {
+  const { texts, values } = filtersOf(query);
+  const row = await database.readFirst<{ count: number }>(sql(
+    `SELECT count(*) AS count FROM usage_series s JOIN api_keys k ON k.number = s.api_key
+     WHERE s.organization = (SELECT number FROM organizations WHERE id = ?) ${texts}`,
+    query.organizationId,
+    ...values,
+  ));
+  return row?.count ?? 0;
+}
+
+function filtersOf(
+  query: Pick<UsageQuery, "productSlug" | "metric" | "apiKeyId">,
+): { texts: string; values: string[] } {
+  const texts: string[] = [];
+  const values: string[] = [];
+  const add = (value: string | undefined, text: string) => {
+    if (value === undefined) return;
+    texts.push(text);
+    values.push(value);
+  };
+  add(query.productSlug, "AND s.product_slug = ?");
+  add(query.metric, "AND s.metric = ?");
+  add(query.apiKeyId, "AND k.id = ?");
+  return { texts: texts.join(" "), values };
 }
 
 /** A product, metric and key that an organization recorded with. */

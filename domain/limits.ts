@@ -62,6 +62,10 @@ export const recorderQueueRecordsMax = 100_000;
 export const recorderQueueBytesMax = 64 * 1024 * 1024;
 /** Records that one commit takes. */
 export const recorderCommitRecordsMax = 10_000;
+/** Bytes of JSON that one commit takes; one request alone may have more. */
+export const recorderCommitBytesMax = 4 * 1024 * 1024;
+/** Series times windows that one query may add up: about a tenth of a second. */
+export const usageSumCellsMax = 1_000_000;
 
 /** How long a writer waits for the database's lock, in milliseconds. */
 export const databaseBusyTimeoutMs = 5_000;

@@ -12,13 +12,20 @@ export interface JsonBody {
 /**
  * Reads a JSON body.
  *
- * @param options `bytesMax`: the largest body that is read.
+ * @param options `bytesMax`: the largest body that is read. `optional`: none is as good as an empty object.
  * @throws {AppError} `unsupported_media_type`, `body_too_large`, `request_timeout`, `malformed_request` (not UTF-8, not
  *   JSON, nested too deep), `validation_failed` (control characters or lone surrogates in a text).
  */
-export async function readJsonBody(c: AppContext, options: { bytesMax?: number } = {}): Promise<JsonBody> {
-  requireType(c, "application/json");
+export async function readJsonBody(
+  c: AppContext,
+  options: { bytesMax?: number; optional?: boolean } = {},
+): Promise<JsonBody> {
+  if (!options.optional) requireType(c, "application/json");
   const { text, bytes } = await readText(c, options.bytesMax ?? bodyBytesMax);
+  if (options.optional) {
+    if (bytes === 0) return { value: {}, bytes };
+    requireType(c, "application/json");
+  }
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -132,6 +139,10 @@ function checkJson(value: unknown, options: { texts: boolean }): void {
       return;
     }
     for (const [name, item] of Object.entries(part)) {
+      // Copying an object would lose it without a word.
+      if (name === "__proto__") {
+        faults.push({ path: joinPath(path, name), message: "is a name that cannot be used." });
+      }
       if (options.texts) fault(path, name);
       visit(item, options.texts ? joinPath(path, name) : path, depth + 1);
     }

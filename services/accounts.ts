@@ -2,16 +2,22 @@
 import { hash, randomBytes } from "node:crypto";
 import {
   deleteEndedSessions,
-  deleteSession,
-  findSession,
+  deleteSessions,
+  findSessions,
   insertSession,
   type SessionBounds,
   updateSessionSeen,
 } from "../db/sessions.ts";
-import { deleteSignInFailures, findSignInBlock, insertSignInFailure } from "../db/sign_in_failures.ts";
+import {
+  deleteSignInFailures,
+  findSignInBlock,
+  insertSignInFailure,
+  undoSignInFailure,
+} from "../db/sign_in_failures.ts";
 import { findUserCredentials, insertUserWithOrganization, updatePasswordHash } from "../db/users.ts";
+import { addressGroup } from "../domain/address_group.ts";
 import { canonicalEmail } from "../domain/email.ts";
-import { AppError, unauthenticatedError, validationError } from "../domain/errors.ts";
+import { AppError, unauthenticatedError, unavailableError, validationError } from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
 import { addressFailuresMax, addressWindowMs, sessionSeenIntervalMs } from "../domain/limits.ts";
 import { hasPasswordLength, passwordFault } from "../domain/password.ts";
@@ -61,8 +67,6 @@ export interface AccountService {
 const dayMs = 24 * 3_600_000;
 /** 32 random bytes in base64url. */
 const tokenForm = /^[A-Za-z0-9_-]{43}$/;
-/** Tokens of one request that are looked up; a browser sends one, or two while a domain changes. */
-const tokensMax = 4;
 
 /**
  * @param context See {@linkcode ServiceContext}.
@@ -76,6 +80,8 @@ export function createAccountService(
   const { hasher } = parts;
   // One budget of an address for failed sign-ins and for sign-ups: both are what a guesser repeats.
   const addressLimiter = new RateLimiter({ points: addressFailuresMax, windowMs: addressWindowMs, clock });
+  /** Sessions whose last use is being noted: of many requests at once, one does it. */
+  const beingSeen = new Set<string>();
   let common: ReadonlySet<string> | undefined;
 
   function bounds(now: number): SessionBounds {
@@ -99,9 +105,42 @@ export function createAccountService(
   }
 
   async function signedIn(token: string, tokenHash: string): Promise<SignedIn> {
-    const found = await findSession(database, tokenHash, bounds(clock()));
+    const [found] = await findSessions(database, [tokenHash], bounds(clock()));
     if (found === undefined) throw unauthenticatedError();
     return { token, session: found.session };
+  }
+
+  async function checkAndSignIn(
+    attempt: { email: string; password: string; subject: string },
+    client: ClientInfo,
+  ): Promise<SignedIn> {
+    const { email, subject } = attempt;
+    const found = email === "" ? undefined : await findUserCredentials(database, email);
+    const usable = found?.disabledAt === null ? found : undefined;
+    const password = hasPasswordLength(attempt.password) ? attempt.password : "";
+    const matches = await hasher.verify(usable?.passwordHash, password).catch(async (error) => {
+      await database.write([undoSignInFailure(subject)]);
+      throw error;
+    });
+    if (!matches || usable === undefined || password === "") {
+      throw new AppError("invalid_credentials", "The address or the password is not right.");
+    }
+    const now = clock();
+    const { token, tokenHash, row } = newSession(usable.id, client, now);
+    const rehashed = needsRehash(usable.passwordHash) ? await hasher.hash(password) : undefined;
+    const [inserted] = await database.write([
+      insertSession(row, usable.passwordHash),
+      deleteSignInFailures(subject),
+      deleteEndedSessions(usable.id, bounds(now)),
+      ...(rehashed === undefined
+        ? []
+        : [updatePasswordHash(usable.id, { from: usable.passwordHash, to: rehashed })]),
+    ]);
+    // The password was changed, or hashed anew by another sign-in, in this very moment.
+    if (inserted?.rows.length !== 1) {
+      throw unavailableError("Your account was changed at this moment. Sign in again.");
+    }
+    return signedIn(token, tokenHash);
   }
 
   return {
@@ -150,57 +189,52 @@ export function createAccountService(
     async signIn(input, client) {
       const email = canonicalEmail(input.email) ?? "";
       const subject = hash("sha256", `account:${email}`, "hex");
-      const blockedUntil = await findSignInBlock(database, subject);
-      // Whoever knows the right password gets the same answer: a delay tells nothing.
-      if (blockedUntil > clock()) throw rateLimited(blockedUntil - clock());
-      // Counted before the slow hash, given back after it, so that many guesses at once cannot pass together.
+      // Both limits are counted before the slow hash, so that many guesses at once cannot pass together, and given back
+      // when the password was right or never looked at.
       takeAddressBudget(client);
-      const found = email === "" ? undefined : await findUserCredentials(database, email);
-      const usable = found?.disabledAt === null ? found : undefined;
-      const password = hasPasswordLength(input.password) ? input.password : "";
-      if (!(await hasher.verify(usable?.passwordHash, password)) || usable === undefined || password === "") {
-        await database.write(insertSignInFailure(subject, clock()));
-        throw new AppError("invalid_credentials", "The address or the password is not right.");
+      try {
+        const [, counted] = await database.write(insertSignInFailure(subject, clock()));
+        if (counted?.rows.length !== 1) {
+          // Whoever knows the right password gets the same answer: a delay tells nothing.
+          throw rateLimited((await findSignInBlock(database, subject)) - clock());
+        }
+        const signed = await checkAndSignIn({ email, password: input.password, subject }, client);
+        addressLimiter.giveBack(addressGroup(client.address));
+        return signed;
+      } catch (error) {
+        const isGuess = error instanceof AppError && error.code === "invalid_credentials";
+        if (!isGuess) addressLimiter.giveBack(addressGroup(client.address));
+        throw error;
       }
-      addressLimiter.giveBack(addressGroup(client.address));
-      const now = clock();
-      const { token, tokenHash, row } = newSession(usable.id, client, now);
-      const rehashed = needsRehash(usable.passwordHash) ? await hasher.hash(password) : undefined;
-      await database.write([
-        insertSession(row, usable.passwordHash),
-        deleteSignInFailures(subject),
-        deleteEndedSessions(usable.id, bounds(now)),
-        ...(rehashed === undefined
-          ? []
-          : [updatePasswordHash(usable.id, { from: usable.passwordHash, to: rehashed })]),
-      ]);
-      return signedIn(token, tokenHash);
     },
 
     async signOut(tokens) {
-      const valid = tokens.filter((token) => tokenForm.test(token)).slice(0, tokensMax);
-      if (valid.length > 0) await database.write(valid.map((token) => deleteSession(hashToken(token))));
+      const hashes = wellFormedHashes(tokens);
+      if (hashes.length > 0) await database.write([deleteSessions(hashes)]);
     },
 
     async findSession(tokens) {
-      let session: Session | null = null;
-      let tried = 0;
-      for (const token of tokens) {
-        if (!tokenForm.test(token) || tried++ >= tokensMax) continue;
-        const now = clock();
-        const found = await findSession(database, hashToken(token), bounds(now));
-        if (found === undefined) continue;
-        if (session !== null && session.user.id !== found.session.user.id) {
-          return { session: null, conflict: true };
-        }
-        session = found.session;
-        if (now - found.lastSeenAt >= sessionSeenIntervalMs) {
-          database.write([updateSessionSeen(session.id, now)]).catch(parts.onBackgroundError);
-        }
+      const now = clock();
+      const found = await findSessions(database, wellFormedHashes(tokens), bounds(now));
+      const users = new Set(found.map(({ session }) => session.user.id));
+      if (users.size > 1) return { session: null, conflict: true };
+      const latest = found.at(-1);
+      if (latest === undefined) return { session: null, conflict: false };
+      const { session, lastSeenAt } = latest;
+      if (now - lastSeenAt >= sessionSeenIntervalMs && !beingSeen.has(session.id)) {
+        beingSeen.add(session.id);
+        database.write([updateSessionSeen(session.id, now)])
+          .catch(parts.onBackgroundError)
+          .finally(() => beingSeen.delete(session.id));
       }
       return { session, conflict: false };
     },
   };
+}
+
+/** All of them: a sibling may plant more cookies than one would think, and must sign nobody out by it. */
+function wellFormedHashes(tokens: readonly string[]): string[] {
+  return tokens.filter((token) => tokenForm.test(token)).map(hashToken);
 }
 
 /** @returns The SHA-256 of a session token: 256 random bits need neither salt nor a slow hash. */
@@ -213,20 +247,6 @@ function rateLimited(ms: number): AppError {
   return new AppError("rate_limited", "Too many attempts. Wait a little, then try again.", {
     retryAfterSeconds,
   });
-}
-
-/** An IPv6 customer has a /64: it counts as one address. */
-function addressGroup(address: string): string {
-  if (!address.includes(":")) return address;
-  return expandedIpv6(address).slice(0, 4).join(":");
-}
-
-function expandedIpv6(address: string): string[] {
-  const [head = "", tail] = address.split("::");
-  const front = head === "" ? [] : head.split(":");
-  const back = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - front.length - back.length);
-  return [...front, ...Array<string>(zeros).fill("0"), ...back];
 }
 
 async function commonPasswords(): Promise<ReadonlySet<string>> {

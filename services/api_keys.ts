@@ -88,7 +88,11 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
         expiresAt,
       }, { activeMax: activeApiKeysMax })]);
       if (inserted?.rows.length !== 1) throw keyLimitError();
-      return { apiKey: await getShown({ organizationId }, id), fullKey };
+      // Made from what was written: a read that failed now would lose the only copy of the key.
+      return {
+        apiKey: shown(newRow(session, { id, name, keyPrefix, createdAt: now, expiresAt }), now),
+        fullKey,
+      };
     },
 
     async listApiKeys(session, { limit, cursor }) {
@@ -152,7 +156,11 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
       if (inserted?.rows.length !== 1) {
         throw apiKeyStatus(await get(scope, id), now) === "active" ? keyLimitError() : notActive;
       }
-      return { apiKey: await getShown(scope, newKeyId), fullKey };
+      const { name, expiresAt } = old;
+      return {
+        apiKey: shown(newRow(session, { id: newKeyId, name, keyPrefix, createdAt: now, expiresAt }), now),
+        fullKey,
+      };
     },
   };
 }
@@ -171,6 +179,14 @@ function readScope(session: Session): ApiKeyScope {
   return mayDo(role, "apiKeys.manageAll")
     ? { organizationId }
     : { organizationId, createdBy: session.user.id };
+}
+
+function newRow(
+  session: Session,
+  row: Pick<ApiKeyRow, "id" | "name" | "keyPrefix" | "createdAt" | "expiresAt">,
+): ApiKeyRow {
+  const { id, name } = session.user;
+  return { ...row, createdById: id, createdByName: name, lastUsedAt: null, revokedAt: null };
 }
 
 function keyLimitError(): AppError {

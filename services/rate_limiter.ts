@@ -27,6 +27,11 @@ export class RateLimiter {
     this.#clock = options.clock;
   }
 
+  /** How many names are kept; 0: nobody took a point of late. */
+  get size(): number {
+    return this.#windows.size;
+  }
+
   /** Takes one point, or says that there is none. */
   take(name: string): RateLimitState {
     const window = this.#window(name);
@@ -37,8 +42,11 @@ export class RateLimiter {
 
   /** Says whether there is a point, and takes none. */
   peek(name: string): RateLimitState {
-    const window = this.#window(name);
-    return this.#state(window, window.used < this.#points);
+    const now = this.#clock();
+    const window = this.#windows.get(name);
+    const isRunning = window !== undefined && window.endsAt > now && window.endsAt <= now + this.#windowMs;
+    const shown = isRunning ? window : { endsAt: now + this.#windowMs, used: 0 };
+    return this.#state(shown, shown.used < this.#points);
   }
 
   /** Gives one point back. */

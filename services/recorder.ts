@@ -11,6 +11,7 @@ import {
 import { AppError, invalidApiKeyError, unavailableError } from "../domain/errors.ts";
 import { newIdHex } from "../domain/id.ts";
 import {
+  recorderCommitBytesMax,
   recorderCommitRecordsMax,
   recorderQueueBytesMax,
   recorderQueueRecordsMax,
@@ -126,17 +127,20 @@ export class Recorder {
     const rest: Waiting[] = [];
     const keys = new Set<string>();
     let records = 0;
+    let bytes = 0;
     for (const waiting of this.#queue) {
       const isTaken = waiting.inputs.some(({ idempotencyKey }) =>
         idempotencyKey !== null && keys.has(idempotencyKey)
       );
-      const isFull = group.length > 0 && records + waiting.inputs.length > recorderCommitRecordsMax;
+      const isFull = group.length > 0 && (records + waiting.inputs.length > recorderCommitRecordsMax ||
+        bytes + waiting.bytes > recorderCommitBytesMax);
       if (isTaken || isFull) {
         rest.push(waiting);
         continue;
       }
       for (const { idempotencyKey } of waiting.inputs) if (idempotencyKey !== null) keys.add(idempotencyKey);
       records += waiting.inputs.length;
+      bytes += waiting.bytes;
       this.#queuedBytes -= waiting.bytes;
       group.push(waiting);
     }

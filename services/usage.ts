@@ -1,6 +1,7 @@
 // Usage: recording goes to the recorder, reading adds up rollups of one organization.
 import { findActiveApiKey } from "../db/api_keys.ts";
 import {
+  countUsageSeries,
   listLatestUsageRecords,
   listUsageSeries,
   sumUsage,
@@ -8,8 +9,8 @@ import {
   type UsageRecordRow,
   type UsageSeriesRow,
 } from "../db/usage.ts";
-import { hashApiKey, isWellFormedApiKey } from "../domain/api_key.ts";
 import { AppError, invalidApiKeyError } from "../domain/errors.ts";
+import { usageSumCellsMax } from "../domain/limits.ts";
 import { mayDo } from "../domain/permissions.ts";
 import { microsToNumber, parseSortableQuantity, sumMicros } from "../domain/quantity.ts";
 import type { Session } from "../domain/session.ts";
@@ -49,14 +50,16 @@ export interface UsageSums {
 /** The verbs of usage. */
 export interface UsageService {
   /**
-   * Records one request's usage under an API key.
+   * Records one request's usage under an API key, which is given by its hash.
    *
    * @returns What became of each record, once it is on disk.
    * @throws {AppError} As {@linkcode Recorder.record}.
    */
-  recordUsage(fullKey: string, inputs: readonly UsageInput[], bytes: number): Promise<RecordedUsage[]>;
+  recordUsage(keyHash: string, inputs: readonly UsageInput[], bytes: number): Promise<RecordedUsage[]>;
+  /** @returns Whether a key works at this moment. */
+  isActiveApiKey(keyHash: string): Promise<boolean>;
   /** Adds up usage of the key's organization. @throws {AppError} `invalid_api_key`, and as {@linkcode usageRange}. */
-  readUsageByApiKey(fullKey: string, input: UsageReadInput): Promise<UsageSums>;
+  readUsageByApiKey(keyHash: string, input: UsageReadInput): Promise<UsageSums>;
   /** Adds up usage of the active organization. @throws {AppError} `forbidden`, and as {@linkcode usageRange}. */
   readUsage(session: Session, input: UsageReadInput): Promise<UsageSums>;
   /** @returns Every product, metric and key that the active organization recorded with. */
@@ -73,6 +76,14 @@ export function createUsageService(context: ServiceContext, recorder: Recorder):
     const range = usageRange(input, clock());
     const { productSlug, metric, apiKeyId } = input;
     const groupBy = input.groupBy ?? [];
+    // Adding up costs so much for each series and window, and other requests wait for it.
+    const series = await countUsageSeries(database, { organizationId, productSlug, metric, apiKeyId });
+    if (series * range.windows.length > usageSumCellsMax) {
+      throw new AppError(
+        "range_too_long",
+        `That is ${series} series in ${range.windows.length} windows. Ask for fewer windows, one product or one metric.`,
+      );
+    }
     const rows = await sumUsage(database, {
       organizationId,
       windows: range.windows,
@@ -98,15 +109,10 @@ export function createUsageService(context: ServiceContext, recorder: Recorder):
   }
 
   return {
-    // deno-lint-ignore require-await -- what is thrown here is to be a rejection
-    async recordUsage(fullKey, inputs, bytes) {
-      if (!isWellFormedApiKey(fullKey)) throw invalidApiKeyError();
-      return recorder.record({ keyHash: hashApiKey(fullKey), inputs, bytes });
-    },
-    async readUsageByApiKey(fullKey, input) {
-      const key = isWellFormedApiKey(fullKey)
-        ? await findActiveApiKey(database, hashApiKey(fullKey), clock())
-        : undefined;
+    recordUsage: (keyHash, inputs, bytes) => recorder.record({ keyHash, inputs, bytes }),
+    isActiveApiKey: async (keyHash) => await findActiveApiKey(database, keyHash, clock()) !== undefined,
+    async readUsageByApiKey(keyHash, input) {
+      const key = await findActiveApiKey(database, keyHash, clock());
       if (key === undefined) throw invalidApiKeyError();
       return sums(key.organizationId, input);
     },

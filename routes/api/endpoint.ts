@@ -68,12 +68,15 @@ export function mount<
       auth: Auth,
     ) => Response | Promise<Response>;
     /** Sees every error first. @returns The error to answer with. */
-    readonly failed?: (c: AppContext, error: unknown) => unknown;
+    readonly failed?: (c: AppContext, error: unknown) => Promise<unknown>;
   },
 ): void {
   app.openAPIRegistry.registerPath(describe(endpoint));
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
-  const bodyOptions = endpoint.bodyBytesMax === undefined ? {} : { bytesMax: endpoint.bodyBytesMax };
+  const bodyOptions = {
+    ...(endpoint.bodyBytesMax === undefined ? {} : { bytesMax: endpoint.bodyBytesMax }),
+    optional: endpoint.bodyOptional ?? false,
+  };
   app.on(endpoint.method, path, async (c) => {
     try {
       const auth = await handler.authenticate(c);
@@ -81,14 +84,11 @@ export function mount<
       const params = endpoint.params === undefined
         ? undefined
         : check(endpoint.params, c.req.param(), "params");
-      const isEmpty = endpoint.bodyOptional === true && c.req.raw.body === null;
-      const { value, bytes } = endpoint.body === undefined || isEmpty
-        ? noBody
-        : await readJsonBody(c, bodyOptions);
+      const { value, bytes } = endpoint.body === undefined ? noBody : await readJsonBody(c, bodyOptions);
       const body = check(endpoint.body, value, "body");
       return await handler.answer(c, { body, query, params, bytes } as Input<Body, Query, Params>, auth);
     } catch (error) {
-      throw handler.failed === undefined ? error : handler.failed(c, error);
+      throw handler.failed === undefined ? error : await handler.failed(c, error);
     }
   });
 }

@@ -1,6 +1,7 @@
 // The usage API: recording and reading with an API key, and reading with a session.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { AppError, invalidApiKeyError, validationError } from "../../domain/errors.ts";
+import { hashApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
+import { AppError, type ErrorCode, invalidApiKeyError, validationError } from "../../domain/errors.ts";
 import {
   usageBodyBytesMax,
   usageTimestampFutureMaxMs,
@@ -29,8 +30,20 @@ type ParsedInput = z.output<typeof usageInputSchema>;
 export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: ApiKeyLimits): void {
   const { usage, clock } = parts.services;
   const apiKey = {
-    authenticate: (c: AppContext) => limits.admit(c, bearerToken(c)),
-    failed: (c: AppContext, error: unknown) => limits.noteFailure(c, error),
+    /** @returns The key's hash: the key itself goes no further. */
+    async authenticate(c: AppContext): Promise<string> {
+      const keyHash = bearerKeyHash(c);
+      // Where keys were refused too often, one is looked up before it may cost anything more.
+      if (limits.isSuspicious(c) && !(await usage.isActiveApiKey(keyHash))) throw invalidApiKeyError();
+      limits.admit(c, keyHash);
+      return keyHash;
+    },
+    async failed(c: AppContext, error: unknown): Promise<unknown> {
+      const isAboutInput = error instanceof AppError && !aboutTheKey.has(error.code);
+      // What is wrong with a request is told to those who have a key that works.
+      const isStranger = isAboutInput && !(await usage.isActiveApiKey(bearerKeyHash(c)));
+      return limits.noteFailure(c, isStranger ? invalidApiKeyError() : error);
+    },
   };
   const recording = {
     method: "post",
@@ -63,7 +76,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     },
   }, {
     ...apiKey,
-    async answer(c, { body, bytes }, fullKey) {
+    async answer(c, { body, bytes }, keyHash) {
       const header = idempotencyHeader(c);
       if (header !== null && (body.idempotencyKey ?? header) !== header) {
         throw validationError([{
@@ -72,7 +85,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
         }]);
       }
       const input = usageInput(body, { now: clock(), header, path: "" });
-      const [recorded] = await usage.recordUsage(fullKey, [input], bytes);
+      const [recorded] = await usage.recordUsage(keyHash, [input], bytes);
       if (recorded === undefined) throw new Error("a record without a fate");
       return recorded.duplicate ? c.json(recorded, 200) : c.json({ usageRecord: recorded.usageRecord }, 201);
     },
@@ -86,7 +99,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     answers: { 201: { description: "Recorded.", schema: recordedBatchSchema } },
   }, {
     ...apiKey,
-    async answer(c, { body, bytes }, fullKey) {
+    async answer(c, { body, bytes }, keyHash) {
       if (idempotencyHeader(c) !== null) {
         const message = "is for single records; give each record of a batch its own idempotencyKey.";
         throw validationError([{ path: "Idempotency-Key", message }]);
@@ -95,7 +108,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
       const inputs = body.records.map((record, index) =>
         usageInput(record, { now, header: null, path: `records[${index}].` })
       );
-      const recorded = await usage.recordUsage(fullKey, inputs, bytes);
+      const recorded = await usage.recordUsage(keyHash, inputs, bytes);
       const duplicates = recorded.filter(({ duplicate }) => duplicate).length;
       return c.json({ accepted: recorded.length - duplicates, duplicates }, 201);
     },
@@ -116,9 +129,9 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     errors: ["invalid_api_key", "validation_failed", "range_too_long", "rate_limited"],
   }, {
     ...apiKey,
-    answer: async (c, { query }, fullKey) =>
+    answer: async (c, { query }, keyHash) =>
       c.json(
-        shown(await usage.readUsageByApiKey(fullKey, query as UsageReadInput)),
+        shown(await usage.readUsageByApiKey(keyHash, query as UsageReadInput)),
       ),
   });
 
@@ -135,11 +148,13 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
   });
 }
 
-function bearerToken(c: AppContext): string {
-  const header = c.get("headers")["authorization"] ?? "";
-  const token = /^Bearer +([^\s]+)$/i.exec(header)?.[1];
-  if (token === undefined) throw invalidApiKeyError();
-  return token;
+/** Errors that say nothing of the request's content. */
+const aboutTheKey: ReadonlySet<ErrorCode> = new Set(["invalid_api_key", "rate_limited", "unavailable"]);
+
+function bearerKeyHash(c: AppContext): string {
+  const token = /^Bearer +([^\s]+)$/i.exec(c.get("headers")["authorization"] ?? "")?.[1];
+  if (token === undefined || !isWellFormedApiKey(token)) throw invalidApiKeyError();
+  return hashApiKey(token);
 }
 
 function idempotencyHeader(c: AppContext): string | null {

@@ -1,4 +1,5 @@
 // Limits on API keys: how often one key may call, and how often one address may be refused.
+import { addressGroup } from "../../domain/address_group.ts";
 import { AppError } from "../../domain/errors.ts";
 import { refusedApiKeysPerMinuteMax } from "../../domain/limits.ts";
 import { RateLimiter, type RateLimitState } from "../../services/rate_limiter.ts";
@@ -6,14 +7,15 @@ import type { AppContext, AppParts } from "../env.ts";
 
 /** The limits of one server; several servers on one database count each for itself. */
 export interface ApiKeyLimits {
+  /** @returns Whether keys were refused too often from the client's address. */
+  isSuspicious(c: AppContext): boolean;
   /**
    * Counts one call of a key and sets the headers `RateLimit` and `RateLimit-Policy`
    * (draft-ietf-httpapi-ratelimit-headers).
    *
-   * @returns The key.
    * @throws {AppError} `rate_limited`.
    */
-  admit(c: AppContext, fullKey: string): string;
+  admit(c: AppContext, keyHash: string): void;
   /**
    * Counts a refused key against the client's address.
    *
@@ -33,19 +35,19 @@ export function createApiKeyLimits({ config, services }: AppParts): ApiKeyLimits
   const policy = `"key";q=${perSecond};w=1`;
 
   return {
-    admit(c, fullKey) {
-      if (perSecond === 0) return fullKey;
-      const state = calls.take(fullKey);
+    isSuspicious: (c) => refusals.size > 0 && !refusals.peek(addressGroup(c.get("client").address)).isAllowed,
+    admit(c, keyHash) {
+      if (perSecond === 0) return;
+      const state = calls.take(keyHash);
       c.set("answerHeaders", [
         ["RateLimit", `"key";r=${state.remaining};t=${Math.ceil(state.resetMs / 1000)}`],
         ["RateLimit-Policy", policy],
       ]);
       if (!state.isAllowed) throw tooMany(state, `This key may make ${perSecond} requests a second.`);
-      return fullKey;
     },
     noteFailure(c, error) {
       if (!(error instanceof AppError) || error.code !== "invalid_api_key") return error;
-      const state = refusals.take(c.get("client").address);
+      const state = refusals.take(addressGroup(c.get("client").address));
       return state.isAllowed ? error : tooMany(state, "Too many refused API keys from this address.");
     },
   };

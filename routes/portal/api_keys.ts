@@ -40,6 +40,13 @@ const flashes: ReadonlyMap<string, string> = new Map([
   ["renamed", "The key has its new name."],
 ]);
 
+/** What is shown of the list when it could not be read. */
+const nothingRead = [
+  { apiKeys: [], nextCursor: null },
+  { active: 0, ended: 0 },
+  { starts: [] as string[], of: () => 0 },
+] as const;
+
 /** What the list page shows beyond the list. */
 interface ListOptions {
   readonly newKey?: NewKey;
@@ -60,11 +67,14 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
   async function list(c: AppContext, session: Session, options: ListOptions = {}): Promise<Response> {
     const cursor = c.req.method === "GET" ? c.req.query("cursor") : undefined;
     const page = { limit: pageItemsDefault, ...(cursor === undefined ? {} : { cursor }) };
-    const [{ apiKeys: keys, nextCursor }, counts, days] = await Promise.all([
+    const reading = Promise.all([
       apiKeys.listApiKeys(session, page),
       apiKeys.countApiKeys(session),
       lastDays(session),
     ]);
+    // A new key is shown even when the list cannot be read now: there is no second time.
+    const read = options.newKey === undefined ? await reading : await reading.catch(() => null);
+    const [{ apiKeys: keys, nextCursor }, counts, days] = read ?? nothingRead;
     const rows: ApiKeyRow[] = keys.map((key) => {
       const values = days.starts.map((start, position) => ({ start, value: days.of(key.id, position) }));
       return {
