@@ -7,7 +7,7 @@ import { usageRoutes } from "./routes/api/usage.ts";
 import { assetRoutes } from "./routes/assets.ts";
 import type { App, AppContext, AppEnv, AppParts } from "./routes/env.ts";
 import { jsonError, publicError } from "./routes/errors.ts";
-import { unmatchedError } from "./routes/method_not_allowed.ts";
+import { knownRoutes } from "./routes/method_not_allowed.ts";
 import { createApiKeyLimits } from "./routes/middleware/api_key_limits.ts";
 import { conversation, requestSize } from "./routes/middleware/conversation.ts";
 import { cors } from "./routes/middleware/cors.ts";
@@ -35,7 +35,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
     return isForPrograms(c.req.path) ? jsonError(c, shown) : page(c, shown);
   };
   app.use(conversation(parts, {
-    guards: [requestSize(), crossSite(config)],
+    guards: [requestSize(), crossSite(config, (c) => known.isKnown(c))],
     answerError,
     onAnswer: metrics.countAnswer,
   }));
@@ -53,9 +53,9 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   portalUsageRoutes(app, parts, assets);
 
   const page = errorAnswer(parts, assets);
-  const unmatched = unmatchedError(app);
+  const known = knownRoutes(app);
   app.onError(answerError);
-  app.notFound((c) => answerError(unmatched(c), c));
+  app.notFound((c) => answerError(known.unmatchedError(c), c));
   return app;
 }
 

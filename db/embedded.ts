@@ -17,6 +17,7 @@ export interface EmbeddedOptions {
 }
 
 interface Waiting {
+  readonly batch: readonly Statement[];
   readonly resolve: (results: readonly WriteResult[]) => void;
   readonly reject: (error: DatabaseError) => void;
 }
@@ -46,8 +47,10 @@ class EmbeddedDatabase implements Database {
   readonly #reader: Connection;
   readonly #writer: Worker;
   readonly #onFatal: (error: DatabaseError) => void;
-  readonly #waiting = new Map<number, Waiting>();
+  /** Batches in order; the first is at the worker, the others wait here. */
+  readonly #waiting: Waiting[] = [];
   #lastId = 0;
+  #whenIdle: (() => void) | undefined;
   #dead: DatabaseError | undefined;
   #settleLifecycle: ((response: WriterResponse) => void) | undefined;
 
@@ -79,19 +82,19 @@ class EmbeddedDatabase implements Database {
 
   write(batch: readonly Statement[]): Promise<readonly WriteResult[]> {
     if (this.#dead !== undefined) return Promise.reject(this.#dead);
-    if (this.#waiting.size >= databaseWritesWaitingMax) {
+    if (this.#waiting.length >= databaseWritesWaitingMax) {
       return Promise.reject(new DatabaseError("unavailable", "too many writes are waiting"));
     }
     return new Promise((resolve, reject) => {
-      const id = ++this.#lastId;
-      this.#waiting.set(id, { resolve, reject });
-      this.#send({ type: "write", id, batch });
+      this.#waiting.push({ batch, resolve, reject });
+      if (this.#waiting.length === 1) this.#sendFirst();
     });
   }
 
   async close(): Promise<void> {
     if (this.#dead === undefined) {
-      // The worker takes its messages in order: everything accepted is written before it closes.
+      // Everything accepted is written before the worker closes.
+      if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
       await this.#lifecycle({ type: "close" });
       this.#dead = new DatabaseError("unavailable", "the database is closed");
     }
@@ -116,17 +119,28 @@ class EmbeddedDatabase implements Database {
       this.#settleLifecycle?.(response);
       return;
     }
-    const waiting = this.#waiting.get(response.id);
-    this.#waiting.delete(response.id);
-    if (response.type === "written") waiting?.resolve(response.results);
-    else waiting?.reject(new DatabaseError(response.kind, response.message));
+    const first = this.#waiting.shift();
+    if (response.type === "written") first?.resolve(response.results);
+    else {
+      const error = new DatabaseError(response.kind, response.message);
+      first?.reject(error);
+      // Each of them would wait for the lock as long again.
+      if (response.isLocked) { for (const waiting of this.#waiting.splice(0)) waiting.reject(error); }
+    }
+    if (this.#waiting.length > 0) this.#sendFirst();
+    else this.#whenIdle?.();
+  }
+
+  #sendFirst(): void {
+    const [first] = this.#waiting;
+    if (first !== undefined) this.#send({ type: "write", id: ++this.#lastId, batch: first.batch });
   }
 
   #die(message: string): void {
     if (this.#dead !== undefined) return;
     this.#dead = new DatabaseError("unavailable", `the writer stopped: ${message}`);
-    for (const { reject } of this.#waiting.values()) reject(this.#dead);
-    this.#waiting.clear();
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#dead);
+    this.#whenIdle?.();
     this.#settleLifecycle?.({ type: "open-failed", message });
     this.#onFatal(this.#dead);
   }

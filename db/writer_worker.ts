@@ -16,6 +16,8 @@ export type WriterResponse =
   | { readonly type: "written"; readonly id: number; readonly results: readonly WriteResult[] }
   | {
     readonly type: "failed";
+    /** The lock could not be had: whoever else waits would wait as long again. */
+    readonly isLocked: boolean;
     readonly id: number;
     readonly kind: DatabaseErrorKind;
     readonly message: string;
@@ -54,7 +56,7 @@ export function writeBatch(connection: Connection, id: number, batch: readonly S
     } catch (rollbackError) {
       return { type: "fatal", message: `${message}; then ROLLBACK failed: ${String(rollbackError)}` };
     }
-    return { type: "failed", id, kind, message };
+    return { type: "failed", isLocked: step === "begin" && kind === "unavailable", id, kind, message };
   }
 }
 

@@ -3,11 +3,16 @@ import type { Hono } from "hono";
 import { AppError, notFoundError } from "../domain/errors.ts";
 import type { AppContext, AppEnv } from "./env.ts";
 
-/**
- * @param app The app with every route mounted.
- * @returns A function that makes the error for a request that no route took.
- */
-export function unmatchedError(app: Hono<AppEnv>): (c: AppContext) => AppError {
+/** Which methods the paths of an app take. */
+export interface KnownRoutes {
+  /** @returns Whether a route takes the request. */
+  isKnown(c: AppContext): boolean;
+  /** @returns The error for a request that no route took. */
+  unmatchedError(c: AppContext): AppError;
+}
+
+/** @param app The app with every route mounted. */
+export function knownRoutes(app: Hono<AppEnv>): KnownRoutes {
   const routes = app.routes
     .filter(({ method, path }) => method !== "ALL" && !path.endsWith("*"))
     .map(({ method, path }) => ({
@@ -17,11 +22,16 @@ export function unmatchedError(app: Hono<AppEnv>): (c: AppContext) => AppError {
         `^${path.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/:[A-Za-z]+/g, "[^/]+")}$`,
       ),
     }));
-  return (c) => {
-    const methods = new Set(routes.filter(({ form }) => form.test(c.req.path)).map(({ method }) => method));
-    if (methods.size === 0) return notFoundError();
-    if (methods.has("GET")) methods.add("HEAD");
-    const allow = [...methods].sort();
-    return new AppError("method_not_allowed", `This address takes ${allow.join(", ")}.`, { allow });
+  const methodsOf = (c: AppContext) =>
+    new Set(routes.filter(({ form }) => form.test(c.req.path)).map(({ method }) => method));
+  return {
+    isKnown: (c) => methodsOf(c).has(c.req.method),
+    unmatchedError(c) {
+      const methods = methodsOf(c);
+      if (methods.size === 0) return notFoundError();
+      if (methods.has("GET")) methods.add("HEAD");
+      const allow = [...methods].sort();
+      return new AppError("method_not_allowed", `This address takes ${allow.join(", ")}.`, { allow });
+    },
   };
 }

@@ -2,6 +2,7 @@
 // nothing against it, since the cookie is shared with it on purpose.
 import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
+import type { AppContext } from "../env.ts";
 import type { Guard } from "./conversation.ts";
 
 const reading = new Set(["GET", "HEAD", "OPTIONS"]);
@@ -10,8 +11,11 @@ const reading = new Set(["GET", "HEAD", "OPTIONS"]);
  * Lets a write pass when what the browser says fits: `Sec-Fetch-Site: same-origin` and an `Origin` that is `BASE_URL`'s,
  * each where it was sent, and at least one of them. An allowed origin may write under `/api/auth/`. Applies to
  * everything but `/api/v1/`, which takes keys and no cookies.
+ *
+ * @param config The settings.
+ * @param isKnown Whether a route takes the request: what nobody takes is answered as such, to everybody.
  */
-export function crossSite(config: Config): Guard {
+export function crossSite(config: Config, isKnown: (c: AppContext) => boolean): Guard {
   const own = config.baseUrl.origin;
   return function crossSiteGuard(c) {
     if (reading.has(c.req.method) || c.req.path.startsWith("/api/v1/")) return;
@@ -21,7 +25,7 @@ export function crossSite(config: Config): Guard {
       config.allowedOrigins.some((allowed) => allowed.matches(origin));
     const fits = (origin !== undefined || site !== undefined) &&
       (origin === undefined || origin === own) && (site === undefined || site === "same-origin");
-    if (!isAllowedOrigin && !fits) {
+    if (!isAllowedOrigin && !fits && isKnown(c)) {
       c.set("answerHeaders", [["Vary", "Origin"]]);
       throw new AppError(
         "cross_site",

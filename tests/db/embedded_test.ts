@@ -12,7 +12,7 @@ Deno.test("a lock that is held too long is unavailable, reads go on, and later w
   await database.write([sql("CREATE TABLE notes (text TEXT)")]);
   const other = new Sqlite(place);
   other.exec("BEGIN IMMEDIATE");
-  const blocked = [1].map((n) => database.write([sql("INSERT INTO notes VALUES (?)", `blocked ${n}`)]));
+  const blocked = [1, 2, 3].map((n) => database.write([sql("INSERT INTO notes VALUES (?)", `blocked ${n}`)]));
   // Reads and this thread never wait for the lock.
   assert.equal((await database.read(sql("SELECT * FROM notes"))).length, 0);
   for (const result of await Promise.allSettled(blocked)) {

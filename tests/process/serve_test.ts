@@ -35,13 +35,24 @@ Deno.test("the main job works over HTTP, and is there after SIGTERM and a new st
 
     const second = await started({ folder });
     await readsSum(second.baseUrl, { fullKey: journey.fullKey, sum: 1.6 });
+    // A POST without a body, which only a real connection sends as one.
+    const path = `/api/portal/api-keys/${journey.keyId}/rotate`;
+    const rotated = await sendJson(second.baseUrl, path, { method: "POST", cookie: journey.cookie });
+    assert.equal(rotated.status, 201, await rotated.clone().text());
+    const { apiKey: { id: keyId }, fullKey } = await rotated.json();
     const me = await (await sendJson(second.baseUrl, "/api/auth/me", { cookie: journey.cookie })).json();
     assert.equal(me.user.email, journey.email);
-    await revokeAndBeRefused(second.baseUrl, journey);
+    await revokeAndBeRefused(second.baseUrl, { ...journey, keyId, fullKey });
+    const files = await Promise.all(
+      ["", "-wal"].map((end) => Deno.readFile(`${folder}/data/gatehouse.db${end}`)),
+    );
+    const stored = files.map((bytes) => new TextDecoder("latin1").decode(bytes)).join("");
     second.kill("SIGINT");
     assert.equal(await second.ended(), 0);
-    // No secret in anything that it printed.
-    for (const secret of [journey.fullKey, journey.cookie.split("=")[1] ?? "-", "correct horse"]) {
+    // No secret in anything that it printed or stored.
+    assert(stored.includes(journey.email));
+    for (const secret of [journey.fullKey, fullKey, journey.cookie.split("=")[1] ?? "-", "correct horse"]) {
+      assert(!stored.includes(secret));
       assert(!(first.output() + second.output()).includes(secret));
     }
   }));
