@@ -111,6 +111,9 @@ testApp("a new key is shown in the answer to its form, once, with the line to tr
   assert.match(made.answer.headers.get("cache-control") ?? "", /no-store/);
   const key = keyIn(made.html);
   assert(key !== undefined);
+  // To copy, and in the line to paste.
+  assert.match(made.html, new RegExp(`<code[^>]*>${key}</code>`));
+  assert(made.html.includes(`Bearer ${key}`));
   assert.match(made.html, /will not be shown again/);
   assert(made.html.includes("curl http://localhost:8000/api/v1/usage"));
   assert.equal((await test.send("/api/v1/usage", { apiKey: key, json: usage })).status, 201);

@@ -77,6 +77,10 @@ for (const kind of databaseKinds) {
       min: 0.1,
       max: 0.1,
     });
+    // Smallest and largest follow, whatever comes first.
+    for (const quantity of [5, 2.000001, 9, 3]) await record(test, fullKey, { metric: "mixed", quantity });
+    const mixed = await total(test, fullKey, "?window=month&metric=mixed");
+    assert.deepEqual([mixed.sum, mixed.min, mixed.max], [19.000001, 2.000001, 9]);
     const most = Number.MAX_SAFE_INTEGER;
     await record(test, fullKey, { metric: "bytes", quantity: most - 1 });
     await record(test, fullKey, { metric: "bytes", quantity: 1 });
