@@ -49,7 +49,6 @@ class EmbeddedDatabase implements Database {
   readonly #onFatal: (error: DatabaseError) => void;
   /** Batches in order; the first is at the worker, the others wait here. */
   readonly #waiting: Waiting[] = [];
-  #lastId = 0;
   #whenIdle: (() => void) | undefined;
   #dead: DatabaseError | undefined;
   #settleLifecycle: ((response: WriterResponse) => void) | undefined;
@@ -95,8 +94,9 @@ class EmbeddedDatabase implements Database {
     if (this.#dead === undefined) {
       // Everything accepted is written before the worker closes.
       if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
-      await this.#lifecycle({ type: "close" });
+      // From here on the worker would not answer any more.
       this.#dead = new DatabaseError("unavailable", "the database is closed");
+      await this.#lifecycle({ type: "close" });
     }
     this.#writer.terminate();
     this.#reader.close();
@@ -133,15 +133,15 @@ class EmbeddedDatabase implements Database {
 
   #sendFirst(): void {
     const [first] = this.#waiting;
-    if (first !== undefined) this.#send({ type: "write", id: ++this.#lastId, batch: first.batch });
+    if (first !== undefined) this.#send({ type: "write", batch: first.batch });
   }
 
   #die(message: string): void {
+    this.#settleLifecycle?.({ type: "open-failed", message });
     if (this.#dead !== undefined) return;
     this.#dead = new DatabaseError("unavailable", `the writer stopped: ${message}`);
     for (const { reject } of this.#waiting.splice(0)) reject(this.#dead);
     this.#whenIdle?.();
-    this.#settleLifecycle?.({ type: "open-failed", message });
     this.#onFatal(this.#dead);
   }
 }

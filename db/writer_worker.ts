@@ -6,19 +6,19 @@ import { DatabaseError, type DatabaseErrorKind, type Statement, type WriteResult
 /** What the main thread sends: first `open`, then batches, then `close`. */
 export type WriterRequest =
   | { readonly type: "open"; readonly path: string }
-  | { readonly type: "write"; readonly id: number; readonly batch: readonly Statement[] }
+  | { readonly type: "write"; readonly batch: readonly Statement[] }
   | { readonly type: "close" };
 
 /** What the worker answers. After `fatal` nothing is known of the last batch and the program must stop. */
 export type WriterResponse =
   | { readonly type: "opened" | "closed" }
   | { readonly type: "open-failed" | "fatal"; readonly message: string }
-  | { readonly type: "written"; readonly id: number; readonly results: readonly WriteResult[] }
+  | { readonly type: "written"; readonly results: readonly WriteResult[] }
   | {
     readonly type: "failed";
     /** The lock could not be had: whoever else waits would wait as long again. */
     readonly isLocked: boolean;
-    readonly id: number;
+
     readonly kind: DatabaseErrorKind;
     readonly message: string;
   };
@@ -37,7 +37,7 @@ interface WorkerScope {
  *
  * @returns What to tell the main thread.
  */
-export function writeBatch(connection: Connection, id: number, batch: readonly Statement[]): WriterResponse {
+export function writeBatch(connection: Connection, batch: readonly Statement[]): WriterResponse {
   let step: "begin" | "statements" | "commit" = "begin";
   try {
     connection.exec("BEGIN IMMEDIATE");
@@ -45,7 +45,7 @@ export function writeBatch(connection: Connection, id: number, batch: readonly S
     const results = batch.map((statement) => connection.run(statement)) as WriteResult[];
     step = "commit";
     connection.exec("COMMIT");
-    return { type: "written", id, results };
+    return { type: "written", results };
   } catch (error) {
     const kind = error instanceof DatabaseError ? error.kind : "fault";
     const message = error instanceof Error ? error.message : String(error);
@@ -56,7 +56,7 @@ export function writeBatch(connection: Connection, id: number, batch: readonly S
     } catch (rollbackError) {
       return { type: "fatal", message: `${message}; then ROLLBACK failed: ${String(rollbackError)}` };
     }
-    return { type: "failed", isLocked: step === "begin" && kind === "unavailable", id, kind, message };
+    return { type: "failed", isLocked: step === "begin" && kind === "unavailable", kind, message };
   }
 }
 
@@ -78,7 +78,7 @@ function serve(scope: WorkerScope): void {
       scope.postMessage({ type: "closed" });
       scope.close();
     } else if (connection !== undefined) {
-      scope.postMessage(writeBatch(connection, request.id, request.batch));
+      scope.postMessage(writeBatch(connection, request.batch));
     }
   };
 }

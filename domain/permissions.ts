@@ -1,23 +1,14 @@
-// Who may do what in an organization. Who acts is one of a few kinds; a verb asks here and nowhere else.
-import type { Role, Session } from "./session.ts";
-
-/** Who acts. */
-export type Actor =
-  | { readonly type: "session"; readonly session: Session }
-  | { readonly type: "apiKey"; readonly fullKey: string };
+// Who may do what in an organization. A verb asks here and nowhere else.
+import type { Role } from "./session.ts";
 
 /** Acts that depend on the role. */
 export type Act =
-  | "organization.read"
   | "apiKeys.createOwn"
-  | "apiKeys.manageOwn"
   | "apiKeys.manageAll"
   | "usage.read";
 
 const leastRole: Readonly<Record<Act, Role>> = {
-  "organization.read": "MEMBER",
   "apiKeys.createOwn": "MEMBER",
-  "apiKeys.manageOwn": "MEMBER",
   "apiKeys.manageAll": "ADMIN",
   "usage.read": "MEMBER",
 };

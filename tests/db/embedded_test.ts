@@ -33,14 +33,14 @@ Deno.test("a lock that is held too long is unavailable, reads go on, and later w
 Deno.test("writeBatch() reports a failed statement after undoing the batch, and stops where it cannot know", async () => {
   const { place, dispose } = await embeddedTestDatabase();
   const connection = new Connection(place, { readOnly: false });
-  const failed = writeBatch(connection, 1, [
+  const failed = writeBatch(connection, [
     sql("CREATE TABLE notes (text TEXT)"),
     sql("INSERT INTO nowhere VALUES (1)"),
   ]);
   assert.equal(failed.type, "failed");
   assert.equal(connection.inTransaction, false);
   // A batch that ends the transaction by itself makes COMMIT fail for a reason that is not understood.
-  assert.equal(writeBatch(connection, 2, [sql("COMMIT")]).type, "fatal");
+  assert.equal(writeBatch(connection, [sql("COMMIT")]).type, "fatal");
   connection.close();
   await dispose();
 });
