@@ -4,6 +4,7 @@ import { apiKeyRoutes } from "./routes/api/api_keys.ts";
 import { authRoutes } from "./routes/api/auth.ts";
 import { openApiRoute } from "./routes/api/openapi.ts";
 import { usageRoutes } from "./routes/api/usage.ts";
+import { usageRecordRoutes } from "./routes/api/usage_records.ts";
 import { assetRoutes } from "./routes/assets.ts";
 import type { App, AppContext, AppEnv, AppParts } from "./routes/env.ts";
 import { jsonError, publicError } from "./routes/errors.ts";
@@ -43,7 +44,9 @@ export function createApp(parts: AppParts, options: { version: string }): App {
 
   authRoutes(app, parts);
   apiKeyRoutes(app, parts);
-  usageRoutes(app, parts, createApiKeyLimits(parts));
+  const apiKeyLimits = createApiKeyLimits(parts);
+  usageRoutes(app, parts, apiKeyLimits);
+  usageRecordRoutes(app, parts, apiKeyLimits);
   openApiRoute(app, { baseUrl: config.baseUrl.origin, version: options.version });
   operationRoutes(app, parts, metrics);
 

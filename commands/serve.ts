@@ -1,9 +1,9 @@
 // `gatehouse serve`: opens the database, listens, and on SIGTERM or SIGINT finishes what is in flight and ends.
 import { createApp } from "../app.ts";
 import type { Config } from "../config.ts";
-import { shutdownTimeoutMs } from "../domain/limits.ts";
+import { retentionIntervalMs, retentionRestMs, shutdownTimeoutMs } from "../domain/limits.ts";
 import type { App } from "../routes/env.ts";
-import { createServices } from "../services/services.ts";
+import { createServices, type Services } from "../services/services.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { openForCommand } from "./open.ts";
 import { exitConfig, exitFault, readSettings } from "./settings.ts";
@@ -30,7 +30,7 @@ export async function serve(options: { version: string }): Promise<number> {
   });
   if (typeof opened === "number") return opened;
 
-  let services: ReturnType<typeof createServices> | undefined;
+  let services: Services | undefined;
   let server: Deno.HttpServer<Deno.NetAddr> | undefined;
   try {
     let app: App | undefined;
@@ -59,21 +59,54 @@ export async function serve(options: { version: string }): Promise<number> {
   }
 
   const sweeping = setInterval(() => services?.deadlines.sweep(), sweepIntervalMs);
+  const retention = new AbortController();
+  const deleting = deleteOld(() => services, { log, signal: retention.signal });
   const stop = () => end(0);
   for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, stop);
   const status = await ended;
   log.info("stopping", { status });
   services?.drain();
+  retention.abort();
   // A client that never finishes must not keep the recorder from writing what it has.
   const isClean = await within(shutdownTimeoutMs / 2, () => server.shutdown());
   if (!isClean) log.warn("some connections did not end in time", {});
   await within(shutdownTimeoutMs / 2, async () => {
+    await deleting;
     await services?.close();
     await opened.close();
   });
   clearInterval(sweeping);
   await log.close();
   return status;
+}
+
+/** Deletes usage records that are too old, a few at a time, until the signal. */
+async function deleteOld(
+  services: () => Services | undefined,
+  { log, signal }: { log: ProgramLog; signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    let isMore = false;
+    try {
+      isMore = await services()?.usageRecords.deleteOldUsageRecords() ?? false;
+    } catch (error) {
+      log.warn("deleting old usage records failed; it is tried again", { error });
+    }
+    await rest(isMore ? retentionRestMs : retentionIntervalMs, signal);
+  }
+}
+
+function rest(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+  });
 }
 
 function withPort(config: Config, port: number): Config {

@@ -3,6 +3,7 @@
 import { hash } from "node:crypto";
 import { type Database, DatabaseError, sql } from "./database.ts";
 import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
+import meter from "./migrations/0002_meter.sql" with { type: "text" };
 
 /** One step of the schema. */
 export interface Migration {
@@ -14,6 +15,7 @@ export interface Migration {
 /** Every migration of this program, in order. */
 export const migrations: readonly Migration[] = [
   { number: 1, name: "foundation", text: foundation },
+  { number: 2, name: "meter", text: meter },
 ];
 
 /** A database that this program must not touch. */

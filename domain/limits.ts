@@ -52,6 +52,15 @@ export const idempotencyKeyCharactersMax = 255;
 /** How far back and ahead a record's timestamp may lie, in milliseconds. */
 export const usageTimestampPastMaxMs = 35 * 24 * 3_600_000;
 export const usageTimestampFutureMaxMs = 5 * 60_000;
+/** Why a record was voided. */
+export const voidReasonCharactersMax = 200;
+/** Records that one step of a filtered list looks at: a few milliseconds. */
+export const usageRecordScanMax = 20_000;
+/** Records that one step of retention deletes, and how long it rests after it, in milliseconds. */
+export const retentionStepRecordsMax = 500;
+export const retentionRestMs = 50;
+/** How often retention looks whether anything is too old, in milliseconds. */
+export const retentionIntervalMs = 60_000;
 /** Calendar windows that one query may span. */
 export const usageWindowsMax = 1_000;
 /** One rollup covers this many milliseconds: every time zone in use is a multiple of it. */
@@ -64,8 +73,13 @@ export const recorderQueueBytesMax = 64 * 1024 * 1024;
 export const recorderCommitRecordsMax = 10_000;
 /** Bytes of JSON that one commit takes; one request alone may have more. */
 export const recorderCommitBytesMax = 4 * 1024 * 1024;
-/** Series times windows that one query may add up: about a tenth of a second. */
-export const usageSumCellsMax = 1_000_000;
+/** Idempotency keys that come in while the recent ones, and those in between, are moved on once. Powers of two. */
+export const keysRecentMax = 2 ** 17;
+export const keysMiddleMax = 2 ** 21;
+/** Sums that one answer may have; the CSV has no such limit. */
+export const usageSumRowsMax = 100_000;
+/** Rollups that one step of adding up looks at, at most: some milliseconds, for which other requests wait. */
+export const usageStepRollupsMax = 30_000;
 
 /** How long a writer waits for the database's lock, in milliseconds. */
 export const databaseBusyTimeoutMs = 5_000;

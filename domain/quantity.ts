@@ -45,15 +45,8 @@ export function joinQuantity(quantity: Quantity): number {
   return quantity.micro === 0 ? quantity.whole : Number(`${quantity.whole}.${pad(quantity.micro, 6)}`);
 }
 
-/** @returns A text of 22 digits that sorts as the numbers do; see `usage_rollups`. */
-export function sortableQuantity(quantity: Quantity): string {
-  return pad(quantity.whole, 16) + pad(quantity.micro, 6);
-}
-
-/** @returns The number that a sortable text stands for. */
-export function parseSortableQuantity(text: string): number {
-  return joinQuantity({ whole: Number(text.slice(0, 16)), micro: Number(text.slice(16)) });
-}
+/** From this whole number on a quantity in millionths may not fit into 64 bits. */
+export const millionthsWholeMax = 9_000_000_000_000;
 
 /**
  * @param parts As the database added them up.

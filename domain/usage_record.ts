@@ -1,5 +1,7 @@
 // Usage records: what a caller sends, what the program keeps, what it shows.
-import type { Quantity } from "./quantity.ts";
+import { hash } from "node:crypto";
+import { joinQuantity, type Quantity } from "./quantity.ts";
+import { isoTime } from "./usage_window.ts";
 
 /** The form of product slugs and metrics. */
 export const slugForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
@@ -28,6 +30,101 @@ export interface UsageRecord {
   readonly idempotencyKey: string | null;
   readonly properties: Readonly<Record<string, string>> | null;
   readonly apiKeyId: string;
+  /** Null for a record that counts. */
+  readonly voidedAt: string | null;
+  /** The id of who voided it. */
+  readonly voidedBy: string | null;
+  readonly voidReason: string | null;
+}
+
+/** One record as the database keeps it. Times in milliseconds since 1970. */
+export interface StoredUsageRecord extends UsageRecordPlace, Quantity {
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly apiKeyId: string;
+  readonly timestamp: number;
+  readonly idempotencyKey: string | null;
+  /** See {@linkcode propertiesText}. */
+  readonly properties: string | null;
+  readonly voidedAt: number | null;
+  readonly voidedBy: string | null;
+  readonly voidReason: string | null;
+}
+
+/** @returns A stored record as callers see it. */
+export function shownUsageRecord(stored: StoredUsageRecord): UsageRecord {
+  return {
+    id: usageRecordId(stored),
+    productSlug: stored.productSlug,
+    metric: stored.metric,
+    quantity: joinQuantity(stored),
+    timestamp: isoTime(stored.timestamp),
+    recordedAt: isoTime(stored.recordedAt),
+    idempotencyKey: stored.idempotencyKey,
+    properties: stored.properties === null ? null : JSON.parse(stored.properties),
+    apiKeyId: stored.apiKeyId,
+    voidedAt: stored.voidedAt === null ? null : isoTime(stored.voidedAt),
+    voidedBy: stored.voidedBy,
+    voidReason: stored.voidReason,
+  };
+}
+
+/** Where a record is: its place in the order of recording, and when it was recorded, in milliseconds since 1970. */
+export interface UsageRecordPlace {
+  readonly seq: number;
+  readonly recordedAt: number;
+}
+
+/**
+ * The public id of a record: `use_`, 12 hexadecimal digits of its time, and 12 that stand for its place, in an order that
+ * tells nobody how many records a server takes. It sorts by the millisecond of recording and is kept nowhere.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * const place = { seq: 41, recordedAt: 1_790_000_000_000 };
+ * assert.deepEqual(parseUsageRecordId(usageRecordId(place)), place);
+ * ```
+ */
+export function usageRecordId({ seq, recordedAt }: UsageRecordPlace): string {
+  return `use_${hex48(recordedAt)}${hex48(timesModulo48(seq, mixing))}`;
+}
+
+/** @returns The place that an id names, or null for what is no id. */
+export function parseUsageRecordId(id: string): UsageRecordPlace | null {
+  const parts = /^use_([0-9a-f]{12})([0-9a-f]{12})$/.exec(id);
+  if (parts === null) return null;
+  return { recordedAt: Number(`0x${parts[1]}`), seq: timesModulo48(Number(`0x${parts[2]}`), unmixing) };
+}
+
+/** Two odd numbers whose product is 1 modulo 2^48, each as its upper and lower 24 bits. */
+const mixing = [0x9e3779, 0xb97f4b] as const;
+const unmixing = [0x393dee, 0x219263] as const;
+
+function timesModulo48(value: number, [factorHigh, factorLow]: readonly [number, number]): number {
+  const half = 2 ** 24;
+  const high = Math.floor(value / half);
+  const low = value % half;
+  const lowProduct = low * factorLow;
+  const carried = Math.floor(lowProduct / half);
+  const upper = (((high * factorLow) % half) + ((low * factorHigh) % half) + carried) % half;
+  return upper * half + lowProduct % half;
+}
+
+function hex48(value: number): string {
+  return value.toString(16).padStart(12, "0");
+}
+
+/** Hashes of idempotency keys are whole numbers below this. */
+export const idempotencyHashSpace = 2 ** 48;
+
+/**
+ * A hash that nobody can aim: many keys with one hash would make each of them slow to look up.
+ *
+ * @returns 48 bits of the key's SHA-256.
+ */
+export function idempotencyKeyHash(idempotencyKey: string): number {
+  return Number.parseInt(hash("sha256", idempotencyKey, "hex").slice(0, 12), 16);
 }
 
 /** @returns The properties as they are stored and compared: JSON with sorted names, or null for none. */

@@ -7,9 +7,8 @@ import {
   type RecordOutcome,
   recordUsage,
   type TakenRecord,
-} from "../db/usage.ts";
+} from "../db/recorder.ts";
 import { AppError, invalidApiKeyError, unavailableError } from "../domain/errors.ts";
-import { newIdHex } from "../domain/id.ts";
 import {
   recorderCommitBytesMax,
   recorderCommitRecordsMax,
@@ -17,7 +16,15 @@ import {
   recorderQueueRecordsMax,
 } from "../domain/limits.ts";
 import { joinQuantity } from "../domain/quantity.ts";
-import { isSameUsage, propertiesText, type UsageInput, type UsageRecord } from "../domain/usage_record.ts";
+import {
+  idempotencyKeyHash,
+  isSameUsage,
+  propertiesText,
+  shownUsageRecord,
+  type UsageInput,
+  type UsageRecord,
+  usageRecordId,
+} from "../domain/usage_record.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import type { ServiceContext } from "./context.ts";
 
@@ -163,7 +170,6 @@ interface BuiltGroup {
   readonly keyHashes: string[];
   readonly series: [keyHash: string, productSlug: string, metric: string][];
   readonly records: GroupRecord[];
-  readonly hasBatches: boolean;
   /** For each request and input, the place in `records`, or −1 for an input that was not sent. */
   readonly places: number[][];
 }
@@ -186,19 +192,18 @@ function buildGroup(group: readonly Waiting[], now: number): BuiltGroup {
       }
       return records.push({
         series: place,
-        idHex: newIdHex(),
         timestamp: input.timestamp ?? now,
         timestampGiven: input.timestamp !== null,
         whole: input.quantity.whole,
         micro: input.quantity.micro,
         idempotencyKey: input.idempotencyKey,
+        keyHash: input.idempotencyKey === null ? 0 : idempotencyKeyHash(input.idempotencyKey),
         properties: propertiesText(input.properties),
         request,
       }) - 1;
     });
   });
-  const hasBatches = group.some(({ inputs }) => inputs.length > 1);
-  return { now, keyHashes: [...keyHashes.keys()], series, records, hasBatches, places };
+  return { now, keyHashes: [...keyHashes.keys()], series, records, places };
 }
 
 function settle(group: readonly Waiting[], result: BuiltGroup & { outcome: RecordOutcome }): void {
@@ -227,8 +232,14 @@ function settle(group: readonly Waiting[], result: BuiltGroup & { outcome: Recor
       continue;
     }
     expected += isNew;
-    const { records } = result;
-    const fate = { now: result.now, recordedAt, key, records, taken, places: requestPlaces };
+    const fate = {
+      now: result.now,
+      recordedAt,
+      key,
+      firstSeq: outcome.firstSeq,
+      taken,
+      places: requestPlaces,
+    };
     settlements.push(() => waiting.resolve(recordedOf(waiting, fate)));
   }
   // The database must have inserted exactly what is about to be acknowledged.
@@ -245,21 +256,20 @@ function recordedOf(
     /** `now` as a text: the same for the whole group. */
     readonly recordedAt: string;
     readonly key: ActiveKey;
-    readonly records: readonly GroupRecord[];
+    readonly firstSeq: number;
     readonly taken: ReadonlyMap<number, TakenRecord>;
     readonly places: readonly number[];
   },
 ): RecordedUsage[] {
-  const { recordedAt } = found;
+  const { now, recordedAt } = found;
   return waiting.inputs.map((input, index) => {
     const place = found.places[waiting.repeats[index] ?? index] ?? -1;
     const first = found.taken.get(place);
-    if (first !== undefined) return { duplicate: true, usageRecord: takenRecord(first) };
-    const record = found.records[place];
+    if (first !== undefined) return { duplicate: true, usageRecord: shownUsageRecord(first) };
     return {
       duplicate: waiting.repeats[index] !== index,
       usageRecord: {
-        id: `use_${record?.idHex}`,
+        id: usageRecordId({ seq: found.firstSeq + place, recordedAt: now }),
         productSlug: input.productSlug,
         metric: input.metric,
         quantity: joinQuantity(input.quantity),
@@ -268,23 +278,12 @@ function recordedOf(
         idempotencyKey: input.idempotencyKey,
         properties: input.properties,
         apiKeyId: found.key.id,
+        voidedAt: null,
+        voidedBy: null,
+        voidReason: null,
       },
     };
   });
-}
-
-function takenRecord(record: TakenRecord): UsageRecord {
-  return {
-    id: `use_${record.idHex}`,
-    productSlug: record.productSlug,
-    metric: record.metric,
-    quantity: joinQuantity(record),
-    timestamp: isoTime(record.timestamp),
-    recordedAt: isoTime(record.recordedAt),
-    idempotencyKey: record.idempotencyKey,
-    properties: record.properties === null ? null : JSON.parse(record.properties),
-    apiKeyId: record.apiKeyId,
-  };
 }
 
 function repeatsWithin(inputs: readonly UsageInput[]): { repeats: number[]; conflicts: number[] } {

@@ -6,6 +6,7 @@ import { Deadlines } from "./deadlines.ts";
 import { createPasswordHasher } from "./password_hasher.ts";
 import { Recorder } from "./recorder.ts";
 import { createUsageService, type UsageService } from "./usage.ts";
+import { createUsageRecordService, type UsageRecordService } from "./usage_records.ts";
 import { ping } from "../db/database.ts";
 
 /** The verbs of the program. */
@@ -13,6 +14,7 @@ export interface Services {
   readonly accounts: AccountService;
   readonly apiKeys: ApiKeyService;
   readonly usage: UsageService;
+  readonly usageRecords: UsageRecordService;
   /** Swept about once a second by whoever runs the program. */
   readonly deadlines: Deadlines;
   /** @returns Milliseconds since 1970. */
@@ -42,6 +44,7 @@ export function createServices(
     accounts: createAccountService(context, { hasher, onBackgroundError: options.onBackgroundError }),
     apiKeys: createApiKeyService(context),
     usage: createUsageService(context, recorder),
+    usageRecords: createUsageRecordService(context),
     deadlines: new Deadlines(context.clock),
     clock: context.clock,
     async isReady() {

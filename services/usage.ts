@@ -1,20 +1,28 @@
 // Usage: recording goes to the recorder, reading adds up rollups of one organization.
+import { setImmediate } from "node:timers";
 import { findActiveApiKey } from "../db/api_keys.ts";
+import type { Database } from "../db/database.ts";
 import {
   countUsageSeries,
-  listLatestUsageRecords,
   listUsageSeries,
   sumUsage,
   type UsageGroup,
-  type UsageRecordRow,
+  type UsageQuery,
   type UsageSeriesRow,
+  type UsageSumRow,
 } from "../db/usage.ts";
 import { AppError, invalidApiKeyError } from "../domain/errors.ts";
-import { usageSumCellsMax } from "../domain/limits.ts";
+import { rollupQuarterMs, usageStepRollupsMax, usageSumRowsMax } from "../domain/limits.ts";
 import { mayDo } from "../domain/permissions.ts";
-import { microsToNumber, parseSortableQuantity, sumMicros } from "../domain/quantity.ts";
+import { microsToNumber, sumMicros } from "../domain/quantity.ts";
 import type { Session } from "../domain/session.ts";
-import { isoTime, type UsageRange, usageRange, type UsageRangeInput } from "../domain/usage_window.ts";
+import {
+  isoTime,
+  type UsageRange,
+  usageRange,
+  type UsageRangeInput,
+  type UsageWindow,
+} from "../domain/usage_window.ts";
 import type { UsageInput } from "../domain/usage_record.ts";
 import type { ServiceContext } from "./context.ts";
 import type { RecordedUsage, Recorder } from "./recorder.ts";
@@ -41,10 +49,28 @@ export interface UsageSum {
   readonly max: number;
 }
 
-/** Sums over a range, with the exact millionths for those who add them up further. */
+/** A sum with what those need who add it up further or show it to people. */
+export interface ExactUsageSum extends UsageSum {
+  /** The window's place in the range. */
+  readonly position: number;
+  /** The exact sum, smallest and largest in millionths. */
+  readonly micros: bigint;
+  readonly smallest: bigint;
+  readonly largest: bigint;
+  readonly apiKeyName?: string;
+}
+
+/** Sums over a range, by window and then by group. */
 export interface UsageSums {
   readonly range: UsageRange;
-  readonly data: readonly (UsageSum & { readonly position: number; readonly micros: bigint })[];
+  readonly data: readonly ExactUsageSum[];
+}
+
+/** Sums over a range, as they are added up: any number of them. */
+export interface UsageSumStream {
+  readonly range: UsageRange;
+  /** The next sums, whole windows at a time; other requests go on meanwhile. */
+  readonly parts: AsyncGenerator<ExactUsageSum[]>;
 }
 
 /** The verbs of usage. */
@@ -62,49 +88,36 @@ export interface UsageService {
   readUsageByApiKey(keyHash: string, input: UsageReadInput): Promise<UsageSums>;
   /** Adds up usage of the active organization. @throws {AppError} `forbidden`, and as {@linkcode usageRange}. */
   readUsage(session: Session, input: UsageReadInput): Promise<UsageSums>;
+  /** Like {@linkcode readUsage}, for any number of sums. @throws {AppError} Before the first part. */
+  streamUsage(session: Session, input: UsageReadInput): Promise<UsageSumStream>;
   /** @returns Every product, metric and key that the active organization recorded with. */
   listUsageSeries(session: Session): Promise<UsageSeriesRow[]>;
-  /** @returns The latest records of the active organization. */
-  listLatestUsageRecords(session: Session, limit: number): Promise<UsageRecordRow[]>;
 }
 
 /** @param context See {@linkcode ServiceContext}. @param recorder Where records go. */
 export function createUsageService(context: ServiceContext, recorder: Recorder): UsageService {
   const { database, clock } = context;
 
-  async function sums(organizationId: string, input: UsageReadInput): Promise<UsageSums> {
+  async function stream(organizationId: string, input: UsageReadInput): Promise<UsageSumStream> {
     const range = usageRange(input, clock());
-    const { productSlug, metric, apiKeyId } = input;
-    const groupBy = input.groupBy ?? [];
-    // Adding up costs so much for each series and window, and other requests wait for it.
-    const series = await countUsageSeries(database, { organizationId, productSlug, metric, apiKeyId });
-    if (series * range.windows.length > usageSumCellsMax) {
-      throw new AppError(
-        "range_too_long",
-        `That is ${series} series in ${range.windows.length} windows. Ask for fewer windows, one product or one metric.`,
-      );
+    const filter = { productSlug: input.productSlug, metric: input.metric, apiKeyId: input.apiKeyId };
+    const series = await countUsageSeries(database, { organizationId, ...filter });
+    const query = { organizationId, ...filter, groupBy: input.groupBy ?? [] };
+    return { range, parts: addUp(database, { query, range, series }) };
+  }
+
+  async function sums(organizationId: string, input: UsageReadInput): Promise<UsageSums> {
+    const { range, parts } = await stream(organizationId, input);
+    const data: ExactUsageSum[] = [];
+    for await (const part of parts) {
+      for (const sum of part) data.push(sum);
+      if (data.length > usageSumRowsMax) {
+        throw new AppError(
+          "range_too_long",
+          `That is more than ${usageSumRowsMax} sums. Ask for fewer windows, one product or one metric.`,
+        );
+      }
     }
-    const rows = await sumUsage(database, {
-      organizationId,
-      windows: range.windows,
-      groupBy,
-      productSlug,
-      metric,
-      apiKeyId,
-    });
-    const data = rows.map(({ position, high, low, micro, smallest, largest, count, ...groups }) => {
-      const micros = sumMicros({ high, low, micro });
-      return {
-        start: isoTime(range.windows[position]?.start ?? range.from),
-        ...groups,
-        sum: microsToNumber(micros),
-        count,
-        min: parseSortableQuantity(smallest),
-        max: parseSortableQuantity(largest),
-        position,
-        micros,
-      };
-    });
     return { range, data };
   }
 
@@ -117,16 +130,99 @@ export function createUsageService(context: ServiceContext, recorder: Recorder):
       return sums(key.organizationId, input);
     },
     readUsage: async (session, input) => await sums(organizationOf(session), input),
+    streamUsage: async (session, input) => await stream(organizationOf(session), input),
     listUsageSeries: async (session) => await listUsageSeries(database, organizationOf(session)),
-    listLatestUsageRecords: async (session, limit) =>
-      await listLatestUsageRecords(database, { organizationId: organizationOf(session), limit }),
   };
 }
 
-function organizationOf(session: Session): string {
+/** @returns The active organization's id. @throws {AppError} `forbidden` to who may not see its usage. */
+export function organizationOf(session: Session): string {
   const { organization } = session;
   if (organization === null || !mayDo(organization.role, "usage.read")) {
     throw new AppError("forbidden", "You do not belong to an organization whose usage you may see.");
   }
   return organization.organizationId;
+}
+
+/**
+ * Adds up in steps of a few milliseconds, between which other requests have their turn.
+ *
+ * @param options `series`: how many series the query adds up at most.
+ */
+async function* addUp(
+  database: Database,
+  { query, range, series }: { query: Omit<UsageQuery, "windows">; range: UsageRange; series: number },
+): AsyncGenerator<ExactUsageSum[]> {
+  const stepMs = Math.max(1, Math.floor(usageStepRollupsMax / Math.max(1, series))) * rollupQuarterMs;
+  let sums = new Map<string, AddedUp>();
+  for (const windows of steps(range.windows, stepMs)) {
+    for (const row of await sumUsage(database, { ...query, windows })) {
+      const name = JSON.stringify([row.position, row.productSlug, row.metric, row.apiKey]);
+      sums.set(name, addedUp(sums.get(name), row));
+    }
+    const last = windows.at(-1);
+    // A window that goes on in the next step is not finished.
+    if (last === undefined || last.end !== range.windows[last.position]?.end) continue;
+    yield [...sums.values()].map((sum) => shownSum(sum, range));
+    sums = new Map();
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Cuts windows into steps: many short windows, or a part of a long one. */
+function* steps(windows: readonly UsageWindow[], stepMs: number): Generator<UsageQuery["windows"]> {
+  let step: (UsageWindow & { position: number })[] = [];
+  let lengthMs = 0;
+  for (const [position, { start, end }] of windows.entries()) {
+    for (let from = start; from < end; from += stepMs) {
+      const piece = { position, start: from, end: Math.min(from + stepMs, end) };
+      if (lengthMs + (piece.end - piece.start) > stepMs && step.length > 0) {
+        yield step;
+        step = [];
+        lengthMs = 0;
+      }
+      step.push(piece);
+      lengthMs += piece.end - piece.start;
+    }
+  }
+  if (step.length > 0) yield step;
+}
+
+/** One sum while it is added up: smallest and largest in millionths. */
+interface AddedUp {
+  readonly row: UsageSumRow;
+  readonly micros: bigint;
+  readonly count: number;
+  readonly smallest: bigint;
+  readonly largest: bigint;
+}
+
+function addedUp(before: AddedUp | undefined, row: UsageSumRow): AddedUp {
+  const [micros, smallest, largest] = [sumMicros(row), BigInt(row.smallest), BigInt(row.largest)];
+  if (before === undefined) return { row, micros, count: row.count, smallest, largest };
+  return {
+    row,
+    micros: before.micros + micros,
+    count: before.count + row.count,
+    smallest: before.smallest < smallest ? before.smallest : smallest,
+    largest: before.largest > largest ? before.largest : largest,
+  };
+}
+
+function shownSum({ row, micros, count, smallest, largest }: AddedUp, range: UsageRange): ExactUsageSum {
+  const { position, productSlug, metric, apiKey, apiKeyName } = row;
+  return {
+    start: isoTime(range.windows[position]?.start ?? range.from),
+    ...(productSlug === undefined ? {} : { productSlug }),
+    ...(metric === undefined ? {} : { metric }),
+    ...(apiKey === undefined || apiKeyName === undefined ? {} : { apiKey, apiKeyName }),
+    sum: microsToNumber(micros),
+    count,
+    min: microsToNumber(smallest),
+    max: microsToNumber(largest),
+    position,
+    micros,
+    smallest,
+    largest,
+  };
 }

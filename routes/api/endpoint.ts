@@ -1,5 +1,5 @@
 // One definition of each API route: what it takes is checked by the same schemas that describe it in the OpenAPI document.
-import type { OpenAPIHono, RouteConfig, z } from "@hono/zod-openapi";
+import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import {
   AppError,
   type ErrorCode,
@@ -13,6 +13,14 @@ import { errorSchema } from "./schemas.ts";
 
 type Schema = z.ZodType | undefined;
 type Output<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;
+
+/** What a route answers when all is well. */
+export interface Answer {
+  readonly description: string;
+  /** Of the JSON; for another type of content, leave it out and say `contentType`. */
+  readonly schema?: z.ZodType;
+  readonly contentType?: string;
+}
 
 /** A route with what it takes and gives. */
 export interface Endpoint<Body extends Schema, Query extends Schema, Params extends Schema> {
@@ -31,7 +39,7 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
   readonly query?: Query;
   readonly params?: Params;
   readonly headers?: z.ZodObject;
-  readonly answers: Readonly<Record<number, { description: string; schema?: z.ZodType }>>;
+  readonly answers: Readonly<Record<number, Answer>>;
   readonly errors: readonly ErrorCode[];
 }
 
@@ -166,10 +174,11 @@ function describe(endpoint: Endpoint<Schema, Schema, Schema>): RouteConfig {
       content: { "application/json": { schema: errorSchema } },
     }] as const
   );
-  const answers = Object.entries(endpoint.answers).map(([status, { description, schema }]) =>
+  const answers = Object.entries(endpoint.answers).map(([status, { description, schema, contentType }]) =>
     [status, {
       description,
       ...(schema === undefined ? {} : { content: { "application/json": { schema } } }),
+      ...(contentType === undefined ? {} : { content: { [contentType]: { schema: z.string() } } }),
     }] as const
   );
   return {

@@ -1,7 +1,6 @@
 // The usage API: recording and reading with an API key, and reading with a session.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { hashApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
-import { AppError, type ErrorCode, invalidApiKeyError, validationError } from "../../domain/errors.ts";
+import { AppError, validationError } from "../../domain/errors.ts";
 import {
   usageBodyBytesMax,
   usageTimestampFutureMaxMs,
@@ -13,7 +12,9 @@ import type { UsageReadInput, UsageSums } from "../../services/usage.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
 import { requireSession } from "../session.ts";
+import { apiKeyAuth } from "./api_key_auth.ts";
 import { check, mount } from "./endpoint.ts";
+import { usageCsv } from "./usage_csv.ts";
 import {
   idempotencyKeySchema,
   recordedBatchSchema,
@@ -29,22 +30,7 @@ type ParsedInput = z.output<typeof usageInputSchema>;
 /** Mounts `/api/v1/usage` and `/api/portal/usage`. */
 export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: ApiKeyLimits): void {
   const { usage, clock } = parts.services;
-  const apiKey = {
-    /** @returns The key's hash: the key itself goes no further. */
-    async authenticate(c: AppContext): Promise<string> {
-      const keyHash = bearerKeyHash(c);
-      // Where keys were refused too often, one is looked up before it may cost anything more.
-      if (limits.isSuspicious(c) && !(await usage.isActiveApiKey(keyHash))) throw invalidApiKeyError();
-      limits.admit(c, keyHash);
-      return keyHash;
-    },
-    async failed(c: AppContext, error: unknown): Promise<unknown> {
-      const isAboutInput = error instanceof AppError && !aboutTheKey.has(error.code);
-      // What is wrong with a request is told to those who have a key that works.
-      const isStranger = isAboutInput && !(await usage.isActiveApiKey(bearerKeyHash(c)));
-      return limits.noteFailure(c, isStranger ? invalidApiKeyError() : error);
-    },
-  };
+  const apiKey = apiKeyAuth(parts, limits);
   const recording = {
     method: "post",
     tag: "Usage",
@@ -146,15 +132,26 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     answer: async (c, { query }, session) =>
       c.json(shown(await usage.readUsage(session, query as UsageReadInput))),
   });
-}
 
-/** Errors that say nothing of the request's content. */
-const aboutTheKey: ReadonlySet<ErrorCode> = new Set(["invalid_api_key", "rate_limited", "unavailable"]);
-
-function bearerKeyHash(c: AppContext): string {
-  const token = /^Bearer +([^\s]+)$/i.exec(c.get("headers")["authorization"] ?? "")?.[1];
-  if (token === undefined || !isWellFormedApiKey(token)) throw invalidApiKeyError();
-  return hashApiKey(token);
+  mount(app, {
+    ...reading,
+    path: "/api/portal/usage.csv",
+    summary: "The same as a table for spreadsheets, of any length",
+    description: "Sums are exact decimal numbers. The columns are those of the groups and of the sums.",
+    answers: { 200: { description: "CSV (RFC 4180) with a line of names first.", contentType: "text/csv" } },
+    security: "session",
+    errors: ["unauthenticated", "validation_failed", "range_too_long"],
+  }, {
+    authenticate: (c) => requireSession(c, parts),
+    async answer(c, { query }, session) {
+      const { range, parts: sums } = await usage.streamUsage(session, query as UsageReadInput);
+      const file = `usage-${isoTime(range.from).slice(0, 10)}-${isoTime(range.to).slice(0, 10)}.csv`;
+      return c.body(usageCsv(sums, query.groupBy ?? []), 200, {
+        "Content-Type": "text/csv; charset=utf-8; header=present",
+        "Content-Disposition": `attachment; filename="${file}"`,
+      });
+    },
+  });
 }
 
 function idempotencyHeader(c: AppContext): string | null {
@@ -196,6 +193,16 @@ function shown({ range, data }: UsageSums) {
     from: isoTime(range.from),
     to: isoTime(range.to),
     window: range.unit,
-    data: data.map(({ position: _position, micros: _micros, ...sum }) => sum),
+    data: data.map((exact) => {
+      const {
+        position: _position,
+        micros: _micros,
+        smallest: _smallest,
+        largest: _largest,
+        apiKeyName: _name,
+        ...sum
+      } = exact;
+      return sum;
+    }),
   };
 }

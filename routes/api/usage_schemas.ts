@@ -9,11 +9,12 @@ import {
   usagePropertyValueCharactersMax,
   usageTimestampFutureMaxMs,
   usageTimestampPastMaxMs,
+  voidReasonCharactersMax,
 } from "../../domain/limits.ts";
 import { splitQuantity } from "../../domain/quantity.ts";
 import { idempotencyKeyForm, slugForm } from "../../domain/usage_record.ts";
 import { windowUnits } from "../../domain/usage_window.ts";
-import { timeSchema } from "./schemas.ts";
+import { nameSchema, pageQuerySchema, timeSchema } from "./schemas.ts";
 
 const dayMs = 24 * 3_600_000;
 const slug = z.string()
@@ -85,7 +86,7 @@ export const usageBatchSchema = z.strictObject({
 }).openapi("UsageBatch");
 
 export const usageRecordSchema = z.object({
-  id: z.string().openapi({ example: "use_0199d3c1a2b47c6e8f00112233445566" }),
+  id: z.string().openapi({ example: "use_01a1fde6017c9e3779b97f4b" }),
   productSlug: z.string(),
   metric: z.string(),
   quantity: z.number(),
@@ -94,7 +95,32 @@ export const usageRecordSchema = z.object({
   idempotencyKey: z.string().nullable(),
   properties: z.record(z.string(), z.string()).nullable(),
   apiKeyId: z.string(),
+  voidedAt: z.string().nullable().openapi({
+    format: "date-time",
+    description: "Since when it does not count any more; null for a record that counts.",
+  }),
+  voidedBy: z.string().nullable().openapi({ description: "The id of the API key that voided it." }),
+  voidReason: z.string().nullable(),
 }).openapi("UsageRecord");
+
+/** Which records to list. */
+export const usageRecordsQuerySchema = pageQuerySchema.extend({
+  from: timeSchema.optional().openapi({ description: "Included. Without it: from the oldest that is kept." }),
+  to: timeSchema.optional().openapi({ description: "Not included." }),
+  productSlug: slug.optional(),
+  metric: slug.optional(),
+  apiKeyId: z.string().max(100).optional(),
+});
+
+export const usageRecordsSchema = z.object({
+  usageRecords: z.array(usageRecordSchema),
+  nextCursor: z.string().nullable(),
+}).openapi("UsageRecords");
+
+/** Why a record is voided. */
+export const voidUsageSchema = z.strictObject({
+  reason: nameSchema(voidReasonCharactersMax).openapi({ example: "Sent twice after a time-out." }),
+}).openapi("VoidUsage");
 
 export const recordedUsageSchema = z.object({
   usageRecord: usageRecordSchema,

@@ -1,6 +1,5 @@
 // The page of usage: totals, a chart, the latest records.
 import type { Session } from "../../domain/session.ts";
-import { joinQuantity } from "../../domain/quantity.ts";
 import {
   percentChange,
   reportChart,
@@ -20,7 +19,7 @@ const latestRecords = 10;
 
 /** Mounts `/portal/usage`. */
 export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { usage, apiKeys, clock } = parts.services;
+  const { usage, usageRecords, apiKeys, clock } = parts.services;
 
   app.get(
     "/portal/usage",
@@ -47,7 +46,7 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
         read(period, { groupBy: ["productSlug"] }),
         read(period, { groupBy: ["apiKey"] }),
         read(period.before),
-        usage.listLatestUsageRecords(session, latestRecords),
+        usageRecords.listUsageRecords(session, { limit: latestRecords, ...selected }),
         apiKeys.listApiKeys(session, { limit: 100 }),
       ]);
       const sums = byProduct.data.map((sum) => ({ ...sum, productSlug: sum.productSlug ?? "" }));
@@ -93,15 +92,7 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
             unit,
             by: period.unit,
           },
-          records: records.map((record) => ({
-            id: `use_${record.idHex}`,
-            timestamp: isoTime(record.timestamp),
-            productSlug: record.productSlug,
-            metric: record.metric,
-            quantity: joinQuantity(record),
-            apiKeyName: record.apiKeyName,
-            voidedAt: null,
-          })),
+          records: records.usageRecords,
           example: series.length > 0
             ? null
             : { curl: exampleCurl(`${parts.config.baseUrl.origin}/api/v1/usage`, null) },

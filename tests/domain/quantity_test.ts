@@ -6,9 +6,7 @@ import {
   lowBits,
   microsToDecimal,
   microsToNumber,
-  parseSortableQuantity,
   type Quantity,
-  sortableQuantity,
   splitQuantity,
   sumMicros,
   type SumParts,
@@ -137,16 +135,4 @@ Deno.test("microsToNumber() is the exact whole number up to 2^53 - 1, and the ne
   );
   assert.equal(microsToNumber((2n ** 53n + 1n) * 1_000_000n), 2 ** 53);
   assert.equal(microsToNumber((2n ** 53n + 1n) * 1_000_000n + 1n), 2 ** 53 + 2);
-});
-
-Deno.test("sortableQuantity() sorts as the numbers do, and reads back", () => {
-  const quantity = fc.record({ whole: wholes, micro: micros });
-  holds(fc.tuple(quantity, quantity), ([a, b]) => {
-    const [x, y] = [obviousMicros([a]), obviousMicros([b])];
-    const [text, other] = [sortableQuantity(a), sortableQuantity(b)];
-    assert.match(text, /^\d{22}$/);
-    assert.equal(text < other, x < y);
-    assert.equal(text === other, x === y);
-    assert.equal(parseSortableQuantity(text), joinQuantity(a));
-  }, { runs: 1_000 });
 });

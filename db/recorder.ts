@@ -1,0 +1,254 @@
+// The SQL of the recorder: one group of requests in one transaction, with a fixed number of statements. Authentication,
+// records, their keys and the rollups are one transaction: a key that was revoked before it is refused by it.
+import { rollupQuarterMs } from "../domain/limits.ts";
+import { lowBits, millionthsWholeMax } from "../domain/quantity.ts";
+import type { StoredUsageRecord } from "../domain/usage_record.ts";
+import { type Database, sql, type Statement, type WriteResult } from "./database.ts";
+import { indexHash, lookUpKeys, movedPositions, moveKeys, somethingRecorded } from "./usage_keys.ts";
+
+/** A key's last use is written at most this often, in milliseconds. */
+const lastUsedIntervalMs = 60_000;
+
+/** One record of a group. Times in milliseconds since 1970. */
+export interface GroupRecord {
+  /** Place in {@linkcode RecordGroup.series}. */
+  readonly series: number;
+  readonly timestamp: number;
+  /** The caller gave the timestamp; a repeat must then give the same. */
+  readonly timestampGiven: boolean;
+  readonly whole: number;
+  readonly micro: number;
+  readonly idempotencyKey: string | null;
+  /** See `idempotencyKeyHash`; 0 for a record without a key. */
+  readonly keyHash: number;
+  readonly properties: string | null;
+  /** Number of the request; all records of one request are kept, or none. */
+  readonly request: number;
+}
+
+/** What is recorded together. No idempotency key may occur twice in it. */
+export interface RecordGroup {
+  readonly now: number;
+  /** Hashes of the API keys that were shown, each once. */
+  readonly keyHashes: readonly string[];
+  /** Key hash, product and metric of each series, each once. */
+  readonly series: readonly (readonly [keyHash: string, productSlug: string, metric: string])[];
+  readonly records: readonly GroupRecord[];
+}
+
+/** A key that was shown and works. */
+export interface ActiveKey {
+  /** Place in {@linkcode RecordGroup.keyHashes}. */
+  readonly position: number;
+  readonly id: string;
+}
+
+/** A record that has the idempotency key of one of the group. */
+export interface TakenRecord extends StoredUsageRecord {
+  /** Place in {@linkcode RecordGroup.records}. */
+  readonly position: number;
+  /** 1 when the content is another one. */
+  readonly differs: 0 | 1;
+}
+
+/** What became of a group. */
+export interface RecordOutcome {
+  readonly activeKeys: readonly ActiveKey[];
+  readonly taken: readonly TakenRecord[];
+  /** How many records were inserted. */
+  readonly inserted: number;
+  /** The `seq` of a record is this and its place in the group. */
+  readonly firstSeq: number;
+}
+
+// Each record goes as one text of fixed fields: SQLite reads a field of a text in a third of the time that it takes for
+// an element of an array. Whole numbers from 0, as decimal digits.
+const fieldWidths = {
+  series: 5,
+  request: 5,
+  timestampGiven: 1,
+  timestamp: 14,
+  whole: 16,
+  micro: 6,
+  keyHash: 15,
+  keyLength: 3,
+} as const;
+const field = Object.fromEntries(fieldPlaces());
+const textsAt = Object.values(fieldWidths).reduce<number>((sum, width) => sum + width, 1);
+const keyText = `substr(e.value, ${textsAt}, ${field["keyLength"]})`;
+const propertiesOfRecord = `nullif(substr(e.value, ${textsAt} + ${field["keyLength"]}), '')`;
+
+/** SQL that reads each field of `e.value`. */
+function* fieldPlaces(): Generator<[string, string]> {
+  let at = 1;
+  for (const [name, width] of Object.entries(fieldWidths)) {
+    yield [name, `CAST(substr(e.value, ${at}, ${width}) AS INTEGER)`];
+    at += width;
+  }
+}
+
+function recordText(record: GroupRecord): string {
+  const { idempotencyKey, micro } = record;
+  return digits(record.series, fieldWidths.series) + digits(record.request, fieldWidths.request) +
+    (record.timestampGiven ? "1" : "0") + digits(record.timestamp, fieldWidths.timestamp) +
+    digits(record.whole, fieldWidths.whole) + (micro === 0 ? "000000" : digits(micro, fieldWidths.micro)) +
+    (idempotencyKey === null
+      ? "000000000000000000"
+      : digits(record.keyHash, fieldWidths.keyHash) + digits(idempotencyKey.length, fieldWidths.keyLength) +
+        idempotencyKey) +
+    (record.properties ?? "");
+}
+
+function digits(value: number, width: number): string {
+  return String(value).padStart(width, "0");
+}
+
+/** SQL: an API key `k` works at `?3`. */
+const isActive = "k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)";
+// In every statement ?1 is the records, ?2 the series, ?3 the time.
+const series = `series AS MATERIALIZED (
+    SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
+    FROM json_each(?2) e
+    JOIN api_keys k ON k.key_hash = e.value ->> 0 AND ${isActive}
+    JOIN organizations o ON o.id = k.organization_id
+    JOIN usage_series us ON us.organization = o.number AND us.product_slug = e.value ->> 1
+      AND us.metric = e.value ->> 2 AND us.api_key = k.number
+  )`;
+/** Records with a key, by hash: neighbours in the index are looked up one after the other. */
+const keyed = `keyed AS MATERIALIZED (
+    SELECT ${indexHash(field["keyHash"] ?? "", "s.organization")} AS hash, e.key AS position, e.value,
+      s.organization, s.product_slug, s.metric, ${keyText} AS idempotency_key
+    FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field["series"]}
+    WHERE ${field["keyLength"]} > 0 ORDER BY 1
+  )`;
+const differs = `(rs.product_slug <> e.product_slug OR rs.metric <> e.metric
+    OR e.quantity_whole <> ${field["whole"]} OR e.quantity_micro <> ${field["micro"]}
+    OR e.properties IS NOT ${propertiesOfRecord}
+    OR e.timestamp <> iif(${field["timestampGiven"]}, ${field["timestamp"]}, e.recorded_at))`;
+/** Records whose key is taken. Whether the content differs is asked of these few only. */
+const hits = `taken AS MATERIALIZED (${
+  lookUpKeys({
+    select: `q.position, q.value, q.product_slug, q.metric, r.seq, r.series, r.timestamp, r.recorded_at,
+      r.quantity_whole, r.quantity_micro, r.properties, r.idempotency_key`,
+    keyed: "keyed",
+    joins: "",
+  })
+}),
+  hits AS MATERIALIZED (
+    SELECT e.*, ${field["request"]} AS request, ${differs} AS differs, rs.product_slug AS first_product_slug,
+      rs.metric AS first_metric, rs.api_key
+    FROM taken e CROSS JOIN usage_series rs ON rs.id = e.series
+  )`;
+const insertRecords = (isKeyed: boolean) =>
+  `WITH ${series}${isKeyed ? `, ${keyed}, ${hits}` : ""}
+  INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro,
+    idempotency_key, properties)
+  SELECT c.seq + e.key + 1, s.organization, s.id, ${field["timestamp"]}, ?3, ${field["whole"]}, ${
+    field["micro"]
+  },
+    ${isKeyed ? `nullif(${keyText}, '')` : "NULL"}, ${propertiesOfRecord}
+  FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field["series"]}
+  CROSS JOIN usage_cursor c ON c.only_row = 1
+  ${
+    isKeyed
+      ? `WHERE e.key NOT IN (SELECT position FROM hits)
+    AND ${field["request"]} NOT IN (SELECT request FROM hits WHERE differs)`
+      : ""
+  }`;
+const insertKeyed = insertRecords(true);
+const insertPlain = insertRecords(false);
+const insertKeys = `WITH ${series}
+  INSERT INTO usage_keys_recent (hash, seq)
+  SELECT ${indexHash(field["keyHash"] ?? "", "s.organization")}, r.seq
+  FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field["series"]}
+  CROSS JOIN usage_cursor c ON c.only_row = 1 CROSS JOIN usage_records r ON r.seq = c.seq + e.key + 1
+  WHERE ${field["keyLength"]} > 0 ORDER BY 1`;
+/** Looks nothing up when all (`?4`) records were inserted. */
+const selectTaken = `WITH ${series}, ${keyed}, ${hits}
+  SELECT h.position, h.differs, h.seq, h.first_product_slug AS productSlug, h.first_metric AS metric,
+    k.id AS apiKeyId, h.timestamp, h.recorded_at AS recordedAt, h.quantity_whole AS whole, h.quantity_micro AS micro,
+    h.idempotency_key AS idempotencyKey, h.properties, v.voided_at AS voidedAt, v.voided_by AS voidedBy,
+    v.reason AS voidReason
+  FROM hits h CROSS JOIN api_keys k ON k.number = h.api_key LEFT JOIN usage_voids v ON v.seq = h.seq
+  WHERE (SELECT count(*) FROM usage_records n WHERE n.seq > (SELECT seq FROM usage_cursor)) < ?4`;
+
+/** SQL of a quantity in millionths: an integer, or a text where 64 bits do not hold it. See `usage_rollups`. */
+export function millionthsOf(record: string): string {
+  const [whole, micro] = [`${record}.quantity_whole`, `${record}.quantity_micro`];
+  return `iif(${whole} < ${millionthsWholeMax}, ${whole} * 1000000 + ${micro}, format('%016d%06d', ${whole}, ${micro}))`;
+}
+
+const addUp =
+  `INSERT INTO usage_rollups (series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
+   SELECT r.series, r.timestamp / ${rollupQuarterMs}, count(*), sum(r.quantity_whole >> ${lowBits}),
+     sum(r.quantity_whole & ${2 ** lowBits - 1}), sum(r.quantity_micro), min(${millionthsOf("r")}),
+     max(${millionthsOf("r")})
+   FROM usage_records r WHERE r.seq > (SELECT seq FROM usage_cursor)
+   GROUP BY 1, 2
+   ON CONFLICT (series, quarter) DO UPDATE SET
+     count = count + excluded.count, sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
+     sum_micro = sum_micro + excluded.sum_micro,
+     smallest = iif(count = 0, excluded.smallest, min(smallest, excluded.smallest)),
+     largest = iif(count = 0, excluded.largest, max(largest, excluded.largest))`;
+
+/**
+ * Writes one group of requests as one batch.
+ *
+ * @returns What became of each.
+ * @throws {DatabaseError}
+ */
+export async function recordUsage(database: Database, group: RecordGroup): Promise<RecordOutcome> {
+  const { now } = group;
+  const keyHashes = JSON.stringify(group.keyHashes);
+  const batch: Statement[] = [sql(
+    `SELECT e.key AS position, k.id, (SELECT seq FROM usage_cursor) AS seq
+     FROM json_each(?1) e JOIN api_keys k ON k.key_hash = e.value WHERE ${isActive.replace("?3", "?2")}`,
+    keyHashes,
+    now,
+  )];
+  let insertedAt = -1;
+  let takenAt = -1;
+  const count = group.records.length;
+  if (count > 0) {
+    const records = JSON.stringify(group.records.map(recordText));
+    const seriesText = JSON.stringify(group.series);
+    const keys = group.records.reduce(
+      (sum, { idempotencyKey }) => idempotencyKey === null ? sum : sum + 1,
+      0,
+    );
+    batch.push(sql(insertSeries, null, seriesText, now));
+    insertedAt = batch.push(sql(keys > 0 ? insertKeyed : insertPlain, records, seriesText, now)) - 1;
+    if (keys > 0) {
+      takenAt = batch.push(sql(selectTaken, records, seriesText, now, count)) - 1;
+      batch.push(sql(insertKeys, records, seriesText, now), ...moveKeys(keys));
+    }
+    batch.push(
+      sql(addUp),
+      sql(moveCursor, count, keys),
+      sql(useKeys, keyHashes, now - lastUsedIntervalMs, now),
+    );
+  }
+  const results = await database.write(batch);
+  const activeKeys = rowsOf<ActiveKey & { seq: number }>(results, 0);
+  return {
+    activeKeys,
+    taken: rowsOf<TakenRecord>(results, takenAt),
+    inserted: results[insertedAt]?.changes ?? 0,
+    firstSeq: (activeKeys[0]?.seq ?? 0) + 1,
+  };
+}
+
+const insertSeries = `INSERT INTO usage_series (organization, product_slug, metric, api_key)
+  SELECT o.number, e.value ->> 1, e.value ->> 2, k.number FROM json_each(?2) e
+  JOIN api_keys k ON k.key_hash = e.value ->> 0 AND ${isActive}
+  JOIN organizations o ON o.id = k.organization_id
+  WHERE true ON CONFLICT DO NOTHING`;
+const moveCursor = `UPDATE usage_cursor AS c SET seq = seq + ?1, ${movedPositions}
+  WHERE only_row = 1 AND ${somethingRecorded}`;
+const useKeys = `UPDATE api_keys AS k SET last_used_at = ?3
+  WHERE k.key_hash IN (SELECT value FROM json_each(?1)) AND ${isActive}
+    AND (k.last_used_at IS NULL OR k.last_used_at <= ?2)`;
+
+function rowsOf<T>(results: readonly WriteResult[], index: number): T[] {
+  return (results[index]?.rows ?? []) as unknown as T[];
+}

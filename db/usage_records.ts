@@ -1,0 +1,207 @@
+// The SQL of single usage records: listing, voiding, and deleting the oldest.
+import { rollupQuarterMs } from "../domain/limits.ts";
+import { lowBits } from "../domain/quantity.ts";
+import type { StoredUsageRecord } from "../domain/usage_record.ts";
+import { type Database, sql, type Statement } from "./database.ts";
+import { millionthsOf } from "./recorder.ts";
+import { filtersOf, type UsageFilter } from "./usage.ts";
+import { cleanKeys } from "./usage_keys.ts";
+
+/** A record in a list, with its place in the order of the list. */
+export interface ListedUsageRecordRow extends StoredUsageRecord {
+  readonly series: number;
+  readonly apiKeyName: string;
+}
+
+/** A place in the order of lists: by timestamp, then by series, then by order of recording; all descending. */
+export interface UsageRecordPosition {
+  readonly timestamp: number;
+  readonly series: number;
+  readonly seq: number;
+}
+
+const shownColumns = `r.seq, s.product_slug AS productSlug, s.metric, k.id AS apiKeyId, r.timestamp,
+  r.recorded_at AS recordedAt, r.quantity_whole AS whole, r.quantity_micro AS micro,
+  r.idempotency_key AS idempotencyKey, r.properties, v.voided_at AS voidedAt, v.voided_by AS voidedBy,
+  v.reason AS voidReason`;
+const shownJoins = `JOIN usage_series s ON s.id = r.series JOIN api_keys k ON k.number = s.api_key
+  LEFT JOIN usage_voids v ON v.seq = r.seq`;
+const organizationNumber = "(SELECT number FROM organizations WHERE id = ?1)";
+const descending = "ORDER BY n.timestamp DESC, n.series DESC, n.seq DESC";
+
+/** Which records to read: those of an organization from a time on, before a position. */
+export interface UsageRecordScan {
+  readonly organizationId: string;
+  readonly filter: UsageFilter;
+  readonly from: number;
+  readonly before: UsageRecordPosition;
+  readonly limit: number;
+  /** So many records are looked at; null for as many as it takes. */
+  readonly scanMax: number | null;
+}
+
+/**
+ * @param scan What to read. With a filter, `scanMax` bounds the work.
+ * @returns The records that fit, newest first. @throws {DatabaseError}
+ */
+export function listUsageRecords(
+  database: Database,
+  scan: UsageRecordScan,
+): Promise<ListedUsageRecordRow[]> {
+  const { texts, values } = filtersOf(scan.filter, 8);
+  const fits = texts === "" ? "" : `WHERE n.series IN (SELECT s.id FROM usage_series s
+    JOIN api_keys k ON k.number = s.api_key WHERE s.organization = ${organizationNumber} ${texts})`;
+  return database.read(sql(
+    `WITH places AS MATERIALIZED (${placesOfScan} LIMIT ?6)
+     SELECT r.series, k.name AS apiKeyName, ${shownColumns}
+     FROM (SELECT n.* FROM places n ${fits} ${descending} LIMIT ?7) n
+     CROSS JOIN usage_records r ON r.seq = n.seq ${shownJoins} ${descending}`,
+    ...scanArguments(scan),
+    scan.scanMax ?? scan.limit,
+    scan.limit,
+    ...values,
+  ));
+}
+
+const placesOfScan = `SELECT n.timestamp, n.series, n.seq FROM usage_records n
+  WHERE n.organization = ${organizationNumber} AND n.timestamp >= ?2
+    AND (n.timestamp, n.series, n.seq) < (?3, ?4, ?5) ${descending}`;
+
+function scanArguments({ organizationId, from, before }: UsageRecordScan) {
+  return [organizationId, from, before.timestamp, before.series, before.seq] as const;
+}
+
+/** @returns Where a scan that looked at `scanMax` records ended, or undefined when it came to the end. */
+export function endOfScan(
+  database: Database,
+  scan: UsageRecordScan & { readonly scanMax: number },
+): Promise<UsageRecordPosition | undefined> {
+  return database.readFirst(
+    sql(`${placesOfScan} LIMIT 1 OFFSET ?6`, ...scanArguments(scan), scan.scanMax - 1),
+  );
+}
+
+/**
+ * Asks the rollups, so that a scan need not look at what lies between.
+ *
+ * @returns The end of the last quarter of an hour that begins before `before` and has a record that fits, in
+ *   milliseconds since 1970; null when there is none.
+ */
+export async function lastUsageBefore(
+  database: Database,
+  options: { organizationId: string; filter: UsageFilter; before: number },
+): Promise<number | null> {
+  const { texts, values } = filtersOf(options.filter, 3);
+  const row = await database.readFirst<{ quarter: number | null }>(sql(
+    `SELECT max((SELECT max(r.quarter) FROM usage_rollups r WHERE r.series = s.id AND r.quarter < ?1)) AS quarter
+     FROM usage_series s JOIN api_keys k ON k.number = s.api_key
+     WHERE s.organization = (SELECT number FROM organizations WHERE id = ?2) ${texts}`,
+    Math.ceil(options.before / rollupQuarterMs),
+    options.organizationId,
+    ...values,
+  ));
+  return row?.quarter === undefined || row.quarter === null ? null : (row.quarter + 1) * rollupQuarterMs;
+}
+
+/** Which record to void, and why. */
+export interface UsageVoid {
+  /** SHA-256 of the API key that asks for it. */
+  readonly keyHash: string;
+  readonly seq: number;
+  readonly recordedAt: number;
+  readonly reason: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** `?1` seq, `?2` recordedAt, `?3` the key's hash, `?4` now: the record, if it is one of the key's organization. */
+const recordOfKey = `usage_records r
+  JOIN organizations o ON o.number = r.organization
+  JOIN api_keys a ON a.organization_id = o.id AND a.key_hash = ?3 AND a.revoked_at IS NULL
+    AND (a.expires_at IS NULL OR a.expires_at > ?4)
+  WHERE r.seq = ?1 AND r.recorded_at = ?2`;
+const notVoided = (record: string) => `NOT EXISTS (SELECT 1 FROM usage_voids w WHERE w.seq = ${record}.seq)`;
+/** The records that count in the same rollup `u` beside the record `v`. */
+const others = `usage_records n WHERE n.organization = v.organization
+  AND n.timestamp >= u.quarter * ${rollupQuarterMs} AND n.timestamp < (u.quarter + 1) * ${rollupQuarterMs}
+  AND n.series = v.series AND n.seq <> v.seq AND ${notVoided("n")}`;
+/** Only a record that was the smallest or largest alone is worth a look at all the others. */
+const withoutRecord = (column: "smallest" | "largest", best: "min" | "max") =>
+  `${column} = CASE WHEN u.${column} <> v.millionths THEN u.${column}
+    WHEN EXISTS (SELECT 1 FROM ${others} AND n.quantity_whole = v.quantity_whole AND n.quantity_micro = v.quantity_micro)
+    THEN u.${column}
+    ELSE coalesce((SELECT ${best}(${millionthsOf("n")}) FROM ${others}), u.${column}) END`;
+const takeFromRollup = `UPDATE usage_rollups AS u SET count = u.count - 1,
+    sum_high = u.sum_high - (v.quantity_whole >> ${lowBits}),
+    sum_low = u.sum_low - (v.quantity_whole & ${
+  2 ** lowBits - 1
+}), sum_micro = u.sum_micro - v.quantity_micro,
+    ${withoutRecord("smallest", "min")}, ${withoutRecord("largest", "max")}
+  FROM (SELECT r.*, ${millionthsOf("r")} AS millionths FROM ${recordOfKey} AND ${notVoided("r")}) AS v
+  WHERE u.series = v.series AND u.quarter = v.timestamp / ${rollupQuarterMs}`;
+const insertVoid = `INSERT INTO usage_voids (seq, voided_at, voided_by, reason)
+  SELECT r.seq, ?4, a.id, ?5 FROM ${recordOfKey} ON CONFLICT DO NOTHING`;
+
+/**
+ * Takes a record out of the rollups, once.
+ *
+ * @returns The record, voided now or before; undefined when the key's organization has no such record.
+ * @throws {DatabaseError}
+ */
+export async function voidUsageRecord(
+  database: Database,
+  { seq, recordedAt, keyHash, now, reason }: UsageVoid,
+): Promise<StoredUsageRecord | undefined> {
+  const which = [seq, recordedAt, keyHash, now] as const;
+  const results = await database.write([
+    sql(takeFromRollup, ...which),
+    sql(insertVoid, ...which, reason),
+    sql(`SELECT ${shownColumns} FROM (SELECT r.* FROM ${recordOfKey}) AS r ${shownJoins}`, ...which),
+  ]);
+  return results[2]?.rows[0] as unknown as StoredUsageRecord | undefined;
+}
+
+/**
+ * @param options Which record of which organization.
+ * @returns Where it is in lists, or undefined when the organization has no such record.
+ */
+export function findUsageRecordPosition(
+  database: Database,
+  options: { organizationId: string; seq: number; recordedAt: number },
+): Promise<UsageRecordPosition | undefined> {
+  return database.readFirst(sql(
+    `SELECT n.timestamp, n.series, n.seq FROM usage_records n
+     WHERE n.organization = ${organizationNumber} AND n.seq = ?2 AND n.recorded_at = ?3`,
+    options.organizationId,
+    options.seq,
+    options.recordedAt,
+  ));
+}
+
+/** @returns When the oldest record that is kept was recorded, or undefined when there is none. */
+export async function oldestUsageRecordedAt(database: Database): Promise<number | undefined> {
+  const row = await database.readFirst<{ recordedAt: number }>(
+    sql("SELECT recorded_at AS recordedAt FROM usage_records ORDER BY seq LIMIT 1"),
+  );
+  return row?.recordedAt;
+}
+
+/**
+ * Deletes the oldest records, a few at a time, and with them what is only about them. Rollups stay.
+ *
+ * @param options `before`: only what was recorded earlier, in milliseconds since 1970. `limit`: at most so many.
+ * @returns How many were deleted. @throws {DatabaseError}
+ */
+export async function deleteOldUsageRecords(
+  database: Database,
+  { before, limit }: { before: number; limit: number },
+): Promise<number> {
+  const old = `(SELECT f.seq FROM (SELECT seq, recorded_at FROM usage_records ORDER BY seq LIMIT ?2) f
+    WHERE f.recorded_at < ?1)`;
+  const batch: Statement[] = [
+    ...cleanKeys(limit),
+    sql(`DELETE FROM usage_voids WHERE seq IN ${old}`, before, limit),
+    sql(`DELETE FROM usage_records WHERE seq IN ${old}`, before, limit),
+  ];
+  return (await database.write(batch)).at(-1)?.changes ?? 0;
+}

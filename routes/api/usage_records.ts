@@ -1,0 +1,63 @@
+// The API of single usage records: listing and voiding them with an API key.
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import type { AppEnv, AppParts } from "../env.ts";
+import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
+import { apiKeyAuth } from "./api_key_auth.ts";
+import { mount } from "./endpoint.ts";
+import { idParamsSchema } from "./schemas.ts";
+import {
+  usageRecordSchema,
+  usageRecordsQuerySchema,
+  usageRecordsSchema,
+  voidUsageSchema,
+} from "./usage_schemas.ts";
+
+/** Mounts `/api/v1/usage/records`. */
+export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: ApiKeyLimits): void {
+  const { usageRecords } = parts.services;
+  const apiKey = apiKeyAuth(parts, limits);
+  const common = { tag: "Usage", security: "apiKey" } as const;
+
+  mount(app, {
+    ...common,
+    method: "get",
+    path: "/api/v1/usage/records",
+    summary: "List the records of the key's organization, newest first",
+    description:
+      "By timestamp. Voided records are there too. Records are kept for as long as the server is set to.",
+    query: usageRecordsQuerySchema,
+    answers: { 200: { description: "A page of records.", schema: usageRecordsSchema } },
+    errors: ["invalid_api_key", "validation_failed", "rate_limited"],
+  }, {
+    ...apiKey,
+    answer: async (c, { query }, keyHash) =>
+      c.json(await usageRecords.listUsageRecordsByApiKey(keyHash, query)),
+  });
+
+  mount(app, {
+    ...common,
+    method: "post",
+    path: "/api/v1/usage/records/{id}/void",
+    summary: "Void a record",
+    description:
+      "Sums, counts, smallest and largest drop at once. The record stays in lists and its idempotency key stays " +
+      "taken. Voiding it again gives the same answer.",
+    params: idParamsSchema,
+    body: voidUsageSchema,
+    answers: { 200: { description: "The record.", schema: z.object({ usageRecord: usageRecordSchema }) } },
+    errors: [
+      "malformed_request",
+      "invalid_api_key",
+      "not_found",
+      "body_too_large",
+      "unsupported_media_type",
+      "validation_failed",
+      "rate_limited",
+      "unavailable",
+    ],
+  }, {
+    ...apiKey,
+    answer: async (c, { params, body }, keyHash) =>
+      c.json({ usageRecord: await usageRecords.voidUsageRecord(keyHash, params.id, body.reason) }),
+  });
+}
