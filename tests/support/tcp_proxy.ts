@@ -1,0 +1,257 @@
+// A TCP proxy that makes a line slow, cuts it, or loses an answer after the request has arrived. Knows nothing of what
+// it carries. For tests and for the benchmark.
+
+/** Where the proxy passes connections on to, and how slowly. */
+export interface TcpProxyOptions {
+  readonly targetPort: number;
+  /** Default: 127.0.0.1. */
+  readonly targetHost?: string;
+  /** How much later bytes arrive, each way, in milliseconds: a round trip takes twice as long. Default: 0. */
+  readonly delayMs?: number;
+}
+
+/** Which answers are lost. */
+export interface LostAnswers {
+  /** How many. */
+  readonly count: number;
+  /** Only answers to requests whose bytes contain this text. Default: to any request. */
+  readonly toRequestsWith?: string;
+}
+
+/** A running proxy. */
+export interface TcpProxy {
+  readonly port: number;
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string;
+  /** Connections that are open now. */
+  readonly openConnections: number;
+  /** The most connections that were open at once. */
+  readonly openConnectionsMax: number;
+  /** From now on bytes arrive this much later, each way, in milliseconds. Those under way keep their time. */
+  setDelay(delayMs: number): void;
+  /** Closes every connection, and closes new ones at once until {@linkcode restore}. */
+  cut(): void;
+  /** Lets connections through again. */
+  restore(): void;
+  /**
+   * The next answers are lost: the request reaches the target, which acts on it; when the first byte of its answer
+   * comes, the connection is closed on both sides. A request is what was sent since the answer before.
+   */
+  loseAnswers(lost: LostAnswers): void;
+  /** Answers that are still to be lost. */
+  readonly answersToLose: number;
+  close(): Promise<void>;
+}
+
+/** Bytes under way in one direction before the sender has to wait. */
+const bytesUnderWayMax = 16 * 1024 * 1024;
+const readBytes = 64 * 1024;
+
+/** What all connections of a proxy share. */
+interface Line {
+  delayMs: number;
+  toLose: number;
+  toRequestsWith: string;
+}
+
+/**
+ * Starts a proxy on a free loopback port.
+ *
+ * @returns The proxy; it is listening.
+ */
+export function startTcpProxy(options: TcpProxyOptions): TcpProxy {
+  const line: Line = { delayMs: options.delayMs ?? 0, toLose: 0, toRequestsWith: "" };
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  const connections = new Set<ProxiedConnection>();
+  const served: Set<Promise<void>> = new Set();
+  let isCut = false;
+  let openConnectionsMax = 0;
+
+  async function serve(client: Deno.TcpConn): Promise<void> {
+    const target = await Deno.connect({
+      hostname: options.targetHost ?? "127.0.0.1",
+      port: options.targetPort,
+    }).catch(() => null);
+    if (target === null || isCut) {
+      client.close();
+      target?.close();
+      return;
+    }
+    const connection = new ProxiedConnection({ client, target, line });
+    connections.add(connection);
+    openConnectionsMax = Math.max(openConnectionsMax, connections.size);
+    await connection.carry();
+    connections.delete(connection);
+  }
+
+  async function accept(): Promise<void> {
+    for await (const client of listener) {
+      if (isCut) {
+        client.close();
+        continue;
+      }
+      const serving = serve(client).finally(() => served.delete(serving));
+      served.add(serving);
+    }
+  }
+
+  function cut(): void {
+    isCut = true;
+    for (const connection of connections) connection.close();
+  }
+
+  const accepting = accept();
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    get openConnections() {
+      return connections.size;
+    },
+    get openConnectionsMax() {
+      return openConnectionsMax;
+    },
+    get answersToLose() {
+      return line.toLose;
+    },
+    setDelay: (delayMs) => {
+      line.delayMs = delayMs;
+    },
+    cut,
+    restore: () => {
+      isCut = false;
+    },
+    loseAnswers: ({ count, toRequestsWith = "" }) => {
+      line.toLose = count;
+      line.toRequestsWith = toRequestsWith;
+    },
+    async close() {
+      listener.close();
+      cut();
+      await accepting;
+      await Promise.all(served);
+    },
+  };
+}
+
+/** One client's connection and its own connection to the target. */
+class ProxiedConnection {
+  readonly #client: Deno.TcpConn;
+  readonly #target: Deno.TcpConn;
+  readonly #line: Line;
+  readonly #closed = Promise.withResolvers<void>();
+  #isClosed = false;
+  /** What the client sent since the last answer; kept only while answers are to be lost by their request's text. */
+  #request = "";
+
+  constructor(parts: { client: Deno.TcpConn; target: Deno.TcpConn; line: Line }) {
+    this.#client = parts.client;
+    this.#target = parts.target;
+    this.#line = parts.line;
+    this.#client.setNoDelay(true);
+    this.#target.setNoDelay(true);
+  }
+
+  /** Carries bytes both ways until both sides have ended, or {@linkcode close}. */
+  async carry(): Promise<void> {
+    await Promise.all([
+      this.#pump({ from: this.#client, to: this.#target, saw: (bytes) => this.#sawRequest(bytes) }),
+      this.#pump({ from: this.#target, to: this.#client, saw: () => this.#sawAnswer() }),
+    ]);
+    this.close();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#client.close();
+    this.#target.close();
+    this.#closed.resolve();
+  }
+
+  #sawRequest(bytes: Uint8Array): void {
+    if (this.#line.toLose > 0 && this.#line.toRequestsWith !== "") {
+      this.#request += new TextDecoder("latin1").decode(bytes);
+    }
+  }
+
+  #sawAnswer(): void {
+    const isLost = this.#line.toLose > 0 && this.#request.includes(this.#line.toRequestsWith);
+    this.#request = "";
+    if (!isLost) return;
+    this.#line.toLose--;
+    this.close();
+  }
+
+  /** Reads at once and writes later, so that a slow line is long, and not narrow. */
+  async #pump(
+    way: { from: Deno.TcpConn; to: Deno.TcpConn; saw: (bytes: Uint8Array) => void },
+  ): Promise<void> {
+    const underWay: { bytes: Uint8Array; at: number }[] = [];
+    let bytesUnderWay = 0;
+    let hasEnded = false;
+    let wakeWriter = () => {};
+    let wakeReader = () => {};
+
+    const read = async () => {
+      try {
+        for (;;) {
+          const buffer = new Uint8Array(readBytes);
+          const length = await way.from.read(buffer);
+          if (length === null) break;
+          const bytes = buffer.subarray(0, length);
+          way.saw(bytes);
+          if (this.#isClosed) break;
+          underWay.push({ bytes, at: performance.now() + this.#line.delayMs });
+          bytesUnderWay += length;
+          wakeWriter();
+          while (bytesUnderWay > bytesUnderWayMax && !this.#isClosed) {
+            const room = new Promise<void>((resolve) => wakeReader = resolve);
+            await Promise.race([room, this.#closed.promise]);
+          }
+        }
+      } catch {
+        this.close();
+      }
+      hasEnded = true;
+      wakeWriter();
+    };
+
+    const write = async () => {
+      try {
+        while (!this.#isClosed) {
+          const next = underWay.shift();
+          if (next === undefined) {
+            if (hasEnded) {
+              await way.to.closeWrite();
+              return;
+            }
+            const more = new Promise<void>((resolve) => wakeWriter = resolve);
+            await Promise.race([more, this.#closed.promise]);
+            continue;
+          }
+          await this.#until(next.at);
+          for (let sent = 0; sent < next.bytes.length && !this.#isClosed;) {
+            sent += await way.to.write(next.bytes.subarray(sent));
+          }
+          bytesUnderWay -= next.bytes.length;
+          wakeReader();
+        }
+      } catch {
+        this.close();
+      }
+    };
+
+    await Promise.all([read(), write()]);
+  }
+
+  /** Waits for a moment of `performance.now()`, or for the end of the connection. */
+  async #until(at: number): Promise<void> {
+    const waitMs = at - performance.now();
+    if (waitMs <= 0) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => timer = setTimeout(resolve, waitMs));
+    await Promise.race([late, this.#closed.promise]);
+    clearTimeout(timer);
+  }
+}
