@@ -1,6 +1,6 @@
 // How soon the compiled binary answers after its start, and how much memory it holds when idle.
 import { startProgram } from "../tests/support/program.ts";
-import { median } from "./wrk.ts";
+import { median } from "./load.ts";
 
 const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
 const starts = 5;

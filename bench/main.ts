@@ -1,116 +1,159 @@
-// The benchmark: each figure as a ratio to what Hono on Deno answers with no work at all, in one run and in turn,
-// because machines are noisy. Needs `wrk` on the PATH. Figures go to standard output.
-import { median, runWrk } from "./wrk.ts";
+// The benchmark: each figure in one run and in turn, with what Hono on Deno answers with no work at all in the same
+// round, because machines are noisy. docs/performance.md says how to choose parts of it. Figures go to standard output.
+import { type Account, countRecords } from "./account.ts";
 import { measureBinary } from "./binary.ts";
-import { prepare } from "./prepare.ts";
-import { isReady, startProgram } from "../tests/support/program.ts";
-import { freePort } from "../tests/support/sqld.ts";
+import { chosenFigures, type Figure, figuresOf } from "./figures.ts";
+import { cpuSeconds, type LoadRequest, requireWrk, runLoad } from "./load.ts";
+import { figureLines, type Round, valueLine, verdict } from "./report.ts";
+import { type Site, SiteMissing, Sites } from "./sites.ts";
 
-const rounds = Number(Deno.env.get("BENCH_ROUNDS") ?? "3");
-const seconds = Number(Deno.env.get("BENCH_SECONDS") ?? "5");
-const connections = 128;
-const print = (line: string) => Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+const warmUpSeconds = 1;
+const bytesPerRecordMax = 200;
+const sizeName = "size on disk";
+const binaryName = "binary";
 
-/** One thing that is measured. */
-interface Subject {
-  readonly name: string;
-  readonly url: string;
-  readonly script: string;
-  /** What it is compared with. */
-  readonly ceiling?: string;
-  readonly aim?: number;
+interface Ready {
+  readonly figure: Figure;
+  readonly site: Site;
+  readonly request: LoadRequest;
+  readonly rounds: Round[];
 }
 
 async function main(): Promise<void> {
+  const settings = {
+    rounds: setting("BENCH_ROUNDS", 3),
+    seconds: setting("BENCH_SECONDS", 4),
+    records: setting("BENCH_RECORDS", 10_000_000),
+    kept: Deno.env.get("BENCH_DATABASE"),
+    only: new RegExp(Deno.env.get("BENCH_ONLY") ?? ""),
+  };
+  await requireWrk();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-bench-" });
-  const echoPort = freePort();
-  const echo = new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--no-prompt",
-      "--allow-net",
-      new URL("echo.ts", import.meta.url).pathname,
-      String(echoPort),
-    ],
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
-  const server = startProgram({
-    folder,
-    env: { API_KEY_REQUESTS_PER_SECOND: "1000000", LOG_LEVEL: "warning" },
-  });
+  const sites = new Sites({ folder, records: settings.records, kept: settings.kept, print });
   try {
-    await isReady(server);
-    const { cookie, apiKey, sessionUser } = await prepare(server.baseUrl);
-    const usage = JSON.stringify({ productSlug: "tiles", metric: "requests", quantity: 1 });
-    const echoUrl = `http://127.0.0.1:${echoPort}`;
-    const local = server.baseUrl.replace("localhost", "127.0.0.1");
-    const json = { "Content-Type": "application/json" };
-    const subjects: Subject[] = [
-      {
-        name: "echo of the session JSON",
-        url: `${echoUrl}/echo`,
-        script: wrkScript("POST", json, sessionUser),
-      },
-      { name: "echo of the usage JSON", url: `${echoUrl}/echo`, script: wrkScript("POST", json, usage) },
-      {
-        name: "GET /api/auth/me with a session",
-        url: `${local}/api/auth/me`,
-        script: wrkScript("GET", { Cookie: cookie }),
-        ceiling: "echo of the session JSON",
-        aim: 0.5,
-      },
-      {
-        name: "POST /api/v1/usage singly, durable",
-        url: `${local}/api/v1/usage`,
-        script: wrkScript("POST", { ...json, Authorization: `Bearer ${apiKey}` }, usage),
-        ceiling: "echo of the usage JSON",
-        aim: 0.4,
-      },
-    ];
+    const figures = chosenFigures(figuresOf(settings.records), settings.only);
+    const ready = await openAll(figures, sites);
+    const meter = await Acknowledged.begin(ready);
+    for (const { figure, request } of ready) {
+      const { requests } = await runLoad(request, { ...figure, seconds: warmUpSeconds });
+      meter.add(figure, requests);
+    }
     print(
-      `${navigator.hardwareConcurrency} cores, ${connections} connections, ${rounds} rounds of ${seconds} s each, in turn\n`,
+      `\n${navigator.hardwareConcurrency} cores, ${settings.rounds} rounds of ${settings.seconds} s for each figure, in turn; medians (all rounds)\n`,
     );
-    const rates = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
-    const tails = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
-    for (let round = 0; round < rounds; round++) {
-      for (const { name, url, script } of subjects) {
-        const result = await runWrk({ url, script, connections, seconds });
-        rates.get(name)?.push(result.perSecond);
-        tails.get(name)?.push(result.p99Ms);
-      }
+    for (let round = 0; round < settings.rounds; round++) {
+      for (const one of ready) meter.add(one.figure, await measure(one, settings.seconds));
     }
-    for (const { name, ceiling, aim } of subjects) {
-      const own = rates.get(name) ?? [];
-      const against = ceiling === undefined ? undefined : rates.get(ceiling);
-      const ratios = own.map((rate, round) => rate / (against?.[round] ?? Number.NaN));
-      const compared = against === undefined
-        ? ""
-        : `  ratio ${median(ratios).toFixed(2)} (${
-          ratios.map((ratio) => ratio.toFixed(2)).join(" ")
-        }; aim ${aim})`;
-      const tail = `p99 ${median(tails.get(name) ?? []).toFixed(1)} ms`;
-      print(
-        `${name.padEnd(36)} ${Math.round(median(own)).toLocaleString("en").padStart(8)}/s  ${
-          tail.padEnd(13)
-        }${compared}`,
-      );
-    }
+    const all = new Map(ready.map(({ figure, rounds }) => [figure.name, rounds]));
+    for (const { figure, rounds } of ready) figureLines(figure, rounds, all).forEach(print);
+    if (settings.only.test(sizeName)) printSize(await sites.open("full"));
+    print(await meter.compare());
   } finally {
-    server.kill("SIGTERM");
-    echo.kill("SIGKILL");
-    await Promise.all([server.ended(), echo.status]);
+    await sites.close();
     await Deno.remove(folder, { recursive: true });
   }
-  await measureBinary(print);
+  if (settings.only.test(binaryName)) await measureBinary(print);
 }
 
-function wrkScript(method: string, headers: Readonly<Record<string, string>>, body = ""): string {
-  const lines = Object.entries(headers).map(([name, value]) => `wrk.headers["${name}"] = [[${value}]]`);
-  return [`wrk.method = "${method}"`, ...lines, ...(body === "" ? [] : [`wrk.body = [[${body}]]`])].join(
-    "\n",
-  );
+async function openAll(figures: readonly Figure[], sites: Sites): Promise<Ready[]> {
+  const ready: Ready[] = [];
+  for (const figure of figures) {
+    try {
+      const site = await sites.open(figure.site);
+      const request = await figure.request(site, (name) => sites.open(name));
+      ready.push({ figure, site, request, rounds: [] });
+    } catch (error) {
+      if (!(error instanceof SiteMissing)) throw error;
+      print(`left out: ${figure.name}: ${error.message}`);
+    }
+  }
+  return ready;
+}
+
+/** @returns How many requests were answered. */
+async function measure({ figure, site, request, rounds }: Ready, seconds: number): Promise<number> {
+  const before = await cpuSeconds(site.pid);
+  const result = await runLoad(request, { connections: figure.connections, seconds });
+  rounds.push({
+    perSecond: result.perSecond * Math.max(1, figure.records),
+    p50Ms: result.p50Ms,
+    p99Ms: result.p99Ms,
+    serverCores: (await cpuSeconds(site.pid) - before) / seconds,
+    loadCores: result.loadCores,
+  });
+  return result.requests;
+}
+
+/** A server that records, and how many records its key had before. */
+interface CountedSite {
+  readonly site: Site;
+  readonly apiKey: Account["apiKeys"][number];
+  readonly before: number;
+}
+
+/** Holds what was acknowledged against what the servers have: a figure of records that are not there is none. */
+class Acknowledged {
+  readonly #sites: readonly CountedSite[];
+  readonly #records = new Map<Site, number>();
+  readonly #siteOf: ReadonlyMap<Figure, Site>;
+
+  private constructor(sites: readonly CountedSite[], siteOf: ReadonlyMap<Figure, Site>) {
+    this.#sites = sites;
+    this.#siteOf = siteOf;
+  }
+
+  static async begin(ready: readonly Ready[]): Promise<Acknowledged> {
+    const sites: CountedSite[] = [];
+    for (const site of new Set(ready.filter(({ figure }) => figure.records > 0).map(({ site }) => site))) {
+      const [apiKey] = site.account.apiKeys;
+      if (apiKey !== undefined) sites.push({ site, apiKey, before: await countRecords(site.origin, apiKey) });
+    }
+    return new Acknowledged(sites, new Map(ready.map(({ figure, site }) => [figure, site])));
+  }
+
+  add(figure: Figure, requests: number): void {
+    const site = this.#siteOf.get(figure);
+    if (site !== undefined) {
+      this.#records.set(site, (this.#records.get(site) ?? 0) + requests * figure.records);
+    }
+  }
+
+  /** @returns A line that says so. @throws When something is missing. */
+  async compare(): Promise<string> {
+    let acknowledged = 0;
+    for (const { site, apiKey, before } of this.#sites) {
+      const records = this.#records.get(site) ?? 0;
+      const counted = await countRecords(site.origin, apiKey) - before;
+      if (counted < records) {
+        throw new Error(`${records} records were acknowledged, but ${counted} are there`);
+      }
+      acknowledged += records;
+    }
+    return `\n${acknowledged.toLocaleString("en")} records were acknowledged, and all of them were counted`;
+  }
+}
+
+function printSize({ filled }: Site): void {
+  if (filled === undefined) return;
+  const bytes = filled.bytes / filled.records;
+  print(valueLine(
+    sizeName,
+    `${bytes.toFixed(1)} bytes a record with a key`,
+    verdict({ atMost: bytesPerRecordMax }, bytes),
+  ));
+  const parts = filled.parts.map(({ name, bytes }) => `${name} ${(bytes / filled.records).toFixed(1)}`);
+  print(`  ${parts.join(", ")}`);
+}
+
+function setting(name: string, fallback: number): number {
+  const text = Deno.env.get(name);
+  if (text === undefined) return fallback;
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${name}: got ${text}, takes a whole number from 1`);
+  return Number(text);
+}
+
+function print(line: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 }
 
 if (import.meta.main) await main();

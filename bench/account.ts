@@ -1,0 +1,38 @@
+// What the benchmark needs of a server: somebody who is signed in, with keys.
+import { cookieOf, testPassword } from "../tests/support/app.ts";
+import { sendJson } from "../tests/support/journey.ts";
+
+/** Somebody with an organization. */
+export interface Account {
+  readonly cookie: string;
+  readonly apiKeys: readonly { readonly id: string; readonly fullKey: string }[];
+  /** The JSON of `GET /api/auth/me`. */
+  readonly sessionUser: string;
+}
+
+/** @param keys How many API keys to make. */
+export async function signUp(baseUrl: string, keys: number): Promise<Account> {
+  const json = { name: "Ada Lovelace", email: "ada@example.com", password: testPassword };
+  const answer = await sendJson(baseUrl, "/api/auth/sign-up", { json });
+  const sessionUser = await answer.text();
+  if (answer.status !== 201) throw new Error(sessionUser);
+  const cookie = cookieOf(answer);
+  const apiKeys: { id: string; fullKey: string }[] = [];
+  for (let n = 1; n <= keys; n++) {
+    const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name: `Key ${n}` } });
+    if (created.status !== 201) throw new Error(await created.text());
+    const { apiKey: { id }, fullKey } = await created.json();
+    apiKeys.push({ id, fullKey });
+  }
+  return { cookie, apiKeys, sessionUser };
+}
+
+/** @returns How many records a key has from yesterday on. */
+export async function countRecords(baseUrl: string, apiKey: Account["apiKeys"][number]): Promise<number> {
+  const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+  const query = new URLSearchParams({ from: day(-1), to: day(2), window: "month", apiKeyId: apiKey.id });
+  const answer = await sendJson(baseUrl, `/api/v1/usage?${query}`, { apiKey: apiKey.fullKey });
+  if (answer.status !== 200) throw new Error(await answer.text());
+  const { data } = await answer.json() as { data: { count: number }[] };
+  return data.reduce((sum, { count }) => sum + count, 0);
+}

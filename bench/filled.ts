@@ -1,0 +1,100 @@
+// Data files with many records: made once in a run, or kept for the next one (BENCH_DATABASE). A kept file is never
+// written again: each run works with a copy.
+import Database from "libsql";
+import { isReady, type Program, startProgram } from "../tests/support/program.ts";
+import { type Account, signUp } from "./account.ts";
+import { prefill, seriesKeys } from "./prefill.ts";
+
+/** A filled data file. */
+export interface Filled {
+  readonly path: string;
+  readonly records: number;
+  readonly account: Account;
+  /** First and last date of the records, and the day after: a month by day. */
+  readonly from: string;
+  readonly to: string;
+  /** File and WAL after a checkpoint, before anything else was recorded. */
+  readonly bytes: number;
+  /** The largest tables and indexes with their bytes. */
+  readonly parts: readonly { readonly name: string; readonly bytes: number }[];
+  /** How fast it was filled. */
+  readonly perSecond: number;
+}
+
+const dayMs = 86_400_000;
+const filledDays = 30;
+const partsShown = 6;
+
+/**
+ * @param options `folder`: for this run. `kept`: a path that outlives it.
+ * @returns A file of this run that may be written to.
+ * @throws When the kept file is another one than asked for.
+ */
+export async function openFilled(
+  options: { records: number; folder: string; kept?: string | undefined },
+): Promise<Filled> {
+  const { records, kept } = options;
+  const path = `${options.folder}/filled-${records}.db`;
+  if (kept === undefined) return await fill(path, records);
+  const description = `${kept}.json`;
+  const text = await Deno.readTextFile(description).catch(() => null);
+  let filled: Filled;
+  if (text !== null) filled = JSON.parse(text);
+  else {
+    if (await Deno.stat(kept).then(() => true, () => false)) {
+      throw new Error(
+        `BENCH_DATABASE: ${kept} has no ${description}: it was not filled to its end, or is no file of this benchmark`,
+      );
+    }
+    filled = await fill(kept, records);
+    await Deno.writeTextFile(description, JSON.stringify(filled));
+  }
+  if (filled.records !== records) {
+    throw new Error(
+      `BENCH_DATABASE: ${kept} has ${filled.records} records and not ${records}: remove it with its .json, or set BENCH_RECORDS`,
+    );
+  }
+  await Deno.copyFile(kept, path);
+  return { ...filled, path };
+}
+
+async function fill(path: string, records: number): Promise<Filled> {
+  const account = await withServer(path, (server) => signUp(server.baseUrl, seriesKeys));
+  const now = Date.now();
+  const from = now - filledDays * dayMs;
+  const apiKeys = account.apiKeys.map(({ fullKey }) => fullKey);
+  const perSecond = await prefill(path, { records, apiKeys, from, to: now });
+  const date = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+  return {
+    path,
+    records,
+    account,
+    from: date(from),
+    to: date(now + dayMs),
+    perSecond,
+    ...await measureSize(path),
+  };
+}
+
+async function withServer<T>(path: string, act: (server: Program) => Promise<T>): Promise<T> {
+  const folder = path.replace(/[^/]*$/, "") || ".";
+  const server = startProgram({ folder, env: { DATABASE_URL: `file:${path}`, LOG_LEVEL: "warning" } });
+  try {
+    await isReady(server);
+    return await act(server);
+  } finally {
+    server.kill("SIGTERM");
+    await server.ended();
+  }
+}
+
+async function measureSize(path: string): Promise<Pick<Filled, "bytes" | "parts">> {
+  const sqlite = new Database(path);
+  sqlite.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  const parts = sqlite.prepare(
+    "SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name ORDER BY bytes DESC LIMIT ?",
+  ).all([partsShown]) as { name: string; bytes: number }[];
+  sqlite.close();
+  const sizeOf = (file: string) => Deno.stat(file).then(({ size }) => size, () => 0);
+  return { bytes: await sizeOf(path) + await sizeOf(`${path}-wal`), parts };
+}

@@ -1,0 +1,109 @@
+// Fills a data file through the program's own recorder, as 30 days of real recording would have left it: the clock
+// moves on from commit to commit, every record has a random UUID as its idempotency key.
+import { parseConfig } from "../config.ts";
+import { openDatabase } from "../db/open.ts";
+import { hashApiKey } from "../domain/api_key.ts";
+import { recorderCommitRecordsMax, rollupQuarterMs } from "../domain/limits.ts";
+import type { UsageInput } from "../domain/usage_record.ts";
+import { createServices } from "../services/services.ts";
+
+/** One key, product and metric. */
+export interface Series {
+  /** Place of its API key. */
+  readonly key: number;
+  readonly productSlug: string;
+  readonly metric: string;
+}
+
+const products = Array.from({ length: 10 }, (_, n) => `product-${n}`);
+const metrics = ["requests", "bytes", "seconds", "rows", "tokens"];
+const keys = 4;
+/** The 200 series of a filled database. */
+export const allSeries: readonly Series[] = Array.from(
+  { length: keys },
+  (_, key) => products.flatMap((productSlug) => metrics.map((metric) => ({ key, productSlug, metric }))),
+).flat();
+/** API keys that they need. */
+export const seriesKeys = keys;
+const recordBytes = 150;
+/** Groups under way or waiting: the next is ready when one is on disk. */
+const groupsWaiting = 3;
+
+/** What to fill with. Times in milliseconds since 1970. */
+export interface Filling {
+  readonly records: number;
+  /** Whole API keys, as many as {@linkcode seriesKeys}. */
+  readonly apiKeys: readonly string[];
+  /** The first record's timestamp. */
+  readonly from: number;
+  /** The last one's. */
+  readonly to: number;
+}
+
+/**
+ * Fills a migrated data file that no server has open.
+ *
+ * Timestamps go evenly from `from` to `to`. The first series has a record in every quarter of an hour; the others are
+ * drawn at random.
+ *
+ * @returns Once everything is on disk and the file is closed: how many records a second it took.
+ */
+export async function prefill(path: string, filling: Filling): Promise<number> {
+  const result = parseConfig({}, { isTerminal: false });
+  if (!("config" in result)) throw new Error(result.faults.join("\n"));
+  let fatal: unknown;
+  const note = (error: unknown) => fatal ??= error;
+  const database = await openDatabase({ kind: "file", path, createFolder: false }, { onFatal: note });
+  // Records were recorded when they happened: recorded_at, and what is made of it, is in order.
+  let now = filling.from;
+  const context = { config: result.config, database, clock: () => now };
+  const services = createServices(context, { onBackgroundError: note });
+  const keyHashes = filling.apiKeys.map(hashApiKey);
+  const begin = performance.now();
+  const waiting: Promise<unknown>[] = [];
+  for (const group of groups(filling)) {
+    if (waiting.length >= groupsWaiting) await waiting.shift();
+    if (fatal !== undefined) throw fatal;
+    now = group.at;
+    const requests = group.byKey.map((inputs, key) =>
+      inputs.length === 0
+        ? undefined
+        : services.usage.recordUsage(keyHashes[key] ?? "", inputs, inputs.length * recordBytes)
+    );
+    waiting.push(Promise.all(requests));
+  }
+  await Promise.all(waiting);
+  const perSecond = filling.records / (performance.now() - begin) * 1000;
+  await services.close();
+  await database.close();
+  return perSecond;
+}
+
+/** Cuts all records into groups of one commit, each with a request for each key. */
+function* groups({ records, from, to }: Filling): Generator<{ at: number; byKey: UsageInput[][] }> {
+  const stepMs = (to - from) / records;
+  let lastQuarter = -1;
+  for (let first = 0; first < records; first += recorderCommitRecordsMax) {
+    const byKey: UsageInput[][] = Array.from({ length: keys }, () => []);
+    let at = from;
+    for (let n = first; n < Math.min(records, first + recorderCommitRecordsMax); n++) {
+      at = Math.floor(from + n * stepMs);
+      const quarter = Math.floor(at / rollupQuarterMs);
+      const series = allSeries[quarter === lastQuarter ? Math.floor(Math.random() * allSeries.length) : 0];
+      lastQuarter = quarter;
+      if (series !== undefined) byKey[series.key]?.push(input(series, at));
+    }
+    yield { at, byKey };
+  }
+}
+
+function input(series: Series, timestamp: number): UsageInput {
+  return {
+    productSlug: series.productSlug,
+    metric: series.metric,
+    quantity: { whole: Math.floor(Math.random() * 1000), micro: Math.random() < 0.25 ? 500_000 : 0 },
+    timestamp,
+    idempotencyKey: crypto.randomUUID(),
+    properties: null,
+  };
+}

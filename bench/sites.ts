@@ -1,0 +1,151 @@
+// The servers that are measured, each with a database of its own, started when the first figure asks for one.
+import { isReady, startProgram } from "../tests/support/program.ts";
+import { poll } from "../tests/support/poll.ts";
+import { freePort, type Sqld, sqldMissing, startSqld } from "../tests/support/sqld.ts";
+import { type Account, signUp } from "./account.ts";
+import { type Filled, openFilled } from "./filled.ts";
+
+/**
+ * `echo`: the ceiling. `empty`: a new data file. `full`: with BENCH_RECORDS records. `small`: with 100,000. `remote`: a
+ * libSQL server on this machine. `far`: the same kind of server behind a delay.
+ */
+export type SiteName = "echo" | "empty" | "full" | "small" | "remote" | "far";
+
+/** A running server. */
+export interface Site {
+  readonly origin: string;
+  readonly pid: number;
+  readonly account: Account;
+  /** Of `full` and `small`. */
+  readonly filled?: Filled;
+}
+
+/** What is there to choose. */
+export interface SiteOptions {
+  readonly folder: string;
+  readonly records: number;
+  readonly kept: string | undefined;
+  readonly print: (line: string) => void;
+}
+
+/** Records of the site `small`. */
+export const smallRecords = 100_000;
+/** Delay of the site `far`, there and back, in milliseconds. */
+export const delayMs = 50;
+
+/** A site that cannot be here. */
+export class SiteMissing extends Error {}
+
+/** Starts sites and ends them. */
+export class Sites {
+  readonly #options: SiteOptions;
+  readonly #sites = new Map<SiteName, Promise<Site>>();
+  readonly #endings: (() => Promise<void>)[] = [];
+
+  /** @param options See {@linkcode SiteOptions}. */
+  constructor(options: SiteOptions) {
+    this.#options = options;
+  }
+
+  /** @returns The site, started and with an account. @throws {SiteMissing} Where it cannot run. */
+  open(name: SiteName): Promise<Site> {
+    let site = this.#sites.get(name);
+    if (site === undefined) this.#sites.set(name, site = this.#start(name));
+    return site;
+  }
+
+  /** Ends them all, the last one first. */
+  async close(): Promise<void> {
+    for (const end of this.#endings.splice(0).reverse()) await end();
+  }
+
+  async #start(name: SiteName): Promise<Site> {
+    const { folder, records, kept, print } = this.#options;
+    switch (name) {
+      case "echo":
+        return await this.#startEcho();
+      case "empty":
+        return await this.#startServer(`file:${folder}/empty.db`);
+      case "full":
+      case "small": {
+        const filled = await openFilled(
+          name === "full" ? { records, folder, kept } : { records: smallRecords, folder },
+        );
+        print(
+          `${filled.records.toLocaleString("en")} records put there by the recorder, ${
+            Math.round(filled.perSecond).toLocaleString("en")
+          } a second`,
+        );
+        return await this.#startServer(`file:${filled.path}`, filled);
+      }
+      case "remote":
+        return await this.#startServer((await this.#startSqld()).url);
+      case "far": {
+        const { url } = await this.#startSqld();
+        return await this.#startServer(`http://127.0.0.1:${await this.#startProxy(new URL(url).port)}`);
+      }
+    }
+  }
+
+  async #startServer(databaseUrl: string, filled?: Filled): Promise<Site> {
+    const server = startProgram({
+      folder: this.#options.folder,
+      env: { DATABASE_URL: databaseUrl, API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning" },
+    });
+    this.#endings.push(async () => {
+      server.kill("SIGTERM");
+      await server.ended();
+    });
+    await isReady(server);
+    const account = filled?.account ?? await signUp(server.baseUrl, 1);
+    const origin = server.baseUrl.replace("localhost", "127.0.0.1");
+    return { origin, pid: server.pid, account, ...(filled === undefined ? {} : { filled }) };
+  }
+
+  async #startEcho(): Promise<Site> {
+    const port = freePort();
+    const child = this.#spawn("echo.ts", [String(port)], "null");
+    const origin = `http://127.0.0.1:${port}`;
+    await poll(() =>
+      fetch(origin).then(async (answer) => {
+        await answer.body?.cancel();
+        return true;
+      }, () => false)
+    );
+    return { origin, pid: child.pid, account: { cookie: "", apiKeys: [], sessionUser: "" } };
+  }
+
+  async #startSqld(): Promise<Sqld> {
+    const reason = sqldMissing();
+    if (reason !== null) throw new SiteMissing(`no libSQL server: ${reason}`);
+    const sqld = await startSqld().catch((error) => {
+      throw new SiteMissing(`no libSQL server: ${error.message}`);
+    });
+    this.#endings.push(() => sqld.stop());
+    return sqld;
+  }
+
+  async #startProxy(targetPort: string): Promise<number> {
+    const child = this.#spawn("delay_proxy.ts", [targetPort, String(delayMs / 2)], "piped");
+    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    let line = "";
+    while (!line.includes("\n")) line += (await reader.read()).value ?? "\n";
+    reader.releaseLock();
+    return Number(line);
+  }
+
+  #spawn(file: string, args: string[], stdout: "null" | "piped"): Deno.ChildProcess {
+    const path = new URL(file, import.meta.url).pathname;
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "--no-prompt", "--allow-net", path, ...args],
+      stdin: "null",
+      stdout,
+      stderr: "inherit",
+    }).spawn();
+    this.#endings.push(async () => {
+      child.kill("SIGKILL");
+      await child.status;
+    });
+    return child;
+  }
+}
