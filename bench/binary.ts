@@ -1,10 +1,13 @@
 // How soon the compiled binary answers after its start, and how much memory it holds when idle.
 import { startProgram } from "../tests/support/program.ts";
 import { median } from "./load.ts";
+import { valueLine, verdict } from "./report.ts";
 
 const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
 const starts = 5;
 const idleSeconds = 3;
+const firstAnswerMsMax = 400;
+const residentMbMax = 150;
 
 /** @param print Takes each line. */
 export async function measureBinary(print: (line: string) => void): Promise<void> {
@@ -32,14 +35,21 @@ export async function measureBinary(print: (line: string) => void): Promise<void
   }
   await Deno.remove(folder, { recursive: true });
   const list = (values: readonly number[]) => values.map((value) => value.toFixed(0)).join(" ");
-  print(
-    `\nbinary: first answer ${median(firstAnswers).toFixed(0)} ms after its start (${
-      list(firstAnswers)
-    }; aim 400)`,
-  );
-  print(
-    `binary: ${median(residentMb).toFixed(0)} MB resident after ${idleSeconds} s idle (${
-      list(residentMb)
-    }; aim 150)`,
-  );
+  const line = (
+    name: string,
+    { unit, values, atMost }: { unit: string; values: number[]; atMost: number },
+  ) => {
+    const middle = median(values);
+    print(valueLine(name, `${middle.toFixed(0)} ${unit} (${list(values)})`, verdict({ atMost }, middle)));
+  };
+  line("binary, first answer after its start", {
+    unit: "ms",
+    values: firstAnswers,
+    atMost: firstAnswerMsMax,
+  });
+  line(`binary, resident after ${idleSeconds} s idle`, {
+    unit: "MB",
+    values: residentMb,
+    atMost: residentMbMax,
+  });
 }

@@ -4,6 +4,7 @@ import Database from "libsql";
 import { isReady, type Program, startProgram } from "../tests/support/program.ts";
 import { type Account, signUp } from "./account.ts";
 import { prefill, seriesKeys } from "./prefill.ts";
+import { SetUpError } from "./settings.ts";
 
 /** A filled data file. */
 export interface Filled {
@@ -13,7 +14,7 @@ export interface Filled {
   /** First and last date of the records, and the day after: a month by day. */
   readonly from: string;
   readonly to: string;
-  /** File and WAL after a checkpoint, before anything else was recorded. */
+  /** The file after a checkpoint, its WAL empty, before anything else was recorded. */
   readonly bytes: number;
   /** The largest tables and indexes with their bytes. */
   readonly parts: readonly { readonly name: string; readonly bytes: number }[];
@@ -28,7 +29,7 @@ const partsShown = 6;
 /**
  * @param options `folder`: for this run. `kept`: a path that outlives it.
  * @returns A file of this run that may be written to.
- * @throws When the kept file is another one than asked for.
+ * @throws {SetUpError} When the kept file is another one than asked for.
  */
 export async function openFilled(
   options: { records: number; folder: string; kept?: string | undefined },
@@ -42,7 +43,7 @@ export async function openFilled(
   if (text !== null) filled = JSON.parse(text);
   else {
     if (await Deno.stat(kept).then(() => true, () => false)) {
-      throw new Error(
+      throw new SetUpError(
         `BENCH_DATABASE: ${kept} has no ${description}: it was not filled to its end, or is no file of this benchmark`,
       );
     }
@@ -50,11 +51,14 @@ export async function openFilled(
     await Deno.writeTextFile(description, JSON.stringify(filled));
   }
   if (filled.records !== records) {
-    throw new Error(
+    throw new SetUpError(
       `BENCH_DATABASE: ${kept} has ${filled.records} records and not ${records}: remove it with its .json, or set BENCH_RECORDS`,
     );
   }
   await Deno.copyFile(kept, path);
+  // Else the system would write it while the first figures are measured.
+  using file = await Deno.open(path, { write: true });
+  await file.sync();
   return { ...filled, path };
 }
 
@@ -96,5 +100,7 @@ async function measureSize(path: string): Promise<Pick<Filled, "bytes" | "parts"
   ).all([partsShown]) as { name: string; bytes: number }[];
   sqlite.close();
   const sizeOf = (file: string) => Deno.stat(file).then(({ size }) => size, () => 0);
-  return { bytes: await sizeOf(path) + await sizeOf(`${path}-wal`), parts };
+  // The file is copied, and its WAL is not.
+  if (await sizeOf(`${path}-wal`) > 0) throw new Error(`${path}: somebody holds its WAL`);
+  return { bytes: await sizeOf(path), parts };
 }

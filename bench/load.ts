@@ -1,5 +1,6 @@
 // Runs wrk, the load generator, and reads what it says. What it sends is a Lua script, see lua.ts.
 import { luaScript } from "./lua.ts";
+import { SetUpError } from "./settings.ts";
 
 /** What is sent again and again. */
 export interface LoadRequest {
@@ -24,11 +25,14 @@ export interface LoadResult {
 /** Answers may take this long before wrk counts them as lost. */
 const answerSeconds = 20;
 
-/** @throws With what to do about it, when wrk is not there. */
+/** @throws {SetUpError} When wrk is not there. */
 export async function requireWrk(): Promise<void> {
-  const found = await new Deno.Command("wrk", { args: ["-v"], stdin: "null", stdout: "null", stderr: "null" })
-    .output().catch(() => null);
-  if (found === null) throw new Error("The benchmark needs wrk on the PATH: `apt install wrk`, or its like.");
+  try {
+    await new Deno.Command("wrk", { args: ["-v"], stdin: "null", stdout: "null", stderr: "null" }).output();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new SetUpError("it needs wrk, the load generator, on the PATH: `apt install wrk`, or its like");
+  }
 }
 
 /**

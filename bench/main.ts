@@ -5,6 +5,7 @@ import { measureBinary } from "./binary.ts";
 import { chosenFigures, type Figure, figuresOf } from "./figures.ts";
 import { cpuSeconds, type LoadRequest, requireWrk, runLoad } from "./load.ts";
 import { figureLines, type Round, valueLine, verdict } from "./report.ts";
+import { printLine, readSettings, runToEnd, SetUpError } from "./settings.ts";
 import { type Site, SiteMissing, Sites } from "./sites.ts";
 
 const warmUpSeconds = 1;
@@ -17,42 +18,52 @@ interface Ready {
   readonly site: Site;
   readonly request: LoadRequest;
   readonly rounds: Round[];
+  /** Why it has no figure: an answer was not 2xx, say. The others go on. */
+  failure?: string;
 }
 
 async function main(): Promise<void> {
-  const settings = {
-    rounds: setting("BENCH_ROUNDS", 3),
-    seconds: setting("BENCH_SECONDS", 4),
-    records: setting("BENCH_RECORDS", 10_000_000),
-    kept: Deno.env.get("BENCH_DATABASE"),
-    only: new RegExp(Deno.env.get("BENCH_ONLY") ?? ""),
-  };
+  const settings = readSettings();
   await requireWrk();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-bench-" });
-  const sites = new Sites({ folder, records: settings.records, kept: settings.kept, print });
+  const sites = new Sites({ folder, records: settings.records, kept: settings.kept, print: printLine });
+  const end = async () => {
+    await sites.close();
+    await Deno.remove(folder, { recursive: true });
+  };
+  // Gigabytes would stay behind.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => void end().finally(() => Deno.exit(130)));
+  }
+  let isIncomplete = false;
   try {
     const figures = chosenFigures(figuresOf(settings.records), settings.only);
     const ready = await openAll(figures, sites);
+    const isSizeChosen = settings.only.test(sizeName);
+    if (isSizeChosen) await sites.open("full");
     const meter = await Acknowledged.begin(ready);
-    for (const { figure, request } of ready) {
-      const { requests } = await runLoad(request, { ...figure, seconds: warmUpSeconds });
-      meter.add(figure, requests);
-    }
-    print(
+    for (const one of ready) meter.add(one.figure, await measure(one, warmUpSeconds));
+    for (const { rounds } of ready) rounds.length = 0;
+    printLine(
       `\n${navigator.hardwareConcurrency} cores, ${settings.rounds} rounds of ${settings.seconds} s for each figure, in turn; medians (all rounds)\n`,
     );
     for (let round = 0; round < settings.rounds; round++) {
       for (const one of ready) meter.add(one.figure, await measure(one, settings.seconds));
     }
-    const all = new Map(ready.map(({ figure, rounds }) => [figure.name, rounds]));
-    for (const { figure, rounds } of ready) figureLines(figure, rounds, all).forEach(print);
-    if (settings.only.test(sizeName)) printSize(await sites.open("full"));
-    print(await meter.compare());
+    const measured = ready.filter(({ failure }) => failure === undefined);
+    const all = new Map(measured.map(({ figure, rounds }) => [figure.name, rounds]));
+    for (const { figure, rounds, failure } of ready) {
+      if (failure !== undefined) printLine(`${figure.name}: FAILED: ${failure}`);
+      else figureLines(figure, rounds, all).forEach(printLine);
+    }
+    if (isSizeChosen) printSize(await sites.open("full"));
+    printLine(await meter.compare());
+    isIncomplete = ready.some(({ failure }) => failure !== undefined);
   } finally {
-    await sites.close();
-    await Deno.remove(folder, { recursive: true });
+    await end();
   }
-  if (settings.only.test(binaryName)) await measureBinary(print);
+  if (settings.only.test(binaryName)) await measureBinary(printLine);
+  if (isIncomplete) throw new SetUpError("a figure failed");
 }
 
 async function openAll(figures: readonly Figure[], sites: Sites): Promise<Ready[]> {
@@ -64,24 +75,31 @@ async function openAll(figures: readonly Figure[], sites: Sites): Promise<Ready[
       ready.push({ figure, site, request, rounds: [] });
     } catch (error) {
       if (!(error instanceof SiteMissing)) throw error;
-      print(`left out: ${figure.name}: ${error.message}`);
+      printLine(`left out: ${figure.name}: ${error.message}`);
     }
   }
   return ready;
 }
 
-/** @returns How many requests were answered. */
-async function measure({ figure, site, request, rounds }: Ready, seconds: number): Promise<number> {
+/** Adds a round. @returns How many requests were answered. */
+async function measure(one: Ready, seconds: number): Promise<number> {
+  const { figure, site, request } = one;
+  if (one.failure !== undefined) return 0;
   const before = await cpuSeconds(site.pid);
-  const result = await runLoad(request, { connections: figure.connections, seconds });
-  rounds.push({
-    perSecond: result.perSecond * Math.max(1, figure.records),
-    p50Ms: result.p50Ms,
-    p99Ms: result.p99Ms,
-    serverCores: (await cpuSeconds(site.pid) - before) / seconds,
-    loadCores: result.loadCores,
-  });
-  return result.requests;
+  try {
+    const result = await runLoad(request, { connections: figure.connections, seconds });
+    one.rounds.push({
+      perSecond: result.perSecond * Math.max(1, figure.records),
+      p50Ms: result.p50Ms,
+      p99Ms: result.p99Ms,
+      serverCores: (await cpuSeconds(site.pid) - before) / seconds,
+      loadCores: result.loadCores,
+    });
+    return result.requests;
+  } catch (error) {
+    one.failure = error instanceof Error ? error.message : String(error);
+    return 0;
+  }
 }
 
 /** A server that records, and how many records its key had before. */
@@ -136,24 +154,13 @@ class Acknowledged {
 function printSize({ filled }: Site): void {
   if (filled === undefined) return;
   const bytes = filled.bytes / filled.records;
-  print(valueLine(
+  printLine(valueLine(
     sizeName,
     `${bytes.toFixed(1)} bytes a record with a key`,
     verdict({ atMost: bytesPerRecordMax }, bytes),
   ));
   const parts = filled.parts.map(({ name, bytes }) => `${name} ${(bytes / filled.records).toFixed(1)}`);
-  print(`  ${parts.join(", ")}`);
+  printLine(`  ${parts.join(", ")}`);
 }
 
-function setting(name: string, fallback: number): number {
-  const text = Deno.env.get(name);
-  if (text === undefined) return fallback;
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${name}: got ${text}, takes a whole number from 1`);
-  return Number(text);
-}
-
-function print(line: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
-}
-
-if (import.meta.main) await main();
+if (import.meta.main) await runToEnd(main);

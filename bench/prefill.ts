@@ -3,7 +3,7 @@
 import { parseConfig } from "../config.ts";
 import { openDatabase } from "../db/open.ts";
 import { hashApiKey } from "../domain/api_key.ts";
-import { recorderCommitRecordsMax, rollupQuarterMs } from "../domain/limits.ts";
+import { recorderCommitRecordsMax, recorderQueueRecordsMax, rollupQuarterMs } from "../domain/limits.ts";
 import type { UsageInput } from "../domain/usage_record.ts";
 import { createServices } from "../services/services.ts";
 
@@ -28,6 +28,7 @@ export const seriesKeys = keys;
 const recordBytes = 150;
 /** Groups under way or waiting: the next is ready when one is on disk. */
 const groupsWaiting = 3;
+const groupRecords = Math.min(recorderCommitRecordsMax, Math.floor(recorderQueueRecordsMax / groupsWaiting));
 
 /** What to fill with. Times in milliseconds since 1970. */
 export interface Filling {
@@ -83,10 +84,10 @@ export async function prefill(path: string, filling: Filling): Promise<number> {
 function* groups({ records, from, to }: Filling): Generator<{ at: number; byKey: UsageInput[][] }> {
   const stepMs = (to - from) / records;
   let lastQuarter = -1;
-  for (let first = 0; first < records; first += recorderCommitRecordsMax) {
+  for (let first = 0; first < records; first += groupRecords) {
     const byKey: UsageInput[][] = Array.from({ length: keys }, () => []);
     let at = from;
-    for (let n = first; n < Math.min(records, first + recorderCommitRecordsMax); n++) {
+    for (let n = first; n < Math.min(records, first + groupRecords); n++) {
       at = Math.floor(from + n * stepMs);
       const quarter = Math.floor(at / rollupQuarterMs);
       const series = allSeries[quarter === lastQuarter ? Math.floor(Math.random() * allSeries.length) : 0];

@@ -1,7 +1,8 @@
 // Where the time goes: starts the server under V8's profiler, puts the load of one figure on it, and prints the
-// functions with the most time of their own, for each thread. Arguments: a pattern of figures' names, and seconds.
+// functions with the most time of their own, for each thread. BENCH_ONLY names the figure, BENCH_SECONDS says how long.
 import { figuresOf } from "./figures.ts";
 import { requireWrk, runLoad } from "./load.ts";
+import { printLine, readSettings, runToEnd, SetUpError } from "./settings.ts";
 import { Sites } from "./sites.ts";
 
 /** The part of a `.cpuprofile` that is read. Times in microseconds. */
@@ -14,31 +15,32 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-const functionsShown = 25;
-/** Enough for a profile of reading: the rollups of every quarter are there. */
-const records = 1_000_000;
+/** Functions with less than this part of the thread's time are left out. */
+const partShown = 0.004;
 
-async function main(pattern: string | undefined, seconds: number): Promise<void> {
-  const only = new RegExp(pattern ?? "^singles$");
+async function main(): Promise<void> {
+  const { seconds, records, kept, only } = readSettings();
   const figure = figuresOf(records).find(({ name, site }) => only.test(name) && site !== "echo");
-  if (figure === undefined) throw new Error(`no figure is called ${only}`);
+  if (figure === undefined) throw new SetUpError(`BENCH_ONLY: no figure of a server is called ${only}`);
   await requireWrk();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-profile-" });
-  const sites = new Sites({ folder, records, kept: undefined, print, profileFolder: folder });
+  const sites = new Sites({ folder, records, kept, print: printLine, profileFolder: folder });
   try {
     const site = await sites.open(figure.site);
     const request = await figure.request(site, (name) => sites.open(name));
     const { requests, perSecond } = await runLoad(request, { connections: figure.connections, seconds });
-    print(`${figure.name}: ${Math.round(perSecond)} requests a second under the profiler`);
+    printLine(`${figure.name}: ${Math.round(perSecond)} requests a second under the profiler`);
     // The server writes its profiles when it ends.
     await sites.close();
     for await (const { name } of Deno.readDir(folder)) {
       if (!name.endsWith(".cpuprofile")) continue;
       const profile = JSON.parse(await Deno.readTextFile(`${folder}/${name}`)) as CpuProfile;
       const thread = /\.(worker-\d+)\./.exec(name)?.[1] ?? "main thread";
-      print(`\n${thread}: microseconds of its own for each request`);
-      selfTimes(profile).slice(0, functionsShown).forEach(([place, microseconds]) => {
-        print(`${(microseconds / requests).toFixed(2).padStart(9)}  ${place}`);
+      printLine(`\n${thread}: microseconds of its own for each request`);
+      const times = selfTimes(profile);
+      const least = times.reduce((sum, [, microseconds]) => sum + microseconds, 0) * partShown;
+      times.filter(([, microseconds]) => microseconds >= least).forEach(([place, microseconds]) => {
+        printLine(`${(microseconds / requests).toFixed(2).padStart(9)}  ${place}`);
       });
     }
   } finally {
@@ -66,8 +68,4 @@ function selfTimes(profile: CpuProfile): [place: string, microseconds: number][]
   return [...times].sort(([, a], [, b]) => b - a);
 }
 
-function print(line: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
-}
-
-if (import.meta.main) await main(Deno.args[0], Number(Deno.args[1] ?? 5));
+if (import.meta.main) await runToEnd(main);

@@ -44,7 +44,8 @@ export function figureLines(
     note(`${labels[aim.of]} ${whole(middle(aim.of))}: ${verdict(aim, middle(aim.of))}`);
   }
   for (const aim of figure.ratios) {
-    const others = all.get(aim.to) ?? [];
+    const others = all.get(aim.to);
+    if (others === undefined) continue;
     const ratios = rounds.map((round, n) => round[aim.of] / (others[n]?.[aim.of] ?? Number.NaN));
     note(
       `ratio to “${aim.to}” ${median(ratios).toFixed(2)} (${list(ratios, 2)})${

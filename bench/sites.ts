@@ -4,6 +4,7 @@ import { poll } from "../tests/support/poll.ts";
 import { freePort, type Sqld, sqldMissing, startSqld } from "../tests/support/sqld.ts";
 import { type Account, signUp } from "./account.ts";
 import { type Filled, openFilled } from "./filled.ts";
+import { SetUpError } from "./settings.ts";
 
 /**
  * `echo`: the ceiling. `empty`: a new data file. `full`: with BENCH_RECORDS records. `small`: with 100,000. `remote`: a
@@ -36,7 +37,7 @@ export const smallRecords = 100_000;
 export const delayMs = 50;
 
 /** A site that cannot be here. */
-export class SiteMissing extends Error {}
+export class SiteMissing extends SetUpError {}
 
 /** Starts sites and ends them. */
 export class Sites {
@@ -144,7 +145,8 @@ export class Sites {
       args: ["run", "--no-prompt", "--allow-net", path, ...args],
       stdin: "null",
       stdout,
-      stderr: "inherit",
+      // Connections that end in the midst of a request would be told here.
+      stderr: "null",
     }).spawn();
     this.#endings.push(async () => {
       child.kill("SIGKILL");
