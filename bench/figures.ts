@@ -1,6 +1,5 @@
 // Every figure that comes from requests: what is sent where, what it is compared with, and its aim.
-import type { LoadRequest } from "./load.ts";
-import { keyPlace } from "./lua.ts";
+import { keyPlace, type LoadRequest } from "./lua.ts";
 import { allSeries } from "./prefill.ts";
 import { delayMs, type Site, type SiteName, smallRecords } from "./sites.ts";
 

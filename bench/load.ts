@@ -1,15 +1,6 @@
 // Runs wrk, the load generator, and reads what it says. What it sends is a Lua script, see lua.ts.
-import { luaScript } from "./lua.ts";
+import { type LoadRequest, luaScript } from "./lua.ts";
 import { SetUpError } from "./settings.ts";
-
-/** What is sent again and again. */
-export interface LoadRequest {
-  readonly method: "GET" | "POST";
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Every {@linkcode keyPlace} in it becomes another random UUID in each request. */
-  readonly body?: string;
-}
 
 /** What one run measured. Times in milliseconds. */
 export interface LoadResult {

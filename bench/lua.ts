@@ -1,6 +1,14 @@
 // What wrk sends, as the Lua that it runs. A request without keys is made once; random keys are written into a copy
 // of the request by the compiled Lua of wrk: 0.1 ms for the 1,000 keys of a batch.
-import type { LoadRequest } from "./load.ts";
+
+/** What is sent again and again. */
+export interface LoadRequest {
+  readonly method: "GET" | "POST";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Every {@linkcode keyPlace} in it becomes another random UUID in each request. */
+  readonly body?: string;
+}
 
 /** Stands in a body where a random UUID (version 4) is to be. */
 export const keyPlace = "00000000-0000-4000-8000-000000000000";

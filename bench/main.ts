@@ -3,7 +3,8 @@
 import { type Account, countRecords } from "./account.ts";
 import { measureBinary } from "./binary.ts";
 import { chosenFigures, type Figure, figuresOf } from "./figures.ts";
-import { cpuSeconds, type LoadRequest, requireWrk, runLoad } from "./load.ts";
+import { cpuSeconds, requireWrk, runLoad } from "./load.ts";
+import type { LoadRequest } from "./lua.ts";
 import { figureLines, type Round, valueLine, verdict } from "./report.ts";
 import { printLine, readSettings, runToEnd, SetUpError } from "./settings.ts";
 import { type Site, SiteMissing, Sites } from "./sites.ts";
