@@ -1,4 +1,5 @@
 // The benchmark's settings, from the environment; docs/performance.md says what they are for.
+import { resolve } from "node:path";
 
 /** What a developer can mend: told in one line. */
 export class SetUpError extends Error {}
@@ -18,11 +19,12 @@ export interface Settings {
 
 /** @throws {SetUpError} */
 export function readSettings(): Settings {
+  const kept = Deno.env.get("BENCH_DATABASE");
   return {
     rounds: whole("BENCH_ROUNDS", 3),
     seconds: whole("BENCH_SECONDS", 4),
     records: whole("BENCH_RECORDS", 10_000_000),
-    kept: Deno.env.get("BENCH_DATABASE"),
+    kept: kept === undefined ? undefined : resolve(kept),
     only: pattern("BENCH_ONLY"),
   };
 }
