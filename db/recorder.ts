@@ -1,8 +1,8 @@
 // The SQL of the recorder: one group of requests in one transaction, with a fixed number of statements. Authentication,
 // records, their keys and the rollups are one transaction: a key that was revoked before it is refused by it.
 import { rollupQuarterMs } from "../domain/limits.ts";
-import { lowBits, millionthsWholeMax } from "../domain/quantity.ts";
-import type { StoredUsageRecord } from "../domain/usage_record.ts";
+import { lowBits, millionthsWholeMax, type Quantity } from "../domain/quantity.ts";
+import { idempotencyKeyHash, type StoredUsageRecord } from "../domain/usage_record.ts";
 import { type Database, sql, type Statement, type WriteResult } from "./database.ts";
 import { indexHash, lookUpKeys, movedPositions, moveKeys, somethingRecorded } from "./usage_keys.ts";
 
@@ -11,19 +11,16 @@ const lastUsedIntervalMs = 60_000;
 
 /** One record of a group. Times in milliseconds since 1970. */
 export interface GroupRecord {
-  /** Place in {@linkcode RecordGroup.series}. */
-  readonly series: number;
-  readonly timestamp: number;
-  /** The caller gave the timestamp; a repeat must then give the same. */
-  readonly timestampGiven: boolean;
-  readonly whole: number;
-  readonly micro: number;
+  /** Made by {@linkcode seriesField}. */
+  readonly series: string;
+  /** Made by {@linkcode requestField}. */
+  readonly request: string;
+  /** Made by {@linkcode timestampField}. */
+  readonly timestamp: string;
+  readonly quantity: Quantity;
   readonly idempotencyKey: string | null;
-  /** See `idempotencyKeyHash`; 0 for a record without a key. */
-  readonly keyHash: number;
+  /** See `propertiesText`. */
   readonly properties: string | null;
-  /** Number of the request; all records of one request are kept, or none. */
-  readonly request: number;
 }
 
 /** What is recorded together. No idempotency key may occur twice in it. */
@@ -33,7 +30,10 @@ export interface RecordGroup {
   readonly keyHashes: readonly string[];
   /** Key hash, product and metric of each series, each once. */
   readonly series: readonly (readonly [keyHash: string, productSlug: string, metric: string])[];
-  readonly records: readonly GroupRecord[];
+  /** Each made by {@linkcode groupRecord}. */
+  readonly records: readonly string[];
+  /** How many of the records have an idempotency key. */
+  readonly keys: number;
 }
 
 /** A key that was shown and works. */
@@ -87,17 +87,37 @@ function* fieldPlaces(): Generator<[string, string]> {
   }
 }
 
-function recordText(record: GroupRecord): string {
-  const { idempotencyKey, micro } = record;
-  return digits(record.series, fieldWidths.series) + digits(record.request, fieldWidths.request) +
-    (record.timestampGiven ? "1" : "0") + digits(record.timestamp, fieldWidths.timestamp) +
-    digits(record.whole, fieldWidths.whole) + (micro === 0 ? "000000" : digits(micro, fieldWidths.micro)) +
-    (idempotencyKey === null
-      ? "000000000000000000"
-      : digits(record.keyHash, fieldWidths.keyHash) + digits(idempotencyKey.length, fieldWidths.keyLength) +
-        idempotencyKey) +
-    (record.properties ?? "");
+/** @returns A place in {@linkcode RecordGroup.series}, for a record. */
+export function seriesField(place: number): string {
+  return digits(place, fieldWidths.series);
 }
+
+/** @returns The number of a request, all of whose records are kept, or none. */
+export function requestField(request: number): string {
+  return digits(request, fieldWidths.request);
+}
+
+/**
+ * @param timestamp Milliseconds since 1970.
+ * @param isGiven The caller gave it; a repeat must then give the same.
+ */
+export function timestampField(timestamp: number, isGiven: boolean): string {
+  return (isGiven ? "1" : "0") + digits(timestamp, fieldWidths.timestamp);
+}
+
+/** @returns A record as it goes to the database. */
+export function groupRecord(record: GroupRecord): string {
+  const { idempotencyKey, quantity: { whole, micro } } = record;
+  const key = idempotencyKey === null
+    ? noKey
+    : digits(idempotencyKeyHash(idempotencyKey), fieldWidths.keyHash) +
+      digits(idempotencyKey.length, fieldWidths.keyLength) + idempotencyKey;
+  const head = record.series + record.request + record.timestamp + digits(whole, fieldWidths.whole);
+  return head + (micro === 0 ? noMicro : digits(micro, fieldWidths.micro)) + key + (record.properties ?? "");
+}
+
+const noMicro = digits(0, fieldWidths.micro);
+const noKey = digits(0, fieldWidths.keyHash + fieldWidths.keyLength);
 
 function digits(value: number, width: number): string {
   return String(value).padStart(width, "0");
@@ -210,12 +230,9 @@ export async function recordUsage(database: Database, group: RecordGroup): Promi
   let takenAt = -1;
   const count = group.records.length;
   if (count > 0) {
-    const records = JSON.stringify(group.records.map(recordText));
+    const records = JSON.stringify(group.records);
     const seriesText = JSON.stringify(group.series);
-    const keys = group.records.reduce(
-      (sum, { idempotencyKey }) => idempotencyKey === null ? sum : sum + 1,
-      0,
-    );
+    const { keys } = group;
     batch.push(sql(insertSeries, null, seriesText, now));
     insertedAt = batch.push(sql(keys > 0 ? insertKeyed : insertPlain, records, seriesText, now)) - 1;
     if (keys > 0) {

@@ -73,6 +73,9 @@ export const recorderQueueBytesMax = 64 * 1024 * 1024;
 export const recorderCommitRecordsMax = 10_000;
 /** Bytes of JSON that one commit takes; one request alone may have more. */
 export const recorderCommitBytesMax = 4 * 1024 * 1024;
+/** Commits on their way at once, and how many records must wait for the second to be worth it. */
+export const recorderCommitsMax = 2;
+export const recorderSecondCommitRecordsMin = 500;
 /** Idempotency keys that come in while the recent ones, and those in between, are moved on once. Powers of two. */
 export const keysRecentMax = 2 ** 17;
 export const keysMiddleMax = 2 ** 21;

@@ -3,21 +3,27 @@
 import { setImmediate } from "node:timers";
 import {
   type ActiveKey,
-  type GroupRecord,
+  groupRecord,
+  type RecordGroup,
   type RecordOutcome,
   recordUsage,
+  requestField,
+  seriesField,
   type TakenRecord,
+  timestampField,
 } from "../db/recorder.ts";
+import { DatabaseError } from "../db/database.ts";
 import { AppError, invalidApiKeyError, unavailableError } from "../domain/errors.ts";
 import {
   recorderCommitBytesMax,
   recorderCommitRecordsMax,
+  recorderCommitsMax,
   recorderQueueBytesMax,
   recorderQueueRecordsMax,
+  recorderSecondCommitRecordsMin,
 } from "../domain/limits.ts";
 import { joinQuantity } from "../domain/quantity.ts";
 import {
-  idempotencyKeyHash,
   isSameUsage,
   propertiesText,
   shownUsageRecord,
@@ -37,24 +43,27 @@ export interface RecordRequest {
   readonly bytes: number;
 }
 
-/** What became of one record. */
+/** What became of a request's records. */
 export interface RecordedUsage {
-  readonly usageRecord: UsageRecord;
-  /** It was there already, by its idempotency key. */
-  readonly duplicate: boolean;
+  /** How many were there already, by their idempotency keys. */
+  readonly duplicates: number;
+  /** @returns The record that an input became or repeats; made when it is asked for. */
+  readonly usageRecord: (index: number) => UsageRecord;
 }
 
 interface Waiting extends RecordRequest {
-  readonly resolve: (recorded: RecordedUsage[]) => void;
+  readonly resolve: (recorded: RecordedUsage) => void;
   readonly reject: (error: unknown) => void;
-  /** For each input: the earlier input of the same request that it repeats, or itself. */
-  readonly repeats: readonly number[];
+  /** Null where no input repeats another one of the same request. */
+  readonly repeats: Repeats | null;
+}
+
+interface Repeats {
+  /** For each input: the earlier input that it repeats, or itself. */
+  readonly firsts: readonly number[];
   /** Inputs that use an earlier input's idempotency key for something else. */
   readonly conflicts: readonly number[];
 }
-
-/** A single record repeats nothing within its request. */
-const single = { repeats: [0], conflicts: [] } as const;
 
 /** Takes requests and commits them in groups. */
 export class Recorder {
@@ -62,8 +71,11 @@ export class Recorder {
   #queue: Waiting[] = [];
   #queuedRecords = 0;
   #queuedBytes = 0;
-  #committing: Promise<void> | undefined;
+  /** Commits that are on their way. */
+  #commits = 0;
+  #isScheduled = false;
   #closed = false;
+  #whenIdle: (() => void) | undefined;
 
   /** @param context See {@linkcode ServiceContext}. */
   constructor(context: ServiceContext) {
@@ -78,11 +90,11 @@ export class Recorder {
   /**
    * Records one request.
    *
-   * @returns What became of each input, in order, once it is on disk.
+   * @returns What became of the inputs, once they are on disk.
    * @throws {AppError} `invalid_api_key`, `idempotency_conflict` (then nothing of the request was recorded),
    *   `unavailable` (the queue is full, at once; or the database does not answer: send it again with the same keys).
    */
-  record(request: RecordRequest): Promise<RecordedUsage[]> {
+  record(request: RecordRequest): Promise<RecordedUsage> {
     const isFull = this.#queuedRecords + request.inputs.length > recorderQueueRecordsMax ||
       this.#queuedBytes + request.bytes > recorderQueueBytesMax;
     if (this.#closed || isFull) {
@@ -91,41 +103,65 @@ export class Recorder {
       );
     }
     return new Promise((resolve, reject) => {
-      const { repeats, conflicts } = request.inputs.length === 1 ? single : repeatsWithin(request.inputs);
       this.#queue.push({
         keyHash: request.keyHash,
         inputs: request.inputs,
         bytes: request.bytes,
-        repeats,
-        conflicts,
+        repeats: request.inputs.length === 1 ? null : repeatsWithin(request.inputs),
         resolve,
         reject,
       });
       this.#queuedRecords += request.inputs.length;
       this.#queuedBytes += request.bytes;
-      this.#committing ??= this.#commitAll();
+      this.#schedule();
     });
   }
 
   /** Writes what waits, then takes nothing more. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#committing;
+    if (this.#commits === 0 && this.#queue.length === 0) return;
+    await new Promise<void>((resolve) => this.#whenIdle = resolve);
   }
 
-  async #commitAll(): Promise<void> {
-    while (this.#queue.length > 0) {
-      // Requests that have arrived but were not looked at yet go with this commit. A timer would do the same worse: a
-      // millisecond of waiting for each commit halves what 128 connections can record.
-      await new Promise<void>((resolve) => setImmediate(resolve));
-      const group = this.#takeGroup();
-      try {
-        await this.#commit(group);
-      } catch (error) {
-        for (const waiting of group) waiting.reject(error);
-      }
+  /** Starts a commit as soon as it is worth one. */
+  #schedule(): void {
+    if (this.#isScheduled || !this.#isWorthACommit()) return;
+    this.#isScheduled = true;
+    // Requests that have arrived but were not looked at yet go with this commit. A timer would do the same worse: a
+    // millisecond of waiting for each commit halves what 128 connections can record.
+    setImmediate(() => {
+      this.#isScheduled = false;
+      if (this.#isWorthACommit()) this.#commitNext();
+    });
+  }
+
+  /** A second commit is made ready while the first is on its way, when there is enough for it. */
+  #isWorthACommit(): boolean {
+    if (this.#queue.length === 0) return false;
+    return this.#commits === 0 ||
+      (this.#commits < recorderCommitsMax && this.#queuedRecords >= recorderSecondCommitRecordsMin);
+  }
+
+  async #commitNext(): Promise<void> {
+    const group = this.#takeGroup();
+    this.#commits++;
+    try {
+      await this.#commit(group);
+    } catch (error) {
+      for (const waiting of group) waiting.reject(error);
+      // Those who wait behind would wait for the same database as long again.
+      if (error instanceof DatabaseError && error.kind === "unavailable") this.#rejectQueue(error);
     }
-    this.#committing = undefined;
+    this.#commits--;
+    this.#schedule();
+    if (this.#commits === 0 && this.#queue.length === 0) this.#whenIdle?.();
+  }
+
+  #rejectQueue(error: DatabaseError): void {
+    for (const waiting of this.#queue.splice(0)) waiting.reject(error);
+    this.#queuedRecords = 0;
+    this.#queuedBytes = 0;
   }
 
   /** Takes requests in order of arrival; one whose idempotency key is already in the group waits for the next. */
@@ -159,88 +195,114 @@ export class Recorder {
   async #commit(group: readonly Waiting[]): Promise<void> {
     const now = this.#context.clock();
     const built = buildGroup(group, now);
-    const outcome = await recordUsage(this.#context.database, built);
+    const outcome = await recordUsage(this.#context.database, built.group);
     settle(group, { ...built, outcome });
   }
 }
 
-/** Where each request's records are in the group. */
+/** A group for the database, and where each request's records are in it. */
 interface BuiltGroup {
-  readonly now: number;
-  readonly keyHashes: string[];
-  readonly series: [keyHash: string, productSlug: string, metric: string][];
-  readonly records: GroupRecord[];
-  /** For each request and input, the place in `records`, or −1 for an input that was not sent. */
-  readonly places: number[][];
+  readonly group: RecordGroup;
+  /** The place of each request's first record. */
+  readonly starts: readonly number[];
 }
 
-function buildGroup(group: readonly Waiting[], now: number): BuiltGroup {
-  const keyHashes = new Map<string, number>();
-  const seriesPlaces = new Map<string, number>();
-  const series: BuiltGroup["series"] = [];
-  const records: GroupRecord[] = [];
-  const places = group.map((waiting, request) => {
-    if (!keyHashes.has(waiting.keyHash)) keyHashes.set(waiting.keyHash, keyHashes.size);
-    return waiting.inputs.map((input, index) => {
-      // A request that contradicts itself is only authenticated: its conflict is told to nobody without a key.
-      if (waiting.conflicts.length > 0 || waiting.repeats[index] !== index) return -1;
-      const name = `${waiting.keyHash} ${input.productSlug} ${input.metric}`;
-      let place = seriesPlaces.get(name);
-      if (place === undefined) {
-        place = series.push([waiting.keyHash, input.productSlug, input.metric]) - 1;
-        seriesPlaces.set(name, place);
-      }
-      return records.push({
-        series: place,
-        timestamp: input.timestamp ?? now,
-        timestampGiven: input.timestamp !== null,
-        whole: input.quantity.whole,
-        micro: input.quantity.micro,
-        idempotencyKey: input.idempotencyKey,
-        keyHash: input.idempotencyKey === null ? 0 : idempotencyKeyHash(input.idempotencyKey),
-        properties: propertiesText(input.properties),
+function buildGroup(requests: readonly Waiting[], now: number): BuiltGroup {
+  const keyHashes = new Set<string>();
+  const series = new SeriesOfGroup();
+  const records: string[] = [];
+  const nowField = timestampField(now, false);
+  let keys = 0;
+  const starts = requests.map(({ keyHash, inputs, repeats }, number) => {
+    const start = records.length;
+    keyHashes.add(keyHash);
+    // A request that contradicts itself is only authenticated: its conflict is told to nobody without a key.
+    if (repeats !== null && repeats.conflicts.length > 0) return start;
+    const seriesOfKey = series.ofKey(keyHash);
+    const request = requestField(number);
+    for (const [index, input] of inputs.entries()) {
+      if (repeats !== null && repeats.firsts[index] !== index) continue;
+      if (input.idempotencyKey !== null) keys++;
+      records.push(groupRecord({
+        series: seriesOfKey(input.productSlug, input.metric),
         request,
-      }) - 1;
-    });
+        timestamp: input.timestamp === null ? nowField : timestampField(input.timestamp, true),
+        quantity: input.quantity,
+        idempotencyKey: input.idempotencyKey,
+        properties: propertiesText(input.properties),
+      }));
+    }
+    return start;
   });
-  return { now, keyHashes: [...keyHashes.keys()], series, records, places };
+  return { group: { now, keyHashes: [...keyHashes], series: series.list, records, keys }, starts };
 }
 
-function settle(group: readonly Waiting[], result: BuiltGroup & { outcome: RecordOutcome }): void {
-  const { outcome, places } = result;
-  const keys = new Map(outcome.activeKeys.map((key) => [result.keyHashes[key.position], key]));
+/** Numbers the series of a group. */
+class SeriesOfGroup {
+  readonly list: [keyHash: string, productSlug: string, metric: string][] = [];
+  readonly #fields = new Map<string, Map<string, Map<string, string>>>();
+
+  /** @returns What gives the field of each of a key's series. */
+  ofKey(keyHash: string): (productSlug: string, metric: string) => string {
+    const products = childMap(this.#fields, keyHash);
+    return (productSlug, metric) => {
+      const metrics = childMap(products, productSlug);
+      let field = metrics.get(metric);
+      if (field === undefined) {
+        field = seriesField(this.list.push([keyHash, productSlug, metric]) - 1);
+        metrics.set(metric, field);
+      }
+      return field;
+    };
+  }
+}
+
+function childMap<V>(map: Map<string, Map<string, V>>, name: string): Map<string, V> {
+  let child = map.get(name);
+  if (child === undefined) {
+    child = new Map();
+    map.set(name, child);
+  }
+  return child;
+}
+
+/** Tells every request what became of it. */
+function settle(requests: readonly Waiting[], result: BuiltGroup & { outcome: RecordOutcome }): void {
+  const { group, outcome, starts } = result;
+  const activeKeys = new Map(outcome.activeKeys.map((key) => [group.keyHashes[key.position], key]));
   const taken = new Map(outcome.taken.map((record) => [record.position, record]));
+  const common = { now: group.now, recordedAt: isoTime(group.now), firstSeq: outcome.firstSeq, taken };
   let expected = 0;
-  const recordedAt = isoTime(result.now);
   const settlements: (() => void)[] = [];
-  for (const [request, waiting] of group.entries()) {
-    const key = keys.get(waiting.keyHash);
+  for (const [request, waiting] of requests.entries()) {
+    const key = activeKeys.get(waiting.keyHash);
     if (key === undefined) {
       settlements.push(() => waiting.reject(invalidApiKeyError()));
       continue;
     }
-    const requestPlaces = places[request] ?? [];
-    const conflicts = [...waiting.conflicts];
+    const places = placesOf(waiting, starts[request] ?? 0);
+    const { inputs, repeats } = waiting;
+    const conflicts = [...repeats?.conflicts ?? []];
     let isNew = 0;
-    for (const [index, place] of requestPlaces.entries()) {
-      const first = taken.get(place);
-      if (first?.differs === 1) conflicts.push(index);
-      if (first === undefined && place >= 0) isNew++;
+    if (conflicts.length === 0) {
+      for (const index of inputs.keys()) {
+        if (repeats !== null && repeats.firsts[index] !== index) continue;
+        const first = taken.get(places(index));
+        if (first?.differs === 1) conflicts.push(index);
+        if (first === undefined) isNew++;
+      }
     }
     if (conflicts.length > 0) {
       settlements.push(() => waiting.reject(idempotencyConflict(waiting, conflicts)));
       continue;
     }
     expected += isNew;
-    const fate = {
-      now: result.now,
-      recordedAt,
-      key,
-      firstSeq: outcome.firstSeq,
-      taken,
-      places: requestPlaces,
-    };
-    settlements.push(() => waiting.resolve(recordedOf(waiting, fate)));
+    settlements.push(() =>
+      waiting.resolve({
+        duplicates: inputs.length - isNew,
+        usageRecord: (index) => usageRecordOf(inputs[index], { ...common, place: places(index), key }),
+      })
+    );
   }
   // The database must have inserted exactly what is about to be acknowledged.
   if (expected !== outcome.inserted) {
@@ -249,8 +311,17 @@ function settle(group: readonly Waiting[], result: BuiltGroup & { outcome: Recor
   for (const tell of settlements) tell();
 }
 
-function recordedOf(
-  waiting: Waiting,
+/** @returns Where in the group the record of an input is. */
+function placesOf({ repeats }: Waiting, start: number): (index: number) => number {
+  if (repeats === null) return (index) => start + index;
+  const { firsts } = repeats;
+  let place = start;
+  const places = firsts.map((first, index) => first === index ? place++ : -1);
+  return (index) => places[firsts[index] ?? index] ?? -1;
+}
+
+function usageRecordOf(
+  input: UsageInput | undefined,
   found: {
     readonly now: number;
     /** `now` as a text: the same for the whole group. */
@@ -258,49 +329,45 @@ function recordedOf(
     readonly key: ActiveKey;
     readonly firstSeq: number;
     readonly taken: ReadonlyMap<number, TakenRecord>;
-    readonly places: readonly number[];
+    readonly place: number;
   },
-): RecordedUsage[] {
-  const { now, recordedAt } = found;
-  return waiting.inputs.map((input, index) => {
-    const place = found.places[waiting.repeats[index] ?? index] ?? -1;
-    const first = found.taken.get(place);
-    if (first !== undefined) return { duplicate: true, usageRecord: shownUsageRecord(first) };
-    return {
-      duplicate: waiting.repeats[index] !== index,
-      usageRecord: {
-        id: usageRecordId({ seq: found.firstSeq + place, recordedAt: now }),
-        productSlug: input.productSlug,
-        metric: input.metric,
-        quantity: joinQuantity(input.quantity),
-        timestamp: input.timestamp === null ? recordedAt : isoTime(input.timestamp),
-        recordedAt,
-        idempotencyKey: input.idempotencyKey,
-        properties: input.properties,
-        apiKeyId: found.key.id,
-        voidedAt: null,
-        voidedBy: null,
-        voidReason: null,
-      },
-    };
-  });
+): UsageRecord {
+  const { now, recordedAt, place } = found;
+  const first = found.taken.get(place);
+  if (first !== undefined) return shownUsageRecord(first);
+  if (input === undefined) throw new Error("a record without an input");
+  return {
+    id: usageRecordId({ seq: found.firstSeq + place, recordedAt: now }),
+    productSlug: input.productSlug,
+    metric: input.metric,
+    quantity: joinQuantity(input.quantity),
+    timestamp: input.timestamp === null ? recordedAt : isoTime(input.timestamp),
+    recordedAt,
+    idempotencyKey: input.idempotencyKey,
+    properties: input.properties,
+    apiKeyId: found.key.id,
+    voidedAt: null,
+    voidedBy: null,
+    voidReason: null,
+  };
 }
 
-function repeatsWithin(inputs: readonly UsageInput[]): { repeats: number[]; conflicts: number[] } {
-  const firsts = new Map<string, number>();
+/** @returns Null when no idempotency key occurs twice. */
+function repeatsWithin(inputs: readonly UsageInput[]): Repeats | null {
+  const places = new Map<string, number>();
   const conflicts: number[] = [];
-  const repeats = inputs.map((input, index) => {
+  const firsts = inputs.map((input, index) => {
     if (input.idempotencyKey === null) return index;
-    const first = firsts.get(input.idempotencyKey);
+    const first = places.get(input.idempotencyKey);
     if (first === undefined) {
-      firsts.set(input.idempotencyKey, index);
+      places.set(input.idempotencyKey, index);
       return index;
     }
     const firstInput = inputs[first];
     if (firstInput !== undefined && !isSameUsage(firstInput, input)) conflicts.push(index);
     return first;
   });
-  return { repeats, conflicts };
+  return firsts.every((first, index) => first === index) ? null : { firsts, conflicts };
 }
 
 function idempotencyConflict(waiting: Waiting, conflicts: readonly number[]): AppError {

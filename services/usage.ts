@@ -78,10 +78,10 @@ export interface UsageService {
   /**
    * Records one request's usage under an API key, which is given by its hash.
    *
-   * @returns What became of each record, once it is on disk.
+   * @returns What became of the records, once they are on disk.
    * @throws {AppError} As {@linkcode Recorder.record}.
    */
-  recordUsage(keyHash: string, inputs: readonly UsageInput[], bytes: number): Promise<RecordedUsage[]>;
+  recordUsage(keyHash: string, inputs: readonly UsageInput[], bytes: number): Promise<RecordedUsage>;
   /** @returns Whether a key works at this moment. */
   isActiveApiKey(keyHash: string): Promise<boolean>;
   /** Adds up usage of the key's organization. @throws {AppError} `invalid_api_key`, and as {@linkcode usageRange}. */

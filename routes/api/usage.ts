@@ -71,9 +71,10 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
         }]);
       }
       const input = usageInput(body, { now: clock(), header, path: "" });
-      const [recorded] = await usage.recordUsage(keyHash, [input], bytes);
-      if (recorded === undefined) throw new Error("a record without a fate");
-      return recorded.duplicate ? c.json(recorded, 200) : c.json({ usageRecord: recorded.usageRecord }, 201);
+      const { duplicates, usageRecord } = await usage.recordUsage(keyHash, [input], bytes);
+      return duplicates > 0
+        ? c.json({ duplicate: true, usageRecord: usageRecord(0) }, 200)
+        : c.json({ usageRecord: usageRecord(0) }, 201);
     },
   });
 
@@ -94,9 +95,8 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
       const inputs = body.records.map((record, index) =>
         usageInput(record, { now, header: null, path: `records[${index}].` })
       );
-      const recorded = await usage.recordUsage(keyHash, inputs, bytes);
-      const duplicates = recorded.filter(({ duplicate }) => duplicate).length;
-      return c.json({ accepted: recorded.length - duplicates, duplicates }, 201);
+      const { duplicates } = await usage.recordUsage(keyHash, inputs, bytes);
+      return c.json({ accepted: inputs.length - duplicates, duplicates }, 201);
     },
   });
 
