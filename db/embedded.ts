@@ -16,8 +16,13 @@ export interface EmbeddedOptions {
   readonly onFatal: (error: DatabaseError) => void;
 }
 
+/** Batches that the worker has: one in work, one at hand. */
+const batchesAtWorkerMax = 2;
+
 interface Waiting {
   readonly batch: readonly Statement[];
+  /** See {@linkcode WriterRequest}; set when it goes to the worker. */
+  round?: number;
   readonly resolve: (results: readonly WriteResult[]) => void;
   readonly reject: (error: DatabaseError) => void;
 }
@@ -47,8 +52,13 @@ class EmbeddedDatabase implements Database {
   readonly #reader: Connection;
   readonly #writer: Worker;
   readonly #onFatal: (error: DatabaseError) => void;
-  /** Batches in order; the first is at the worker, the others wait here. */
+  /** Batches in order; the first are at the worker, the others wait here. */
   readonly #waiting: Waiting[] = [];
+  /** How many are at the worker: it has the next one at hand when it is done with one. */
+  #sent = 0;
+  #round = 0;
+  /** SQL that the worker has, with its number. */
+  readonly #texts = new Map<string, number>();
   #whenIdle: (() => void) | undefined;
   #dead: DatabaseError | undefined;
   #settleLifecycle: ((response: WriterResponse) => void) | undefined;
@@ -86,7 +96,7 @@ class EmbeddedDatabase implements Database {
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ batch, resolve, reject });
-      if (this.#waiting.length === 1) this.#sendFirst();
+      this.#sendMore();
     });
   }
 
@@ -120,20 +130,39 @@ class EmbeddedDatabase implements Database {
       return;
     }
     const first = this.#waiting.shift();
+    this.#sent--;
     if (response.type === "written") first?.resolve(response.results);
     else {
       const error = new DatabaseError(response.kind, response.message);
       first?.reject(error);
-      // Each of them would wait for the lock as long again.
-      if (response.isLocked) { for (const waiting of this.#waiting.splice(0)) waiting.reject(error); }
+      if (response.isLocked && first?.round === this.#round) {
+        // The worker refuses what it has of this round; what waits here is refused here.
+        this.#round++;
+        for (const waiting of this.#waiting.splice(this.#sent)) waiting.reject(error);
+      }
     }
-    if (this.#waiting.length > 0) this.#sendFirst();
-    else this.#whenIdle?.();
+    this.#sendMore();
+    if (this.#waiting.length === 0) this.#whenIdle?.();
   }
 
-  #sendFirst(): void {
-    const [first] = this.#waiting;
-    if (first !== undefined) this.#send({ type: "write", batch: first.batch });
+  #sendMore(): void {
+    for (; this.#sent < batchesAtWorkerMax; this.#sent++) {
+      const next = this.#waiting[this.#sent];
+      if (next === undefined) return;
+      // A text that the worker has already goes by its number: copying it costs more than all the rest.
+      const texts: string[] = [];
+      const batch = next.batch.map(({ sql, args }) => {
+        let text = this.#texts.get(sql);
+        if (text === undefined) {
+          text = this.#texts.size;
+          this.#texts.set(sql, text);
+          texts.push(sql);
+        }
+        return [text, args] as const;
+      });
+      next.round = this.#round;
+      this.#send({ type: "write", texts, batch, round: this.#round });
+    }
   }
 
   #die(message: string): void {

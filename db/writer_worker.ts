@@ -6,7 +6,14 @@ import { DatabaseError, type DatabaseErrorKind, type Statement, type WriteResult
 /** What the main thread sends: first `open`, then batches, then `close`. */
 export type WriterRequest =
   | { readonly type: "open"; readonly path: string }
-  | { readonly type: "write"; readonly batch: readonly Statement[] }
+  | {
+    readonly type: "write";
+    /** SQL that is new; a statement is named by its place among all that were ever sent. */
+    readonly texts: readonly string[];
+    readonly batch: readonly (readonly [text: number, args: Statement["args"]])[];
+    /** Once the lock is refused to a batch it is refused to every other one of its round: each would wait as long again. */
+    readonly round: number;
+  }
   | { readonly type: "close" };
 
 /** What the worker answers. After `fatal` nothing is known of the last batch and the program must stop. */
@@ -62,6 +69,8 @@ export function writeBatch(connection: Connection, batch: readonly Statement[]):
 
 function serve(scope: WorkerScope): void {
   let connection: Connection | undefined;
+  const texts: string[] = [];
+  let refused: { readonly round: number; readonly response: WriterResponse } | undefined;
   scope.onmessage = ({ data: request }) => {
     if (request.type === "open") {
       try {
@@ -78,7 +87,12 @@ function serve(scope: WorkerScope): void {
       scope.postMessage({ type: "closed" });
       scope.close();
     } else if (connection !== undefined) {
-      scope.postMessage(writeBatch(connection, request.batch));
+      texts.push(...request.texts);
+      const batch = request.batch.map(([text, args]) => ({ sql: texts[text] ?? "", args }));
+      if (request.round === refused?.round) return scope.postMessage(refused.response);
+      const response = writeBatch(connection, batch);
+      if (response.type === "failed" && response.isLocked) refused = { round: request.round, response };
+      scope.postMessage(response);
     }
   };
 }
