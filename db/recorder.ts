@@ -147,12 +147,11 @@ const differs = `(rs.product_slug <> e.product_slug OR rs.metric <> e.metric
     OR e.timestamp <> iif(${field["timestampGiven"]}, ${field["timestamp"]}, e.recorded_at))`;
 /** Records whose key is taken. Whether the content differs is asked of these few only. */
 const hits = `taken AS MATERIALIZED (${
-  lookUpKeys({
-    select: `q.position, q.value, q.product_slug, q.metric, r.seq, r.series, r.timestamp, r.recorded_at,
+  lookUpKeys(
+    `q.position, q.value, q.product_slug, q.metric, r.seq, r.series, r.timestamp, r.recorded_at,
       r.quantity_whole, r.quantity_micro, r.properties, r.idempotency_key`,
-    keyed: "keyed",
-    joins: "",
-  })
+    "keyed",
+  )
 }),
   hits AS MATERIALIZED (
     SELECT e.*, ${field["request"]} AS request, ${differs} AS differs, rs.product_slug AS first_product_slug,

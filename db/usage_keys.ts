@@ -22,15 +22,15 @@ export function indexHash(hash: string, organization: string): string {
 }
 
 /**
- * @param options `select`: SQL of what is wanted of `q` (rows of `keyed` with `hash`, `organization` and
- *   `idempotency_key`) and of the record `r` that has its key. `joins`: further joins.
+ * @param columns SQL of what is wanted of `q` and of the record `r` that has its key.
+ * @param keyed A table with the `hash`, `organization` and `idempotency_key` of what to look for.
  * @returns SQL that looks every key up in each of the tables.
  */
-export function lookUpKeys(options: { select: string; keyed: string; joins: string }): string {
+export function lookUpKeys(columns: string, keyed: string): string {
   return tables.map((table) =>
-    `SELECT ${options.select} FROM ${options.keyed} q CROSS JOIN ${table} k ON k.hash = q.hash
+    `SELECT ${columns} FROM ${keyed} q CROSS JOIN ${table} k ON k.hash = q.hash
      CROSS JOIN usage_records r ON r.seq = k.seq AND r.organization = q.organization
-       AND r.idempotency_key = q.idempotency_key ${options.joins}`
+       AND r.idempotency_key = q.idempotency_key`
   ).join(" UNION ALL ");
 }
 

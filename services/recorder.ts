@@ -1,19 +1,9 @@
 // The recorder: group commit of usage. While one group is on its way to disk the next requests gather. Nobody is
 // answered before the commit; nobody is answered with more than what it returned.
 import { setImmediate } from "node:timers";
-import {
-  type ActiveKey,
-  groupRecord,
-  type RecordGroup,
-  type RecordOutcome,
-  recordUsage,
-  requestField,
-  seriesField,
-  type TakenRecord,
-  timestampField,
-} from "../db/recorder.ts";
 import { DatabaseError } from "../db/database.ts";
-import { AppError, invalidApiKeyError, unavailableError } from "../domain/errors.ts";
+import { recordUsage } from "../db/recorder.ts";
+import { unavailableError } from "../domain/errors.ts";
 import {
   recorderCommitBytesMax,
   recorderCommitRecordsMax,
@@ -22,48 +12,15 @@ import {
   recorderQueueRecordsMax,
   recorderSecondCommitRecordsMin,
 } from "../domain/limits.ts";
-import { joinQuantity } from "../domain/quantity.ts";
-import {
-  isSameUsage,
-  propertiesText,
-  shownUsageRecord,
-  type UsageInput,
-  type UsageRecord,
-  usageRecordId,
-} from "../domain/usage_record.ts";
-import { isoTime } from "../domain/usage_window.ts";
 import type { ServiceContext } from "./context.ts";
-
-/** One request to record: all of its records are kept, or none. */
-export interface RecordRequest {
-  /** SHA-256 of the API key that was shown, in hexadecimal. */
-  readonly keyHash: string;
-  readonly inputs: readonly UsageInput[];
-  /** Size of the request's body, for the bound of the queue. */
-  readonly bytes: number;
-}
-
-/** What became of a request's records. */
-export interface RecordedUsage {
-  /** How many were there already, by their idempotency keys. */
-  readonly duplicates: number;
-  /** @returns The record that an input became or repeats; made when it is asked for. */
-  readonly usageRecord: (index: number) => UsageRecord;
-}
-
-interface Waiting extends RecordRequest {
-  readonly resolve: (recorded: RecordedUsage) => void;
-  readonly reject: (error: unknown) => void;
-  /** Null where no input repeats another one of the same request. */
-  readonly repeats: Repeats | null;
-}
-
-interface Repeats {
-  /** For each input: the earlier input that it repeats, or itself. */
-  readonly firsts: readonly number[];
-  /** Inputs that use an earlier input's idempotency key for something else. */
-  readonly conflicts: readonly number[];
-}
+import {
+  buildGroup,
+  type RecordedUsage,
+  type RecordRequest,
+  repeatsWithin,
+  settle,
+  type Waiting,
+} from "./record_group.ts";
 
 /** Takes requests and commits them in groups. */
 export class Recorder {
@@ -198,189 +155,4 @@ export class Recorder {
     const outcome = await recordUsage(this.#context.database, built.group);
     settle(group, { ...built, outcome });
   }
-}
-
-/** A group for the database, and where each request's records are in it. */
-interface BuiltGroup {
-  readonly group: RecordGroup;
-  /** The place of each request's first record. */
-  readonly starts: readonly number[];
-}
-
-function buildGroup(requests: readonly Waiting[], now: number): BuiltGroup {
-  const keyHashes = new Set<string>();
-  const series = new SeriesOfGroup();
-  const records: string[] = [];
-  const nowField = timestampField(now, false);
-  let keys = 0;
-  const starts = requests.map(({ keyHash, inputs, repeats }, number) => {
-    const start = records.length;
-    keyHashes.add(keyHash);
-    // A request that contradicts itself is only authenticated: its conflict is told to nobody without a key.
-    if (repeats !== null && repeats.conflicts.length > 0) return start;
-    const seriesOfKey = series.ofKey(keyHash);
-    const request = requestField(number);
-    for (const [index, input] of inputs.entries()) {
-      if (repeats !== null && repeats.firsts[index] !== index) continue;
-      if (input.idempotencyKey !== null) keys++;
-      records.push(groupRecord({
-        series: seriesOfKey(input.productSlug, input.metric),
-        request,
-        timestamp: input.timestamp === null ? nowField : timestampField(input.timestamp, true),
-        quantity: input.quantity,
-        idempotencyKey: input.idempotencyKey,
-        properties: propertiesText(input.properties),
-      }));
-    }
-    return start;
-  });
-  return { group: { now, keyHashes: [...keyHashes], series: series.list, records, keys }, starts };
-}
-
-/** Numbers the series of a group. */
-class SeriesOfGroup {
-  readonly list: [keyHash: string, productSlug: string, metric: string][] = [];
-  readonly #fields = new Map<string, Map<string, Map<string, string>>>();
-
-  /** @returns What gives the field of each of a key's series. */
-  ofKey(keyHash: string): (productSlug: string, metric: string) => string {
-    const products = childMap(this.#fields, keyHash);
-    return (productSlug, metric) => {
-      const metrics = childMap(products, productSlug);
-      let field = metrics.get(metric);
-      if (field === undefined) {
-        field = seriesField(this.list.push([keyHash, productSlug, metric]) - 1);
-        metrics.set(metric, field);
-      }
-      return field;
-    };
-  }
-}
-
-function childMap<V>(map: Map<string, Map<string, V>>, name: string): Map<string, V> {
-  let child = map.get(name);
-  if (child === undefined) {
-    child = new Map();
-    map.set(name, child);
-  }
-  return child;
-}
-
-/** Tells every request what became of it. */
-function settle(requests: readonly Waiting[], result: BuiltGroup & { outcome: RecordOutcome }): void {
-  const { group, outcome, starts } = result;
-  const activeKeys = new Map(outcome.activeKeys.map((key) => [group.keyHashes[key.position], key]));
-  const taken = new Map(outcome.taken.map((record) => [record.position, record]));
-  const common = { now: group.now, recordedAt: isoTime(group.now), firstSeq: outcome.firstSeq, taken };
-  let expected = 0;
-  const settlements: (() => void)[] = [];
-  for (const [request, waiting] of requests.entries()) {
-    const key = activeKeys.get(waiting.keyHash);
-    if (key === undefined) {
-      settlements.push(() => waiting.reject(invalidApiKeyError()));
-      continue;
-    }
-    const places = placesOf(waiting, starts[request] ?? 0);
-    const { inputs, repeats } = waiting;
-    const conflicts = [...repeats?.conflicts ?? []];
-    let isNew = 0;
-    if (conflicts.length === 0) {
-      for (const index of inputs.keys()) {
-        if (repeats !== null && repeats.firsts[index] !== index) continue;
-        const first = taken.get(places(index));
-        if (first?.differs === 1) conflicts.push(index);
-        if (first === undefined) isNew++;
-      }
-    }
-    if (conflicts.length > 0) {
-      settlements.push(() => waiting.reject(idempotencyConflict(waiting, conflicts)));
-      continue;
-    }
-    expected += isNew;
-    settlements.push(() =>
-      waiting.resolve({
-        duplicates: inputs.length - isNew,
-        usageRecord: (index) => usageRecordOf(inputs[index], { ...common, place: places(index), key }),
-      })
-    );
-  }
-  // The database must have inserted exactly what is about to be acknowledged.
-  if (expected !== outcome.inserted) {
-    throw new Error(`${outcome.inserted} records were inserted where ${expected} were expected`);
-  }
-  for (const tell of settlements) tell();
-}
-
-/** @returns Where in the group the record of an input is. */
-function placesOf({ repeats }: Waiting, start: number): (index: number) => number {
-  if (repeats === null) return (index) => start + index;
-  const { firsts } = repeats;
-  let place = start;
-  const places = firsts.map((first, index) => first === index ? place++ : -1);
-  return (index) => places[firsts[index] ?? index] ?? -1;
-}
-
-function usageRecordOf(
-  input: UsageInput | undefined,
-  found: {
-    readonly now: number;
-    /** `now` as a text: the same for the whole group. */
-    readonly recordedAt: string;
-    readonly key: ActiveKey;
-    readonly firstSeq: number;
-    readonly taken: ReadonlyMap<number, TakenRecord>;
-    readonly place: number;
-  },
-): UsageRecord {
-  const { now, recordedAt, place } = found;
-  const first = found.taken.get(place);
-  if (first !== undefined) return shownUsageRecord(first);
-  if (input === undefined) throw new Error("a record without an input");
-  return {
-    id: usageRecordId({ seq: found.firstSeq + place, recordedAt: now }),
-    productSlug: input.productSlug,
-    metric: input.metric,
-    quantity: joinQuantity(input.quantity),
-    timestamp: input.timestamp === null ? recordedAt : isoTime(input.timestamp),
-    recordedAt,
-    idempotencyKey: input.idempotencyKey,
-    properties: input.properties,
-    apiKeyId: found.key.id,
-    voidedAt: null,
-    voidedBy: null,
-    voidReason: null,
-  };
-}
-
-/** @returns Null when no idempotency key occurs twice. */
-function repeatsWithin(inputs: readonly UsageInput[]): Repeats | null {
-  const places = new Map<string, number>();
-  const conflicts: number[] = [];
-  const firsts = inputs.map((input, index) => {
-    if (input.idempotencyKey === null) return index;
-    const first = places.get(input.idempotencyKey);
-    if (first === undefined) {
-      places.set(input.idempotencyKey, index);
-      return index;
-    }
-    const firstInput = inputs[first];
-    if (firstInput !== undefined && !isSameUsage(firstInput, input)) conflicts.push(index);
-    return first;
-  });
-  return firsts.every((first, index) => first === index) ? null : { firsts, conflicts };
-}
-
-function idempotencyConflict(waiting: Waiting, conflicts: readonly number[]): AppError {
-  const message = "was used before for a record with other content.";
-  const isBatch = waiting.inputs.length > 1;
-  return new AppError(
-    "idempotency_conflict",
-    "This idempotency key was used before for a record with other content.",
-    {
-      details: [...new Set(conflicts)].sort((a, b) => a - b).map((index) => ({
-        path: isBatch ? `records[${index}].idempotencyKey` : "idempotencyKey",
-        message,
-      })),
-    },
-  );
 }

@@ -25,7 +25,8 @@ import {
 } from "../domain/usage_window.ts";
 import type { UsageInput } from "../domain/usage_record.ts";
 import type { ServiceContext } from "./context.ts";
-import type { RecordedUsage, Recorder } from "./recorder.ts";
+import type { RecordedUsage } from "./record_group.ts";
+import type { Recorder } from "./recorder.ts";
 
 /** Which usage to read. */
 export interface UsageReadInput extends UsageRangeInput {
