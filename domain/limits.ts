@@ -63,6 +63,15 @@ export const retentionRestMs = 50;
 export const retentionIntervalMs = 60_000;
 /** Calendar windows that one query may span. */
 export const usageWindowsMax = 1_000;
+/**
+ * The years whose days the usage page takes, and how many of them at once: in them, and in as many before, every time
+ * zone is on a quarter of an hour.
+ */
+export const usagePageYearMin = 2000;
+export const usagePageYearMax = 2099;
+export const usagePageYearsMax = 25;
+/** Keys of an organization whose names the usage page knows, the newest. */
+export const usagePageApiKeysMax = 1_000;
 /** One rollup covers this many milliseconds: every time zone in use is a multiple of it. */
 export const rollupQuarterMs = 15 * 60_000;
 

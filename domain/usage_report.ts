@@ -1,43 +1,5 @@
-// What the usage page shows of the sums: which stretch of time, which series of the chart, the figures above it.
+// What the usage page shows of the sums: the series of the chart, the figures above it, the keys beneath it.
 import { microsToDecimal, microsToNumber } from "./quantity.ts";
-import type { UsageWindow } from "./usage_window.ts";
-
-/** The ranges that one can choose. */
-export const reportRanges = ["24h", "7d", "month", "last-month", "90d"] as const;
-
-/** One of {@linkcode reportRanges}. */
-export type ReportRange = (typeof reportRanges)[number];
-
-/** A range and the one before it, of the same kind. Milliseconds since 1970. */
-export interface ReportPeriod extends UsageWindow {
-  readonly unit: "hour" | "day";
-  readonly before: UsageWindow;
-}
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
-
-/**
- * @param now Milliseconds since 1970.
- * @returns The range in UTC, up to the end of the hour or day that runs; months are whole.
- */
-export function reportPeriod(range: ReportRange, now: number): ReportPeriod {
-  if (range === "month" || range === "last-month") {
-    const date = new Date(now);
-    const first = date.getUTCMonth() - (range === "month" ? 0 : 1);
-    const month = (offset: number) => Date.UTC(date.getUTCFullYear(), first + offset, 1);
-    return { start: month(0), end: month(1), unit: "day", before: { start: month(-1), end: month(0) } };
-  }
-  const [step, steps] = range === "24h" ? [hourMs, 24] as const : [dayMs, range === "7d" ? 7 : 90] as const;
-  const end = (Math.floor(now / step) + 1) * step;
-  const start = end - steps * step;
-  return {
-    start,
-    end,
-    unit: range === "24h" ? "hour" : "day",
-    before: { start: start - steps * step, end: start },
-  };
-}
 
 /** One sum of a window and a product. */
 export interface ReportSum {
@@ -49,8 +11,17 @@ export interface ReportSum {
 
 /** The chart's series and, for each window, a value for each of them. */
 export interface ReportChart {
-  readonly series: string[];
-  readonly values: number[][];
+  readonly series: readonly string[];
+  readonly windows: readonly ReportChartWindow[];
+}
+
+/** One window of the chart. */
+export interface ReportChartWindow {
+  /** The nearest numbers, to draw. */
+  readonly values: readonly number[];
+  /** The same, exact, as decimal texts, and all of them added up. */
+  readonly sums: readonly string[];
+  readonly total: string;
 }
 
 /** The chart shows so many series; what is left is added up as the last. */
@@ -59,18 +30,18 @@ const chartSeriesMax = 4;
 /**
  * @param sums By window and product.
  * @param windows How many windows there are.
- * @returns Products by size, the largest first, and beyond three of them "others" when there are more than four.
+ * @returns Products by size, the largest first; of more than four the largest three, and what the others add up to.
  */
 export function reportChart(sums: readonly ReportSum[], windows: number): ReportChart {
   const totals = new Map<string, bigint>();
   for (const { productSlug, micros } of sums) {
     totals.set(productSlug, (totals.get(productSlug) ?? 0n) + micros);
   }
-  const products = [...totals].sort(([a, x], [b, y]) => x === y ? (a < b ? -1 : 1) : x < y ? 1 : -1).map((
-    [name],
-  ) => name);
+  const products = [...totals].sort(largestFirst).map(([name]) => name);
   const named = products.length <= chartSeriesMax ? products : products.slice(0, chartSeriesMax - 1);
-  const series = named.length === products.length ? named : [...named, "others"];
+  const left = products.length - named.length;
+  // No product has a space in its name.
+  const series = left === 0 ? named : [...named, `${left} others`];
   const places = new Map(named.map((name, place) => [name, place]));
   const parts = Array.from({ length: windows }, () => series.map(() => 0n));
   for (const { position, productSlug, micros } of sums) {
@@ -78,7 +49,73 @@ export function reportChart(sums: readonly ReportSum[], windows: number): Report
     const place = places.get(productSlug) ?? series.length - 1;
     if (window !== undefined) window[place] = (window[place] ?? 0n) + micros;
   }
-  return { series, values: parts.map((window) => window.map(microsToNumber)) };
+  return {
+    series,
+    windows: parts.map((window) => ({
+      values: window.map(microsToNumber),
+      sums: window.map(microsToDecimal),
+      total: microsToDecimal(window.reduce((all, one) => all + one, 0n)),
+    })),
+  };
+}
+
+/** What one key used. */
+export interface KeyUsage {
+  readonly apiKeyId: string;
+  /** The exact sum as a decimal text. */
+  readonly sum: string;
+  /** Percent of all, to one decimal place; null when all is 0. */
+  readonly share: number | null;
+  readonly count: number;
+}
+
+/** The most active keys, and what is left. */
+export interface ReportKeys {
+  readonly most: readonly KeyUsage[];
+  /** All further keys together; null when there are none. */
+  readonly others: (Omit<KeyUsage, "apiKeyId"> & { readonly keys: number }) | null;
+  /** How many keys there are in all. */
+  readonly keys: number;
+}
+
+/**
+ * @param sums Of any windows, by key.
+ * @param shown How many keys to name.
+ * @returns Keys by their sums, the largest first.
+ */
+export function reportKeys(
+  sums: readonly { readonly apiKeyId: string; readonly micros: bigint; readonly count: number }[],
+  shown: number,
+): ReportKeys {
+  const keys = new Map<string, { micros: bigint; count: number }>();
+  let all = 0n;
+  for (const { apiKeyId, micros, count } of sums) {
+    const key = keys.get(apiKeyId) ?? { micros: 0n, count: 0 };
+    keys.set(apiKeyId, { micros: key.micros + micros, count: key.count + count });
+    all += micros;
+  }
+  const usage = ({ micros, count }: { micros: bigint; count: number }) => ({
+    sum: microsToDecimal(micros),
+    share: all === 0n ? null : Number((micros * 1000n + all / 2n) / all) / 10,
+    count,
+  });
+  const sorted = [...keys].sort(([a, x], [b, y]) =>
+    x.micros === y.micros ? y.count - x.count || (a < b ? -1 : 1) : x.micros < y.micros ? 1 : -1
+  );
+  // One key would take as much room as the line that stands for it.
+  const named = sorted.length <= shown + 1 ? sorted : sorted.slice(0, shown);
+  const rest = sorted.slice(named.length).map(([, key]) => key);
+  return {
+    most: named.map(([apiKeyId, key]) => ({ apiKeyId, ...usage(key) })),
+    others: rest.length === 0 ? null : {
+      ...usage({
+        micros: rest.reduce((sum, { micros }) => sum + micros, 0n),
+        count: rest.reduce((sum, { count }) => sum + count, 0),
+      }),
+      keys: rest.length,
+    },
+    keys: keys.size,
+  };
 }
 
 /** Figures of a whole range. */
@@ -116,4 +153,8 @@ export function percentChange(now: bigint, before: bigint): number | null {
   return before === 0n
     ? null
     : Number(((now - before) * 1000n + (now < before ? -before : before) / 2n) / before) / 10;
+}
+
+function largestFirst([a, x]: [string, bigint], [b, y]: [string, bigint]): number {
+  return x === y ? (a < b ? -1 : 1) : x < y ? 1 : -1;
 }

@@ -1,6 +1,6 @@
 // Usage: recording goes to the recorder, reading adds up rollups of one organization.
 import { setImmediate } from "node:timers";
-import { findActiveApiKey } from "../db/api_keys.ts";
+import { findActiveApiKey, listApiKeys } from "../db/api_keys.ts";
 import type { Database } from "../db/database.ts";
 import {
   countUsageSeries,
@@ -12,7 +12,12 @@ import {
   type UsageSumRow,
 } from "../db/usage.ts";
 import { AppError, invalidApiKeyError } from "../domain/errors.ts";
-import { rollupQuarterMs, usageStepRollupsMax, usageSumRowsMax } from "../domain/limits.ts";
+import {
+  rollupQuarterMs,
+  usagePageApiKeysMax,
+  usageStepRollupsMax,
+  usageSumRowsMax,
+} from "../domain/limits.ts";
 import { mayDo } from "../domain/permissions.ts";
 import { microsToNumber, sumMicros } from "../domain/quantity.ts";
 import type { Session } from "../domain/session.ts";
@@ -74,6 +79,13 @@ export interface UsageSumStream {
   readonly parts: AsyncGenerator<ExactUsageSum[]>;
 }
 
+/** What those who see usage may know of a key. */
+export interface UsageApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly keyPrefix: string;
+}
+
 /** The verbs of usage. */
 export interface UsageService {
   /**
@@ -93,6 +105,8 @@ export interface UsageService {
   streamUsage(session: Session, input: UsageReadInput): Promise<UsageSumStream>;
   /** @returns Every product, metric and key that the active organization recorded with. */
   listUsageSeries(session: Session): Promise<UsageSeriesRow[]>;
+  /** @returns The newest keys of the active organization, whoever made them: whose usage one sees, their names too. */
+  listUsageApiKeys(session: Session): Promise<UsageApiKey[]>;
 }
 
 /** @param context See {@linkcode ServiceContext}. @param recorder Where records go. */
@@ -133,6 +147,11 @@ export function createUsageService(context: ServiceContext, recorder: Recorder):
     readUsage: async (session, input) => await sums(organizationOf(session), input),
     streamUsage: async (session, input) => await stream(organizationOf(session), input),
     listUsageSeries: async (session) => await listUsageSeries(database, organizationOf(session)),
+    async listUsageApiKeys(session) {
+      const scope = { organizationId: organizationOf(session) };
+      const rows = await listApiKeys(database, scope, { limit: usagePageApiKeysMax });
+      return rows.map(({ id, name, keyPrefix }) => ({ id, name, keyPrefix }));
+    },
   };
 }
 

@@ -28,8 +28,12 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("change", (event) => {
-  event.target.closest("form[data-send-on-change]")?.requestSubmit();
+  // A day changes with every key that is typed: it waits for its button.
+  if (event.target.type !== "date") event.target.closest("form[data-send-on-change]")?.requestSubmit();
 });
+
+offerOwnTimezone();
+document.addEventListener("htmx:after:swap", offerOwnTimezone);
 
 // A form that the browser sends itself is sent once, however often its button is pressed.
 document.addEventListener("submit", (event) => {
@@ -87,6 +91,17 @@ async function isCopied(source) {
     getSelection().selectAllChildren(source);
     return false;
   }
+}
+
+// The browser's own time zone is the one that most people look for: it stands first, after UTC.
+function offerOwnTimezone() {
+  const select = document.querySelector("select[name=timezone]:not([data-own])");
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  if (!select || !timeZone || ["UTC", "Etc/UTC"].includes(timeZone)) return;
+  select.dataset.own = timeZone;
+  const place = timeZone.split("/").at(-1).replaceAll("_", " ");
+  const option = new Option(`${place} (this browser)`, timeZone, false, select.value === timeZone);
+  select.options[0].after(option);
 }
 
 function isRefresh(ctx) {

@@ -1,29 +1,21 @@
-// The page of an organization's usage: which stretch of time, the figures, the chart, the latest records.
+// The page of an organization's usage: which stretch of time, the figures, the chart, the most active keys, the latest
+// records.
+import type { WindowUnit } from "../domain/usage_window.ts";
+import { ButtonLink } from "./components/button.tsx";
 import { Card } from "./components/card.tsx";
 import { Chart, ChartLegend, type ChartProps, ChartTable } from "./components/chart.tsx";
-import { Chips } from "./components/chips.tsx";
-import { ButtonLink, SubmitButton } from "./components/button.tsx";
 import { CodeBlock } from "./components/code.tsx";
 import { EmptyState } from "./components/empty_state.tsx";
-import { type Choice, SelectField } from "./components/field.tsx";
 import { Figures } from "./components/figures.tsx";
 import { Icon } from "./components/icon.tsx";
+import { type KeyUsageProps, KeyUsageTable } from "./components/key_usage_table.tsx";
 import { RecordTable, type UsageRecordRow } from "./components/record_table.tsx";
+import { type UsageAddress, type UsageFilters, usageHref } from "./components/usage_address.ts";
+import { type UsageChoices, type UsageFaults, UsageFilterBar } from "./components/usage_filters.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 import { groupDigits, percentText } from "./text/number.ts";
 
-export type { UsageRecordRow };
-
-/** The stretches of time that the page offers, by the value of `range`. */
-export type UsageRangeId = "24h" | "7d" | "month" | "last-month" | "90d";
-
-/** What the figures and the chart are limited to; null for everything. */
-export interface UsageFilters {
-  readonly productSlug: string | null;
-  readonly metric: string | null;
-  /** A key's id. */
-  readonly apiKey: string | null;
-}
+export { type UsageAddress, type UsageChoices, type UsageFaults, usageHref, type UsageRecordRow };
 
 /** The numbers above the chart. */
 export interface UsageFigures {
@@ -36,58 +28,82 @@ export interface UsageFigures {
   /** The window with the largest sum: when, and how much. */
   readonly busiest: { readonly label: string; readonly value: string } | null;
   readonly activeKeys: number;
-  /** Against the stretch before; `percent` is null when nothing was used then. */
-  readonly change: { readonly percent: number | null; readonly than: string } | null;
+  /** Against the stretch before. */
+  readonly change: {
+    /** Null when nothing was used then. */
+    readonly percent: number | null;
+    readonly than: string;
+    /** The range still runs: the stretch before is counted only as far as it has come. */
+    readonly isRunning: boolean;
+  };
+}
+
+/** What was used in the range. */
+export interface UsageReport {
+  readonly figures: UsageFigures;
+  readonly chart: ChartProps;
+  readonly keys: KeyUsageProps;
+  /** The file with the chart's numbers. */
+  readonly csvHref: string;
 }
 
 /** What the page shows. */
 export interface UsagePageProps {
   readonly frame: PortalFrame;
-  readonly range: { readonly id: UsageRangeId; readonly label: string };
-  readonly filters: UsageFilters;
-  readonly choices: {
-    readonly products: readonly string[];
-    readonly metrics: readonly string[];
-    readonly apiKeys: readonly { readonly id: string; readonly name: string }[];
-  };
-  readonly figures: UsageFigures;
-  readonly chart: ChartProps;
+  readonly address: UsageAddress;
+  /** The range in words: `1–30 November 2026, UTC`; null when it is none. */
+  readonly label: string | null;
+  /** How long the windows are that are shown. */
+  readonly unit: WindowUnit;
+  readonly choices: UsageChoices;
+  readonly faults: UsageFaults;
+  /** Null when what was asked for cannot be shown; `trouble` then says why, if no field does. */
+  readonly report: UsageReport | null;
+  readonly trouble: string | null;
   /** The latest, newest first. */
   readonly records: readonly UsageRecordRow[];
   /** How to send the first record; null once there is one. */
   readonly example: { readonly curl: string } | null;
 }
 
-const ranges: readonly { id: UsageRangeId; label: string }[] = [
-  { id: "24h", label: "24 hours" },
-  { id: "7d", label: "7 days" },
-  { id: "month", label: "This month" },
-  { id: "last-month", label: "Last month" },
-  { id: "90d", label: "90 days" },
-];
+const byWords: Readonly<Record<WindowUnit, string>> = {
+  hour: "By hour",
+  day: "By day",
+  week: "By week",
+  month: "By month",
+};
+const noFilters: UsageFilters = { productSlug: null, metric: null, apiKeyId: null };
 
 /** @returns The page of the organization's usage. */
 export function usagePage(props: UsagePageProps): Page {
-  const { frame, range, example } = props;
+  const { frame, label, example, report } = props;
   return (
     <PortalPage title="Usage" frame={frame} place="usage">
-      <div class="head">
-        <h1>Usage</h1>
-        <p class="muted">
-          {example === null
-            ? `${range.label}. Every record is here as soon as it was acknowledged.`
-            : "What your programs record with their keys appears here, as soon as it was acknowledged."}
-        </p>
+      <div class="head split" id="head">
+        <div>
+          <h1>Usage</h1>
+          <p class="muted">
+            {example === null
+              ? `${label === null ? "" : `${label}. `}Every record is here as soon as it was acknowledged.`
+              : "What your programs record with their keys appears here, as soon as it was acknowledged."}
+          </p>
+        </div>
+        {example !== null || report === null
+          ? null
+          : <ButtonLink href={report.csvHref} isFile>Download CSV</ButtonLink>}
       </div>
       {example === null ? <UsageView {...props} /> : <FirstSteps curl={example.curl} />}
     </PortalPage>
   );
 }
 
-/** With scripts, what is in `target` is brought up to date while the page is open; what has the focus keeps it. */
-function refresh(target: "#main" | "#live") {
+/**
+ * With scripts, what is in `target` is brought up to date while the page is open; what has the focus keeps it, what is
+ * open stays open.
+ */
+function refresh(target: "#main" | "#live", everySeconds: number) {
   return {
-    "hx-trigger": "every 10s",
+    "hx-trigger": `every ${everySeconds}s`,
     "hx-target": target,
     "hx-select": target,
     "hx-swap": "outerMorph ignoreTitle:true",
@@ -96,9 +112,12 @@ function refresh(target: "#main" | "#live") {
   };
 }
 
+/** So many bars are refreshed often; more are much to send and to draw. */
+const quickBarsMax = 200;
+
 function FirstSteps({ curl }: { curl: string }) {
   return (
-    <div class="card" hx-get="/portal/usage" {...refresh("#main")}>
+    <div class="card" hx-get="/portal/usage" {...refresh("#main", 10)}>
       <EmptyState
         title="Nothing was recorded yet"
         text="Create a key, then send the first record from a terminal."
@@ -111,103 +130,78 @@ function FirstSteps({ curl }: { curl: string }) {
 }
 
 function UsageView(props: UsagePageProps) {
-  const { frame, figures, chart, records } = props;
+  const { address, frame, report, records, trouble } = props;
+  const bars = report?.chart.windows.length ?? 0;
   return (
     <>
-      <div class="filters">
-        <RangeChips {...props} />
-        <FilterForm {...props} />
-      </div>
-      <div id="live" class="live" hx-get={usageHref(props.range.id, props.filters)} {...refresh("#live")}>
-        <UsageFiguresView figures={figures} by={chart.by} />
-        <Card
-          title={chart.by === "day" ? "By day" : "By hour"}
-          aside={figures.count === 0 ? null : <ChartLegend series={chart.series} />}
-        >
-          {figures.count === 0 ? <NothingHere {...props} /> : (
-            <>
-              <Chart {...chart} />
-              <ChartTable {...chart} />
-            </>
+      <UsageFilterBar {...props} />
+      <div
+        id="live"
+        class="live"
+        hx-get={usageHref(address)}
+        hx-select-oob="#head:outerMorph"
+        {...refresh("#live", bars > quickBarsMax ? 60 : 10)}
+      >
+        {report === null
+          ? (
+            <div class="card">
+              <EmptyState
+                title="There is nothing to show"
+                text={trouble ?? "Correct what is marked above."}
+              />
+            </div>
+          )
+          : <Report {...report} address={address} />}
+        {records.length === 0
+          ? null
+          : (
+            <Card title="Latest records" aside={<span class="tiny muted">Whatever the range</span>} flush>
+              <RecordTable records={records} now={frame.now} timezone={address.timezone} />
+            </Card>
           )}
-        </Card>
-        {records.length === 0 ? null : (
-          <Card title="Latest records" flush>
-            <RecordTable records={records} now={frame.now} />
-          </Card>
-        )}
       </div>
     </>
   );
 }
 
-function RangeChips({ range, filters }: UsagePageProps) {
-  const chips = ranges.map(({ id, label }) => ({
-    label,
-    href: usageHref(id, filters),
-    isCurrent: id === range.id,
-  }));
-  return <Chips label="Range" chips={chips} />;
-}
-
-/** Sent at every change where scripts run; otherwise by its button. */
-function FilterForm({ range, filters, choices }: UsagePageProps) {
-  const products = choices.products.map((name) => ({ value: name, label: name }));
-  const metrics = choices.metrics.map((name) => ({ value: name, label: name }));
-  const apiKeys = choices.apiKeys.map(({ id, name }) => ({ value: id, label: name }));
+function Report({ figures, chart, keys, address }: UsageReport & { address: UsageAddress }) {
+  const isEmpty = figures.count === 0;
   return (
-    <form class="selects" method="get" action="/portal/usage" data-send-on-change>
-      <input type="hidden" name="range" value={range.id} />
-      <Filter
-        label="Product"
-        name="productSlug"
-        all="All products"
-        value={filters.productSlug}
-        choices={products}
-      />
-      <Filter
-        label="Metric"
-        name="metric"
-        all={filters.metric === null ? "All metrics" : null}
-        value={filters.metric}
-        choices={metrics}
-      />
-      <Filter label="Key" name="apiKey" all="All keys" value={filters.apiKey} choices={apiKeys} />
-      <div class="without-scripts">
-        <SubmitButton tone="plain">Show</SubmitButton>
-      </div>
-    </form>
+    <>
+      <UsageFiguresView figures={figures} by={chart.by} />
+      <Card title={byWords[chart.by]} aside={isEmpty ? null : <ChartLegend series={chart.series} />}>
+        {isEmpty ? <NothingHere address={address} /> : (
+          <>
+            <Chart {...chart} />
+            <ChartTable {...chart} />
+          </>
+        )}
+      </Card>
+      {isEmpty ? null : (
+        <Card title="Most active keys" aside={<AllKeys address={address} />} flush>
+          <KeyUsageTable {...keys} />
+        </Card>
+      )}
+    </>
   );
 }
 
-function Filter(
-  { label, name, all, value, choices }: {
-    label: string;
-    name: string;
-    /** What no choice means; null where there must be one. */
-    all: string | null;
-    value: string | null;
-    choices: readonly Choice[];
-  },
-) {
-  const isKnown = value === null || choices.some((choice) => choice.value === value);
-  const shown = [
-    ...(all === null ? [] : [{ value: "", label: all }]),
-    ...choices,
-    ...(isKnown ? [] : [{ value, label: value }]),
-  ];
-  return <SelectField label={label} name={name} value={value ?? ""} choices={shown} />;
+/** The way back from one key. */
+function AllKeys({ address }: { address: UsageAddress }) {
+  if (address.filters.apiKeyId === null) return null;
+  const filters = { ...address.filters, apiKeyId: null };
+  return <a class="small" href={usageHref({ ...address, filters })}>Show all keys</a>;
 }
 
-function UsageFiguresView({ figures, by }: { figures: UsageFigures; by: "hour" | "day" }) {
-  const { busiest, change } = figures;
+function UsageFiguresView({ figures, by }: { figures: UsageFigures; by: WindowUnit }) {
+  const { busiest } = figures;
   return (
     <Figures
       figures={[
         {
           label: figures.metricLabel,
           value: groupDigits(figures.sum),
-          note: change === null ? null : <ChangeWords {...change} />,
+          note: <ChangeWords {...figures.change} />,
         },
         { label: "records", value: groupDigits(figures.count) },
         {
@@ -221,37 +215,32 @@ function UsageFiguresView({ figures, by }: { figures: UsageFigures; by: "hour" |
   );
 }
 
-function ChangeWords({ percent, than }: NonNullable<UsageFigures["change"]>) {
-  if (percent === null) return <>{`Nothing in ${than}`}</>;
-  if (percent === 0) return <>{`As much as in ${than}`}</>;
+function ChangeWords({ percent, than, isRunning }: UsageFigures["change"]) {
+  // Word joiners: a line does not end between the days of a range.
+  const then = `${isRunning ? "at this point of" : "in"} ${than.replace(/(?<=\d)–(?=\d)/, "\u2060–\u2060")}`;
+  if (percent === null) return <>{`Nothing ${then}`}</>;
+  if (percent === 0) return <>{`As much as ${then}`}</>;
   return (
     <>
       <span class={percent > 0 ? "change up" : "change"}>
         <Icon name={percent > 0 ? "up" : "down"} />
         {`${percentText(percent)} ${percent > 0 ? "more" : "less"}`}
       </span>
-      {` than in ${than}`}
+      {` than ${then}`}
     </>
   );
 }
 
-function NothingHere({ range, filters }: UsagePageProps) {
-  const isFiltered = filters.productSlug !== null || filters.apiKey !== null;
+function NothingHere({ address }: { address: UsageAddress }) {
+  const { filters, range } = address;
+  const isFiltered = filters.productSlug !== null || filters.apiKeyId !== null;
   return (
     <EmptyState title="Nothing was recorded here" text="Choose another range, or fewer filters.">
       {isFiltered
-        ? <ButtonLink href={`/portal/usage?range=${range.id}`}>Clear the filters</ButtonLink>
-        : range.id === "90d"
+        ? <ButtonLink href={usageHref({ ...address, filters: noFilters })}>Clear the filters</ButtonLink>
+        : range === "90d"
         ? null
-        : <ButtonLink href="/portal/usage?range=90d">Show 90 days</ButtonLink>}
+        : <ButtonLink href={usageHref({ ...address, range: "90d", window: null })}>Show 90 days</ButtonLink>}
     </EmptyState>
   );
-}
-
-function usageHref(range: UsageRangeId, { productSlug, metric, apiKey }: UsageFilters): string {
-  const query = new URLSearchParams({ range });
-  for (const [name, value] of Object.entries({ productSlug, metric, apiKey })) {
-    if (value !== null) query.set(name, value);
-  }
-  return `/portal/usage?${query}`;
 }

@@ -1,97 +1,81 @@
-// The page of usage: totals, a chart, the latest records.
+// The page of usage: totals, a chart, the most active keys, the latest records. Whatever its address says, it answers
+// with a page.
+import { AppError } from "../../domain/errors.ts";
+import { isId } from "../../domain/id.ts";
 import type { Session } from "../../domain/session.ts";
-import {
-  percentChange,
-  reportChart,
-  reportPeriod,
-  reportRanges,
-  reportTotals,
-} from "../../domain/usage_report.ts";
-import { isoTime, type UsageWindow } from "../../domain/usage_window.ts";
+import { type ReportChoice, reportChoice, type ReportPeriod } from "../../domain/usage_period.ts";
+import { slugForm } from "../../domain/usage_record.ts";
+import { isoTime, type UsageWindow, type WindowUnit, windowUnits } from "../../domain/usage_window.ts";
+import type { UsageReadInput, UsageSums } from "../../services/usage.ts";
 import { exampleCurl } from "../../views/components/code.tsx";
-import { dateRangeWords, windowWords } from "../../views/text/time.ts";
 import type { Assets } from "../../views/layout.tsx";
-import { usagePage } from "../../views/usage.tsx";
+import { daysWords, timezoneNames, zoneWords } from "../../views/text/zone.ts";
+import { type UsageAddress, type UsageFaults, usagePage } from "../../views/usage.tsx";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { portalFrame, sendPage, signedIn } from "./page.ts";
+import {
+  choicesOf,
+  fittingSeries,
+  keyNames,
+  type Known,
+  reportOf,
+  type ReportSums,
+  span,
+} from "./usage_report.ts";
 
 const latestRecords = 10;
 
+type Filters = UsageAddress["filters"];
+
 /** Mounts `/portal/usage`. */
 export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { usage, usageRecords, apiKeys, clock } = parts.services;
+  const { usage, usageRecords, clock } = parts.services;
+  const timezones = timezoneNames();
 
   app.get(
     "/portal/usage",
     signedIn(parts, async (c, session) => {
       const now = clock();
-      const rangeId = reportRanges.find((range) => range === c.req.query("range")) ?? "month";
-      const period = reportPeriod(rangeId, now);
-      const series = await usage.listUsageSeries(session);
-      const filters = await chosenFilters(c, session, { series, period });
-      const selected = {
-        productSlug: filters.productSlug ?? undefined,
-        metric: filters.metric ?? undefined,
-        apiKeyId: filters.apiKey ?? undefined,
-      };
-      const read = (window: UsageWindow, more: { groupBy?: ["productSlug" | "apiKey"] } = {}) =>
-        usage.readUsage(session, {
-          from: isoTime(window.start),
-          to: isoTime(window.end),
-          window: period.unit,
-          ...selected,
-          ...more,
-        });
-      const [byProduct, byKey, before, records, keys] = await Promise.all([
-        read(period, { groupBy: ["productSlug"] }),
-        read(period, { groupBy: ["apiKey"] }),
-        read(period.before),
-        usageRecords.listUsageRecords(session, { limit: latestRecords, ...selected }),
-        apiKeys.listApiKeys(session, { limit: 100 }),
+      const choice = reportChoice(c.req.query(), now);
+      const [series, apiKeys] = await Promise.all([
+        usage.listUsageSeries(session),
+        usage.listUsageApiKeys(session),
       ]);
-      const sums = byProduct.data.map((sum) => ({ ...sum, productSlug: sum.productSlug ?? "" }));
-      const totals = reportTotals(sums);
-      const { series: names, values } = reportChart(sums, byProduct.range.windows.length);
-      const unit = filters.metric ?? "records";
-      const label = `${dateRangeWords(period)}, UTC`;
-      const busiest = totals.busiest === null ? undefined : byProduct.range.windows[totals.busiest.position];
+      const known = { series, keyNames: keyNames(apiKeys) };
+      const chosen = await chosenFilters(c, session, { known, period: choice.period });
+      const { filters } = chosen;
+      const { period, timezone } = choice;
+      const [read, records] = await Promise.all([
+        period === null ? null : readSums(session, { ...choice, period, filters }),
+        usageRecords.listUsageRecords(session, {
+          limit: latestRecords,
+          productSlug: filters.productSlug ?? undefined,
+          metric: filters.metric ?? undefined,
+          apiKeyId: filters.apiKeyId ?? undefined,
+        }),
+      ]);
+      const unit = read?.unit ?? choice.unit;
+      const window = unit === period?.defaultUnit ? null : unit;
+      const address = { range: choice.range, days: choice.days, window, timezone, filters };
       return sendPage(
         c,
         usagePage({
           frame: portalFrame(parts, assets, session),
-          range: { id: rangeId, label },
-          filters,
-          choices: {
-            products: distinct(series.map(({ productSlug }) => productSlug)),
-            metrics: distinct(series.map(({ metric }) => metric)),
-            apiKeys: keys.apiKeys.map(({ id, name }) => ({ id, name })),
+          address,
+          label: period === null ? null : `${daysWords(period, timezone)}, ${zoneWords(timezone)}`,
+          unit,
+          choices: { ...choicesOf(known, filters), timezones },
+          faults: {
+            ...choice.faults,
+            ...chosen.faults,
+            ...(unit === choice.unit
+              ? {}
+              : { window: `Too many ${choice.unit}s for one page: shown by ${unit}.` }),
           },
-          figures: {
-            sum: totals.sum,
-            metricLabel: unit,
-            count: totals.count,
-            busiest: busiest === undefined || totals.busiest === null ? null : {
-              label: busiestWords(busiest.start, period.unit),
-              value: totals.busiest.sum,
-            },
-            activeKeys: new Set(byKey.data.map(({ apiKey }) => apiKey)).size,
-            change: {
-              percent: percentChange(totals.micros, reportTotals(before.data).micros),
-              than: dateRangeWords(period.before),
-            },
-          },
-          chart: {
-            title: `${unit} by ${period.unit}`,
-            description: `Bars for each ${period.unit}, ${label}; the table below has the same numbers.`,
-            windows: byProduct.range.windows.map(({ start }, position) => ({
-              start: isoTime(start),
-              label: windowWords(start, period.unit),
-              values: values[position] ?? [],
-            })),
-            series: names,
-            unit,
-            by: period.unit,
-          },
+          report: period === null || read === null || read.sums === null
+            ? null
+            : reportOf(read.sums, { period, address, known, now }),
+          trouble: read?.trouble ?? null,
           records: records.usageRecords,
           example: series.length > 0
             ? null
@@ -101,32 +85,92 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
     }),
   );
 
-  /** Sums of different metrics mean nothing: without a choice, the metric with the most records is shown. */
+  /** Sums of different metrics mean nothing: without a choice that fits, the metric with the most records is shown. */
   async function chosenFilters(
     c: AppContext,
     session: Session,
-    known: { series: readonly { metric: string }[]; period: UsageWindow },
-  ): Promise<{ productSlug: string | null; metric: string | null; apiKey: string | null }> {
-    const given = (name: string) => c.req.query(name)?.slice(0, 100) || null;
-    const chosen = { productSlug: given("productSlug"), metric: given("metric"), apiKey: given("apiKey") };
-    if (chosen.metric !== null || known.series.length === 0) return chosen;
-    const { data } = await usage.readUsage(session, {
-      from: isoTime(known.period.start),
-      to: isoTime(known.period.end),
-      groupBy: ["metric"],
+    { known, period }: { known: Known; period: ReportPeriod | null },
+  ): Promise<{ filters: Filters; faults: UsageFaults }> {
+    const given = (name: string) => c.req.query(name) || null;
+    const slug = (name: string) => slugForm.test(given(name) ?? "") ? given(name) : null;
+    const productSlug = slug("productSlug");
+    const wantedKey = given("apiKeyId");
+    const isKey = wantedKey !== null && isId("key", wantedKey) &&
+      (known.keyNames.has(wantedKey) || known.series.some(({ apiKeyId }) => apiKeyId === wantedKey));
+    const apiKeyId = isKey ? wantedKey : null;
+    const keyFault = wantedKey === null || isKey ? {} : { apiKeyId: "There is no such key: all are shown." };
+    const fitting = fittingSeries(known.series, { productSlug, apiKeyId });
+    const wanted = slug("metric");
+    const isWanted = wanted !== null &&
+      (fitting.length === 0 || fitting.some((one) => one.metric === wanted));
+    const most = isWanted || period === null ? null : await busiestMetric(session, {
+      ...span(period),
+      productSlug: productSlug ?? undefined,
+      apiKeyId: apiKeyId ?? undefined,
     });
+    const metric = isWanted ? wanted : most ?? (fitting[0] ?? known.series[0])?.metric ?? null;
+    const faults = wanted === null || isWanted
+      ? keyFault
+      : { ...keyFault, metric: `Never recorded here: “${wanted}”.` };
+    return { filters: { productSlug, metric, apiKeyId }, faults };
+  }
+
+  async function busiestMetric(session: Session, input: UsageReadInput): Promise<string | null> {
+    const sums = await unlessTooMuch(usage.readUsage(session, {
+      ...input,
+      window: "month",
+      groupBy: ["metric"],
+    }));
     const counts = new Map<string, number>();
-    for (const { metric = "", count } of data) counts.set(metric, (counts.get(metric) ?? 0) + count);
+    for (const { metric = "", count } of sums instanceof AppError ? [] : sums.data) {
+      counts.set(metric, (counts.get(metric) ?? 0) + count);
+    }
     const [most] = [...counts].sort(([, a], [, b]) => b - a);
-    return { ...chosen, metric: most?.[0] ?? known.series[0]?.metric ?? null };
+    return most?.[0] ?? null;
+  }
+
+  /** Reads by the windows that were asked for or, when those are too many, by the next longer ones. */
+  async function readSums(
+    session: Session,
+    { period, filters, unit: wanted, timezone }: ReportChoice & { period: ReportPeriod; filters: Filters },
+  ): Promise<{ unit: WindowUnit; sums: ReportSums | null; trouble: string | null }> {
+    const { productSlug, metric, apiKeyId } = filters;
+    const read = (stretch: UsageWindow, window: WindowUnit, groupBy: ("productSlug" | "apiKey")[]) =>
+      unlessTooMuch(usage.readUsage(session, {
+        ...span(stretch),
+        window,
+        timezone,
+        productSlug: productSlug ?? undefined,
+        metric: metric ?? undefined,
+        apiKeyId: apiKeyId ?? undefined,
+        groupBy,
+      }));
+    const tooMuch = ({ message }: AppError) => ({ unit: wanted, sums: null, trouble: message });
+    let unit = wanted;
+    let byProduct = await read(period, unit, ["productSlug"]);
+    for (const longer of windowUnits.slice(windowUnits.indexOf(wanted) + 1)) {
+      if (!(byProduct instanceof AppError)) break;
+      unit = longer;
+      byProduct = await read(period, unit, ["productSlug"]);
+    }
+    if (byProduct instanceof AppError) return tooMuch(byProduct);
+    // Only their totals are shown: the fewer windows, the quicker.
+    const [byKey, before] = await Promise.all([
+      read(period, "month", ["apiKey"]),
+      read(period.compared, "month", []),
+    ]);
+    if (byKey instanceof AppError) return tooMuch(byKey);
+    if (before instanceof AppError) return tooMuch(before);
+    return { unit, sums: { byProduct, byKey, before }, trouble: null };
   }
 }
 
-function busiestWords(start: number, unit: "hour" | "day"): string {
-  const day = windowWords(start, "day");
-  return unit === "day" ? day : `${day}, ${windowWords(start, "hour")}`;
-}
-
-function distinct(values: readonly string[]): string[] {
-  return [...new Set(values)].sort();
+/** @returns What was read, or the error that it is too much at once. */
+async function unlessTooMuch(reading: Promise<UsageSums>): Promise<UsageSums | AppError> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "range_too_long") return error;
+    throw error;
+  }
 }

@@ -24,6 +24,8 @@ const relations: Readonly<Record<string, boolean>> = {
     limits.recorderQueueBytesMax >= 8 * limits.usageBodyBytesMax,
   "an hour is a whole number of rollups": 3_600_000 % limits.rollupQuarterMs === 0,
   "a month can be asked for by the hour": limits.usageWindowsMax >= 31 * 24 + 1,
+  "the most years that the usage page takes can be shown by the month":
+    limits.usageWindowsMax >= 12 * limits.usagePageYearsMax + 1,
   "two years can be asked for by the day": limits.usageWindowsMax >= 2 * 366,
   "a session's last sight is written more often than it can end":
     limits.sessionSeenIntervalMs < 24 * 3_600_000,

@@ -8,7 +8,7 @@ import { revokeApiKeyPage } from "../../views/revoke_api_key.tsx";
 import { rotateApiKeyPage } from "../../views/rotate_api_key.tsx";
 import { signInPage } from "../../views/sign_in.tsx";
 import { signUpPage } from "../../views/sign_up.tsx";
-import { usagePage, type UsagePageProps } from "../../views/usage.tsx";
+import { usagePage, type UsagePageProps, type UsageReport } from "../../views/usage.tsx";
 
 export const now = Date.parse("2026-11-21T14:05:11Z");
 export const assets: Assets = {
@@ -64,32 +64,56 @@ export function apiKeysProps(text: string): ApiKeysPageProps {
   };
 }
 
-/** @returns What the page of usage shows, with two days and two series. */
-export function usageProps(text: string): UsagePageProps {
+/** @returns What the page of usage shows, with two days, two series, two keys and a voided record. */
+export function usageProps(text: string): UsagePageProps & { readonly report: UsageReport } {
+  const key = { sum: "1500", share: 66.7, count: 4 };
+  const name = { label: text, name: text, startsDay: false };
   return {
     frame: portalFrame(text),
-    range: { id: "month", label: text },
-    filters: { productSlug: text, metric: "requests", apiKey: text },
-    choices: { products: ["tiles"], metrics: ["requests", text], apiKeys: [{ id: "key_1", name: text }] },
-    figures: {
-      sum: "517370",
-      metricLabel: text,
-      count: 88_214,
-      busiest: { label: text, value: "18902" },
-      activeKeys: 3,
-      change: { percent: 12.4, than: text },
+    address: {
+      range: "custom",
+      days: { from: text, to: text },
+      window: "day",
+      timezone: "Europe/Berlin",
+      filters: { productSlug: text, metric: text, apiKeyId: text },
     },
-    chart: {
-      title: text,
-      description: text,
-      windows: [
-        { start: "2026-11-20T00:00:00.000Z", label: text, values: [1000, 200] },
-        { start: "2026-11-21T00:00:00.000Z", label: text, values: [0, 300] },
-      ],
-      series: [text, "others"],
-      unit: text,
-      by: "day",
+    label: text,
+    unit: "day",
+    choices: {
+      products: ["tiles"],
+      metrics: ["requests"],
+      apiKeys: [{ id: "key_1", name: text }],
+      timezones: ["Europe/Berlin", "America/Argentina/Buenos_Aires"],
     },
+    faults: { from: text, to: text, window: text, metric: text, apiKeyId: text, timezone: text },
+    report: {
+      figures: {
+        sum: "517370",
+        metricLabel: text,
+        count: 88_214,
+        busiest: { label: text, value: "18902" },
+        activeKeys: 3,
+        change: { percent: 12.4, than: text, isRunning: true },
+      },
+      chart: {
+        title: text,
+        description: text,
+        windows: [
+          { ...name, values: [1000, 200], sums: ["1000", "200"], total: "1200" },
+          { ...name, values: [0, 300.5], sums: ["0", "300.5"], total: "300.5" },
+        ],
+        series: [text, "2 others"],
+        unit: text,
+        by: "day",
+      },
+      keys: {
+        keys: [{ ...key, name: text, href: `/portal/usage?apiKeyId=${encodeURIComponent(text)}` }],
+        others: { ...key, keys: 12 },
+        unit: text,
+      },
+      csvHref: `/api/portal/usage.csv?metric=${encodeURIComponent(text)}`,
+    },
+    trouble: null,
     records: [{
       id: "use_1",
       timestamp: "2026-11-21T14:03:11.000Z",
@@ -98,6 +122,7 @@ export function usageProps(text: string): UsagePageProps {
       quantity: "9007199254740991.000001",
       apiKeyName: text,
       voidedAt: "2026-11-21T14:04:00.000Z",
+      voidReason: text,
     }],
     example: null,
   };
@@ -136,7 +161,11 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "revoke": revokeApiKeyPage({ frame, apiKey }),
     "rotate": rotateApiKeyPage({ frame, apiKey, value: text, fieldErrors: { expireOld: text } }),
     "usage": usagePage(usage),
-    "usage, none here": usagePage({ ...usage, figures: { ...usage.figures, count: 0, busiest: null } }),
+    "usage, none here": usagePage({
+      ...usage,
+      report: { ...usage.report, figures: { ...usage.report.figures, count: 0, busiest: null } },
+    }),
+    "usage, no days": usagePage({ ...usage, label: null, report: null, trouble: text }),
     "usage, none ever": usagePage({ ...usage, example: { curl: exampleCurl(text, null) } }),
     "error, signed out": errorPage({ frame: gateFrame, ...fault }),
     "error, signed in": errorPage({ frame, ...fault }),

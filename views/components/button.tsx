@@ -15,13 +15,20 @@ export interface ButtonLinkProps {
   readonly href: string;
   /** Read out after the words, for links that repeat in every row: Revoke “Production”. */
   readonly about?: string;
+  /** It leads to a file, not to a page. */
+  readonly isFile?: boolean;
   readonly children: Child;
 }
 
 /** A link that looks like a button. */
-export function ButtonLink({ tone = "plain", href, about, children }: ButtonLinkProps) {
+export function ButtonLink({ tone = "plain", href, about, isFile = false, children }: ButtonLinkProps) {
   return (
-    <a class={`button ${tone}`} href={href}>
+    <a
+      class={`button ${tone}`}
+      href={href}
+      // htmx would put the file into the page.
+      hx-boost={isFile ? "false" : undefined}
+    >
       {children}
       {about === undefined ? null : <span class="unseen">{` “${about}”`}</span>}
     </a>

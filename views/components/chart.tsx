@@ -1,9 +1,16 @@
 // Usage over time as stacked bars: a drawing that fits any width, and the same numbers as a table beneath it.
 // Positions are percentages and text is not scaled, so it is as large on a phone as on a desk.
 // deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
+import type { WindowUnit } from "../../domain/usage_window.ts";
 import { groupDigits } from "../text/number.ts";
-import { windowWords } from "../text/time.ts";
-import { chartGeometry, type ChartWindow, sum } from "./chart_geometry.ts";
+import { chartGeometry, type ChartWindow } from "./chart_geometry.ts";
+
+/** A window of the drawing and of the table. */
+export interface ChartRow extends ChartWindow {
+  /** The values, exact, as decimal texts, and all of them added up. */
+  readonly sums: readonly string[];
+  readonly total: string;
+}
 
 /** What the chart shows. */
 export interface ChartProps {
@@ -11,13 +18,20 @@ export interface ChartProps {
   readonly title: string;
   readonly description: string;
   /** In order, without gaps: a window in which nothing happened has zeros. */
-  readonly windows: readonly ChartWindow[];
+  readonly windows: readonly ChartRow[];
   /** The name of each value of a window; at most four. */
   readonly series: readonly string[];
   /** What is counted: `requests`. */
   readonly unit: string;
-  readonly by: "hour" | "day";
+  readonly by: WindowUnit;
 }
+
+const unitWords: Readonly<Record<WindowUnit, string>> = {
+  hour: "Hour",
+  day: "Day",
+  week: "Week",
+  month: "Month",
+};
 
 /** The names of the series with their colours; nothing when there is only one. */
 export function ChartLegend({ series }: { series: readonly string[] }) {
@@ -36,11 +50,12 @@ export function ChartLegend({ series }: { series: readonly string[] }) {
 
 /** The drawing. */
 export function Chart(props: ChartProps) {
-  const { bars, lines, labels, isDense } = chartGeometry(props.windows, props.by);
+  const { bars, lines, labels, isDense, hasLongNumbers } = chartGeometry(props.windows, props.by);
+  const classes = ["chart", isDense ? "dense" : "", hasLongNumbers ? "long-numbers" : ""];
   return (
     <div class="chart-box">
       <svg
-        class={isDense ? "chart dense" : "chart"}
+        class={classes.filter((one) => one !== "").join(" ")}
         role="img"
         aria-labelledby="chart-title chart-description"
       >
@@ -99,7 +114,7 @@ export function ChartTable({ windows, series, by, unit }: ChartProps) {
         <table>
           <thead>
             <tr>
-              <th scope="col">{by === "day" ? "Day" : "Hour"}</th>
+              <th scope="col">{unitWords[by]}</th>
               {isStacked ? series.map((name) => <th scope="col" class="num">{name}</th>) : null}
               <th scope="col" class="num">{isStacked ? "All" : unit}</th>
             </tr>
@@ -107,9 +122,9 @@ export function ChartTable({ windows, series, by, unit }: ChartProps) {
           <tbody>
             {windows.map((window) => (
               <tr>
-                <th scope="row">{fullLabel(window, by)}</th>
-                {isStacked ? window.values.map((value) => <td class="num">{groupDigits(value)}</td>) : null}
-                <td class="num">{groupDigits(sum(window.values))}</td>
+                <th scope="row">{window.name}</th>
+                {isStacked ? window.sums.map((sum) => <td class="num">{groupDigits(sum)}</td>) : null}
+                <td class="num">{groupDigits(window.total)}</td>
               </tr>
             ))}
           </tbody>
@@ -120,16 +135,12 @@ export function ChartTable({ windows, series, by, unit }: ChartProps) {
 }
 
 /** What the browser shows when a bar is pointed at: `21 Nov: 1,902 requests (tiles 1,600, search 302)`. */
-function barWords({ windows, series, unit, by }: ChartProps, index: number): string {
+function barWords({ windows, series, unit }: ChartProps, index: number): string {
   const window = windows[index];
   if (window === undefined) return "";
-  const total = `${fullLabel(window, by)}: ${groupDigits(sum(window.values))} ${unit}`;
+  const total = `${window.name}: ${groupDigits(window.total)} ${unit}`;
   if (series.length < 2) return total;
   return `${total} (${
-    series.map((name, at) => `${name} ${groupDigits(window.values[at] ?? 0)}`).join(", ")
+    series.map((name, at) => `${name} ${groupDigits(window.sums[at] ?? "0")}`).join(", ")
   })`;
-}
-
-function fullLabel(window: ChartWindow, by: "hour" | "day"): string {
-  return by === "day" ? window.label : `${windowWords(Date.parse(window.start), "day")}, ${window.label}`;
 }

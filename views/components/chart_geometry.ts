@@ -2,15 +2,12 @@
 // keeps its size.
 // @ts-types="@types/d3-scale"
 import { scaleBand, scaleLinear } from "d3-scale";
+import type { WindowUnit } from "../../domain/usage_window.ts";
 import { axisNumber } from "../text/number.ts";
-import { windowWords } from "../text/time.ts";
+import type { WindowName } from "../text/zone.ts";
 
-/** One stretch of time: an hour or a day, with one value for each series. */
-export interface ChartWindow {
-  /** ISO 8601 UTC. */
-  readonly start: string;
-  /** Such as `21 Nov` or `14:00`. */
-  readonly label: string;
+/** One stretch of time with its names, and one value for each series. */
+export interface ChartWindow extends WindowName {
   readonly values: readonly number[];
 }
 
@@ -46,18 +43,28 @@ export interface ChartGeometry {
   /** The bars are too thin for rounded corners and wide seams. */
   readonly isDense: boolean;
   readonly lines: readonly { readonly y: number; readonly text: string }[];
+  /** The numbers at the lines need more room than most. */
+  readonly hasLongNumbers: boolean;
   readonly labels: readonly TimeLabel[];
 }
 
 const linesWanted = 4;
-const wideLabelsMax = 12;
-const narrowLabelsMax = 4;
+/** Labels that fit on wide screens and on a phone: short ones, and those with a year. */
+const labelsMax = { short: { wide: 12, narrow: 4 }, long: { wide: 7, narrow: 3 } } as const;
+const shortCharactersMax = 6;
+/** Numbers of more characters than this do not fit beside the axis. */
+const axisCharactersMax = 5;
 /** More bars than this are thin. */
 const wideBarsMax = 60;
 /** More hours than this are labelled by their days. */
 const hourLabelsMax = 48;
 /** Steps between labels that people count in. */
-const steps = { hour: [1, 2, 3, 4, 6, 12, 24], day: [1, 2, 5, 7, 10, 15, 30, 60, 90] } as const;
+const steps = {
+  hour: [1, 2, 3, 4, 6, 12, 24],
+  day: [1, 2, 5, 7, 10, 15, 30, 60, 90],
+  week: [1, 2, 4, 8, 13, 26, 52],
+  month: [1, 2, 3, 6, 12, 24, 60, 120],
+} as const;
 
 /**
  * Lays out a chart of stacked bars.
@@ -66,13 +73,14 @@ const steps = { hour: [1, 2, 3, 4, 6, 12, 24], day: [1, 2, 5, 7, 10, 15, 30, 60,
  * @param by How long each window is.
  * @returns Positions in percent, from the top left.
  */
-export function chartGeometry(windows: readonly ChartWindow[], by: "hour" | "day"): ChartGeometry {
+export function chartGeometry(windows: readonly ChartWindow[], by: WindowUnit): ChartGeometry {
   const highest = Math.max(0, ...windows.map((window) => sum(window.values)));
   const y = scaleLinear().domain([0, highest || 1]).range([100, 0]).nice(linesWanted);
   const top = y.domain()[1] ?? 1;
   const isDense = windows.length > wideBarsMax;
   const slots = scaleBand<number>().domain(windows.keys()).range([0, 100]);
   const bars = slots.copy().paddingInner(isDense ? 0.2 : 0.32).paddingOuter(0.16);
+  const lines = y.ticks(linesWanted).map((value) => ({ y: percent(y(value)), text: axisNumber(value, top) }));
   return {
     isDense,
     bars: windows.map((window, index) => ({
@@ -82,7 +90,8 @@ export function chartGeometry(windows: readonly ChartWindow[], by: "hour" | "day
       width: percent(bars.bandwidth()),
       segments: segmentsOf(window.values, y),
     })),
-    lines: y.ticks(linesWanted).map((value) => ({ y: percent(y(value)), text: axisNumber(value, top) })),
+    lines,
+    hasLongNumbers: lines.some(({ text }) => text.length > axisCharactersMax),
     labels: timeLabels(windows, by).map((label) => ({
       ...label,
       x: percent((bars(label.x) ?? 0) + bars.bandwidth() / 2),
@@ -108,20 +117,18 @@ function segmentsOf(values: readonly number[], y: (value: number) => number): Se
 }
 
 /** Chooses the labels that fit; `x` is still the number of the window. */
-function timeLabels(windows: readonly ChartWindow[], by: "hour" | "day"): TimeLabel[] {
-  const isByDays = by === "day" || windows.length > hourLabelsMax;
-  const places = windows.flatMap((window, x) => {
-    const startMs = Date.parse(window.start);
-    const isMidnight = windowWords(startMs, "hour") === "00:00";
-    if (by === "day") return [{ x, text: window.label }];
-    if (isMidnight) return [{ x, text: windowWords(startMs, "day") }];
-    return isByDays ? [] : [{ x, text: window.label }];
-  });
-  const wide = stepFor(places.length, wideLabelsMax, steps[isByDays ? "day" : "hour"]);
+function timeLabels(windows: readonly ChartWindow[], by: WindowUnit): TimeLabel[] {
+  const isByDays = by === "hour" && windows.length > hourLabelsMax;
+  const places = windows.flatMap(({ label, startsDay }, x) =>
+    isByDays && !startsDay ? [] : [{ x, text: label, startsDay }]
+  );
+  const isShort = places.every(({ text }) => text.length <= shortCharactersMax);
+  const most = labelsMax[isShort ? "short" : "long"];
+  const wide = stepFor(places.length, most.wide, steps[isByDays ? "day" : by]);
   const wideCount = Math.ceil(places.length / wide);
-  const narrow = wide * Math.ceil(wideCount / narrowLabelsMax);
-  // Days are counted from the first window; hours from midnight, so that the day's name is among the labels.
-  const midnight = isByDays ? 0 : Math.max(0, places.findIndex((place) => !place.text.includes(":")));
+  const narrow = wide * Math.ceil(wideCount / most.narrow);
+  // Counted from the first window; hours from midnight, so that the day's name is among the labels.
+  const midnight = isByDays ? 0 : Math.max(0, places.findIndex((place) => place.startsDay));
   return places
     .map((place, index) => ({ ...place, distance: Math.abs(index - midnight) }))
     .filter((place) => place.distance % wide === 0)

@@ -25,11 +25,24 @@ export interface TextFieldProps extends FieldProps {
   readonly autofocus?: boolean;
 }
 
+/** A field for a day. */
+export interface DateFieldProps extends FieldProps {
+  /** The first day that is taken, and the last, such as `2026-11-01`. */
+  readonly min: string;
+  readonly max: string;
+}
+
 /** One of the choices of a {@linkcode SelectField} or {@linkcode RadioGroup}. */
 export interface Choice {
   readonly value: string;
   readonly label: string;
   readonly hint?: string;
+}
+
+/** Choices of a {@linkcode SelectField} under a heading. */
+export interface ChoiceGroup {
+  readonly label: string;
+  readonly choices: readonly Choice[];
 }
 
 /** A line of text, an e-mail address or a password. A password is never sent back: its `value` is left out. */
@@ -57,8 +70,28 @@ export function TextField(props: TextFieldProps) {
   );
 }
 
-/** One of a few values, in a menu. */
-export function SelectField(props: FieldProps & { readonly choices: readonly Choice[] }) {
+/** A day; where the browser has no calendar for it, it is typed as `2026-11-01`. */
+export function DateField(props: DateFieldProps) {
+  return (
+    <Field {...props}>
+      <input
+        type="date"
+        id={props.name}
+        name={props.name}
+        value={props.value}
+        min={props.min}
+        max={props.max}
+        required
+        autofocus={props.error !== undefined}
+        aria-invalid={props.error === undefined ? undefined : "true"}
+        aria-describedby={describedBy(props)}
+      />
+    </Field>
+  );
+}
+
+/** One of several values, in a menu. */
+export function SelectField(props: FieldProps & { readonly choices: readonly (Choice | ChoiceGroup)[] }) {
   return (
     <Field {...props}>
       <select
@@ -67,12 +100,22 @@ export function SelectField(props: FieldProps & { readonly choices: readonly Cho
         aria-invalid={props.error === undefined ? undefined : "true"}
         aria-describedby={describedBy(props)}
       >
-        {props.choices.map((choice) => (
-          <option value={choice.value} selected={choice.value === props.value}>{choice.label}</option>
-        ))}
+        {props.choices.map((one) =>
+          "choices" in one
+            ? (
+              <optgroup label={one.label}>
+                {one.choices.map((choice) => option(choice, props.value))}
+              </optgroup>
+            )
+            : option(one, props.value)
+        )}
       </select>
     </Field>
   );
+}
+
+function option({ value, label }: Choice, chosen: string) {
+  return <option value={value} selected={value === chosen}>{label}</option>;
 }
 
 /** One of a few values, all in sight: for choices that need a word of explanation. */

@@ -1,5 +1,6 @@
 // Times in words with the exact time behind them.
 import { clockTime, exactTime, relativeTime, shortDate } from "../text/time.ts";
+import { exactTimeIn, onClock } from "../text/zone.ts";
 
 /** When something was or will be, in words: `2 minutes ago`. */
 export function RelativeTime({ at, now }: { at: string; now: number }) {
@@ -13,8 +14,13 @@ export function DayTime({ at, now }: { at: string; now: number }) {
   return <time datetime={at} title={exactTime(atMs)}>{shortDate(atMs, now)}</time>;
 }
 
-/** The moment of something, to the second: `21 Nov, 14:03:11`. */
-export function MomentTime({ at, now }: { at: string; now: number }) {
+/** The moment of something on a zone's clock, to the second: `21 Nov, 14:03:11`. */
+export function MomentTime({ at, now, timezone }: { at: string; now: number; timezone: string }) {
   const atMs = Date.parse(at);
-  return <time datetime={at} title={exactTime(atMs)}>{`${shortDate(atMs, now)}, ${clockTime(atMs)}`}</time>;
+  const clock = onClock(atMs, timezone);
+  return (
+    <time datetime={at} title={exactTimeIn(atMs, timezone)}>
+      {`${shortDate(clock, onClock(now, timezone))}, ${clockTime(clock)}`}
+    </time>
+  );
 }

@@ -51,12 +51,6 @@ export function clockTime(atMs: number): string {
   return new Date(atMs).toISOString().slice(11, 19);
 }
 
-/** @returns The name of a window of usage: `21 Nov` for a day, `14:00` for an hour. */
-export function windowWords(startMs: number, by: "hour" | "day"): string {
-  const date = new Date(startMs);
-  return by === "day" ? shortDay(date) : date.toISOString().slice(11, 16);
-}
-
 /**
  * Names a range of days.
  *

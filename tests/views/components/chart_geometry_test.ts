@@ -3,18 +3,23 @@ import assert from "node:assert/strict";
 import { holds } from "../../domain/properties.ts";
 import fc from "../../support/fast_check.ts";
 import { chartGeometry, type ChartWindow, sum } from "../../../views/components/chart_geometry.ts";
-import { windowWords } from "../../../views/text/time.ts";
+import type { WindowUnit } from "../../../domain/usage_window.ts";
+import { windowNames } from "../../../views/text/zone.ts";
 
-const stepMs = { hour: 3_600_000, day: 86_400_000 };
+const stepMs = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 };
+const now = Date.parse("2026-11-21T14:05:11Z");
 
-function windows(by: "hour" | "day", start: string, values: readonly (readonly number[])[]): ChartWindow[] {
-  return values.map((one, index) => {
-    const startMs = Date.parse(start) + index * stepMs[by];
-    return { start: new Date(startMs).toISOString(), label: windowWords(startMs, by), values: one };
+function windows(by: WindowUnit, start: string, values: readonly (readonly number[])[]): ChartWindow[] {
+  const starts = values.map((_one, index) => Date.parse(start) + index * stepMs[by]);
+  const names = windowNames(starts.map((ms) => ({ start: ms, end: ms + stepMs[by] })), {
+    unit: by,
+    timezone: "UTC",
+    now,
   });
+  return names.map((name, index) => ({ ...name, values: values[index] ?? [] }));
 }
 
-function texts(by: "hour" | "day", start: string, count: number): { wide: string[]; narrow: string[] } {
+function texts(by: WindowUnit, start: string, count: number): { wide: string[]; narrow: string[] } {
   const { labels } = chartGeometry(windows(by, start, Array(count).fill([1])), by);
   return {
     wide: labels.map((label) => label.text),
@@ -87,13 +92,26 @@ Deno.test("chartGeometry() labels a week of hours by its days", () => {
 });
 
 Deno.test("chartGeometry() never draws more labels than fit", () => {
-  for (const by of ["hour", "day"] as const) {
+  for (const by of ["hour", "day", "week", "month"] as const) {
     for (let count = 1; count <= 400; count++) {
       const { wide, narrow } = texts(by, "2026-11-20T15:00:00Z", count);
       assert.ok(wide.length <= 13 && narrow.length <= 5 && narrow.length <= wide.length, `${count} ${by}s`);
       assert.ok(count < 24 || narrow.length > 0, `${count} ${by}s`);
     }
   }
+});
+
+Deno.test("chartGeometry() draws fewer labels where they have years", () => {
+  const { wide, narrow } = texts("month", "2024-01-15", 24);
+  assert.deepEqual(wide, ["Jan 2024", "Jul 2024", "Jan 2025", "Jul 2025"]);
+  assert.deepEqual(narrow, ["Jan 2024", "Jan 2025"]);
+});
+
+Deno.test("chartGeometry() says when the numbers at the axis are long", () => {
+  const isLong = (value: number) =>
+    chartGeometry(windows("day", "2026-11-01", [[value]]), "day").hasLongNumbers;
+  assert.deepEqual([0, 12_345, 900_000_000].map(isLong), [false, false, false]);
+  assert.deepEqual([0.000123, Number.MAX_SAFE_INTEGER].map(isLong), [true, true]);
 });
 
 Deno.test("sum() leaves no crumbs of decimals", () => {

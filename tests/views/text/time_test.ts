@@ -1,6 +1,6 @@
 // Times in words: the same words for the same times on every machine.
 import assert from "node:assert/strict";
-import { dateRangeWords, exactTime, relativeTime, shortDate, windowWords } from "../../../views/text/time.ts";
+import { dateRangeWords, exactTime, relativeTime, shortDate } from "../../../views/text/time.ts";
 
 const now = Date.parse("2026-11-21T14:05:11.250Z");
 
@@ -48,11 +48,6 @@ Deno.test("exactTime() names the second and the zone", () => {
 Deno.test("shortDate() leaves out only the year of the page", () => {
   assert.equal(shortDate(Date.parse("2026-01-01T00:00:00Z"), now), "1 Jan");
   assert.equal(shortDate(Date.parse("2027-01-01T00:00:00Z"), now), "1 Jan 2027");
-});
-
-Deno.test("windowWords() names days and hours", () => {
-  const start = Date.parse("2026-11-21T09:00:00Z");
-  assert.deepEqual([windowWords(start, "day"), windowWords(start, "hour")], ["21 Nov", "09:00"]);
 });
 
 for (
