@@ -96,12 +96,21 @@ async function isCopied(source) {
 // The browser's own time zone is the one that most people look for: it stands first, after UTC.
 function offerOwnTimezone() {
   const select = document.querySelector("select[name=timezone]:not([data-own])");
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  if (!select || !timeZone || ["UTC", "Etc/UTC"].includes(timeZone)) return;
-  select.dataset.own = timeZone;
-  const place = timeZone.split("/").at(-1).replaceAll("_", " ");
-  const option = new Option(`${place} (this browser)`, timeZone, false, select.value === timeZone);
-  select.options[0].after(option);
+  const own = browserName(undefined);
+  if (!select || !own || own === browserName("UTC")) return;
+  select.dataset.own = own;
+  // Browsers call some zones by older names than the page does.
+  const zone = [...select.options].map(({ value }) => value).find((name) => browserName(name) === own) ?? own;
+  const place = zone.split("/").at(-1).replaceAll("_", " ");
+  select.options[0].after(new Option(`${place} (this browser)`, zone, false, select.value === zone));
+}
+
+function browserName(timeZone) {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
+  } catch {
+    return null;
+  }
 }
 
 function isRefresh(ctx) {

@@ -1,0 +1,197 @@
+// The page of usage in a real browser: everything can be chosen without scripts; with them nothing that somebody is
+// about is lost when the page refreshes itself. axe-core looks at what the main job does not come by.
+import assert from "node:assert/strict";
+import {
+  accessibilityFindings,
+  type Browser,
+  type BrowserContext,
+  browserMissing,
+  launchBrowser,
+  type Page,
+  watchedPage,
+} from "../support/browser.ts";
+import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, startProgram } from "../support/program.ts";
+
+const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
+
+interface Visit {
+  readonly baseUrl: string;
+  readonly browser: Browser;
+  readonly journey: Journey;
+}
+
+async function withRecords(run: (visit: Visit) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-browser-" });
+  const program = startProgram({ folder });
+  await isReady(program);
+  const browser = await launchBrowser();
+  const { baseUrl } = program;
+  try {
+    const journey = await signUpAndRecord(baseUrl);
+    await record({ baseUrl, journey }, { productSlug: "search", metric: "bytes", quantity: 2048 });
+    await run({ baseUrl, browser, journey });
+  } finally {
+    await browser.close();
+    program.kill("SIGTERM");
+    assert.equal(await program.ended(), 0);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function record(
+  { baseUrl, journey }: Pick<Visit, "baseUrl" | "journey">,
+  json: { productSlug: string; metric: string; quantity: number },
+): Promise<void> {
+  const answer = await sendJson(baseUrl, "/api/v1/usage", { apiKey: journey.fullKey, json });
+  await answer.body?.cancel();
+  assert.equal(answer.status, 201);
+}
+
+async function signedIn(
+  { baseUrl, browser, journey }: Visit,
+  look: Parameters<Browser["newContext"]>[0] = {},
+): Promise<BrowserContext> {
+  const context = await browser.newContext(look);
+  const at = journey.cookie.indexOf("=");
+  const cookie = { name: journey.cookie.slice(0, at), value: journey.cookie.slice(at + 1), url: baseUrl };
+  await context.addCookies([cookie]);
+  return context;
+}
+
+const sum = (page: Page) => page.locator(".figures dd.value").first();
+const queryOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
+
+for (const scripts of [true, false]) {
+  Deno.test({
+    ...options,
+    name: `range, days, windows, filters and zone are chosen ${scripts ? "with scripts" : "without scripts"}`,
+    fn: () =>
+      withRecords(async (visit) => {
+        const context = await signedIn(visit, { javaScriptEnabled: scripts, timezoneId: "Asia/Kathmandu" });
+        const { page, troubles } = await watchedPage(context);
+        const choose = async (label: string, value: string) => {
+          await page.getByLabel(label, { exact: true }).focus();
+          await page.getByLabel(label, { exact: true }).selectOption(value);
+          if (!scripts) await page.getByRole("button", { name: "Show" }).click();
+        };
+        await page.goto(`${visit.baseUrl}/portal/usage`);
+        await sum(page).getByText("1.6", { exact: true }).waitFor();
+
+        await choose("Metric", "bytes");
+        await sum(page).getByText("2,048", { exact: true }).waitFor();
+        await choose("By", "week");
+        await page.getByRole("heading", { name: "By week" }).waitFor();
+        await choose("Time zone", "Asia/Kathmandu");
+        await page.getByText(/Asia\/Kathmandu\. Every record/).waitFor();
+        const { range, metric, window, timezone } = queryOf(page);
+        assert.deepEqual([range, metric, window, timezone], ["month", "bytes", "week", "Asia/Kathmandu"]);
+        if (scripts) {
+          assert.equal(
+            await page.locator("#timezone option:checked").innerText(),
+            "Kathmandu (this browser)",
+          );
+          // The keyboard goes on where it was.
+          assert.equal(await page.evaluate("document.activeElement.id"), "timezone");
+        }
+
+        await page.getByRole("link", { name: "Other days" }).click();
+        await page.getByLabel("First day").waitFor();
+        const today = await page.getByLabel("Last day").inputValue();
+        await page.getByLabel("Last day").fill("2026-01-02");
+        await page.getByLabel("First day").fill("2026-01-03");
+        await page.getByRole("button", { name: "Show" }).click();
+        await page.getByText("Choose a day that is not before the first.").waitFor();
+        assert.equal(await page.getByLabel("First day").inputValue(), "2026-01-03");
+        await page.getByLabel("Last day").fill("2026-01-04");
+        await page.getByRole("button", { name: "Show" }).click();
+        await page.getByText(/3–4 January 2026, Asia\/Kathmandu/).waitFor();
+        assert.equal(await sum(page).innerText(), "0");
+        assert.notEqual(today, "");
+
+        await page.getByRole("link", { name: "24 hours" }).click();
+        await page.getByRole("heading", { name: "By hour" }).waitFor();
+        assert.equal(await sum(page).innerText(), "2,048");
+        await page.getByRole("link", { name: "Production" }).click();
+        await page.getByRole("link", { name: "Show all keys" }).waitFor();
+        assert.equal(queryOf(page)["apiKeyId"], visit.journey.keyId);
+        // The address is the whole state.
+        await page.goto(page.url());
+        assert.equal(await sum(page).innerText(), "2,048");
+        assert.equal(await page.getByLabel("Metric", { exact: true }).inputValue(), "bytes");
+        assert.deepEqual(troubles, []);
+      }),
+  });
+}
+
+Deno.test({
+  ...options,
+  name: "a refresh shows what is new and leaves alone what somebody is about; a hidden page is not refreshed",
+  fn: () =>
+    withRecords(async (visit) => {
+      const { page, troubles } = await watchedPage(await signedIn(visit));
+      let requests = 0;
+      page.on("request", (request) => requests += request.resourceType() === "fetch" ? 1 : 0);
+      await page.goto(`${visit.baseUrl}/portal/usage?metric=requests`);
+      const refresh = () =>
+        page.evaluate("document.getElementById('live').dispatchEvent(new Event('every'))");
+      const summary = page.getByText("The same numbers as a table");
+      await summary.click();
+      await summary.focus();
+      await page.evaluate("document.getElementById('head').dataset.here = 'yes'");
+
+      await page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })");
+      await refresh();
+      await page.evaluate("delete document.hidden");
+      await record(visit, { productSlug: "tiles", metric: "requests", quantity: 40 });
+      await refresh();
+      await sum(page).getByText("41.6", { exact: true }).waitFor();
+      assert.equal(requests, 1);
+      assert.equal(await page.locator("details.numbers").getAttribute("open"), "");
+      assert.equal(await page.evaluate("document.activeElement.tagName"), "SUMMARY");
+      assert.equal(await page.locator("tbody td.num", { hasText: "41.6" }).first().isVisible(), true);
+
+      const csv = page.getByRole("link", { name: "Download CSV" });
+      await csv.focus();
+      await record(visit, { productSlug: "tiles", metric: "requests", quantity: 400 });
+      await refresh();
+      await sum(page).getByText("441.6", { exact: true }).waitFor();
+      assert.equal(await page.evaluate("document.activeElement.textContent"), "Download CSV");
+      // A choice that is not sent yet is not taken back.
+      await page.evaluate("document.getElementById('productSlug').value = 'search'");
+      await refresh();
+      await poll(() => Promise.resolve(requests === 3));
+      assert.equal(await page.getByLabel("Product").inputValue(), "search");
+      assert.deepEqual(troubles, []);
+    }),
+});
+
+Deno.test({
+  ...options,
+  name: "axe-core finds nothing on the usage page, whatever is chosen, and nothing scrolls sideways",
+  fn: () =>
+    withRecords(async (visit) => {
+      for (const colorScheme of ["light", "dark"] as const) {
+        for (const width of [360, 1440]) {
+          const context = await signedIn(visit, { colorScheme, viewport: { width, height: 900 } });
+          const { page, troubles } = await watchedPage(context);
+          for (
+            const query of [
+              "range=7d&window=hour&timezone=America/Argentina/ComodRivadavia",
+              "range=90d&window=hour&metric=nothing",
+              "range=custom&from=2026-02-01&to=2026-01-01&timezone=Mars&apiKeyId=x",
+              "range=custom&from=2020-01-01&to=2020-12-31",
+            ]
+          ) {
+            await page.goto(`${visit.baseUrl}/portal/usage?${query}`);
+            for (const summary of await page.locator("details.numbers summary").all()) await summary.click();
+            assert.deepEqual(await accessibilityFindings(page), [], query);
+            assert.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, query);
+          }
+          assert.deepEqual(troubles, []);
+          await context.close();
+        }
+      }
+    }),
+});
