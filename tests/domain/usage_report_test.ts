@@ -76,6 +76,11 @@ Deno.test("reportKeys() names a last key rather than counting it, and more of th
   assert.deepEqual(others, { sum: "2", share: 50, count: 3, keys: 2 });
 });
 
+Deno.test("reportKeys() rounds shares to one decimal", () => {
+  const keys = [1n, 2n].map((micros) => ({ apiKeyId: `key_${micros}`, micros, count: 1 }));
+  assert.deepEqual(reportKeys(keys, 5).most.map(({ share }) => share), [66.7, 33.3]);
+});
+
 Deno.test("reportKeys() has no shares of nothing", () => {
   const { most } = reportKeys([{ apiKeyId: "key_1", micros: 0n, count: 3 }], 5);
   assert.deepEqual(most, [{ apiKeyId: "key_1", sum: "0", share: null, count: 3 }]);

@@ -268,6 +268,9 @@ testApp("no address gives an error page", async (test) => {
     for (const field of fields) await usagePage(test, person, { [field]: value });
     await usagePage(test, person, Object.fromEntries(fields.map((field) => [field, value])));
   }
+  // What can be no product's name limits nothing.
+  const { chosen, sum } = await usagePage(test, person, { productSlug: "\u202e🗝" });
+  assert.deepEqual([chosen["productSlug"], sum], ["", "1"]);
   for (const query of ["range=%ED%A0%80&metric=%ff&from=%", "range=7d&range=24h&from=&from=", "=&&=&range"]) {
     await usagePage(test, person, `/portal/usage?${query}`);
   }
