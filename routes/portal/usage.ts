@@ -5,7 +5,7 @@ import { isId } from "../../domain/id.ts";
 import type { Session } from "../../domain/session.ts";
 import { type ReportChoice, reportChoice, type ReportPeriod } from "../../domain/usage_period.ts";
 import { slugForm } from "../../domain/usage_record.ts";
-import { isoTime, type UsageWindow, type WindowUnit, windowUnits } from "../../domain/usage_window.ts";
+import { type UsageWindow, type WindowUnit, windowUnits } from "../../domain/usage_window.ts";
 import type { UsageReadInput, UsageSums } from "../../services/usage.ts";
 import { exampleCurl } from "../../views/components/code.tsx";
 import type { Assets } from "../../views/layout.tsx";

@@ -118,6 +118,10 @@ for (const scripts of [true, false]) {
         await page.getByRole("link", { name: "Production" }).click();
         await page.getByRole("link", { name: "Show all keys" }).waitFor();
         assert.equal(queryOf(page)["apiKeyId"], visit.journey.keyId);
+        const saved = page.waitForEvent("download");
+        await page.getByRole("link", { name: "Download CSV" }).click();
+        assert.match((await saved).suggestedFilename(), /\.csv$/);
+        assert.equal(await sum(page).innerText(), "2,048");
         // The address is the whole state.
         await page.goto(page.url());
         assert.equal(await sum(page).innerText(), "2,048");

@@ -9,9 +9,11 @@ async function record(
   test: TestApp,
   apiKey: string,
   record: Partial<typeof nothing> & { timestamp?: string },
-): Promise<void> {
+): Promise<string> {
   const answer = await test.send("/api/v1/usage", { apiKey, json: { ...nothing, ...record } });
-  assert.equal(answer.status, 201, await answer.text());
+  const body = await answer.json();
+  assert.equal(answer.status, 201, JSON.stringify(body));
+  return body.usageRecord.id;
 }
 
 async function usagePage(test: TestApp, person: TestPerson, query: Record<string, string> | string = {}) {
@@ -38,6 +40,7 @@ function shownOn(html: string) {
     change: text(/<dd class="tiny muted">(.*?)<\/dd>/s.exec(html)?.[1] ?? ""),
     label: text(/<h1>Usage<\/h1><p class="muted">(.*?)<\/p>/s.exec(html)?.[1] ?? ""),
     numbers: tableOf(/<details class="numbers">.*?<\/details>/s),
+    records: tableOf(/<table[^>]*aria-label="Latest records">.*?<\/table>/s),
     keys: tableOf(/<table[^>]*aria-label="Most active keys">.*?<\/table>/s),
     chosen: Object.fromEntries(
       [...html.matchAll(/<select id="([^"]+)".*?<\/select>/gs)].map(([select, name = ""]) => [
@@ -195,11 +198,41 @@ testApp("the CSV link asks for exactly what is shown", async (test) => {
     groupBy: "productSlug,metric",
     timezone: "America/New_York",
   });
-  // The same query at its JSON twin gives the sums of the page.
-  const sums = await (await test.send(`/api/portal/usage${csv.search}`, { cookie: person.cookie })).json();
-  assert.deepEqual(sums.data.map(({ sum }: { sum: number }) => String(sum)), ["2.5"]);
+  const file = await test.send(csv.pathname + csv.search, { cookie: person.cookie });
+  // It has no attribute “download”, which would save an error as a file.
+  assert.match(file.headers.get("content-disposition") ?? "", /^attachment/);
+  const [, ...lines] = (await file.text()).trim().split("\r\n");
+  assert.deepEqual(lines, ["2026-11-21T14:00:00.000Z,tiles,requests,2.5,1,2.5,2.5"]);
   assert.deepEqual(numbers.filter(([, sum]) => sum !== "0"), [["21 Nov, 09:00", "2.5"]]);
 });
+
+testApp(
+  "the latest records follow the filters; a voided one says why, and no longer counts",
+  async (test) => {
+    const person = await test.signUp();
+    const { fullKey } = await createTestKey(test, person);
+    const other = await createTestKey(test, person, { name: "Import" });
+    const id = await record(test, fullKey, { quantity: 1234 });
+    await record(test, fullKey, { quantity: 2 });
+    await record(test, fullKey, { metric: "bytes", quantity: 777 });
+    await record(test, other.fullKey, { quantity: 5 });
+    const reason = "Sent twice <b>after</b> a time-out.";
+    const voided = await test.send(`/api/v1/usage/records/${id}/void`, { apiKey: fullKey, json: { reason } });
+    assert.equal(voided.status, 200, await voided.text());
+    const { records, sum, html } = await usagePage(test, person, { metric: "requests" });
+    assert.equal(sum, "7");
+    assert.deepEqual(records.map(([, , , quantity, key, state]) => [quantity, key, state]), [
+      ["5", "Import", "Counted"],
+      ["2", "Production", "Counted"],
+      ["1,234", "Production", "VoidedSent twice &lt;b&gt;after&lt;/b&gt; a time-out."],
+    ]);
+    assert.match(html, /title="Voided on 21 Nov 2026, 14:03:11 UTC"/);
+    const imported = await usagePage(test, person, { apiKeyId: other.id });
+    assert.deepEqual(imported.records.map(([, , , quantity]) => quantity), ["5"]);
+    const bytes = await usagePage(test, person, { metric: "bytes" });
+    assert.deepEqual(bytes.records.map(([, , , quantity]) => quantity), ["777"]);
+  },
+);
 
 testApp("links and the form keep all that was chosen", async (test) => {
   const person = await test.signUp();
