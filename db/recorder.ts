@@ -1,6 +1,6 @@
 // The SQL of the recorder: one group of requests in one transaction, with a fixed number of statements. Authentication,
 // records, their keys and the rollups are one transaction: a key that was revoked before it is refused by it.
-import { rollupQuarterMs } from "../domain/limits.ts";
+import { rollupHourMs, rollupQuarterMs } from "../domain/limits.ts";
 import { lowBits, millionthsWholeMax, type Quantity } from "../domain/quantity.ts";
 import { idempotencyKeyHash, type StoredUsageRecord } from "../domain/usage_record.ts";
 import { type Database, sql, type Statement, type WriteResult } from "./database.ts";
@@ -197,18 +197,21 @@ export function millionthsOf(record: string): string {
   return `iif(${whole} < ${millionthsWholeMax}, ${whole} * 1000000 + ${micro}, format('%016d%06d', ${whole}, ${micro}))`;
 }
 
-const addUp =
-  `INSERT INTO usage_rollups (series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
-   SELECT r.series, r.timestamp / ${rollupQuarterMs}, count(*), sum(r.quantity_whole >> ${lowBits}),
+const addUp = [["usage_rollups", "quarter", rollupQuarterMs], ["usage_rollups_hourly", "hour", rollupHourMs]]
+  .map(
+    ([table, column, lengthMs]) =>
+      `INSERT INTO ${table} (series, ${column}, count, sum_high, sum_low, sum_micro, smallest, largest)
+   SELECT r.series, r.timestamp / ${lengthMs}, count(*), sum(r.quantity_whole >> ${lowBits}),
      sum(r.quantity_whole & ${2 ** lowBits - 1}), sum(r.quantity_micro), min(${millionthsOf("r")}),
      max(${millionthsOf("r")})
    FROM usage_records r WHERE r.seq > (SELECT seq FROM usage_cursor)
    GROUP BY 1, 2
-   ON CONFLICT (series, quarter) DO UPDATE SET
+   ON CONFLICT (series, ${column}) DO UPDATE SET
      count = count + excluded.count, sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
      sum_micro = sum_micro + excluded.sum_micro,
      smallest = iif(count = 0, excluded.smallest, min(smallest, excluded.smallest)),
-     largest = iif(count = 0, excluded.largest, max(largest, excluded.largest))`;
+     largest = iif(count = 0, excluded.largest, max(largest, excluded.largest))`,
+  );
 
 /**
  * Writes one group of requests as one batch.
@@ -239,7 +242,7 @@ export async function recordUsage(database: Database, group: RecordGroup): Promi
       batch.push(sql(insertKeys, records, seriesText, now), ...moveKeys(keys));
     }
     batch.push(
-      sql(addUp),
+      ...addUp.map((text) => sql(text)),
       sql(moveCursor, count, keys),
       sql(useKeys, keyHashes, now - lastUsedIntervalMs, now),
     );

@@ -1,5 +1,5 @@
 // The SQL that reads usage: adding up rollups, never records.
-import { rollupQuarterMs } from "../domain/limits.ts";
+import { rollupHourMs, rollupQuarterMs } from "../domain/limits.ts";
 import type { UsageWindow } from "../domain/usage_window.ts";
 import { type Database, sql } from "./database.ts";
 
@@ -23,6 +23,14 @@ export interface UsageQuery extends UsageFilter {
   readonly windows: readonly (UsageWindow & { readonly position: number })[];
   readonly groupBy: readonly UsageGroup[];
 }
+
+/** How long the rollups are that are added up. */
+export type RollupUnit = "quarter" | "hour";
+
+const rollups = {
+  quarter: { table: "usage_rollups", column: "quarter", lengthMs: rollupQuarterMs },
+  hour: { table: "usage_rollups_hourly", column: "hour", lengthMs: rollupHourMs },
+} as const;
 
 /** Sums of one window and group, in parts as texts; see `domain/quantity.ts`. */
 export interface UsageSumRow {
@@ -53,15 +61,17 @@ const groupNames: Readonly<Record<UsageGroup, string>> = {
 /**
  * Adds up rollups by window and group; never reads a record.
  *
+ * @param query Its windows begin and end with a rollup of the unit.
  * @returns One row for each window and group that has records, by window.
  * @throws {DatabaseError}
  */
-export function sumUsage(database: Database, query: UsageQuery): Promise<UsageSumRow[]> {
+export function sumUsage(database: Database, query: UsageQuery, unit: RollupUnit): Promise<UsageSumRow[]> {
+  const { table, column, lengthMs } = rollups[unit];
   const groups = query.groupBy.map((group) => groupNames[group]).join("");
   const windows = query.windows.map(({ position, start, end }) => [
     position,
-    Math.ceil(start / rollupQuarterMs),
-    Math.ceil(end / rollupQuarterMs),
+    start / lengthMs,
+    end / lengthMs,
   ]);
   const { texts, values } = filtersOf(query, 3);
   return database.read<UsageSumRow>(sql(
@@ -74,7 +84,7 @@ export function sumUsage(database: Database, query: UsageQuery): Promise<UsageSu
      FROM usage_series s
      JOIN api_keys k ON k.number = s.api_key
      CROSS JOIN w
-     CROSS JOIN usage_rollups r ON r.series = s.id AND r.quarter >= w.first AND r.quarter < w.after AND r.count > 0
+     CROSS JOIN ${table} r ON r.series = s.id AND r.${column} >= w.first AND r.${column} < w.after AND r.count > 0
      WHERE s.organization = (SELECT number FROM organizations WHERE id = ?2)
        ${texts}
      GROUP BY w.position${query.groupBy.map((group) => `, ${groupColumns[group]}`).join("")}

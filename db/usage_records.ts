@@ -1,5 +1,5 @@
 // The SQL of single usage records: listing, voiding, and deleting the oldest.
-import { rollupQuarterMs } from "../domain/limits.ts";
+import { rollupHourMs, rollupQuarterMs } from "../domain/limits.ts";
 import { lowBits } from "../domain/quantity.ts";
 import type { StoredUsageRecord } from "../domain/usage_record.ts";
 import { type Database, sql, type Statement } from "./database.ts";
@@ -125,20 +125,29 @@ const notVoided = (record: string) => `NOT EXISTS (SELECT 1 FROM usage_voids w W
 const others = `usage_records n WHERE n.organization = v.organization
   AND n.timestamp >= u.quarter * ${rollupQuarterMs} AND n.timestamp < (u.quarter + 1) * ${rollupQuarterMs}
   AND n.series = v.series AND n.seq <> v.seq AND ${notVoided("n")}`;
+const quartersPerHour = rollupHourMs / rollupQuarterMs;
 /** Only a record that was the smallest or largest alone is worth a look at all the others. */
 const withoutRecord = (column: "smallest" | "largest", best: "min" | "max") =>
   `${column} = CASE WHEN u.${column} <> v.millionths THEN u.${column}
     WHEN EXISTS (SELECT 1 FROM ${others} AND n.quantity_whole = v.quantity_whole AND n.quantity_micro = v.quantity_micro)
     THEN u.${column}
     ELSE coalesce((SELECT ${best}(${millionthsOf("n")}) FROM ${others}), u.${column}) END`;
-const takeFromRollup = `UPDATE usage_rollups AS u SET count = u.count - 1,
-    sum_high = u.sum_high - (v.quantity_whole >> ${lowBits}),
+const withoutSums = `count = u.count - 1, sum_high = u.sum_high - (v.quantity_whole >> ${lowBits}),
     sum_low = u.sum_low - (v.quantity_whole & ${
   2 ** lowBits - 1
-}), sum_micro = u.sum_micro - v.quantity_micro,
+}), sum_micro = u.sum_micro - v.quantity_micro`;
+const recordToVoid = `FROM (SELECT r.*, ${millionthsOf("r")} AS millionths
+    FROM ${recordOfKey} AND ${notVoided("r")}) AS v WHERE u.series = v.series`;
+const takeFromQuarter = `UPDATE usage_rollups AS u SET ${withoutSums},
     ${withoutRecord("smallest", "min")}, ${withoutRecord("largest", "max")}
-  FROM (SELECT r.*, ${millionthsOf("r")} AS millionths FROM ${recordOfKey} AND ${notVoided("r")}) AS v
-  WHERE u.series = v.series AND u.quarter = v.timestamp / ${rollupQuarterMs}`;
+  ${recordToVoid} AND u.quarter = v.timestamp / ${rollupQuarterMs}`;
+/** After the quarter: smallest and largest are those of the hour's quarters. */
+const ofQuarters = (column: "smallest" | "largest", best: "min" | "max") =>
+  `${column} = coalesce((SELECT ${best}(q.${column}) FROM usage_rollups q WHERE q.series = u.series AND q.count > 0
+    AND q.quarter >= u.hour * ${quartersPerHour} AND q.quarter < (u.hour + 1) * ${quartersPerHour}), u.${column})`;
+const takeFromHour = `UPDATE usage_rollups_hourly AS u SET ${withoutSums},
+    ${ofQuarters("smallest", "min")}, ${ofQuarters("largest", "max")}
+  ${recordToVoid} AND u.hour = v.timestamp / ${rollupHourMs}`;
 const insertVoid = `INSERT INTO usage_voids (seq, voided_at, voided_by, reason)
   SELECT r.seq, ?4, a.id, ?5 FROM ${recordOfKey} ON CONFLICT DO NOTHING`;
 
@@ -154,11 +163,12 @@ export async function voidUsageRecord(
 ): Promise<StoredUsageRecord | undefined> {
   const which = [seq, recordedAt, keyHash, now] as const;
   const results = await database.write([
-    sql(takeFromRollup, ...which),
+    sql(takeFromQuarter, ...which),
+    sql(takeFromHour, ...which),
     sql(insertVoid, ...which, reason),
     sql(`SELECT ${shownColumns} FROM (SELECT r.* FROM ${recordOfKey}) AS r ${shownJoins}`, ...which),
   ]);
-  return results[2]?.rows[0] as unknown as StoredUsageRecord | undefined;
+  return results[3]?.rows[0] as unknown as StoredUsageRecord | undefined;
 }
 
 /**

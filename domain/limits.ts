@@ -74,6 +74,8 @@ export const usagePageYearsMax = 25;
 export const usagePageApiKeysMax = 1_000;
 /** One rollup covers this many milliseconds: every time zone in use is a multiple of it. */
 export const rollupQuarterMs = 15 * 60_000;
+/** Where a window has whole hours, rollups of an hour stand for four of them. */
+export const rollupHourMs = 4 * rollupQuarterMs;
 
 /** Records and bytes of JSON that wait in the recorder; more are refused with 503. */
 export const recorderQueueRecordsMax = 100_000;

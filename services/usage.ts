@@ -5,6 +5,7 @@ import type { Database } from "../db/database.ts";
 import {
   countUsageSeries,
   listUsageSeries,
+  type RollupUnit,
   sumUsage,
   type UsageGroup,
   type UsageQuery,
@@ -12,12 +13,7 @@ import {
   type UsageSumRow,
 } from "../db/usage.ts";
 import { AppError, invalidApiKeyError } from "../domain/errors.ts";
-import {
-  rollupQuarterMs,
-  usagePageApiKeysMax,
-  usageStepRollupsMax,
-  usageSumRowsMax,
-} from "../domain/limits.ts";
+import { rollupHourMs, usagePageApiKeysMax, usageStepRollupsMax, usageSumRowsMax } from "../domain/limits.ts";
 import { mayDo } from "../domain/permissions.ts";
 import { microsToNumber, sumMicros } from "../domain/quantity.ts";
 import type { Session } from "../domain/session.ts";
@@ -173,25 +169,60 @@ async function* addUp(
   database: Database,
   { query, range, series }: { query: Omit<UsageQuery, "windows">; range: UsageRange; series: number },
 ): AsyncGenerator<ExactUsageSum[]> {
-  const stepMs = Math.max(1, Math.floor(usageStepRollupsMax / Math.max(1, series))) * rollupQuarterMs;
+  const stepMs = Math.max(1, Math.floor(usageStepRollupsMax / Math.max(1, series))) * rollupHourMs;
   let sums = new Map<string, AddedUp>();
   for (const windows of steps(range.windows, stepMs)) {
-    for (const row of await sumUsage(database, { ...query, windows })) {
-      const name = JSON.stringify([row.position, row.productSlug, row.metric, row.apiKey]);
-      sums.set(name, addedUp(sums.get(name), row));
+    const { hour, quarter } = byUnit(windows);
+    for (const [unit, pieces] of [["hour", hour], ["quarter", quarter]] as const) {
+      if (pieces.length === 0) continue;
+      for (const row of await sumUsage(database, { ...query, windows: pieces }, unit)) {
+        const name = JSON.stringify([row.position, row.productSlug, row.metric, row.apiKey]);
+        sums.set(name, addedUp(sums.get(name), row));
+      }
     }
     const last = windows.at(-1);
     // A window that goes on in the next step is not finished.
-    if (last === undefined || last.end !== range.windows[last.position]?.end) continue;
-    yield [...sums.values()].map((sum) => shownSum(sum, range));
-    sums = new Map();
+    if (last !== undefined && last.end === range.windows[last.position]?.end) {
+      yield [...sums.values()].sort(inOrder(query.groupBy)).map((sum) => shownSum(sum, range));
+      sums = new Map();
+    }
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
 
+/** @returns The whole hours of the windows, and what is left of them, in quarters. */
+function byUnit(windows: UsageQuery["windows"]): Readonly<Record<RollupUnit, UsageQuery["windows"]>> {
+  const hour: WindowPiece[] = [];
+  const quarter: WindowPiece[] = [];
+  for (const { position, start, end } of windows) {
+    const firstHour = Math.ceil(start / rollupHourMs) * rollupHourMs;
+    const afterHours = Math.max(firstHour, Math.floor(end / rollupHourMs) * rollupHourMs);
+    const before = { position, start, end: Math.min(firstHour, end) };
+    const hours = { position, start: firstHour, end: afterHours };
+    const after = { position, start: afterHours, end };
+    if (hours.start < hours.end) hour.push(hours);
+    for (const piece of [before, after]) if (piece.start < piece.end) quarter.push(piece);
+  }
+  return { hour, quarter };
+}
+
+/** By window, then by group. */
+function inOrder(groupBy: readonly UsageGroup[]): (a: AddedUp, b: AddedUp) => number {
+  return ({ row: a }, { row: b }) => {
+    if (a.position !== b.position) return a.position - b.position;
+    for (const group of groupBy) {
+      const [x, y] = [a[group] ?? "", b[group] ?? ""];
+      if (x !== y) return x < y ? -1 : 1;
+    }
+    return 0;
+  };
+}
+
+type WindowPiece = UsageQuery["windows"][number];
+
 /** Cuts windows into steps: many short windows, or a part of a long one. */
 function* steps(windows: readonly UsageWindow[], stepMs: number): Generator<UsageQuery["windows"]> {
-  let step: (UsageWindow & { position: number })[] = [];
+  let step: WindowPiece[] = [];
   let lengthMs = 0;
   for (const [position, { start, end }] of windows.entries()) {
     for (let from = start; from < end; from += stepMs) {
