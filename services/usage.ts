@@ -170,22 +170,26 @@ async function* addUp(
   { query, range, series }: { query: Omit<UsageQuery, "windows">; range: UsageRange; series: number },
 ): AsyncGenerator<ExactUsageSum[]> {
   const stepMs = Math.max(1, Math.floor(usageStepRollupsMax / Math.max(1, series))) * rollupHourMs;
-  let sums = new Map<string, AddedUp>();
+  // Sums of a window that goes on in the next step.
+  let open = new Map<string, AddedUp>();
   for (const windows of steps(range.windows, stepMs)) {
     const { hour, quarter } = byUnit(windows);
-    for (const [unit, pieces] of [["hour", hour], ["quarter", quarter]] as const) {
-      if (pieces.length === 0) continue;
-      for (const row of await sumUsage(database, { ...query, windows: pieces }, unit)) {
-        const name = JSON.stringify([row.position, row.productSlug, row.metric, row.apiKey]);
-        sums.set(name, addedUp(sums.get(name), row));
-      }
-    }
+    const hours = hour.length === 0 ? [] : await sumUsage(database, { ...query, windows: hour }, "hour");
+    const quarters = quarter.length === 0
+      ? []
+      : await sumUsage(database, { ...query, windows: quarter }, "quarter");
     const last = windows.at(-1);
-    // A window that goes on in the next step is not finished.
-    if (last !== undefined && last.end === range.windows[last.position]?.end) {
-      yield [...sums.values()].sort(inOrder(query.groupBy)).map((sum) => shownSum(sum, range));
-      sums = new Map();
-    }
+    const goesOn = last !== undefined && last.end !== range.windows[last.position]?.end;
+    if (goesOn || open.size > 0 || (hours.length > 0 && quarters.length > 0)) {
+      for (const row of [...hours, ...quarters]) {
+        const name = JSON.stringify([row.position, ...query.groupBy.map((group) => row[group])]);
+        open.set(name, addedUp(open.get(name), row));
+      }
+      if (!goesOn) {
+        yield inOrder([...open.values()], query.groupBy).map((sum) => shownSum(sum, range));
+        open = new Map();
+      }
+    } else yield [...hours, ...quarters].map((row) => shownSum(addedUp(undefined, row), range));
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
@@ -206,16 +210,16 @@ function byUnit(windows: UsageQuery["windows"]): Readonly<Record<RollupUnit, Usa
   return { hour, quarter };
 }
 
-/** By window, then by group. */
-function inOrder(groupBy: readonly UsageGroup[]): (a: AddedUp, b: AddedUp) => number {
-  return ({ row: a }, { row: b }) => {
+/** The order that the database gives to sums of one step: by window, then by group. */
+function inOrder(sums: AddedUp[], groupBy: readonly UsageGroup[]): AddedUp[] {
+  return sums.sort(({ row: a }, { row: b }) => {
     if (a.position !== b.position) return a.position - b.position;
     for (const group of groupBy) {
-      const [x, y] = [a[group] ?? "", b[group] ?? ""];
-      if (x !== y) return x < y ? -1 : 1;
+      const [name, other] = [a[group] ?? "", b[group] ?? ""];
+      if (name !== other) return name < other ? -1 : 1;
     }
     return 0;
-  };
+  });
 }
 
 type WindowPiece = UsageQuery["windows"][number];
