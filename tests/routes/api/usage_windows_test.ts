@@ -1,0 +1,281 @@
+// Sums by calendar windows equal what anybody would add up by hand from the list of records, in zones of every kind.
+import assert from "node:assert/strict";
+import { setImmediate } from "node:timers";
+import { createTestKey, type TestApp, testApp } from "../../support/app.ts";
+import fc from "../../support/fast_check.ts";
+import {
+  addUpObviously,
+  listAll,
+  type ListedRecord,
+  type ReadSum,
+  readSums,
+  recordAll,
+  recordOne,
+  type SentRecord,
+  unlimited,
+  voidOne,
+} from "../../support/usage.ts";
+
+const seed = 20261121;
+const quarterMs = 15 * 60_000;
+const dayMs = 24 * 3_600_000;
+
+const zones = [
+  "UTC",
+  "Europe/Berlin",
+  "America/New_York",
+  "Asia/Kathmandu", // +5:45
+  "Australia/Lord_Howe", // clocks move by half an hour
+  "Pacific/Chatham", // +12:45, and +13:45 in summer
+  "Africa/Casablanca", // clocks move for Ramadan
+] as const;
+const units = ["hour", "day", "week", "month"] as const;
+
+/** When records are recorded, and the moments in the 35 days before at which clocks of some zone are moved. */
+const visits: readonly { now: number; changes: readonly number[] }[] = [
+  {
+    now: Date.UTC(2026, 10, 21, 14, 3, 11, 250),
+    changes: [Date.UTC(2026, 9, 25, 1), Date.UTC(2026, 10, 1, 6)],
+  },
+  { now: Date.UTC(2027, 2, 20, 1), changes: [Date.UTC(2027, 1, 14, 2), Date.UTC(2027, 2, 14, 7)] },
+  { now: Date.UTC(2027, 3, 20, 1), changes: [Date.UTC(2027, 2, 28, 1), Date.UTC(2027, 3, 3, 14, 30)] },
+  { now: Date.UTC(2027, 9, 31, 9), changes: [Date.UTC(2027, 8, 25, 14), Date.UTC(2027, 9, 2, 15, 30)] },
+];
+
+const quantity = fc.oneof(
+  fc.integer({ min: 0, max: 9 }),
+  fc.integer({ min: 1, max: 99 }).map((tenths) => tenths / 10),
+  fc.integer({ min: 1, max: 2_000_000 }).map((micros) => micros / 1_000_000),
+  fc.integer({ min: 0, max: 3 }).map((less) => Number.MAX_SAFE_INTEGER - less),
+  // Beside the largest that is kept in millionths as one integer.
+  fc.integer({ min: -2, max: 2 }).map((more) => 9_000_000_000_000 + more),
+  fc.integer({ min: 0, max: 2 ** 53 - 1 }),
+);
+
+/** Records of the 35 days before a visit, many of them around the changes of clocks and on the borders of windows. */
+function records({ now, changes }: (typeof visits)[number]): fc.Arbitrary<SentRecord> {
+  const pastMax = 35 * dayMs;
+  const anywhere = fc.integer({ min: 0, max: pastMax }).map((ms) => now - ms);
+  const aroundAChange = fc.tuple(fc.constantFrom(...changes), fc.integer({ min: -8, max: 24 }))
+    .map(([change, quarters]) => change + quarters * quarterMs);
+  const timestamp = fc.tuple(
+    fc.oneof(anywhere, aroundAChange, anywhere.map((ms) => ms - ms % quarterMs)),
+    fc.constantFrom(-1, 0, 0, 1),
+  ).map(([ms, more]) => Math.min(now, Math.max(now - pastMax, ms + more)));
+  return fc.record({
+    productSlug: fc.constantFrom("tiles", "search", "Search"),
+    metric: fc.constantFrom("requests", "bytes", "a.b"),
+    quantity,
+    timestamp: timestamp.map((ms) => new Date(ms).toISOString()),
+  });
+}
+
+/** The calendar of a zone: what a clock on the wall says at each quarter of an hour that was asked for. */
+const calendars = new Map(zones.map((zone) => [zone as string, {
+  format: new Intl.DateTimeFormat("en-US", {
+    timeZone: zone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    timeZoneName: "longOffset",
+  }),
+  said: new Map<number, Record<(typeof units)[number], string>>(),
+}]));
+
+/** @returns A name for the window that a moment is in: two moments are in one window if it is the same. */
+function windowName(ms: number, { unit, zone }: { unit: (typeof units)[number]; zone: string }): string {
+  const calendar = calendars.get(zone);
+  assert.ok(calendar);
+  let said = calendar.said.get(ms);
+  if (said === undefined) {
+    const text = calendar.format.format(ms);
+    const [, month, day, year] = /^(\d\d)\/(\d\d)\/(\d{4}), /.exec(text) ?? [];
+    const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day));
+    const monday = midnight - (new Date(midnight).getUTCDay() + 6) % 7 * dayMs;
+    // An hour that comes twice has another offset the second time, and the text has it.
+    said = { hour: text, day: `${midnight}`, week: `${monday}`, month: `${year}-${month}` };
+    calendar.said.set(ms, said);
+  }
+  return said[unit];
+}
+
+interface Query {
+  readonly from: number;
+  readonly to: number;
+  readonly unit: (typeof units)[number];
+  readonly zone: string;
+  readonly groupBy: readonly ("productSlug" | "metric" | "apiKey")[];
+  readonly productSlug: string | undefined;
+  readonly metric: string | undefined;
+  readonly apiKeyId: string | undefined;
+}
+
+function queryText(query: Query): string {
+  const all = {
+    from: new Date(query.from).toISOString(),
+    to: new Date(query.to).toISOString(),
+    window: query.unit,
+    timezone: query.zone,
+    groupBy: query.groupBy.length === 0 ? undefined : query.groupBy.join(","),
+    productSlug: query.productSlug,
+    metric: query.metric,
+    apiKeyId: query.apiKeyId,
+  };
+  return `?${new URLSearchParams(
+    Object.entries(all).filter(([, value]) => value !== undefined) as string[][],
+  )}`;
+}
+
+/** What the answer must be: every quarter of an hour of the range is looked up in the calendar, one after the other. */
+function obviousSums(all: readonly ListedRecord[], query: Query): ReadSum[] {
+  const starts = new Map<number, number>();
+  let start = query.from;
+  for (let ms = query.from; ms < query.to; ms += quarterMs) {
+    const isNew = ms > query.from &&
+      windowName(ms, query) !== windowName(ms - quarterMs, query);
+    if (isNew) start = ms;
+    starts.set(ms, start);
+  }
+  const startOf = (record: ListedRecord) => {
+    const ms = Date.parse(record.timestamp);
+    return new Date(starts.get(ms - ms % quarterMs) ?? NaN).toISOString();
+  };
+  const fits = all.filter((record) =>
+    record.voidedAt === null && Date.parse(record.timestamp) >= query.from &&
+    Date.parse(record.timestamp) < query.to &&
+    (query.productSlug ?? record.productSlug) === record.productSlug &&
+    (query.metric ?? record.metric) === record.metric &&
+    (query.apiKeyId ?? record.apiKeyId) === record.apiKeyId
+  );
+  const groupOf = (record: ListedRecord, group: string) =>
+    group === "apiKey" ? record.apiKeyId : group === "metric" ? record.metric : record.productSlug;
+  return addUpObviously(fits, (record) => [
+    startOf(record),
+    ...query.groupBy.map((group) => groupOf(record, group)),
+  ]).map(({ names: [first = "", ...names], ...sums }) => ({
+    start: first,
+    ...Object.fromEntries(query.groupBy.map((group, n) => [group, names[n] ?? ""])),
+    ...sums,
+  }));
+}
+
+testApp("sums of any range, window, zone, group and filter are those of the records", async (test) => {
+  const person = await test.signUp();
+  const keys = [await createTestKey(test, person), await createTestKey(test, person)];
+  const stranger = await createTestKey(test, await test.signUp());
+  for (const [round, visit] of visits.entries()) {
+    test.advance(visit.now - test.now());
+    const sent = fc.sample(records(visit), { seed: seed + round, numRuns: 300 });
+    for (const [n, { fullKey: apiKey }] of [...keys, stranger].entries()) {
+      // Some with a key of their own, and of these some once more.
+      const own = sent.filter((_record, index) => index % 3 === n).map((record, index) =>
+        index % 2 === 0 ? record : { ...record, idempotencyKey: `${round} ${n} ${index}` }
+      );
+      assert.equal(await recordAll(test, { apiKey, records: own }), own.length);
+      assert.equal(await recordAll(test, { apiKey, records: own.slice(0, 2) }), 1);
+    }
+  }
+  const [apiKey = ""] = keys.map(({ fullKey }) => fullKey);
+  const ids = fc.sample(fc.constantFrom(...(await listAll(test, apiKey)).map(({ id }) => id)), {
+    seed,
+    numRuns: 80,
+  });
+  for (const id of ids) await voidOne(test, { apiKey, id });
+  const all = await listAll(test, apiKey);
+  assert.equal(all.length, visits.length * (200 + 2));
+  assert.equal(all.filter(({ voidedAt }) => voidedAt !== null).length, new Set(ids).size);
+
+  const span = { hour: 30 * dayMs, day: 60 * dayMs, week: 150 * dayMs, month: 400 * dayMs };
+  const absent = { nil: undefined, freq: 1 };
+  const query = fc.record({
+    visit: fc.constantFrom(...visits),
+    unit: fc.constantFrom(...units),
+    zone: fc.constantFrom(...zones),
+    // Where the range ends, and how long it is, in thousandths.
+    end: fc.noBias(fc.integer({ min: 200, max: 1050 })),
+    length: fc.noBias(fc.integer({ min: 0, max: 1000 })),
+    groupBy: fc.shuffledSubarray(["productSlug", "metric", "apiKey"] as const),
+    productSlug: fc.option(fc.constantFrom("tiles", "search", "nothing"), absent),
+    metric: fc.option(fc.constantFrom("requests", "a.b"), absent),
+    apiKeyId: fc.option(fc.constantFrom(...keys.map(({ id }) => id), stranger.id), absent),
+  }).map(({ visit, end, length, ...rest }): Query => {
+    const to = Math.ceil((visit.now - (1 - end / 1000) * 35 * dayMs) / quarterMs) * quarterMs;
+    const from = to - Math.max(1, Math.floor(length / 1000 * span[rest.unit] / quarterMs)) * quarterMs;
+    return { from, to, ...rest };
+  });
+  let notEmpty = 0;
+  await fc.assert(
+    fc.asyncProperty(query, async (given) => {
+      const wanted = obviousSums(all, given);
+      if (wanted.length > 0) notEmpty++;
+      assert.deepEqual(await readSums(test, apiKey, queryText(given)), wanted, queryText(given));
+    }),
+    { seed, numRuns: 200 },
+  );
+  assert.ok(notEmpty > 120, `only ${notEmpty} queries had any record`);
+}, unlimited);
+
+/** So many series that a month of them is added up in many steps. */
+const manySeries = 1_200;
+
+async function recordManySeries(
+  test: TestApp,
+): Promise<{ apiKey: string; cookie: string; all: ListedRecord[] }> {
+  const person = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, person);
+  const sent = fc.sample(
+    fc.record({ quantity, ago: fc.integer({ min: 0, max: 35 * dayMs }) }),
+    { seed, numRuns: 2 * manySeries },
+  ).map(({ quantity, ago }, n) => ({
+    productSlug: `p${n % 5}`,
+    metric: `m${n % manySeries}`,
+    quantity,
+    timestamp: new Date(test.now() - ago).toISOString(),
+  }));
+  await recordAll(test, { apiKey, records: sent });
+  // Names in the order of the alphabet that come later in time than others, within the same windows.
+  for (const [productSlug, hour] of [["z", 3], ["a", 20]] as const) {
+    const timestamp = new Date(Date.UTC(2026, 10, 20, hour)).toISOString();
+    await recordOne(test, apiKey, { productSlug, timestamp });
+  }
+  return { apiKey, cookie: person.cookie, all: await listAll(test, apiKey) };
+}
+
+testApp(
+  "windows of so many series that they are added up in steps have every record once, in order",
+  async (test) => {
+    const { apiKey, all } = await recordManySeries(test);
+    const range = { from: Date.UTC(2026, 9, 1), to: Date.UTC(2026, 11, 1), zone: "UTC" };
+    const none = { productSlug: undefined, metric: undefined, apiKeyId: undefined };
+    for (const unit of ["day", "week", "month"] as const) {
+      for (const groupBy of [[], ["productSlug"], ["metric", "productSlug"]] as const) {
+        const query = { ...range, ...none, unit, groupBy };
+        assert.deepEqual(
+          await readSums(test, apiKey, queryText(query)),
+          obviousSums(all, query),
+          queryText(query),
+        );
+      }
+    }
+  },
+);
+
+testApp("while a window of very many series is added up, other requests are answered", async (test) => {
+  const { apiKey, cookie } = await recordManySeries(test);
+  let isReading = true;
+  const reading = readSums(test, apiKey, "?from=2026-11-01&to=2026-12-01&window=month")
+    .finally(() => isReading = false);
+  let answered = 0;
+  while (isReading) {
+    await assert.doesNotReject(async () => {
+      const me = await (await test.send("/api/auth/me", { cookie })).json();
+      assert.equal(me.authenticated, true);
+    });
+    answered++;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  assert.equal((await reading).length, 1);
+  assert.ok(answered > 10, `only ${answered} requests were answered meanwhile`);
+});
