@@ -76,9 +76,10 @@ const cleanShare = 5;
 export function cleanKeys(deleted: number): Statement[] {
   const first = "(SELECT settled_cleaned FROM usage_cursor)";
   const oldest = "coalesce((SELECT min(seq) FROM usage_records), 0)";
-  const width = `(${idempotencyHashSpace} / max(1, ((SELECT seq FROM usage_cursor) - ${oldest}) / ${
-    "(?1 * " + cleanShare + ")"
-  }))`;
+  const kept = `((SELECT seq FROM usage_cursor) - ${oldest})`;
+  // Both drivers bind numbers as floating ones, and the place to go on from must be a whole one.
+  const looks = `max(1, ${kept} / (CAST(?1 AS INTEGER) * ${cleanShare}))`;
+  const width = `(${idempotencyHashSpace} / ${looks})`;
   return [
     sql(
       `DELETE FROM usage_keys_settled WHERE hash >= ${first} AND hash < ${first} + ${width} AND seq < ${oldest}`,
