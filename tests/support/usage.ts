@@ -100,13 +100,22 @@ export async function readSums(test: TestApp, apiKey: string, query = ""): Promi
   return (await answer.json()).data;
 }
 
+/** One page of a list. @param query Without its `?`. */
+export async function listPage(
+  test: TestApp,
+  apiKey: string,
+  query = "",
+): Promise<{ usageRecords: ListedRecord[]; nextCursor: string | null }> {
+  const answer = await test.send(`/api/v1/usage/records?${query}`, { apiKey });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return await answer.json();
+}
+
 /** Pages through a list to its end. @param query Without its `?`. */
 export async function listAll(test: TestApp, apiKey: string, query = "limit=100"): Promise<ListedRecord[]> {
   const records: ListedRecord[] = [];
   for (let cursor = "";;) {
-    const answer = await test.send(`/api/v1/usage/records?${query}${cursor}`, { apiKey });
-    assert.equal(answer.status, 200, await answer.clone().text());
-    const page = await answer.json();
+    const page = await listPage(test, apiKey, `${query}${cursor}`);
     records.push(...page.usageRecords);
     if (page.nextCursor === null) return records;
     cursor = `&cursor=${page.nextCursor}`;
