@@ -1,0 +1,246 @@
+// The list of records: newest first, every record exactly once, and nobody else's.
+import assert from "node:assert/strict";
+import { recordUsage } from "../../../db/recorder.ts";
+import { generateApiKey, hashApiKey } from "../../../domain/api_key.ts";
+import { usageRecordScanMax } from "../../../domain/limits.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../support/app.ts";
+import {
+  listAll,
+  type ListedRecord,
+  listPage,
+  onEveryDatabase,
+  recordAll,
+  recordOne,
+  type SentRecord,
+  unlimited,
+  voidOne,
+} from "../../support/usage.ts";
+
+const usage = { productSlug: "tiles", metric: "requests" };
+const minuteMs = 60_000;
+
+function isoBefore(test: TestApp, ms: number): string {
+  return new Date(test.now() - ms).toISOString();
+}
+
+function assertNewestFirst(records: readonly ListedRecord[]): void {
+  const times = records.map(({ timestamp }) => timestamp);
+  assert.deepEqual(times, times.toSorted().reverse());
+  assert.equal(new Set(records.map(({ id }) => id)).size, records.length, "a record is listed twice");
+}
+
+/** Records straight into the database, all at one moment and of one series, without the API's limits: fast. */
+async function recordMany(
+  test: TestApp,
+  { apiKey, metric, count, timestamp }: { apiKey: string; metric: string; count: number; timestamp: number },
+): Promise<void> {
+  const keyHash = hashApiKey(apiKey);
+  for (let left = count; left > 0; left -= 10_000) {
+    const { inserted } = await recordUsage(test.opened.database, {
+      now: test.now(),
+      keyHashes: [keyHash],
+      series: [[keyHash, "tiles", metric]],
+      records: Array.from({ length: Math.min(left, 10_000) }, () => ({
+        series: 0,
+        timestamp,
+        timestampGiven: true,
+        whole: 1,
+        micro: 0,
+        idempotencyKey: null,
+        keyHash: 0,
+        properties: null,
+        request: 0,
+      })),
+    });
+    assert.equal(inserted, Math.min(left, 10_000));
+  }
+}
+
+onEveryDatabase(
+  "every record is listed once, newest first, voided ones and equal times included",
+  async (test) => {
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    const { fullKey: other } = await createTestKey(test, await test.signUp());
+    const records = Array.from({ length: 157 }, (_, n): SentRecord => ({
+      productSlug: ["a", "b"][n % 2] ?? "",
+      metric: ["x", "y", "z"][n % 3] ?? "",
+      quantity: n,
+      // Groups of 20 at one time, across several series; not in the order of recording.
+      timestamp: isoBefore(test, (Math.floor(n / 20) * 7 % 5) * minuteMs),
+    }));
+    await recordAll(test, { apiKey, records });
+    await recordAll(test, { apiKey: other, records });
+    const all = await listAll(test, apiKey);
+    assertNewestFirst(all);
+    assert.deepEqual(
+      all.map(({ quantity }) => quantity).sort((a, b) => a - b),
+      records.map(({ quantity }) => quantity),
+    );
+    for (const { id } of all.filter((_record, n) => n % 10 === 0)) await voidOne(test, { apiKey, id });
+    const ids = all.map(({ id }) => id);
+    for (const limit of [1, 7, 50, 78, 79, 100]) {
+      const listed = await listAll(test, apiKey, `limit=${limit}`);
+      assert.deepEqual(listed.map(({ id }) => id), ids, `limit ${limit}`);
+      assert.equal(listed.filter(({ voidedAt }) => voidedAt !== null).length, 16);
+    }
+    const { usageRecords, nextCursor } = await listPage(test, apiKey);
+    assert.equal(usageRecords.length, 50);
+    assert.equal(nextCursor, ids[49]);
+    // Nobody else's cursor works, and it is not told from one of nobody.
+    const strange = await test.send(`/api/v1/usage/records?cursor=${nextCursor}`, { apiKey: other });
+    const { error } = await assertError(strange, 422, "validation_failed");
+    assert.equal(error.details?.[0]?.path, "cursor");
+  },
+);
+
+testApp("a page that ends exactly at the last record is the last", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  assert.deepEqual(await listPage(test, apiKey), { usageRecords: [], nextCursor: null });
+  for (let n = 0; n < 3; n++) await recordOne(test, apiKey);
+  for (const filter of ["", "&metric=requests"]) {
+    const page = await listPage(test, apiKey, `limit=3${filter}`);
+    assert.equal(page.usageRecords.length, 3);
+    assert.equal(page.nextCursor, null);
+    assert.equal((await listPage(test, apiKey, `limit=2${filter}`)).nextCursor, page.usageRecords[1]?.id);
+  }
+});
+
+onEveryDatabase("filters and ranges list what fits, and nothing else", async (test) => {
+  const person = await test.signUp();
+  const [a, b] = [await createTestKey(test, person), await createTestKey(test, person)];
+  const stranger = await createTestKey(test, await test.signUp());
+  const some = Array.from({ length: 240 }, (_, n): SentRecord => ({
+    productSlug: ["a", "b", "c"][n % 3] ?? "",
+    metric: n % 16 === 0 ? "rare" : "x",
+    quantity: n,
+    timestamp: isoBefore(test, (n * 37 % 100) * 7 * minuteMs),
+  }));
+  for (const { fullKey: apiKey } of [a, b, stranger]) await recordAll(test, { apiKey, records: some });
+  const all = await listAll(test, a.fullKey);
+  assert.equal(all.length, 480);
+  const [from, to] = [isoBefore(test, 500 * minuteMs), isoBefore(test, 21 * minuteMs)];
+  const filters: Record<string, string>[] = [
+    { productSlug: "b" },
+    { metric: "rare" },
+    { apiKeyId: b.id },
+    { productSlug: "c", metric: "rare", apiKeyId: a.id },
+    { from },
+    { to },
+    { from, to },
+    { from, to, metric: "rare" },
+    { from, productSlug: "a" },
+    { to, apiKeyId: a.id, metric: "x" },
+    // The same moment, said in another zone.
+    { from: from.replace("Z", "+00:00"), metric: "rare" },
+  ];
+  for (const filter of filters) {
+    const fits = all.filter((record) =>
+      (filter["productSlug"] ?? record.productSlug) === record.productSlug &&
+      (filter["metric"] ?? record.metric) === record.metric &&
+      (filter["apiKeyId"] ?? record.apiKeyId) === record.apiKeyId &&
+      record.timestamp >= (filter["from"] === undefined ? "" : from) &&
+      record.timestamp < (filter["to"] === undefined ? "9" : to)
+    );
+    assert.ok(fits.length > 0);
+    for (const limit of [3, 100]) {
+      const query = String(new URLSearchParams({ ...filter, limit: String(limit) }));
+      assert.deepEqual(await listAll(test, b.fullKey, query), fits, query);
+    }
+  }
+  for (
+    const query of [`apiKeyId=${stranger.id}`, "metric=none", "apiKeyId=nobody", `from=${to}&to=${from}`]
+  ) {
+    assert.deepEqual(await listAll(test, a.fullKey, query), [], query);
+  }
+});
+
+testApp("pages stay whole while records are added between them, and while others are read", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const at = (n: number) => isoBefore(test, n % 10 * minuteMs);
+  await recordAll(test, {
+    apiKey,
+    records: Array.from({ length: 95 }, (_, n) => ({ ...usage, quantity: n, timestamp: at(n) })),
+  });
+  const before = await listAll(test, apiKey);
+  for (const query of ["limit=10", "limit=10&metric=requests"]) {
+    const listed: ListedRecord[] = [];
+    for (let cursor = "";;) {
+      const [page] = await Promise.all([
+        listPage(test, apiKey, `${query}${cursor}`),
+        ...[0, 3, 9].map((n) => recordOne(test, apiKey, { quantity: 1000 + n, timestamp: at(n) })),
+      ]);
+      listed.push(...page.usageRecords);
+      if (page.nextCursor === null) break;
+      cursor = `&cursor=${page.nextCursor}`;
+    }
+    assertNewestFirst(listed);
+    const known = new Set(before.map(({ id }) => id));
+    assert.deepEqual(listed.filter(({ id }) => known.has(id)), before, query);
+  }
+});
+
+onEveryDatabase("a rare series among very many records is found, in several looks", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  // All in one quarter of an hour, so that the sums cannot tell where to look.
+  const quarter = Date.UTC(2026, 10, 21, 13);
+  const rare: string[] = [];
+  for (const minute of [1, 5, 9]) {
+    const timestamp = new Date(quarter + minute * minuteMs).toISOString();
+    for (let n = 0; n < 2; n++) {
+      rare.unshift((await recordOne(test, apiKey, { metric: "rare", timestamp })).id);
+    }
+    const more = { apiKey, metric: "common", count: usageRecordScanMax + 7 };
+    await recordMany(test, { ...more, timestamp: quarter + (minute + 2) * minuteMs });
+  }
+  // And one far away, behind nothing that fits.
+  rare.push((await recordOne(test, apiKey, { metric: "rare", timestamp: "2026-11-02T00:00:00.000Z" })).id);
+  for (const limit of [1, 2, 3, 4, 100]) {
+    const listed = await listAll(test, apiKey, `metric=rare&limit=${limit}`);
+    assert.deepEqual(listed.map(({ id }) => id), rare, `limit ${limit}`);
+  }
+  const later = await listAll(
+    test,
+    apiKey,
+    "metric=rare&from=2026-11-21T13:02:00Z&to=2026-11-21T13:09:00.001Z",
+  );
+  assert.deepEqual(later.map(({ id }) => id), rare.slice(0, 4));
+});
+
+testApp("what cannot be listed is refused by name, and a wrong key before everything else", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const { id } = await recordOne(test, apiKey);
+  const wrong: [string, string][] = [
+    ["limit=0", "limit"],
+    ["limit=101", "limit"],
+    ["limit=ten", "limit"],
+    ["limit=1.5", "limit"],
+    ["limit=", "limit"],
+    ["cursor=nothing", "cursor"],
+    ["cursor=", "cursor"],
+    [`cursor=${id.replace(/.$/, (last) => last === "0" ? "1" : "0")}`, "cursor"],
+    [`cursor=${id.toUpperCase()}`, "cursor"],
+    ["from=yesterday", "from"],
+    ["from=2026-11-21", "from"],
+    ["to=2026-11-21T14:03", "to"],
+    ["metric=a%20b", "metric"],
+    ["productSlug=", "productSlug"],
+    ["window=day", "window"],
+    ["limit=1&limit=2", "limit"],
+    ["metric=%00", "metric"],
+  ];
+  for (const [query, path] of wrong) {
+    const answer = await test.send(`/api/v1/usage/records?${query}`, { apiKey });
+    const { error } = await assertError(answer, 422, "validation_failed");
+    assert.equal(error.details?.[0]?.path, path, query);
+  }
+  const { fullKey: unknown } = generateApiKey();
+  for (const key of [unknown, "garbage", undefined]) {
+    for (const query of ["", "?limit=0", `?cursor=${id}`]) {
+      const answer = await test.send(
+        `/api/v1/usage/records${query}`,
+        key === undefined ? {} : { apiKey: key },
+      );
+      await assertError(answer, 401, "invalid_api_key");
+    }
+  }
+}, unlimited);
