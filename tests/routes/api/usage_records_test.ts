@@ -1,9 +1,11 @@
 // The list of records: newest first, every record exactly once, and nobody else's.
 import assert from "node:assert/strict";
+import type { Statement } from "../../../db/database.ts";
 import { recordUsage } from "../../../db/recorder.ts";
 import { generateApiKey, hashApiKey } from "../../../domain/api_key.ts";
 import { usageRecordScanMax } from "../../../domain/limits.ts";
-import { assertError, createTestKey, type TestApp, testApp } from "../../support/app.ts";
+import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../support/app.ts";
+import { embeddedTestDatabase, type TestDatabase } from "../../support/database.ts";
 import {
   listAll,
   type ListedRecord,
@@ -142,7 +144,7 @@ onEveryDatabase("filters and ranges list what fits, and nothing else", async (te
       record.timestamp < (filter["to"] === undefined ? "9" : to)
     );
     assert.ok(fits.length > 0);
-    for (const limit of [3, 100]) {
+    for (const limit of [17, 100]) {
       const query = String(new URLSearchParams({ ...filter, limit: String(limit) }));
       assert.deepEqual(await listAll(test, b.fullKey, query), fits, query);
     }
@@ -204,6 +206,51 @@ onEveryDatabase("a rare series among very many records is found, in several look
     "metric=rare&from=2026-11-21T13:02:00Z&to=2026-11-21T13:09:00.001Z",
   );
   assert.deepEqual(later.map(({ id }) => id), rare.slice(0, 4));
+});
+
+Deno.test("one page is whole while records are added between the looks that it takes", async () => {
+  const opened = await embeddedTestDatabase();
+  // Something to do after each time that the database was read.
+  let afterRead = () => Promise.resolve();
+  const { database } = opened;
+  const watched: TestDatabase = {
+    ...opened,
+    database: {
+      read: async <T>(statement: Statement) => {
+        const rows = await database.read<T>(statement);
+        await afterRead();
+        return rows;
+      },
+      readFirst: async <T>(statement: Statement) => {
+        const row = await database.readFirst<T>(statement);
+        await afterRead();
+        return row;
+      },
+      write: (batch) => database.write(batch),
+      close: () => database.close(),
+    },
+  };
+  const test = await startTestApp(unlimited, { open: () => Promise.resolve(watched) });
+  try {
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    const quarter = Date.UTC(2026, 10, 21, 13);
+    const common = { apiKey, metric: "common", timestamp: quarter + minuteMs };
+    const rare = async () =>
+      (await recordOne(test, apiKey, { metric: "rare", timestamp: new Date(quarter).toISOString() })).id;
+    // Around the place where the first look ends: whichever record is the last that it sees, the next begins after it.
+    const ids = [await rare(), await rare(), await rare()].reverse();
+    await recordMany(test, { ...common, count: usageRecordScanMax - 2 });
+    let added = 0;
+    afterRead = async () => {
+      const isFirst = added++ === 0;
+      if (!isFirst) await recordMany(test, { ...common, count: 1 });
+    };
+    const { usageRecords } = await listPage(test, apiKey, "metric=rare");
+    assert.ok(added > 3, "the page took one look");
+    assert.deepEqual(usageRecords.map(({ id }) => id), ids);
+  } finally {
+    await test.dispose();
+  }
 });
 
 testApp("what cannot be listed is refused by name, and a wrong key before everything else", async (test) => {
