@@ -29,56 +29,54 @@ const shownJoins = `JOIN usage_series s ON s.id = r.series JOIN api_keys k ON k.
 const organizationNumber = "(SELECT number FROM organizations WHERE id = ?1)";
 const descending = "ORDER BY n.timestamp DESC, n.series DESC, n.seq DESC";
 
-/** Which records to read: those of an organization from a time on, before a position. */
+/** Which records to read: those of an organization from a position on, before another. */
 export interface UsageRecordScan {
   readonly organizationId: string;
-  readonly filter: UsageFilter;
-  readonly from: number;
+  readonly from: UsageRecordPosition;
   readonly before: UsageRecordPosition;
-  readonly limit: number;
-  /** So many records are looked at; null for as many as it takes. */
-  readonly scanMax: number | null;
+}
+
+const between = `FROM usage_records n WHERE n.organization = ${organizationNumber}
+  AND (n.timestamp, n.series, n.seq) >= (?2, ?3, ?4) AND (n.timestamp, n.series, n.seq) < (?5, ?6, ?7)`;
+
+function scanArguments({ organizationId, from, before }: UsageRecordScan) {
+  return [
+    organizationId,
+    ...[from, before].flatMap(({ timestamp, series, seq }) => [timestamp, series, seq]),
+  ];
 }
 
 /**
- * @param scan What to read. With a filter, `scanMax` bounds the work.
- * @returns The records that fit, newest first. @throws {DatabaseError}
+ * @param scan Where to look. With a filter, this is what bounds the work; see {@linkcode endOfLook}.
+ * @returns The newest `limit` records that fit, newest first. @throws {DatabaseError}
  */
 export function listUsageRecords(
   database: Database,
-  scan: UsageRecordScan,
+  scan: UsageRecordScan & { readonly filter: UsageFilter; readonly limit: number },
 ): Promise<ListedUsageRecordRow[]> {
-  const { texts, values } = filtersOf(scan.filter, 8);
-  const fits = texts === "" ? "" : `WHERE n.series IN (SELECT s.id FROM usage_series s
+  const { texts, values } = filtersOf(scan.filter, 9);
+  const fits = texts === "" ? "" : `AND n.series IN (SELECT s.id FROM usage_series s
     JOIN api_keys k ON k.number = s.api_key WHERE s.organization = ${organizationNumber} ${texts})`;
   return database.read(sql(
-    `WITH places AS MATERIALIZED (${placesOfScan} LIMIT ?6)
-     SELECT r.series, k.name AS apiKeyName, ${shownColumns}
-     FROM (SELECT n.* FROM places n ${fits} ${descending} LIMIT ?7) n
+    `SELECT r.series, k.name AS apiKeyName, ${shownColumns}
+     FROM (SELECT n.timestamp, n.series, n.seq ${between} ${fits} ${descending} LIMIT ?8) n
      CROSS JOIN usage_records r ON r.seq = n.seq ${shownJoins} ${descending}`,
     ...scanArguments(scan),
-    scan.scanMax ?? scan.limit,
     scan.limit,
     ...values,
   ));
 }
 
-const placesOfScan = `SELECT n.timestamp, n.series, n.seq FROM usage_records n
-  WHERE n.organization = ${organizationNumber} AND n.timestamp >= ?2
-    AND (n.timestamp, n.series, n.seq) < (?3, ?4, ?5) ${descending}`;
-
-function scanArguments({ organizationId, from, before }: UsageRecordScan) {
-  return [organizationId, from, before.timestamp, before.series, before.seq] as const;
-}
-
-/** @returns Where a scan that looked at `scanMax` records ended, or undefined when it came to the end. */
-export function endOfScan(
+/** @returns The place of the last of the newest `recordsMax` records, or undefined when there are fewer. */
+export function endOfLook(
   database: Database,
-  scan: UsageRecordScan & { readonly scanMax: number },
+  scan: UsageRecordScan & { readonly recordsMax: number },
 ): Promise<UsageRecordPosition | undefined> {
-  return database.readFirst(
-    sql(`${placesOfScan} LIMIT 1 OFFSET ?6`, ...scanArguments(scan), scan.scanMax - 1),
-  );
+  return database.readFirst(sql(
+    `SELECT n.timestamp, n.series, n.seq ${between} ${descending} LIMIT 1 OFFSET ?8`,
+    ...scanArguments(scan),
+    scan.recordsMax - 1,
+  ));
 }
 
 /**

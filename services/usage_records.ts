@@ -4,13 +4,14 @@ import { findActiveApiKey } from "../db/api_keys.ts";
 import type { UsageFilter } from "../db/usage.ts";
 import {
   deleteOldUsageRecords,
-  endOfScan,
+  endOfLook,
   findUsageRecordPosition,
   lastUsageBefore,
   type ListedUsageRecordRow,
   listUsageRecords,
   oldestUsageRecordedAt,
   type UsageRecordPosition,
+  type UsageRecordScan,
   voidUsageRecord,
 } from "../db/usage_records.ts";
 import { invalidApiKeyError, notFoundError, validationError } from "../domain/errors.ts";
@@ -89,28 +90,24 @@ export function createUsageRecordService(context: ServiceContext): UsageRecordSe
     const { productSlug, metric, apiKeyId, from = 0 } = query;
     const filter = { productSlug, metric, apiKeyId };
     const isFiltered = Object.values(filter).some((value) => value !== undefined);
+    const oldest: UsageRecordPosition = { timestamp: from, series: 0, seq: 0 };
     const found: ListedUsageRecordRow[] = [];
     let before: UsageRecordPosition | undefined = await firstPosition(organizationId, query);
+    if (!isFiltered) {
+      const limit = query.limit + 1;
+      return await listUsageRecords(database, { organizationId, filter, from: oldest, before, limit });
+    }
     while (before !== undefined && found.length <= query.limit) {
-      const limit = query.limit + 1 - found.length;
-      if (!isFiltered) {
-        return await listUsageRecords(database, {
-          organizationId,
-          filter,
-          from,
-          before,
-          limit,
-          scanMax: null,
-        });
-      }
       // Among many records few may fit: what lies between is skipped, and the rest is looked at in steps.
       const end = await lastUsageBefore(database, { organizationId, filter, before: before.timestamp + 1 });
       if (end === null || end <= from) break;
       if (end <= before.timestamp) before = { timestamp: end, series: 0, seq: 0 };
-      const scan = { organizationId, filter, from, before, limit, scanMax: usageRecordScanMax };
-      found.push(...await listUsageRecords(database, scan));
-      if (found.length > query.limit) break;
-      before = await endOfScan(database, scan);
+      // Where a step ends is settled before it is read: records that come or go meanwhile move no border.
+      const look: UsageRecordScan = { organizationId, from: oldest, before };
+      const last = await endOfLook(database, { ...look, recordsMax: usageRecordScanMax });
+      const limit = query.limit + 1 - found.length;
+      found.push(...await listUsageRecords(database, { ...look, from: last ?? oldest, filter, limit }));
+      before = last;
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
     return found;
