@@ -1,7 +1,7 @@
 // The list of records: newest first, every record exactly once, and nobody else's.
 import assert from "node:assert/strict";
 import type { Statement } from "../../../db/database.ts";
-import { recordUsage } from "../../../db/recorder.ts";
+import { groupRecord, recordUsage, requestField, seriesField, timestampField } from "../../../db/recorder.ts";
 import { generateApiKey, hashApiKey } from "../../../domain/api_key.ts";
 import { usageRecordScanMax } from "../../../domain/limits.ts";
 import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../support/app.ts";
@@ -37,22 +37,21 @@ async function recordMany(
   { apiKey, metric, count, timestamp }: { apiKey: string; metric: string; count: number; timestamp: number },
 ): Promise<void> {
   const keyHash = hashApiKey(apiKey);
+  const record = groupRecord({
+    series: seriesField(0),
+    request: requestField(0),
+    timestamp: timestampField(timestamp, true),
+    quantity: { whole: 1, micro: 0 },
+    idempotencyKey: null,
+    properties: null,
+  });
   for (let left = count; left > 0; left -= 10_000) {
     const { inserted } = await recordUsage(test.opened.database, {
       now: test.now(),
       keyHashes: [keyHash],
       series: [[keyHash, "tiles", metric]],
-      records: Array.from({ length: Math.min(left, 10_000) }, () => ({
-        series: 0,
-        timestamp,
-        timestampGiven: true,
-        whole: 1,
-        micro: 0,
-        idempotencyKey: null,
-        keyHash: 0,
-        properties: null,
-        request: 0,
-      })),
+      records: Array(Math.min(left, 10_000)).fill(record),
+      keys: 0,
     });
     assert.equal(inserted, Math.min(left, 10_000));
   }
