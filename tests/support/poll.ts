@@ -1,4 +1,4 @@
-// Waiting for another process, with a deadline: the only place in the tests that looks at the clock.
+// Waiting for another process, with a deadline.
 
 /**
  * Asks again and again until the answer is yes.

@@ -18,6 +18,8 @@ export interface ProgramOptions {
   readonly folder: string;
   readonly binary?: string;
   readonly args?: readonly string[];
+  /** A command with its own arguments that starts the program in its stead, such as `["nice"]`. */
+  readonly through?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Nothing of this process's environment is passed on, but what a program cannot start without. */
   readonly bareEnvironment?: boolean;
@@ -32,8 +34,14 @@ export function startProgram(options: ProgramOptions): Program {
   const args = options.binary === undefined
     ? ["run", "--no-prompt", "--cached-only", `--config=${root}deno.json`, ...permissions, `${root}main.ts`]
     : [];
-  const child = new Deno.Command(options.binary ?? Deno.execPath(), {
-    args: [...args, ...options.args ?? []],
+  const [command = "", ...rest] = [
+    ...options.through ?? [],
+    options.binary ?? Deno.execPath(),
+    ...args,
+    ...options.args ?? [],
+  ];
+  const child = new Deno.Command(command, {
+    args: rest,
     cwd: options.folder,
     clearEnv: options.bareEnvironment ?? false,
     env: { PORT: port, LOG_FORMAT: "json", ...options.env },
@@ -57,6 +65,17 @@ export function startProgram(options: ProgramOptions): Program {
       return code;
     },
   };
+}
+
+/** Kills a program, if it still runs, and waits for its end. */
+export async function killProgram(program: Program): Promise<void> {
+  try {
+    program.kill("SIGKILL");
+  } catch (error) {
+    // It has ended by itself.
+    if (!(error instanceof TypeError)) throw error;
+  }
+  await program.ended();
 }
 
 /** Waits until a program answers. @throws When it ended instead. */

@@ -1,0 +1,67 @@
+// Kills at random moments under load: every acknowledged record is there exactly once, and every rollup is the sum
+// over its records.
+import assert from "node:assert/strict";
+import { Ledger } from "../support/ledger.ts";
+import { repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+import { faultRandom, faultRounds, runOn } from "../support/random.ts";
+import { checkAllUsage, checkNewRecords, type Progress, storedInFile } from "../support/stored_usage.ts";
+
+/** From the start of the process to its first answer. */
+const startMsMax = 5_000;
+
+/** Voiding is part of the load: `FAULT_VOIDS=1`. */
+const voids = Deno.env.get("FAULT_VOIDS") === "1";
+
+Deno.test("killed at any moment under load, it starts in time, has all it acknowledged once, and rollups that add up", async () => {
+  const random = faultRandom("kill_test.ts");
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-kill-" });
+  const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning" };
+  const start = async (): Promise<Program> => {
+    const startedAt = performance.now();
+    const program = startProgram({ folder, env });
+    await isReady(program);
+    const tookMs = performance.now() - startedAt;
+    assert(tookMs < startMsMax, `the start took ${tookMs} ms`);
+    return program;
+  };
+  let program = await start();
+  try {
+    const { apiKeys } = await signUpForLoad(program.baseUrl);
+    const ledger = new Ledger({ random, apiKeys });
+    const progress: Progress = { seq: 0, seen: new Set() };
+    for (let round = 0; round < faultRounds(20); round++) {
+      const load = startLoad({ ledger, random, targets: [program.baseUrl], voids });
+      const before = ledger.answered;
+      // A server that has just started is slow to its first answer.
+      if (random.chance(0.8)) await poll(() => ledger.answered > before || ledger.surprises.length > 0);
+      await runOn(random.between(50, 400));
+      program.kill("SIGKILL");
+      load.targets.length = 0;
+      await program.ended();
+      await load.stop();
+      assert.deepEqual(ledger.surprises, []);
+      if (random.chance(0.25)) {
+        // And once more while it starts.
+        const starting = startProgram({ folder, env });
+        await runOn(random.between(0, 400));
+        await killProgram(starting);
+      }
+      program = await start();
+      // While the server runs: the last one to close the file would tidy up its log.
+      const stored = storedInFile(`${folder}/data/gatehouse.db`);
+      await checkNewRecords(stored, { ledger, progress });
+      await stored.close();
+    }
+    assert(ledger.acknowledged > faultRounds(20) * 20, "too little was acknowledged to prove anything");
+    const stored = storedInFile(`${folder}/data/gatehouse.db`);
+    await checkAllUsage(stored, ledger);
+    await repeatAll(program.baseUrl, ledger);
+    await checkAllUsage(stored, ledger);
+    await stored.close();
+  } finally {
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+});

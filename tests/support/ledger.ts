@@ -1,0 +1,154 @@
+// What the clients of a load sent, and what was answered: what a test holds the database against.
+import type { Random } from "./random.ts";
+
+/** One record that was sent at least once. */
+export interface SentRecord {
+  /** Stored as the idempotency key or, for a record without one, in the properties: each stored row is known by it. */
+  readonly marker: string;
+  readonly hasKey: boolean;
+  /** The API key that it was sent with. */
+  readonly apiKey: string;
+  readonly json: {
+    readonly productSlug: string;
+    readonly metric: string;
+    readonly quantity: number;
+    readonly timestamp?: string;
+    readonly idempotencyKey?: string;
+    readonly properties?: { readonly marker: string };
+  };
+  /** The quantity in millionths. */
+  readonly micros: bigint;
+  /** Of a 201 or 200 to a single record. */
+  id: string | undefined;
+  /** Some request with it was answered with success. */
+  isAcknowledged: boolean;
+  /** Asked for, or acknowledged. */
+  voided: "no" | "asked" | "yes";
+}
+
+/** A single record, or a batch. */
+export interface SentRequest {
+  readonly isBatch: boolean;
+  readonly apiKey: string;
+  readonly records: readonly SentRecord[];
+  /** May be sent again: every record has an idempotency key. */
+  readonly isRepeatable: boolean;
+  isAcknowledged: boolean;
+}
+
+const sampleTexts = { productSlugs: ["tiles", "search", "routes"], metrics: ["requests", "bytes"] } as const;
+const quantityMicros = 1_000_000n;
+/** How far back given timestamps lie, in milliseconds. */
+const timestampSpanMs = 6 * 3_600_000;
+
+/** Everything that was sent. */
+export class Ledger {
+  readonly records = new Map<string, SentRecord>();
+  readonly requests: SentRequest[] = [];
+  /** Repeatable requests without a good answer so far. */
+  readonly unanswered: SentRequest[] = [];
+  /** Single records with an id: they can be voided. */
+  readonly singles: SentRecord[] = [];
+  /** Good answers. */
+  answered = 0;
+  /** Answers that nothing explains; a test wants none. */
+  readonly surprises: string[] = [];
+  readonly #random: Random;
+  readonly #apiKeys: readonly string[];
+
+  /** @param options `apiKeys`: whole keys of one organization. */
+  constructor(options: { random: Random; apiKeys: readonly string[] }) {
+    this.#random = options.random;
+    this.#apiKeys = options.apiKeys;
+  }
+
+  /** Records that were answered with success. */
+  get acknowledged(): number {
+    let count = 0;
+    for (const { isAcknowledged } of this.records.values()) if (isAcknowledged) count++;
+    return count;
+  }
+
+  /** @returns A new single record. */
+  newSingle(): SentRequest {
+    const apiKey = this.#random.pick(this.#apiKeys);
+    return this.#keep({
+      isBatch: false,
+      apiKey,
+      records: [this.#newRecord(apiKey, this.#random.chance(0.5))],
+    });
+  }
+
+  /** @returns A new batch: all with keys, none, or some; now and then with a record that was sent before. */
+  newBatch(recordsMax: number): SentRequest {
+    const random = this.#random;
+    const apiKey = random.pick(this.#apiKeys);
+    const keyChance = random.pick([0, 0, 0.5, 1]);
+    const records = Array.from(
+      { length: random.between(1, recordsMax) },
+      () => this.#newRecord(apiKey, random.chance(keyChance)),
+    );
+    const before = this.singles.length === 0 || !random.chance(0.2) ? undefined : random.pick(this.singles);
+    if (before?.hasKey) records.push(before);
+    return this.#keep({ isBatch: true, apiKey, records });
+  }
+
+  /** @returns A repeatable request that has no good answer, which is taken off the list. */
+  takeUnanswered(): SentRequest | undefined {
+    if (this.unanswered.length === 0) return undefined;
+    const index = this.#random.between(0, this.unanswered.length - 1);
+    return this.unanswered.splice(index, 1)[0];
+  }
+
+  #keep(parts: Omit<SentRequest, "isRepeatable" | "isAcknowledged">): SentRequest {
+    const request = {
+      ...parts,
+      isRepeatable: parts.records.every(({ hasKey }) => hasKey),
+      isAcknowledged: false,
+    };
+    this.requests.push(request);
+    return request;
+  }
+
+  #newRecord(apiKey: string, hasKey: boolean): SentRecord {
+    const random = this.#random;
+    const marker = `m${this.records.size}-${random.between(0, 0xffffffff).toString(16)}`;
+    const quantity = this.#newQuantity();
+    const record: SentRecord = {
+      marker,
+      hasKey,
+      apiKey,
+      json: {
+        productSlug: random.pick(sampleTexts.productSlugs),
+        metric: random.pick(sampleTexts.metrics),
+        quantity: quantity.number,
+        ...(random.chance(0.3)
+          ? { timestamp: new Date(Date.now() - random.between(0, timestampSpanMs)).toISOString() }
+          : {}),
+        ...(hasKey ? { idempotencyKey: marker } : { properties: { marker } }),
+      },
+      micros: quantity.micros,
+      id: undefined,
+      isAcknowledged: false,
+      voided: "no",
+    };
+    this.records.set(marker, record);
+    return record;
+  }
+
+  #newQuantity(): { number: number; micros: bigint } {
+    const random = this.#random;
+    if (random.chance(0.1)) {
+      return {
+        number: Number.MAX_SAFE_INTEGER,
+        micros: BigInt(Number.MAX_SAFE_INTEGER) * quantityMicros,
+      };
+    }
+    const whole = random.between(0, 1_000);
+    const micro = random.chance(0.5) ? 0 : random.between(0, 999_999);
+    return {
+      number: Number(`${whole}.${String(micro).padStart(6, "0")}`),
+      micros: BigInt(whole) * quantityMicros + BigInt(micro),
+    };
+  }
+}

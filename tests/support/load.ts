@@ -1,0 +1,194 @@
+// Clients that send usage all at once until they are stopped, and write into a ledger what was answered.
+import assert from "node:assert/strict";
+import { usageBatchRecordsMax } from "../../domain/limits.ts";
+import { cookieOf, testPassword } from "./app.ts";
+import { sendJson } from "./journey.ts";
+import type { Ledger, SentRequest } from "./ledger.ts";
+import { poll } from "./poll.ts";
+import type { Random } from "./random.ts";
+
+/** How much is sent. */
+export interface LoadOptions {
+  readonly ledger: Ledger;
+  readonly random: Random;
+  /** Clients that send single records, each one after the other. */
+  readonly singleClients?: number;
+  readonly batchClients?: number;
+  readonly batchRecordsMax?: number;
+  /** Clients also void records, now and then. */
+  readonly voids?: boolean;
+}
+
+/** A load that is on. */
+export interface Load {
+  /** Where requests go, by turns: addresses may come and go. With none the clients wait. */
+  readonly targets: string[];
+  /** Lets what is under way end. */
+  stop(): Promise<void>;
+}
+
+/** No request of a load waits longer than this for its answer, in milliseconds. */
+const answerTimeoutMs = 30_000;
+
+/** @returns Two API keys of a new organization, and the cookie of its owner. */
+export async function signUpForLoad(baseUrl: string): Promise<{ apiKeys: string[]; cookie: string }> {
+  const signUp = await sendJson(baseUrl, "/api/auth/sign-up", {
+    json: { name: "Ada", email: "ada@example.com", password: testPassword },
+  });
+  assert.equal(signUp.status, 201, await signUp.text());
+  const cookie = cookieOf(signUp);
+  const apiKeys: string[] = [];
+  for (const name of ["First", "Second"]) {
+    const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name } });
+    apiKeys.push((await created.json()).fullKey);
+  }
+  return { apiKeys, cookie };
+}
+
+/** Starts the clients. */
+export function startLoad(options: LoadOptions & { targets: string[] }): Load {
+  const { ledger, random, targets } = options;
+  let isRunning = true;
+
+  async function client(next: () => SentRequest): Promise<void> {
+    while (isRunning) {
+      if (targets.length === 0) await poll(() => targets.length > 0 || !isRunning);
+      if (!isRunning) return;
+      const target = random.pick(targets);
+      if (options.voids === true && ledger.singles.length > 0 && random.chance(0.05)) {
+        await sendVoid(target, { ledger, random });
+      }
+      const again = random.chance(0.2) ? ledger.takeUnanswered() : undefined;
+      const request = again ?? next();
+      const isAnswered = await sendRequest(target, { request, ledger });
+      // A good answer may be asked for once more: the client cannot know what got lost.
+      if (isAnswered && request.isRepeatable && random.chance(0.1)) {
+        await sendRequest(target, { request, ledger });
+      }
+    }
+  }
+
+  const clients = [
+    ...Array.from({ length: options.singleClients ?? 8 }, () => client(() => ledger.newSingle())),
+    ...Array.from(
+      { length: options.batchClients ?? 2 },
+      () => client(() => ledger.newBatch(options.batchRecordsMax ?? 40)),
+    ),
+  ];
+  return {
+    targets,
+    async stop() {
+      isRunning = false;
+      await Promise.all(clients);
+    },
+  };
+}
+
+/**
+ * Sends one request and notes its fate.
+ *
+ * @returns Whether it was answered with success. A 503 and a lost connection are not; anything else is a surprise.
+ */
+export async function sendRequest(
+  baseUrl: string,
+  { request, ledger }: { request: SentRequest; ledger: Ledger },
+): Promise<boolean> {
+  const answer = await post(baseUrl, {
+    path: request.isBatch ? "/api/v1/usage/batch" : "/api/v1/usage",
+    apiKey: request.apiKey,
+    json: request.isBatch
+      ? { records: request.records.map(({ json }) => json) }
+      : (request.records[0] as SentRequest["records"][number]).json,
+  });
+  const surprise = (what: string) => ledger.surprises.push(`${what}: ${answer?.status} ${answer?.text}`);
+  if (answer === null || answer.status === 503) {
+    if (answer !== null && answer.retryAfter === null) surprise("503 without Retry-After");
+    if (request.isRepeatable) ledger.unanswered.push(request);
+    return false;
+  }
+  if (answer.status !== 201 && answer.status !== 200) {
+    surprise("no answer to expect");
+    return false;
+  }
+  const body = JSON.parse(answer.text);
+  if (request.isBatch) {
+    if (body.accepted + body.duplicates !== request.records.length) surprise("not all of a batch");
+    if (request.isAcknowledged && body.accepted !== 0) surprise("a batch was recorded twice");
+  } else {
+    const [record] = request.records as [SentRequest["records"][number]];
+    if (record.id === undefined) ledger.singles.push(record);
+    else if (record.id !== body.usageRecord.id) surprise(`a repeat of ${record.id} has another id`);
+    if (record.isAcknowledged && body.duplicate !== true) surprise(`${record.id} was recorded twice`);
+    record.id = body.usageRecord.id;
+  }
+  ledger.answered++;
+  request.isAcknowledged = true;
+  for (const record of request.records) record.isAcknowledged = true;
+  return true;
+}
+
+/** Sends every acknowledged record with an idempotency key once more, and asserts that none is recorded again. */
+export async function repeatAll(baseUrl: string, ledger: Ledger): Promise<void> {
+  for (const apiKey of new Set(ledger.requests.map((request) => request.apiKey))) {
+    const records = [...ledger.records.values()].filter((record) =>
+      record.hasKey && record.isAcknowledged && record.apiKey === apiKey
+    );
+    for (let start = 0; start < records.length; start += usageBatchRecordsMax) {
+      const batch = records.slice(start, start + usageBatchRecordsMax).map(({ json }) => json);
+      const answer = await post(baseUrl, { path: "/api/v1/usage/batch", apiKey, json: { records: batch } });
+      assert.deepEqual(JSON.parse(answer?.text ?? "null"), { accepted: 0, duplicates: batch.length });
+    }
+  }
+}
+
+async function sendVoid(
+  baseUrl: string,
+  { ledger, random }: { ledger: Ledger; random: Random },
+): Promise<void> {
+  const record = random.pick(ledger.singles);
+  if (record.voided === "no") record.voided = "asked";
+  const answer = await post(baseUrl, {
+    path: `/api/v1/usage/records/${record.id}/void`,
+    apiKey: record.apiKey,
+    json: { reason: "sent by mistake" },
+  });
+  if (answer?.status === 200) record.voided = "yes";
+  else if (answer !== null && answer.status !== 503) {
+    ledger.surprises.push(`no answer to expect to a void: ${answer.status} ${answer.text}`);
+  }
+}
+
+/** What came back; null when nothing did. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfter: string | null;
+}
+
+/**
+ * Sends JSON once. The body goes as a stream, because `fetch` sends any other a second time by itself when the
+ * connection is closed before an answer (denoland/deno#35610): nobody could count what was sent.
+ */
+export async function post(
+  baseUrl: string,
+  options: { path: string; apiKey: string; json: unknown },
+): Promise<Answer | null> {
+  try {
+    const answer = await fetch(`${baseUrl}${options.path}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${options.apiKey}` },
+      body: new Blob([JSON.stringify(options.json)]).stream(),
+      signal: AbortSignal.timeout(answerTimeoutMs),
+    });
+    return {
+      status: answer.status,
+      text: await answer.text(),
+      retryAfter: answer.headers.get("Retry-After"),
+    };
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "TimeoutError") {
+      throw new Error(`no answer after ${answerTimeoutMs} ms`, { cause: error });
+    }
+    return null;
+  }
+}

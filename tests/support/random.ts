@@ -1,0 +1,51 @@
+// Random choices that a printed seed repeats, and pauses of random length between faults.
+
+/** Choices that follow from a seed. */
+export interface Random {
+  /** @returns A whole number from `min` to `max`, both included. */
+  between(min: number, max: number): number;
+  /** @returns True with the given probability. */
+  chance(probability: number): boolean;
+  /** @returns One of the items. @throws When there is none. */
+  pick<T>(items: readonly T[]): T;
+}
+
+/** @param seed A whole number of 32 bits. @returns Choices by mulberry32. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return {
+    between: (min, max) => min + Math.floor(next() * (max - min + 1)),
+    chance: (probability) => next() < probability,
+    pick: (items) => {
+      if (items.length === 0) throw new Error("nothing to pick from");
+      return items[Math.floor(next() * items.length)] as (typeof items)[number];
+    },
+  };
+}
+
+/**
+ * Takes the seed of `FAULT_SEED`, or a new one, and prints it: the same seed plans the same load and the same faults,
+ * though processes never run twice in the same order.
+ */
+export function faultRandom(test: string): Random {
+  const given = Deno.env.get("FAULT_SEED");
+  const seed = given === undefined ? crypto.getRandomValues(new Uint32Array(1))[0] as number : Number(given);
+  Deno.stdout.writeSync(new TextEncoder().encode(`${test}: FAULT_SEED=${seed}\n`));
+  return seededRandom(seed);
+}
+
+/** @returns `FAULT_ROUNDS`, or how many rounds a test has when nobody asks for more. */
+export function faultRounds(usual: number): number {
+  return Number(Deno.env.get("FAULT_ROUNDS") ?? usual);
+}
+
+/** Lets the other processes run on for some milliseconds: the moment of a fault is a time, and nothing to poll for. */
+export function runOn(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,193 @@
+// Reads what a database holds of usage, and holds it against a ledger and against a slow, obvious addition.
+import assert from "node:assert/strict";
+import { Connection } from "../../db/connection.ts";
+import { sql } from "../../db/database.ts";
+import { openRemote } from "../../db/remote.ts";
+import type { Ledger, SentRecord } from "./ledger.ts";
+
+type Row = Readonly<Record<string, string | number | null>>;
+
+/** A database that is only read. */
+export interface StoredUsage {
+  /** @returns The rows of a query. */
+  read(query: string): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+/** A row of `usage_records` with the names of its series. */
+interface StoredRecord {
+  readonly seq: number;
+  readonly marker: string;
+  readonly row: Row;
+  readonly isVoided: boolean;
+}
+
+/** How far {@linkcode checkNewRecords} has come. */
+export interface Progress {
+  seq: number;
+  readonly seen: Set<string>;
+}
+
+/** @param path A data file. While a server runs on it, closing this does not touch its log. */
+export function storedInFile(path: string): StoredUsage {
+  const connection = new Connection(path, { readOnly: true });
+  return {
+    read: (query) => Promise.resolve(connection.all(sql(query)) as Row[]),
+    close: () => Promise.resolve(connection.close()),
+  };
+}
+
+/** @param url A libSQL server. */
+export function storedAtServer(url: string): StoredUsage {
+  const database = openRemote({ url, authToken: undefined });
+  return { read: (query) => database.read(sql(query)), close: () => database.close() };
+}
+
+/**
+ * Checks the records that came since the last time: each was sent, is there as it was sent and once; and each that was
+ * acknowledged has come by now.
+ */
+export async function checkNewRecords(
+  stored: StoredUsage,
+  { ledger, progress }: { ledger: Ledger; progress: Progress },
+): Promise<void> {
+  for (const record of await readRecords(stored, progress.seq)) {
+    assert(!progress.seen.has(record.marker), `${record.marker} is stored twice`);
+    progress.seen.add(record.marker);
+    progress.seq = Math.max(progress.seq, record.seq);
+    checkRecord(record, ledger);
+  }
+  checkAcknowledged(progress.seen, ledger);
+}
+
+/**
+ * Checks everything: every record as {@linkcode checkNewRecords}, each batch whole or not at all, and every rollup
+ * against the sum over its records.
+ */
+export async function checkAllUsage(stored: StoredUsage, ledger: Ledger): Promise<void> {
+  const records = await readRecords(stored, 0);
+  const seen = new Set<string>();
+  for (const record of records) {
+    assert(!seen.has(record.marker), `${record.marker} is stored twice`);
+    seen.add(record.marker);
+    checkRecord(record, ledger);
+  }
+  checkAcknowledged(seen, ledger);
+  checkBatches(seen, ledger);
+  checkVoids(records, ledger);
+  await checkRollups(stored, records);
+  const [check] = await stored.read("PRAGMA integrity_check");
+  assert.deepEqual(Object.values(check ?? {})[0], "ok");
+  assert.deepEqual(ledger.surprises, []);
+}
+
+function checkRecord({ marker, row, isVoided }: StoredRecord, ledger: Ledger): void {
+  const sent = ledger.records.get(marker);
+  assert(sent !== undefined, `a record that nobody sent: ${JSON.stringify(row)}`);
+  assert.equal(row["product_slug"], sent.json.productSlug);
+  assert.equal(row["metric"], sent.json.metric);
+  assert.equal(row["idempotency_key"], sent.json.idempotencyKey ?? null);
+  assert.equal(microsOf(row), sent.micros, `the quantity of ${marker}`);
+  const timestamp = sent.json.timestamp === undefined ? row["recorded_at"] : Date.parse(sent.json.timestamp);
+  assert.equal(row["timestamp"], timestamp);
+  if (sent.id !== undefined) assert.equal(idOf(row), sent.id);
+  if (isVoided) assert.notEqual(sent.voided, "no", `${marker} is void, and nobody asked for it`);
+}
+
+function checkAcknowledged(seen: ReadonlySet<string>, ledger: Ledger): void {
+  const lost = [...ledger.records.values()].filter((record) =>
+    record.isAcknowledged && !seen.has(record.marker)
+  );
+  assert.equal(lost.length, 0, `${lost.length} acknowledged records are lost, such as ${lost[0]?.marker}`);
+}
+
+function checkBatches(seen: ReadonlySet<string>, ledger: Ledger): void {
+  for (const { isBatch, records } of ledger.requests) {
+    if (!isBatch) continue;
+    // A record that was sent on its own before is there in any case.
+    const own = records.filter(({ id }) => id === undefined);
+    const there = own.filter(({ marker }) => seen.has(marker)).length;
+    assert(
+      there === 0 || there === own.length,
+      `${there} of the ${own.length} records of a batch are stored`,
+    );
+  }
+}
+
+function checkVoids(records: readonly StoredRecord[], ledger: Ledger): void {
+  const voided = new Set(records.filter(({ isVoided }) => isVoided).map(({ marker }) => marker));
+  const lost = ledger.singles.filter((record: SentRecord) =>
+    record.voided === "yes" && !voided.has(record.marker)
+  );
+  assert.equal(lost.length, 0, `${lost.length} acknowledged voids are lost, such as of ${lost[0]?.marker}`);
+}
+
+interface Total {
+  count: number;
+  micros: bigint;
+  smallest: bigint;
+  largest: bigint;
+}
+
+/** Each rollup is what a slow, obvious addition over the records gives, and there is no other. */
+async function checkRollups(stored: StoredUsage, records: readonly StoredRecord[]): Promise<void> {
+  const expected = new Map<string, Total>();
+  for (const { row, isVoided } of records) {
+    if (isVoided) continue;
+    const name = `${row["series"]} ${Math.floor(Number(row["timestamp"]) / (15 * 60_000))}`;
+    const micros = microsOf(row);
+    const total = expected.get(name) ?? { count: 0, micros: 0n, smallest: micros, largest: micros };
+    total.count++;
+    total.micros += micros;
+    if (micros < total.smallest) total.smallest = micros;
+    if (micros > total.largest) total.largest = micros;
+    expected.set(name, total);
+  }
+  const rollups = await stored.read(
+    `SELECT series, quarter, count, CAST(sum_high AS TEXT) AS high, CAST(sum_low AS TEXT) AS low,
+       CAST(sum_micro AS TEXT) AS micro, smallest, largest FROM usage_rollups`,
+  );
+  const found = new Map(rollups.map((row) => [
+    `${row["series"]} ${row["quarter"]}`,
+    {
+      count: row["count"],
+      micros: ((BigInt(row["high"] ?? 0) << 26n) + BigInt(row["low"] ?? 0)) * 1_000_000n +
+        BigInt(row["micro"] ?? 0),
+      // 16 digits of wholes and 6 of millionths are the millionths.
+      smallest: BigInt(row["smallest"] ?? 0),
+      largest: BigInt(row["largest"] ?? 0),
+    },
+  ]));
+  assert.equal(found.size, rollups.length);
+  assert.deepEqual(
+    new Map([...found].sort(([a], [b]) => a < b ? -1 : 1)),
+    new Map([...expected].sort(([a], [b]) => a < b ? -1 : 1)),
+  );
+}
+
+function microsOf(row: Row): bigint {
+  return BigInt(row["whole"] ?? 0) * 1_000_000n + BigInt(row["micro"] ?? 0);
+}
+
+/** The public id of a stored record. */
+function idOf(row: Row): string {
+  return `use_${row["id"]}`;
+}
+
+async function readRecords(stored: StoredUsage, afterSeq: number): Promise<StoredRecord[]> {
+  const [voids] = await stored.read("SELECT 1 FROM sqlite_master WHERE name = 'usage_voids'");
+  const rows = await stored.read(
+    `SELECT r.seq, lower(hex(r.id)) AS id, r.series, s.product_slug, s.metric, r.timestamp, r.recorded_at,
+       CAST(r.quantity_whole AS TEXT) AS whole, r.quantity_micro AS micro, r.idempotency_key, r.properties,
+       ${voids === undefined ? "0" : "v.seq IS NOT NULL"} AS voided
+     FROM usage_records r JOIN usage_series s ON s.id = r.series
+       ${voids === undefined ? "" : "LEFT JOIN usage_voids v ON v.seq = r.seq"}
+     WHERE r.seq > ${afterSeq}`,
+  );
+  return rows.map((row) => ({
+    seq: Number(row["seq"]),
+    marker: String(row["idempotency_key"] ?? JSON.parse(String(row["properties"])).marker),
+    row,
+    isVoided: row["voided"] === 1,
+  }));
+}
