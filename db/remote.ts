@@ -1,5 +1,6 @@
 // The remote driver: a libSQL server or Turso over HTTP. One read or one batch is one round trip, with a deadline.
 import { createClient, type InStatement, LibsqlError, type ResultSet } from "@libsql/client/http";
+import pLimit from "p-limit";
 import { databaseWritesWaitingMax, remoteRequestTimeoutMs } from "../domain/limits.ts";
 import {
   checkArguments,
@@ -19,7 +20,7 @@ export interface RemoteOptions {
   readonly timeoutMs?: number;
 }
 
-/** Requests to the server under way at once; the rest wait their turn. */
+/** Reads, and as many writes, that are under way at the server at once; the rest wait their turn. */
 const concurrentRequestsMax = 64;
 
 /**
@@ -29,21 +30,35 @@ const concurrentRequestsMax = 64;
  */
 export function openRemote(options: RemoteOptions): Database {
   const timeoutMs = options.timeoutMs ?? remoteRequestTimeoutMs;
-  const client = createClient({
-    url: options.url,
-    ...(options.authToken === undefined ? {} : { authToken: options.authToken }),
-    concurrency: concurrentRequestsMax,
-    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeoutMs) }),
-  });
+  const connect = (send: (request: Request, signal: AbortSignal) => Promise<Response>) =>
+    createClient({
+      url: options.url,
+      ...(options.authToken === undefined ? {} : { authToken: options.authToken }),
+      concurrency: concurrentRequestsMax,
+      fetch: (request: Request) => send(request, AbortSignal.timeout(timeoutMs)),
+    });
+  const reader = connect((request, signal) => fetch(request, { signal }));
+  // When a connection closes before the answer, fetch sends the request once more by itself, a POST too
+  // (denoland/deno#35610), and a batch that had been committed would be written twice. It cannot do so with a stream.
+  const writer = connect((request, signal) => fetch(request, { signal, body: request.body }));
+  const turns = { read: pLimit(concurrentRequestsMax), write: pLimit(concurrentRequestsMax) };
   let waiting = 0;
+  globalThis.addEventListener("unhandledrejection", ignoreSecondRejection);
 
-  async function bounded<T>(act: () => Promise<T>): Promise<T> {
+  async function bounded<T>(kind: keyof typeof turns, act: () => Promise<T>): Promise<T> {
     if (waiting >= databaseWritesWaitingMax) {
       throw new DatabaseError("unavailable", "too many requests to the database are waiting");
     }
     waiting++;
+    const turnEndsAt = performance.now() + timeoutMs;
     try {
-      return await act();
+      return await turns[kind](() => {
+        // Those before it took all the time there is: whoever waits for this is told now.
+        if (performance.now() >= turnEndsAt) {
+          throw new DatabaseError("unavailable", "the request waited too long for its turn");
+        }
+        return act();
+      });
     } catch (error) {
       throw translate(error);
     } finally {
@@ -52,7 +67,7 @@ export function openRemote(options: RemoteOptions): Database {
   }
 
   async function read<T>(statement: Statement): Promise<T[]> {
-    const result = await bounded(() => client.execute(input(statement)));
+    const result = await bounded("read", () => reader.execute(input(statement)));
     return rowObjects(result) as T[];
   }
 
@@ -60,7 +75,7 @@ export function openRemote(options: RemoteOptions): Database {
     read,
     readFirst: async <T>(statement: Statement) => (await read<T>(statement))[0],
     async write(batch: readonly Statement[]): Promise<readonly WriteResult[]> {
-      const results = await bounded(() => client.batch(batch.map(input), "write"));
+      const results = await bounded("write", () => writer.batch(batch.map(input), "write"));
       return results.map((result) => ({
         rows: rowObjects(result) as WriteResult["rows"],
         changes: result.rowsAffected,
@@ -68,9 +83,20 @@ export function openRemote(options: RemoteOptions): Database {
     },
     // deno-lint-ignore require-await -- the interface is asynchronous
     async close() {
-      client.close();
+      globalThis.removeEventListener("unhandledrejection", ignoreSecondRejection);
+      reader.close();
+      writer.close();
     },
   };
+}
+
+/**
+ * When the server ends a transaction that took too long, the client rejects a promise for every statement that was left
+ * and hands out the first (tursodatabase/libsql-client-ts#126). The others would end the program.
+ */
+function ignoreSecondRejection(event: PromiseRejectionEvent): void {
+  const { name, code } = event.reason ?? {};
+  if (name === "ResponseError" && code === "TRANSACTION_TIMEOUT") event.preventDefault();
 }
 
 function input(statement: Statement): InStatement {

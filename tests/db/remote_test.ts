@@ -1,0 +1,45 @@
+// The remote driver when the libSQL server ends a transaction that takes too long.
+import assert from "node:assert/strict";
+import { DatabaseError, sql, type Statement } from "../../db/database.ts";
+import { openRemote } from "../../db/remote.ts";
+import { runOn } from "../support/random.ts";
+import { sqldMissing, startSqld } from "../support/sqld.ts";
+
+/** Counts so far that it takes about a second for each 5 million. */
+function slow(count: number): Statement {
+  return sql(
+    "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?) SELECT count(*) AS n FROM c",
+    count,
+  );
+}
+
+Deno.test({
+  name: "a transaction that the server ends is unavailable, leaves nothing, and does not end the program",
+  ignore: sqldMissing() !== null,
+  async fn() {
+    const server = await startSqld();
+    // Slow for the server, and not for the driver.
+    const database = openRemote({ url: server.url, authToken: undefined, timeoutMs: 60_000 });
+    const other = openRemote({ url: server.url, authToken: undefined, timeoutMs: 60_000 });
+    await database.write([sql("CREATE TABLE notes (text TEXT)")]);
+    await other.read(sql("SELECT 1"));
+    const startedAt = performance.now();
+    await database.read(slow(1_000_000));
+    const perMs = 1_000_000 / (performance.now() - startedAt);
+    // The server lets a transaction hold the lock for 5 s while another waits for it.
+    const ended = database.write([
+      sql("INSERT INTO notes VALUES ('ended')"),
+      slow(Math.round(9_000 * perMs)),
+      sql("INSERT INTO notes VALUES ('ended too')"),
+    ]);
+    await runOn(500);
+    const waited = other.write([sql("INSERT INTO notes VALUES ('waited')")]);
+    await assert.rejects(ended, (error) => error instanceof DatabaseError && error.kind === "unavailable");
+    await waited;
+    const rows = await database.read<{ text: string }>(sql("SELECT text FROM notes"));
+    assert.deepEqual(rows.map(({ text }) => text), ["waited"]);
+    await database.close();
+    await other.close();
+    await server.stop();
+  },
+});

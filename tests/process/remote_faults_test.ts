@@ -1,0 +1,113 @@
+// The remote database is out of reach, slow, or loses answers: 503 in time, bounded concurrency, nothing twice, and
+// work again soon after.
+import assert from "node:assert/strict";
+import { databaseWritesWaitingMax, remoteRequestTimeoutMs } from "../../domain/limits.ts";
+import { type Answer, post, signUpForLoad } from "../support/load.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, startProgram } from "../support/program.ts";
+import { sqldMissing, startSqld } from "../support/sqld.ts";
+import { storedAtServer, type StoredUsage } from "../support/stored_usage.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp_proxy.ts";
+
+/** Each driver keeps this many connections, for reads and for writes. */
+const connectionsMax = 2 * 64;
+/** When the line is good again, so is the service within this time. */
+const recoveryMsMax = 10_000;
+
+/** What the tests of this file work with: program, proxy, libSQL server. */
+interface Service {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly cookie: string;
+  readonly proxy: TcpProxy;
+  readonly stored: StoredUsage;
+  record(more?: { idempotencyKey?: string; metric?: string }): Promise<Answer>;
+  /** @returns How many records of a metric are stored. */
+  storedOf(metric: string): Promise<number>;
+}
+
+function remoteTest(name: string, test: (service: Service) => Promise<void>): void {
+  Deno.test({ name, ignore: sqldMissing() !== null, fn: () => withService(test) });
+}
+
+async function withService(test: (service: Service) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-remote-" });
+  const server = await startSqld();
+  const proxy = startTcpProxy({ targetPort: Number(new URL(server.url).port) });
+  const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "error", DATABASE_URL: proxy.url };
+  const program = startProgram({ folder, env });
+  const stored = storedAtServer(server.url);
+  try {
+    await isReady(program);
+    const { baseUrl } = program;
+    const { apiKeys: [apiKey = ""], cookie } = await signUpForLoad(baseUrl);
+    await test({
+      baseUrl,
+      apiKey,
+      cookie,
+      proxy,
+      stored,
+      async record(more = {}) {
+        const json = { productSlug: "tiles", metric: "requests", quantity: 1, ...more };
+        const answer = await post(baseUrl, { path: "/api/v1/usage", apiKey, json });
+        assert(answer !== null, "the program itself did not answer");
+        return answer;
+      },
+      async storedOf(metric) {
+        const [row] = await stored.read(
+          `SELECT count(*) AS count, (SELECT coalesce(sum(c.count), 0) FROM usage_rollups c WHERE c.series = s.id) AS rolled_up
+           FROM usage_series s JOIN usage_records r ON r.series = s.id WHERE s.metric = '${metric}'`,
+        );
+        assert.equal(row?.["count"], row?.["rolled_up"] ?? 0);
+        return Number(row?.["count"]);
+      },
+    });
+  } finally {
+    await stored.close();
+    await killProgram(program);
+    await proxy.close();
+    await server.stop();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function isUnavailable(answer: Answer): void {
+  assert.equal(answer.status, 503, answer.text);
+  assert.equal(JSON.parse(answer.text).error.code, "unavailable");
+  assert.match(answer.retryAfter ?? "", /^\d+$/);
+}
+
+async function worksAgain(service: Service): Promise<void> {
+  await poll(async () => (await service.record({ metric: "again" })).status === 201, recoveryMsMax);
+}
+
+remoteTest(
+  "an answer of the database that is lost after the commit is 503, and a repeat finds the record",
+  async (service) => {
+    const { proxy } = service;
+    for (let n = 0; n < 5; n++) {
+      proxy.loseAnswers({ count: 1, toRequestsWith: "INSERT INTO usage_records" });
+      isUnavailable(await service.record({ metric: "keyed", idempotencyKey: `key ${n}` }));
+      assert.equal(proxy.answersToLose, 0);
+      const repeat = await service.record({ metric: "keyed", idempotencyKey: `key ${n}` });
+      assert.equal(repeat.status, 200, repeat.text);
+      assert.equal(JSON.parse(repeat.text).duplicate, true);
+      assert.equal(await service.storedOf("keyed"), n + 1);
+    }
+  },
+);
+
+remoteTest(
+  "a record without a key whose answer is lost is stored once, and never sent again by itself",
+  async (service) => {
+    const { proxy } = service;
+    for (let n = 0; n < 5; n++) {
+      proxy.loseAnswers({ count: 1, toRequestsWith: "INSERT INTO usage_records" });
+      isUnavailable(await service.record({ metric: "keyless" }));
+      assert.equal(proxy.answersToLose, 0);
+      assert.equal(await service.storedOf("keyless"), n + 1);
+    }
+    assert.equal((await service.record({ metric: "keyless" })).status, 201);
+    assert.equal(await service.storedOf("keyless"), 6);
+  },
+);
