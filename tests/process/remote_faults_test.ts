@@ -111,3 +111,91 @@ remoteTest(
     assert.equal(await service.storedOf("keyless"), 6);
   },
 );
+
+/** Requests that read the database. */
+function reads(service: Service, count: number): Promise<Answer>[] {
+  const { baseUrl, cookie, apiKey } = service;
+  return Array.from({ length: count }, async (_, n) => {
+    const answer = n % 2 === 0
+      ? await fetch(`${baseUrl}/api/auth/me`, { headers: { cookie } })
+      : await fetch(`${baseUrl}/api/v1/usage`, { headers: { authorization: `Bearer ${apiKey}` } });
+    return {
+      status: answer.status,
+      text: await answer.text(),
+      retryAfter: answer.headers.get("Retry-After"),
+    };
+  });
+}
+
+remoteTest("a database that is out of reach is 503 at once, for as long as it is", async (service) => {
+  const { proxy, baseUrl } = service;
+  proxy.cut();
+  for (let n = 0; n < 3; n++) {
+    const startedAt = performance.now();
+    const writes = Array.from(
+      { length: 50 },
+      (_, k) => service.record({ metric: "down", idempotencyKey: `down ${n} ${k}` }),
+    );
+    for (const answer of await Promise.all([...writes, ...reads(service, 50)])) isUnavailable(answer);
+    assert(performance.now() - startedAt < remoteRequestTimeoutMs / 2);
+    const ready = await fetch(`${baseUrl}/health/ready`);
+    await ready.body?.cancel();
+    assert.equal(ready.status, 503);
+  }
+  assert.equal(await service.storedOf("down"), 0);
+  proxy.restore();
+  await worksAgain(service);
+});
+
+remoteTest(
+  "a slow database delays what it can do in time, and the rest is 503 with connections in bounds",
+  async (service) => {
+    const { proxy, baseUrl } = service;
+    // There and back in 5 seconds: in time.
+    proxy.setDelay(2_500);
+    const inTime = await Promise.all([service.record({ metric: "slow" }), ...reads(service, 2)]);
+    assert.deepEqual(inTime.map(({ status }) => status), [201, 200, 200]);
+    // In 10 seconds and some: too late.
+    proxy.setDelay(5_000);
+    const startedAt = performance.now();
+    const order: string[] = [];
+    const note = async (name: string, answer: Promise<Answer>) => {
+      isUnavailable(await answer);
+      order.push(name);
+      return performance.now() - startedAt;
+    };
+    const keys = Array.from({ length: 40 }, (_, n) => `slow ${n}`);
+    const write = (idempotencyKey: string) => service.record({ metric: "late", idempotencyKey });
+    const waited = [
+      ...keys.map((key) => note("late", write(key))),
+      ...reads(service, 200).map((answer) => note("late", answer)),
+    ];
+    const flood = reads(service, databaseWritesWaitingMax);
+    // Who finds all places taken is told at once, and what needs no database is as fast as ever.
+    await note(
+      "refused",
+      Promise.any(flood.map(async (answer) => {
+        const { status } = await answer;
+        assert.equal(status, 503);
+        return answer;
+      })),
+    );
+    await (await fetch(`${baseUrl}/health/live`)).body?.cancel();
+    order.push("live");
+    const tookMs = await Promise.all(waited);
+    assert.deepEqual(order.slice(0, 2), ["refused", "live"]);
+    for (const answer of await Promise.all(flood)) isUnavailable(answer);
+    // The group under way, and the one that gathered behind it.
+    assert(Math.max(...tookMs) < 2 * remoteRequestTimeoutMs + 2_000, `${Math.max(...tookMs)} ms`);
+    assert(proxy.openConnectionsMax <= connectionsMax, `${proxy.openConnectionsMax} connections`);
+    proxy.setDelay(0);
+    await worksAgain(service);
+    for (const answer of await Promise.all(keys.map(write))) {
+      assert(
+        [200, 201].includes(answer.status),
+        answer.text,
+      );
+    }
+    assert.equal(await service.storedOf("late"), keys.length);
+  },
+);
