@@ -1,0 +1,109 @@
+// Another process holds the write lock of the data file: writes wait, or are told so in time; reads never wait; and
+// nothing that was acknowledged is lost, before, during or after, nor by a kill that follows.
+import assert from "node:assert/strict";
+import { databaseBusyTimeoutMs } from "../../domain/limits.ts";
+import { type HeldLock, holdLock } from "../support/held_lock.ts";
+import { Ledger } from "../support/ledger.ts";
+import { repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/load.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, startProgram } from "../support/program.ts";
+import { faultRandom } from "../support/random.ts";
+import { checkAllUsage, storedInFile } from "../support/stored_usage.ts";
+
+/** A server with some acknowledged usage, and what is known of it. */
+interface Situation {
+  readonly path: string;
+  readonly ledger: Ledger;
+  readonly baseUrl: string;
+  /** Sends so many new single records, or batches, at once. @returns For each, whether it was answered with success. */
+  record(singles: number, batches?: number): Promise<boolean>[];
+  /** Reads 20 times, one after the other, and asserts that each read was answered while the lock was held. */
+  readsMeanwhile(lock: HeldLock): Promise<void>;
+}
+
+async function inSituation(test: (situation: Situation) => Promise<void>): Promise<void> {
+  const random = faultRandom("held_lock_test.ts");
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-lock-" });
+  const path = `${folder}/data/gatehouse.db`;
+  const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "error" };
+  let program = startProgram({ folder, env });
+  try {
+    await isReady(program);
+    const { baseUrl } = program;
+    const { apiKeys, cookie } = await signUpForLoad(baseUrl);
+    const ledger = new Ledger({ random, apiKeys });
+    const send = (request: Parameters<typeof sendRequest>[1]["request"]) =>
+      sendRequest(baseUrl, { request, ledger });
+    const before = startLoad({ ledger, random, targets: [baseUrl] });
+    await poll(() => ledger.answered > 50);
+    await before.stop();
+    await test({
+      path,
+      ledger,
+      baseUrl,
+      record: (singles, batches = 0) => [
+        ...Array.from({ length: singles }, () => send(ledger.newSingle())),
+        ...Array.from({ length: batches }, () => send(ledger.newBatch(20))),
+      ],
+      async readsMeanwhile(lock) {
+        for (let n = 0; n < 10; n++) {
+          const me = await fetch(`${baseUrl}/api/auth/me`, { headers: { cookie } });
+          assert.equal((await me.json()).authenticated, true);
+          const headers = { authorization: `Bearer ${apiKeys[0]}` };
+          const usage = await fetch(`${baseUrl}/api/v1/usage`, { headers });
+          assert.equal(usage.status, 200);
+          assert((await usage.json()).data.length > 0);
+        }
+        assert.equal(lock.isGivenBack, false, "the reads waited for the lock");
+      },
+    });
+    assert.deepEqual(ledger.surprises, []);
+    await killProgram(program);
+    program = startProgram({ folder, env });
+    await isReady(program);
+    const stored = storedInFile(path);
+    await checkAllUsage(stored, ledger);
+    await repeatAll(program.baseUrl, ledger);
+    await checkAllUsage(stored, ledger);
+    await stored.close();
+  } finally {
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("a lock that another process holds for two seconds delays writes, loses none, and reads never wait", () =>
+  inSituation(async ({ path, record, readsMeanwhile }) => {
+    const lock = await holdLock(path, { forMs: 2_000 });
+    const answers = record(40, 5);
+    let isFirstAnswered = false;
+    Promise.any(answers).then(() => isFirstAnswered = true);
+    await readsMeanwhile(lock);
+    assert.equal(isFirstAnswered, false, "a write was acknowledged under another's lock");
+    assert((await Promise.all(answers)).every((isAnswered) => isAnswered), "a delayed write was refused");
+    assert(lock.isGivenBack);
+    await lock.giveBack();
+  }));
+
+Deno.test("a lock that is held for longer than writers wait is 503, then writing goes on, and a kill loses nothing", () =>
+  inSituation(async ({ baseUrl, path, ledger, record, readsMeanwhile }) => {
+    const lock = await holdLock(path);
+    const startedAt = performance.now();
+    const refused = record(40, 5);
+    await readsMeanwhile(lock);
+    assert(
+      (await Promise.all(refused)).every((isAnswered) => !isAnswered),
+      "acknowledged under another's lock",
+    );
+    // The group under way, and the one that gathered behind it.
+    assert(performance.now() - startedAt < 2 * databaseBusyTimeoutMs + 1_000);
+    await readsMeanwhile(lock);
+    const delayed = record(20, 5);
+    await lock.giveBack();
+    assert((await Promise.all(delayed)).every((isAnswered) => isAnswered), "writing did not go on");
+    // What was refused is sent again, with the same keys, beside what is new.
+    const repeats = ledger.unanswered.splice(0);
+    assert(repeats.length > 10);
+    const again = repeats.map((request) => sendRequest(baseUrl, { request, ledger }));
+    assert((await Promise.all([...again, ...record(20, 5)])).every((isAnswered) => isAnswered));
+  }));
