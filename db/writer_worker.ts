@@ -38,6 +38,14 @@ interface WorkerScope {
 }
 
 /**
+ * The failures of a COMMIT that are understood: no room for the log (also under a limit of file sizes, or of the quota),
+ * or for its index. SQLite has undone the batch, and the next commit writes over what the log holds of it. When only the
+ * index had no room the log holds all of it, and a crash before that next commit would bring it back: as whole as any
+ * other, and told to nobody. A failed fsync is not among them.
+ */
+const noRoom = /^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)\b/;
+
+/**
  * Runs one batch as one transaction.
  *
  * `BEGIN IMMEDIATE` takes the lock, so that "busy" can be answered there alone.
@@ -56,8 +64,7 @@ export function writeBatch(connection: Connection, batch: readonly Statement[]):
   } catch (error) {
     const kind = error instanceof DatabaseError ? error.kind : "fault";
     const message = error instanceof Error ? error.message : String(error);
-    // A disk that is full is the one failure of a COMMIT that is understood: nothing of the batch was kept.
-    if (step === "commit" && !message.startsWith("SQLITE_FULL")) return { type: "fatal", message };
+    if (step === "commit" && !noRoom.test(message)) return { type: "fatal", message };
     try {
       if (step !== "begin" && connection.inTransaction) connection.exec("ROLLBACK");
     } catch (rollbackError) {

@@ -31,14 +31,15 @@ export async function holdLock(path: string, options: { forMs?: number } = {}): 
     for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) output += text;
   })();
   await poll(() => output.includes("held"));
+  let ended: Promise<unknown> | undefined;
   return {
     get isGivenBack() {
       return output.includes("given back");
     },
     async giveBack() {
-      await child.stdin.close();
-      await collected;
-      await child.status;
+      // Once is enough.
+      ended ??= child.stdin.close().then(() => collected).then(() => child.status);
+      await ended;
     },
   };
 }

@@ -28,12 +28,23 @@ export interface Progress {
   readonly seen: Set<string>;
 }
 
-/** @param path A data file. While a server runs on it, closing this does not touch its log. */
-export function storedInFile(path: string): StoredUsage {
-  const connection = new Connection(path, { readOnly: true });
+/**
+ * Opens a copy of a data file and its log, as a kill left them. Nobody may be writing. A copy, because the driver keeps
+ * a closed file open until its statements are collected: a server that starts on the same file would then not have to
+ * recover it.
+ *
+ * @param path The data file.
+ */
+export async function storedInFile(path: string): Promise<StoredUsage> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-stored-" });
+  for (const end of ["", "-wal"]) await Deno.copyFile(`${path}${end}`, `${folder}/copy.db${end}`);
+  const connection = new Connection(`${folder}/copy.db`, { readOnly: true });
   return {
     read: (query) => Promise.resolve(connection.all(sql(query)) as Row[]),
-    close: () => Promise.resolve(connection.close()),
+    async close() {
+      connection.close();
+      await Deno.remove(folder, { recursive: true });
+    },
   };
 }
 

@@ -1,0 +1,206 @@
+// A full disk: writes are 503, reads go on, writes resume by themselves when there is room, and a kill loses nothing.
+import assert from "node:assert/strict";
+import { Ledger } from "../support/ledger.ts";
+import { type LoadOptions, repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/load.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+import { faultRandom, type Random } from "../support/random.ts";
+import {
+  limitFileSize,
+  mayMount,
+  mountSmallDisk,
+  type SmallDisk,
+  throughFileSizeLimit,
+} from "../support/small_disk.ts";
+import { checkAllUsage, storedInFile } from "../support/stored_usage.ts";
+
+/** A server with some acknowledged usage, and what is known of it. */
+interface Situation {
+  readonly program: Program;
+  readonly random: Random;
+  readonly ledger: Ledger;
+  readonly path: string;
+  /** Sends for as long as it takes to get so many good answers more. */
+  recordUntilAnswered(count: number, options?: Partial<LoadOptions>): Promise<void>;
+  /** Sends single records and batches, and asserts that each is 503. */
+  writesAreRefused(): Promise<void>;
+  readsGoOn(): Promise<void>;
+  killAndStart(): Promise<void>;
+}
+
+async function inSituation(folder: string, test: (situation: Situation) => Promise<void>): Promise<void> {
+  const random = faultRandom("full_disk_test.ts");
+  const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "error" };
+  const start = () => startProgram({ folder, env, through: throughFileSizeLimit });
+  let program = start();
+  try {
+    await isReady(program);
+    const { apiKeys, cookie } = await signUpForLoad(program.baseUrl);
+    const ledger = new Ledger({ random, apiKeys });
+    const path = `${folder}/data/gatehouse.db`;
+    const situation: Situation = {
+      get program() {
+        return program;
+      },
+      random,
+      ledger,
+      path,
+      async recordUntilAnswered(count, options = {}) {
+        const before = ledger.answered;
+        const load = startLoad({ ledger, random, targets: [program.baseUrl], ...options });
+        await poll(() => ledger.answered >= before + count || ledger.surprises.length > 0);
+        await load.stop();
+        assert.deepEqual(ledger.surprises, []);
+      },
+      async writesAreRefused() {
+        const requests = Array.from({ length: 10 }, () => [ledger.newSingle(), ledger.newBatch(20)]).flat();
+        const answers = requests.map((request) => sendRequest(program.baseUrl, { request, ledger }));
+        assert(
+          (await Promise.all(answers)).every((isAnswered) => !isAnswered),
+          "acknowledged on a full disk",
+        );
+        assert.deepEqual(ledger.surprises, []);
+      },
+      async readsGoOn() {
+        const me = await fetch(`${program.baseUrl}/api/auth/me`, { headers: { cookie } });
+        assert.equal((await me.json()).authenticated, true);
+        const headers = { authorization: `Bearer ${apiKeys[0]}` };
+        const usage = await fetch(`${program.baseUrl}/api/v1/usage`, { headers });
+        assert.equal(usage.status, 200);
+        assert((await usage.json()).data.length > 0);
+      },
+      async killAndStart() {
+        await killProgram(program);
+        program = start();
+        await isReady(program);
+      },
+    };
+    await situation.recordUntilAnswered(50);
+    await test(situation);
+    for (const again of [false, true]) {
+      if (again) await repeatAll(program.baseUrl, ledger);
+      await killProgram(program);
+      const stored = await storedInFile(path);
+      await checkAllUsage(stored, ledger);
+      await stored.close();
+      await situation.killAndStart();
+    }
+  } finally {
+    await killProgram(program);
+  }
+}
+
+function diskTest(
+  name: string,
+  bytes: number,
+  test: (situation: Situation, disk: SmallDisk) => Promise<void>,
+) {
+  Deno.test({
+    name,
+    ignore: !mayMount(),
+    async fn() {
+      const disk = mountSmallDisk(bytes);
+      try {
+        await inSituation(disk.folder, (situation) => test(situation, disk));
+      } finally {
+        disk.unmount();
+      }
+    },
+  });
+}
+
+function limitTest(name: string, test: (situation: Situation) => Promise<void>) {
+  Deno.test({
+    name,
+    ignore: Deno.build.os !== "linux",
+    async fn() {
+      const folder = await Deno.makeTempDir({ prefix: "gatehouse-limit-" });
+      try {
+        await inSituation(folder, test);
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    },
+  });
+}
+
+function logBytes({ path }: Situation): number {
+  return Deno.statSync(`${path}-wal`).size;
+}
+
+diskTest(
+  "a full disk is 503, reads and even a start go on, and writes resume when there is room",
+  16 * 1024 * 1024,
+  async (situation, disk) => {
+    const { pid } = situation.program;
+    for (let n = 0; n < 2; n++) {
+      disk.fill();
+      await situation.writesAreRefused();
+      await situation.readsGoOn();
+      await situation.writesAreRefused();
+      disk.makeRoom();
+      await situation.recordUntilAnswered(50);
+    }
+    assert.equal(situation.program.pid, pid);
+    disk.fill();
+    await situation.writesAreRefused();
+    await situation.killAndStart();
+    await situation.readsGoOn();
+    await situation.writesAreRefused();
+    disk.makeRoom();
+    await situation.recordUntilAnswered(50);
+  },
+);
+
+diskTest(
+  "a log that cannot be moved into a full data file is kept, and is moved when there is room",
+  100 * 1024 * 1024,
+  async (situation, disk) => {
+    const { path } = situation;
+    // The server moves its log at about 80 MB.
+    const checkpointBytes = 20_000 * 4120;
+    const single = { singleClients: 2, batchClients: 0 };
+    while (logBytes(situation) < checkpointBytes - 4_000_000) {
+      await situation.recordUntilAnswered(100, single);
+    }
+    const before = Deno.statSync(path).size;
+    disk.fill({ leaveBytes: checkpointBytes - logBytes(situation) + 400_000 });
+    const load = startLoad({ ...situation, ...single, targets: [situation.program.baseUrl] });
+    await poll(() => situation.ledger.unanswered.length > 20 || situation.ledger.surprises.length > 0);
+    await load.stop();
+    assert(logBytes(situation) > checkpointBytes, "the log was never to be moved");
+    await situation.writesAreRefused();
+    await situation.readsGoOn();
+    disk.makeRoom();
+    await situation.recordUntilAnswered(50);
+    assert(Deno.statSync(path).size > before, "the log was not moved");
+  },
+);
+
+limitTest("a limit on the size of files is 503, and writes resume when it is lifted", async (situation) => {
+  const { pid } = situation.program;
+  limitFileSize(pid, logBytes(situation));
+  await situation.writesAreRefused();
+  await situation.readsGoOn();
+  limitFileSize(pid, "unlimited");
+  await situation.recordUntilAnswered(50);
+  assert.equal(situation.program.pid, pid);
+});
+
+limitTest(
+  "whichever write to the log fails, and wherever in it, nothing is lost, doubled or half there",
+  async (situation) => {
+    const { ledger, random } = situation;
+    for (let step = 0; step < 120; step++) {
+      const { pid, baseUrl } = situation.program;
+      // From no byte on, over the parts of a frame (24 bytes and a page of 4096), to all that a commit writes.
+      limitFileSize(pid, logBytes(situation) + step * 300);
+      const request = ledger.takeUnanswered() ??
+        (random.chance(0.5) ? ledger.newSingle() : ledger.newBatch(20));
+      await sendRequest(baseUrl, { request, ledger });
+      if (random.chance(0.08)) await situation.killAndStart();
+      else limitFileSize(pid, "unlimited");
+    }
+    assert.deepEqual(ledger.surprises, []);
+  },
+);
