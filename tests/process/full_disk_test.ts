@@ -159,20 +159,20 @@ diskTest(
     const { path } = situation;
     // The server moves its log at about 80 MB.
     const checkpointBytes = 20_000 * 4120;
-    const single = { singleClients: 2, batchClients: 0 };
+    const single = { singleClients: 2, batchClients: 0, singleKeyChance: 0.02 };
     while (logBytes(situation) < checkpointBytes - 4_000_000) {
       await situation.recordUntilAnswered(100, single);
     }
     const before = Deno.statSync(path).size;
     disk.fill({ leaveBytes: checkpointBytes - logBytes(situation) + 400_000 });
     const load = startLoad({ ...situation, ...single, targets: [situation.program.baseUrl] });
-    await poll(() => situation.ledger.unanswered.length > 20 || situation.ledger.surprises.length > 0);
+    await poll(() => situation.ledger.unanswered.length > 2 || situation.ledger.surprises.length > 0);
     await load.stop();
     assert(logBytes(situation) > checkpointBytes, "the log was never to be moved");
     await situation.writesAreRefused();
     await situation.readsGoOn();
     disk.makeRoom();
-    await situation.recordUntilAnswered(50);
+    await situation.recordUntilAnswered(50, single);
     assert(Deno.statSync(path).size > before, "the log was not moved");
   },
 );

@@ -69,14 +69,11 @@ export class Ledger {
     return count;
   }
 
-  /** @returns A new single record. */
-  newSingle(): SentRequest {
+  /** @returns A new single record, half of the time (or as often as asked) with an idempotency key. */
+  newSingle(keyChance = 0.5): SentRequest {
     const apiKey = this.#random.pick(this.#apiKeys);
-    return this.#keep({
-      isBatch: false,
-      apiKey,
-      records: [this.#newRecord(apiKey, this.#random.chance(0.5))],
-    });
+    const record = this.#newRecord(apiKey, this.#random.chance(keyChance));
+    return this.#keep({ isBatch: false, apiKey, records: [record] });
   }
 
   /** @returns A new batch: all with keys, none, or some; now and then with a record that was sent before. */

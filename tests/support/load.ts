@@ -13,6 +13,8 @@ export interface LoadOptions {
   readonly random: Random;
   /** Clients that send single records, each one after the other. */
   readonly singleClients?: number;
+  /** How likely a single record has an idempotency key. */
+  readonly singleKeyChance?: number;
   readonly batchClients?: number;
   readonly batchRecordsMax?: number;
   /** Clients also void records, now and then. */
@@ -69,7 +71,10 @@ export function startLoad(options: LoadOptions & { targets: string[] }): Load {
   }
 
   const clients = [
-    ...Array.from({ length: options.singleClients ?? 8 }, () => client(() => ledger.newSingle())),
+    ...Array.from(
+      { length: options.singleClients ?? 8 },
+      () => client(() => ledger.newSingle(options.singleKeyChance)),
+    ),
     ...Array.from(
       { length: options.batchClients ?? 2 },
       () => client(() => ledger.newBatch(options.batchRecordsMax ?? 40)),
