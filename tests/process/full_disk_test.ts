@@ -1,6 +1,6 @@
 // A full disk: writes are 503, reads go on, writes resume by themselves when there is room, and a kill loses nothing.
 import assert from "node:assert/strict";
-import { Ledger } from "../support/ledger.ts";
+import { Ledger, type SentRequest } from "../support/ledger.ts";
 import { type LoadOptions, repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/load.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
@@ -186,6 +186,43 @@ limitTest("a limit on the size of files is 503, and writes resume when it is lif
   await situation.recordUntilAnswered(50);
   assert.equal(situation.program.pid, pid);
 });
+
+diskTest(
+  "no room for the log's index refuses what is in the log already, and a kill may bring it back once at most",
+  32 * 1024 * 1024,
+  async (situation, disk) => {
+    const { ledger } = situation;
+    // The index covers 4,062 frames of the log, then it grows by 32 KiB.
+    const indexedBytes = 4_062 * 4120;
+    const single = { singleClients: 2, batchClients: 0, singleKeyChance: 0.1 };
+    while (logBytes(situation) < indexedBytes - 2_000_000) await situation.recordUntilAnswered(20, single);
+    const { pid } = situation.program;
+    const send = (request: SentRequest) => sendRequest(situation.program.baseUrl, { request, ledger });
+    // A commit of a single record writes 6 pages or some more; the index would take 8.
+    let leavePages = 6;
+    const sendInLittleRoom = async () => {
+      disk.fill({ leaveBytes: leavePages * 4096 });
+      const isAnswered = await send(ledger.newSingle(1));
+      disk.makeRoom();
+      return isAnswered;
+    };
+    for (let step = 0; await sendInLittleRoom() || logBytes(situation) < indexedBytes; step++) {
+      assert(step < 1_000, "the index grew");
+      leavePages = 6 + step % 7;
+    }
+    // The log has room by now for what was refused, and the index has none.
+    leavePages = 0;
+    for (let n = 0; n < 5; n++) assert.equal(await sendInLittleRoom(), false);
+    await situation.readsGoOn();
+    assert.equal(situation.program.pid, pid);
+    if (situation.random.chance(0.5)) {
+      const repeat = ledger.takeUnanswered();
+      assert(repeat !== undefined && await send(repeat), "writing did not go on");
+    }
+    await situation.killAndStart();
+    await situation.recordUntilAnswered(50, single);
+  },
+);
 
 limitTest(
   "whichever write to the log fails, and wherever in it, nothing is lost, doubled or half there",
