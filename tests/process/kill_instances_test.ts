@@ -16,8 +16,6 @@ const startMsMax = 5_000;
  * fsync at checkpoints only: what it does for a machine that loses power is its own promise, and not tried here.
  */
 const killsSqld = Deno.env.get("FAULT_SQLD") === "1";
-/** Voiding is part of the load: `FAULT_VOIDS=1`. */
-const voids = Deno.env.get("FAULT_VOIDS") === "1";
 
 Deno.test({
   name: "two instances killed in turn over one libSQL server lose and double nothing that they acknowledged",
@@ -49,7 +47,12 @@ Deno.test({
       const progress: Progress = { seq: 0, seen: new Set() };
       const stored = storedAtServer(server.url);
       for (let round = 0; round < faultRounds(6); round++) {
-        const load = startLoad({ ledger, random, targets: programs.map(({ baseUrl }) => baseUrl), voids });
+        const load = startLoad({
+          ledger,
+          random,
+          targets: programs.map(({ baseUrl }) => baseUrl),
+          voids: true,
+        });
         // Kills come while the other instance goes on, which gets the repeats of what the killed one left open.
         for (let kills = 0; kills < 2; kills++) {
           const before = ledger.answered;

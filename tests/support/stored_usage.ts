@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { Connection } from "../../db/connection.ts";
 import { sql } from "../../db/database.ts";
 import { openRemote } from "../../db/remote.ts";
+import { usageRecordId } from "../../domain/usage_record.ts";
 import type { Ledger, SentRecord } from "./ledger.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
@@ -92,7 +93,7 @@ export async function checkAllUsage(stored: StoredUsage, ledger: Ledger): Promis
   assert.deepEqual(ledger.surprises, []);
 }
 
-function checkRecord({ marker, row, isVoided }: StoredRecord, ledger: Ledger): void {
+function checkRecord({ seq, marker, row, isVoided }: StoredRecord, ledger: Ledger): void {
   const sent = ledger.records.get(marker);
   assert(sent !== undefined, `a record that nobody sent: ${JSON.stringify(row)}`);
   assert.equal(row["product_slug"], sent.json.productSlug);
@@ -101,7 +102,9 @@ function checkRecord({ marker, row, isVoided }: StoredRecord, ledger: Ledger): v
   assert.equal(microsOf(row), sent.micros, `the quantity of ${marker}`);
   const timestamp = sent.json.timestamp === undefined ? row["recorded_at"] : Date.parse(sent.json.timestamp);
   assert.equal(row["timestamp"], timestamp);
-  if (sent.id !== undefined) assert.equal(idOf(row), sent.id);
+  if (sent.id !== undefined) {
+    assert.equal(usageRecordId({ seq, recordedAt: Number(row["recorded_at"]) }), sent.id);
+  }
   if (isVoided) assert.notEqual(sent.voided, "no", `${marker} is void, and nobody asked for it`);
 }
 
@@ -156,7 +159,8 @@ async function checkRollups(stored: StoredUsage, records: readonly StoredRecord[
   }
   const rollups = await stored.read(
     `SELECT series, quarter, count, CAST(sum_high AS TEXT) AS high, CAST(sum_low AS TEXT) AS low,
-       CAST(sum_micro AS TEXT) AS micro, smallest, largest FROM usage_rollups`,
+       CAST(sum_micro AS TEXT) AS micro, CAST(smallest AS TEXT) AS smallest, CAST(largest AS TEXT) AS largest
+     FROM usage_rollups WHERE count <> 0`,
   );
   const found = new Map(rollups.map((row) => [
     `${row["series"]} ${row["quarter"]}`,
@@ -164,7 +168,7 @@ async function checkRollups(stored: StoredUsage, records: readonly StoredRecord[
       count: row["count"],
       micros: ((BigInt(row["high"] ?? 0) << 26n) + BigInt(row["low"] ?? 0)) * 1_000_000n +
         BigInt(row["micro"] ?? 0),
-      // 16 digits of wholes and 6 of millionths are the millionths.
+      // Integers, or texts of 16 digits of wholes and 6 of millionths, which are the millionths too.
       smallest: BigInt(row["smallest"] ?? 0),
       largest: BigInt(row["largest"] ?? 0),
     },
@@ -180,19 +184,12 @@ function microsOf(row: Row): bigint {
   return BigInt(row["whole"] ?? 0) * 1_000_000n + BigInt(row["micro"] ?? 0);
 }
 
-/** The public id of a stored record. */
-function idOf(row: Row): string {
-  return `use_${row["id"]}`;
-}
-
 async function readRecords(stored: StoredUsage, afterSeq: number): Promise<StoredRecord[]> {
-  const [voids] = await stored.read("SELECT 1 FROM sqlite_master WHERE name = 'usage_voids'");
   const rows = await stored.read(
-    `SELECT r.seq, lower(hex(r.id)) AS id, r.series, s.product_slug, s.metric, r.timestamp, r.recorded_at,
+    `SELECT r.seq, r.series, s.product_slug, s.metric, r.timestamp, r.recorded_at,
        CAST(r.quantity_whole AS TEXT) AS whole, r.quantity_micro AS micro, r.idempotency_key, r.properties,
-       ${voids === undefined ? "0" : "v.seq IS NOT NULL"} AS voided
-     FROM usage_records r JOIN usage_series s ON s.id = r.series
-       ${voids === undefined ? "" : "LEFT JOIN usage_voids v ON v.seq = r.seq"}
+       v.seq IS NOT NULL AS voided
+     FROM usage_records r JOIN usage_series s ON s.id = r.series LEFT JOIN usage_voids v ON v.seq = r.seq
      WHERE r.seq > ${afterSeq}`,
   );
   return rows.map((row) => ({
