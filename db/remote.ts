@@ -50,18 +50,20 @@ export function openRemote(options: RemoteOptions): Database {
       throw new DatabaseError("unavailable", "too many requests to the database are waiting");
     }
     waiting++;
-    const turnEndsAt = performance.now() + timeoutMs;
+    // The time for an answer begins here, and not when a turn comes: before it there may be a deadline's worth of others.
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      reject(new DatabaseError("unavailable", `no answer within ${timeoutMs} ms`));
+    }, timeoutMs);
     try {
-      return await turns[kind](() => {
-        // Those before it took all the time there is: whoever waits for this is told now.
-        if (performance.now() >= turnEndsAt) {
-          throw new DatabaseError("unavailable", "the request waited too long for its turn");
-        }
-        return act();
-      });
+      // What has not been sent by then never is.
+      return await Promise.race([turns[kind](() => isLate ? late : act()), late]);
     } catch (error) {
       throw translate(error);
     } finally {
+      clearTimeout(timer);
       waiting--;
     }
   }

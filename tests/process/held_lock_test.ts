@@ -99,8 +99,9 @@ Deno.test("a lock that is held for longer than writers wait is 503, then writing
       (await Promise.all(refused)).every((isAnswered) => !isAnswered),
       "acknowledged under another's lock",
     );
-    // The group under way, and the one that gathered behind it.
-    assert(performance.now() - startedAt < 2 * databaseBusyTimeoutMs + 1_000);
+    // Those who gathered behind the group under way do not wait as long again.
+    const tookMs = performance.now() - startedAt;
+    assert(tookMs < databaseBusyTimeoutMs + 3_000, `the last refusal took ${tookMs} ms`);
     await readsMeanwhile(lock);
     const delayed = record(20, 5);
     await lock.giveBack();

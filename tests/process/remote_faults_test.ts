@@ -153,40 +153,28 @@ remoteTest(
     const { proxy, baseUrl } = service;
     // There and back in 5 seconds: in time.
     proxy.setDelay(2_500);
-    const inTime = await Promise.all([service.record({ metric: "slow" }), ...reads(service, 2)]);
-    assert.deepEqual(inTime.map(({ status }) => status), [201, 200, 200]);
+    const inTime = await Promise.all([service.record({ metric: "slow" }), ...reads(service, 1)]);
+    assert.deepEqual(inTime.map(({ status }) => status), [201, 200]);
     // In 10 seconds and some: too late.
     proxy.setDelay(5_000);
     const startedAt = performance.now();
-    const order: string[] = [];
-    const note = async (name: string, answer: Promise<Answer>) => {
+    let late = 0;
+    const isLate = async (answer: Promise<Answer>) => {
       isUnavailable(await answer);
-      order.push(name);
+      late++;
       return performance.now() - startedAt;
     };
     const keys = Array.from({ length: 40 }, (_, n) => `slow ${n}`);
     const write = (idempotencyKey: string) => service.record({ metric: "late", idempotencyKey });
-    const waited = [
-      ...keys.map((key) => note("late", write(key))),
-      ...reads(service, 200).map((answer) => note("late", answer)),
-    ];
-    const flood = reads(service, databaseWritesWaitingMax);
+    const writes = keys.map((key) => isLate(write(key)));
+    const flood = reads(service, databaseWritesWaitingMax + 200);
     // Who finds all places taken is told at once, and what needs no database is as fast as ever.
-    await note(
-      "refused",
-      Promise.any(flood.map(async (answer) => {
-        const { status } = await answer;
-        assert.equal(status, 503);
-        return answer;
-      })),
-    );
+    isUnavailable(await Promise.race(flood));
     await (await fetch(`${baseUrl}/health/live`)).body?.cancel();
-    order.push("live");
-    const tookMs = await Promise.all(waited);
-    assert.deepEqual(order.slice(0, 2), ["refused", "live"]);
-    for (const answer of await Promise.all(flood)) isUnavailable(answer);
-    // The group under way, and the one that gathered behind it.
-    assert(Math.max(...tookMs) < 2 * remoteRequestTimeoutMs + 2_000, `${Math.max(...tookMs)} ms`);
+    assert.equal(late, 0);
+    const tookMs = await Promise.all([...writes, ...flood.map(isLate)]);
+    const tookMsMax = Math.max(...tookMs);
+    assert(tookMsMax < remoteRequestTimeoutMs + 3_000, `the last answer took ${tookMsMax} ms`);
     assert(proxy.openConnectionsMax <= connectionsMax, `${proxy.openConnectionsMax} connections`);
     proxy.setDelay(0);
     await worksAgain(service);
