@@ -88,9 +88,23 @@ export async function checkAllUsage(stored: StoredUsage, ledger: Ledger): Promis
   checkBatches(seen, ledger);
   checkVoids(records, ledger);
   await checkRollups(stored, records);
+  await checkKeys(stored);
   const [check] = await stored.read("PRAGMA integrity_check");
   assert.deepEqual(Object.values(check ?? {})[0], "ok");
   assert.deepEqual(ledger.surprises, []);
+}
+
+/** Every record with an idempotency key is in the index of keys once, and the index has no other. */
+async function checkKeys(stored: StoredUsage): Promise<void> {
+  const index = ["recent", "middle", "settled"].map((name) => `SELECT seq FROM usage_keys_${name}`).join(
+    " UNION ALL ",
+  );
+  const keyed = "SELECT seq FROM usage_records WHERE idempotency_key IS NOT NULL";
+  const [found] = await stored.read(
+    `SELECT (SELECT count(*) FROM (${index})) AS entries, (SELECT count(*) FROM (${keyed})) AS records,
+       (SELECT count(*) FROM (${keyed} INTERSECT SELECT seq FROM (${index}))) AS both`,
+  );
+  assert.deepEqual([found?.["entries"], found?.["both"]], [found?.["records"], found?.["records"]]);
 }
 
 function checkRecord({ seq, marker, row, isVoided }: StoredRecord, ledger: Ledger): void {
@@ -145,10 +159,19 @@ interface Total {
 
 /** Each rollup is what a slow, obvious addition over the records gives, and there is no other. */
 async function checkRollups(stored: StoredUsage, records: readonly StoredRecord[]): Promise<void> {
+  await checkRollupsOf(stored, records, { table: "usage_rollups", column: "quarter", minutes: 15 });
+  await checkRollupsOf(stored, records, { table: "usage_rollups_hourly", column: "hour", minutes: 60 });
+}
+
+async function checkRollupsOf(
+  stored: StoredUsage,
+  records: readonly StoredRecord[],
+  { table, column, minutes }: { table: string; column: string; minutes: number },
+): Promise<void> {
   const expected = new Map<string, Total>();
   for (const { row, isVoided } of records) {
     if (isVoided) continue;
-    const name = `${row["series"]} ${Math.floor(Number(row["timestamp"]) / (15 * 60_000))}`;
+    const name = `${row["series"]} ${Math.floor(Number(row["timestamp"]) / (minutes * 60_000))}`;
     const micros = microsOf(row);
     const total = expected.get(name) ?? { count: 0, micros: 0n, smallest: micros, largest: micros };
     total.count++;
@@ -158,12 +181,12 @@ async function checkRollups(stored: StoredUsage, records: readonly StoredRecord[
     expected.set(name, total);
   }
   const rollups = await stored.read(
-    `SELECT series, quarter, count, CAST(sum_high AS TEXT) AS high, CAST(sum_low AS TEXT) AS low,
+    `SELECT series, ${column} AS stretch, count, CAST(sum_high AS TEXT) AS high, CAST(sum_low AS TEXT) AS low,
        CAST(sum_micro AS TEXT) AS micro, CAST(smallest AS TEXT) AS smallest, CAST(largest AS TEXT) AS largest
-     FROM usage_rollups WHERE count <> 0`,
+     FROM ${table} WHERE count <> 0`,
   );
   const found = new Map(rollups.map((row) => [
-    `${row["series"]} ${row["quarter"]}`,
+    `${row["series"]} ${row["stretch"]}`,
     {
       count: row["count"],
       micros: ((BigInt(row["high"] ?? 0) << 26n) + BigInt(row["low"] ?? 0)) * 1_000_000n +
