@@ -207,18 +207,25 @@ function microsOf(row: Row): bigint {
   return BigInt(row["whole"] ?? 0) * 1_000_000n + BigInt(row["micro"] ?? 0);
 }
 
+/** A libSQL server sends 10 MB at most in one answer. */
+const pageRecords = 10_000;
+
 async function readRecords(stored: StoredUsage, afterSeq: number): Promise<StoredRecord[]> {
   const rows = await stored.read(
     `SELECT r.seq, r.series, s.product_slug, s.metric, r.timestamp, r.recorded_at,
        CAST(r.quantity_whole AS TEXT) AS whole, r.quantity_micro AS micro, r.idempotency_key, r.properties,
        v.seq IS NOT NULL AS voided
      FROM usage_records r JOIN usage_series s ON s.id = r.series LEFT JOIN usage_voids v ON v.seq = r.seq
-     WHERE r.seq > ${afterSeq}`,
+     WHERE r.seq > ${afterSeq} ORDER BY r.seq LIMIT ${pageRecords}`,
   );
-  return rows.map((row) => ({
+  const records = rows.map((row) => ({
     seq: Number(row["seq"]),
     marker: String(row["idempotency_key"] ?? JSON.parse(String(row["properties"])).marker),
     row,
     isVoided: row["voided"] === 1,
   }));
+  const last = records.at(-1);
+  return records.length < pageRecords || last === undefined
+    ? records
+    : [...records, ...await readRecords(stored, last.seq)];
 }
