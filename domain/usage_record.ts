@@ -87,7 +87,13 @@ export interface UsageRecordPlace {
  * ```
  */
 export function usageRecordId({ seq, recordedAt }: UsageRecordPlace): string {
-  return `use_${hex48(recordedAt)}${hex48(timesModulo48(seq, mixing))}`;
+  return usageRecordIdsOf(recordedAt)(seq);
+}
+
+/** @returns What gives the id of each record of one moment, see {@linkcode usageRecordId}. */
+export function usageRecordIdsOf(recordedAt: number): (seq: number) => string {
+  const start = `use_${hex48(recordedAt)}`;
+  return (seq) => start + hex48(timesModulo48(seq, mixing));
 }
 
 /** @returns The place that an id names, or null for what is no id. */

@@ -17,7 +17,7 @@ import {
   shownUsageRecord,
   type UsageInput,
   type UsageRecord,
-  usageRecordId,
+  usageRecordIdsOf,
 } from "../domain/usage_record.ts";
 import { isoTime } from "../domain/usage_window.ts";
 
@@ -130,7 +130,12 @@ export function settle(requests: readonly Waiting[], result: BuiltGroup & { outc
   const { group, outcome, starts } = result;
   const activeKeys = new Map(outcome.activeKeys.map((key) => [group.keyHashes[key.position], key]));
   const taken = new Map(outcome.taken.map((record) => [record.position, record]));
-  const common = { now: group.now, recordedAt: isoTime(group.now), firstSeq: outcome.firstSeq, taken };
+  const common = {
+    idOf: usageRecordIdsOf(group.now),
+    recordedAt: isoTime(group.now),
+    firstSeq: outcome.firstSeq,
+    taken,
+  };
   let expected = 0;
   const settlements: (() => void)[] = [];
   for (const [request, waiting] of requests.entries()) {
@@ -182,8 +187,8 @@ function placesOf({ repeats }: Waiting, start: number): (index: number) => numbe
 function usageRecordOf(
   input: UsageInput | undefined,
   found: {
-    readonly now: number;
-    /** `now` as a text: the same for the whole group. */
+    /** These two are the same for the whole group. */
+    readonly idOf: (seq: number) => string;
     readonly recordedAt: string;
     readonly key: ActiveKey;
     readonly firstSeq: number;
@@ -191,12 +196,12 @@ function usageRecordOf(
     readonly place: number;
   },
 ): UsageRecord {
-  const { now, recordedAt, place } = found;
+  const { recordedAt, place } = found;
   const first = found.taken.get(place);
   if (first !== undefined) return shownUsageRecord(first);
   if (input === undefined) throw new Error("a record without an input");
   return {
-    id: usageRecordId({ seq: found.firstSeq + place, recordedAt: now }),
+    id: found.idOf(found.firstSeq + place),
     productSlug: input.productSlug,
     metric: input.metric,
     quantity: joinQuantity(input.quantity),
