@@ -135,11 +135,12 @@ const series = `series AS MATERIALIZED (
       AND us.metric = e.value ->> 2 AND us.api_key = k.number
   )`;
 /** Records with a key, by hash: neighbours in the index are looked up one after the other. */
-const keyed = `keyed AS MATERIALIZED (
+const keyed = (condition = "true") =>
+  `keyed AS MATERIALIZED (
     SELECT ${indexHash(field["keyHash"] ?? "", "s.organization")} AS hash, e.key AS position, e.value,
       s.organization, s.product_slug, s.metric, ${keyText} AS idempotency_key
     FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field["series"]}
-    WHERE ${field["keyLength"]} > 0 ORDER BY 1
+    WHERE ${field["keyLength"]} > 0 AND ${condition} ORDER BY 1
   )`;
 const differs = `(rs.product_slug <> e.product_slug OR rs.metric <> e.metric
     OR e.quantity_whole <> ${field["whole"]} OR e.quantity_micro <> ${field["micro"]}
@@ -159,7 +160,7 @@ const hits = `taken AS MATERIALIZED (${
     FROM taken e CROSS JOIN usage_series rs ON rs.id = e.series
   )`;
 const insertRecords = (isKeyed: boolean) =>
-  `WITH ${series}${isKeyed ? `, ${keyed}, ${hits}` : ""}
+  `WITH ${series}${isKeyed ? `, ${keyed()}, ${hits}` : ""}
   INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro,
     idempotency_key, properties)
   SELECT c.seq + e.key + 1, s.organization, s.id, ${field["timestamp"]}, ?3, ${field["whole"]}, ${
@@ -182,14 +183,15 @@ const insertKeys = `WITH ${series}
   FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field["series"]}
   CROSS JOIN usage_cursor c ON c.only_row = 1 CROSS JOIN usage_records r ON r.seq = c.seq + e.key + 1
   WHERE ${field["keyLength"]} > 0 ORDER BY 1`;
-/** Looks nothing up when all (`?4`) records were inserted. */
-const selectTaken = `WITH ${series}, ${keyed}, ${hits}
+/** Looks nothing up when all (`?4`) records were inserted: then there is no row to begin with. */
+const notAllInserted =
+  "(SELECT count(*) FROM usage_records n WHERE n.seq > (SELECT seq FROM usage_cursor)) < ?4";
+const selectTaken = `WITH ${series}, ${keyed(notAllInserted)}, ${hits}
   SELECT h.position, h.differs, h.seq, h.first_product_slug AS productSlug, h.first_metric AS metric,
     k.id AS apiKeyId, h.timestamp, h.recorded_at AS recordedAt, h.quantity_whole AS whole, h.quantity_micro AS micro,
     h.idempotency_key AS idempotencyKey, h.properties, v.voided_at AS voidedAt, v.voided_by AS voidedBy,
     v.reason AS voidReason
-  FROM hits h CROSS JOIN api_keys k ON k.number = h.api_key LEFT JOIN usage_voids v ON v.seq = h.seq
-  WHERE (SELECT count(*) FROM usage_records n WHERE n.seq > (SELECT seq FROM usage_cursor)) < ?4`;
+  FROM hits h CROSS JOIN api_keys k ON k.number = h.api_key LEFT JOIN usage_voids v ON v.seq = h.seq`;
 
 /** SQL of a quantity in millionths: an integer, or a text where 64 bits do not hold it. See `usage_rollups`. */
 export function millionthsOf(record: string): string {
@@ -197,21 +199,30 @@ export function millionthsOf(record: string): string {
   return `iif(${whole} < ${millionthsWholeMax}, ${whole} * 1000000 + ${micro}, format('%016d%06d', ${whole}, ${micro}))`;
 }
 
-const addUp = [["usage_rollups", "quarter", rollupQuarterMs], ["usage_rollups_hourly", "hour", rollupHourMs]]
-  .map(
-    ([table, column, lengthMs]) =>
-      `INSERT INTO ${table} (series, ${column}, count, sum_high, sum_low, sum_micro, smallest, largest)
-   SELECT r.series, r.timestamp / ${lengthMs}, count(*), sum(r.quantity_whole >> ${lowBits}),
+const sums = "count, sum_high, sum_low, sum_micro, smallest, largest";
+/** The group's own rollups, for a moment: records are looked at once for both lengths. */
+const addGroup = `INSERT INTO usage_added (series, quarter, ${sums})
+   SELECT r.series, r.timestamp / ${rollupQuarterMs}, count(*), sum(r.quantity_whole >> ${lowBits}),
      sum(r.quantity_whole & ${2 ** lowBits - 1}), sum(r.quantity_micro), min(${millionthsOf("r")}),
      max(${millionthsOf("r")})
    FROM usage_records r WHERE r.seq > (SELECT seq FROM usage_cursor)
-   GROUP BY 1, 2
-   ON CONFLICT (series, ${column}) DO UPDATE SET
+   GROUP BY 1, 2`;
+const addTo = (table: string, stretch: "quarter" | "hour") =>
+  `INSERT INTO ${table} (series, ${stretch}, ${sums})
+   SELECT series, quarter / ${stretch === "quarter" ? 1 : rollupHourMs / rollupQuarterMs}, sum(count),
+     sum(sum_high), sum(sum_low), sum(sum_micro), min(smallest), max(largest)
+   FROM usage_added GROUP BY 1, 2
+   ON CONFLICT (series, ${stretch}) DO UPDATE SET
      count = count + excluded.count, sum_high = sum_high + excluded.sum_high, sum_low = sum_low + excluded.sum_low,
      sum_micro = sum_micro + excluded.sum_micro,
      smallest = iif(count = 0, excluded.smallest, min(smallest, excluded.smallest)),
-     largest = iif(count = 0, excluded.largest, max(largest, excluded.largest))`,
-  );
+     largest = iif(count = 0, excluded.largest, max(largest, excluded.largest))`;
+const addUp = [
+  addGroup,
+  addTo("usage_rollups", "quarter"),
+  addTo("usage_rollups_hourly", "hour"),
+  "DELETE FROM usage_added",
+].map((text) => sql(text));
 
 /**
  * Writes one group of requests as one batch.
@@ -242,7 +253,7 @@ export async function recordUsage(database: Database, group: RecordGroup): Promi
       batch.push(sql(insertKeys, records, seriesText, now), ...moveKeys(keys));
     }
     batch.push(
-      ...addUp.map((text) => sql(text)),
+      ...addUp,
       sql(moveCursor, count, keys),
       sql(useKeys, keyHashes, now - lastUsedIntervalMs, now),
     );

@@ -99,3 +99,15 @@ CREATE TABLE usage_rollups_hourly (
 INSERT INTO usage_rollups_hourly
 SELECT series, quarter / 4, sum(count), sum(sum_high), sum(sum_low), sum(sum_micro), min(smallest), max(largest)
 FROM usage_rollups GROUP BY 1, 2;
+
+-- What a group of records adds to the rollups, within the transaction that records them; empty after it.
+CREATE TABLE usage_added (
+  series INTEGER NOT NULL,
+  quarter INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  sum_high INTEGER NOT NULL,
+  sum_low INTEGER NOT NULL,
+  sum_micro INTEGER NOT NULL,
+  smallest ANY NOT NULL,
+  largest ANY NOT NULL
+) STRICT;
