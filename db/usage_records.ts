@@ -27,7 +27,6 @@ const shownColumns = `r.seq, s.product_slug AS productSlug, s.metric, k.id AS ap
 const shownJoins = `JOIN usage_series s ON s.id = r.series JOIN api_keys k ON k.number = s.api_key
   LEFT JOIN usage_voids v ON v.seq = r.seq`;
 const organizationNumber = "(SELECT number FROM organizations WHERE id = ?1)";
-const descending = "ORDER BY n.timestamp DESC, n.series DESC, n.seq DESC";
 
 /** Which records to read: those of an organization from a position on, before another. */
 export interface UsageRecordScan {
@@ -36,8 +35,25 @@ export interface UsageRecordScan {
   readonly before: UsageRecordPosition;
 }
 
-const between = `FROM usage_records n WHERE n.organization = ${organizationNumber}
-  AND (n.timestamp, n.series, n.seq) >= (?2, ?3, ?4) AND (n.timestamp, n.series, n.seq) < (?5, ?6, ?7)`;
+/**
+ * Very many records may have one timestamp, and SQLite compares rows of several values one record at a time. So the scan
+ * is made of five parts, each of which an index finds: at the end's own timestamp, between, and at the beginning's.
+ *
+ * @param fits SQL of a further condition on `n`.
+ * @returns SQL of the places in a scan, newest first.
+ */
+function placesBetween(fits: string): string {
+  return [
+    "n.timestamp = ?5 AND n.series = ?6 AND n.seq < ?7 AND n.seq >= iif((?2, ?3) = (?5, ?6), ?4, 0) AND (?2, ?3) <= (?5, ?6)",
+    "n.timestamp = ?5 AND n.series < ?6 AND n.series > iif(?2 = ?5, ?3, 0) AND ?2 <= ?5",
+    "n.timestamp < ?5 AND n.timestamp > ?2",
+    "n.timestamp = ?2 AND n.series > ?3 AND ?2 < ?5",
+    "n.timestamp = ?2 AND n.series = ?3 AND n.seq >= ?4 AND (?2, ?3) < (?5, ?6)",
+  ].map((part) =>
+    `SELECT n.timestamp, n.series, n.seq FROM usage_records n
+     WHERE n.organization = ${organizationNumber} AND ${part} ${fits}`
+  ).join(" UNION ALL ") + " ORDER BY timestamp DESC, series DESC, seq DESC";
+}
 
 function scanArguments({ organizationId, from, before }: UsageRecordScan) {
   return [
@@ -55,12 +71,14 @@ export function listUsageRecords(
   scan: UsageRecordScan & { readonly filter: UsageFilter; readonly limit: number },
 ): Promise<ListedUsageRecordRow[]> {
   const { texts, values } = filtersOf(scan.filter, 9);
-  const fits = texts === "" ? "" : `AND n.series IN (SELECT s.id FROM usage_series s
+  // The plus keeps the index to the order of the list.
+  const fits = texts === "" ? "" : `AND +n.series IN (SELECT s.id FROM usage_series s
     JOIN api_keys k ON k.number = s.api_key WHERE s.organization = ${organizationNumber} ${texts})`;
   return database.read(sql(
     `SELECT r.series, k.name AS apiKeyName, ${shownColumns}
-     FROM (SELECT n.timestamp, n.series, n.seq ${between} ${fits} ${descending} LIMIT ?8) n
-     CROSS JOIN usage_records r ON r.seq = n.seq ${shownJoins} ${descending}`,
+     FROM (${placesBetween(fits)} LIMIT ?8) n
+     CROSS JOIN usage_records r ON r.seq = n.seq ${shownJoins}
+     ORDER BY n.timestamp DESC, n.series DESC, n.seq DESC`,
     ...scanArguments(scan),
     scan.limit,
     ...values,
@@ -73,7 +91,7 @@ export function endOfLook(
   scan: UsageRecordScan & { readonly recordsMax: number },
 ): Promise<UsageRecordPosition | undefined> {
   return database.readFirst(sql(
-    `SELECT n.timestamp, n.series, n.seq ${between} ${descending} LIMIT 1 OFFSET ?8`,
+    `${placesBetween("")} LIMIT 1 OFFSET ?8`,
     ...scanArguments(scan),
     scan.recordsMax - 1,
   ));
