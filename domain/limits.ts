@@ -94,6 +94,8 @@ export const keysMiddleMax = 2 ** 21;
 export const usageSumRowsMax = 100_000;
 /** Rollups that one step of adding up looks at, at most: some milliseconds, for which other requests wait. */
 export const usageStepRollupsMax = 30_000;
+/** Sums that one such step gives, unless one window alone has more: what is made of them costs more than the adding. */
+export const usageStepRowsMax = 1_000;
 
 /** How long a writer waits for the database's lock, in milliseconds. */
 export const databaseBusyTimeoutMs = 5_000;

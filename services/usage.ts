@@ -13,7 +13,13 @@ import {
   type UsageSumRow,
 } from "../db/usage.ts";
 import { AppError, invalidApiKeyError } from "../domain/errors.ts";
-import { rollupHourMs, usagePageApiKeysMax, usageStepRollupsMax, usageSumRowsMax } from "../domain/limits.ts";
+import {
+  rollupHourMs,
+  usagePageApiKeysMax,
+  usageStepRollupsMax,
+  usageStepRowsMax,
+  usageSumRowsMax,
+} from "../domain/limits.ts";
 import { mayDo } from "../domain/permissions.ts";
 import { microsToNumber, sumMicros } from "../domain/quantity.ts";
 import type { Session } from "../domain/session.ts";
@@ -170,9 +176,12 @@ async function* addUp(
   { query, range, series }: { query: Omit<UsageQuery, "windows">; range: UsageRange; series: number },
 ): AsyncGenerator<ExactUsageSum[]> {
   const stepMs = Math.max(1, Math.floor(usageStepRollupsMax / Math.max(1, series))) * rollupHourMs;
+  // Without groups a window is one row; with them it may be one for each series.
+  const rowsOfWindow = query.groupBy.length === 0 ? 1 : Math.max(1, series);
+  const windowsMax = Math.max(1, Math.floor(usageStepRowsMax / rowsOfWindow));
   // Sums of a window that goes on in the next step.
   let open = new Map<string, AddedUp>();
-  for (const windows of steps(range.windows, stepMs)) {
+  for (const windows of steps(range.windows, { stepMs, windowsMax })) {
     const { hour, quarter } = byUnit(windows);
     const hours = hour.length === 0 ? [] : await sumUsage(database, { ...query, windows: hour }, "hour");
     const quarters = quarter.length === 0
@@ -225,13 +234,17 @@ function inOrder(sums: AddedUp[], groupBy: readonly UsageGroup[]): AddedUp[] {
 type WindowPiece = UsageQuery["windows"][number];
 
 /** Cuts windows into steps: many short windows, or a part of a long one. */
-function* steps(windows: readonly UsageWindow[], stepMs: number): Generator<UsageQuery["windows"]> {
+function* steps(
+  windows: readonly UsageWindow[],
+  { stepMs, windowsMax }: { stepMs: number; windowsMax: number },
+): Generator<UsageQuery["windows"]> {
   let step: WindowPiece[] = [];
   let lengthMs = 0;
   for (const [position, { start, end }] of windows.entries()) {
     for (let from = start; from < end; from += stepMs) {
       const piece = { position, start: from, end: Math.min(from + stepMs, end) };
-      if (lengthMs + (piece.end - piece.start) > stepMs && step.length > 0) {
+      const isFull = step.length >= windowsMax || lengthMs + (piece.end - piece.start) > stepMs;
+      if (isFull && step.length > 0) {
         yield step;
         step = [];
         lengthMs = 0;
