@@ -1,7 +1,7 @@
 // Sums by calendar windows equal what anybody would add up by hand from the list of records, in zones of every kind.
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { createTestKey, type TestApp, testApp } from "../../support/app.ts";
+import { createTestKey, type TestApp, testApp, testStart } from "../../support/app.ts";
 import fc from "../../support/fast_check.ts";
 import {
   addUpObviously,
@@ -31,16 +31,39 @@ const zones = [
 ] as const;
 const units = ["hour", "day", "week", "month"] as const;
 
-/** When records are recorded, and the moments in the 35 days before at which clocks of some zone are moved. */
-const visits: readonly { now: number; changes: readonly number[] }[] = [
+/** When records are recorded, and where and when clocks were moved in the 35 days before. */
+const visits: readonly { now: number; changes: readonly { at: number; zone: (typeof zones)[number] }[] }[] = [
   {
-    now: Date.UTC(2026, 10, 21, 14, 3, 11, 250),
-    changes: [Date.UTC(2026, 9, 25, 1), Date.UTC(2026, 10, 1, 6)],
+    now: testStart,
+    changes: [
+      { at: Date.UTC(2026, 9, 25, 1), zone: "Europe/Berlin" },
+      { at: Date.UTC(2026, 10, 1, 6), zone: "America/New_York" },
+    ],
   },
-  { now: Date.UTC(2027, 2, 20, 1), changes: [Date.UTC(2027, 1, 14, 2), Date.UTC(2027, 2, 14, 7)] },
-  { now: Date.UTC(2027, 3, 20, 1), changes: [Date.UTC(2027, 2, 28, 1), Date.UTC(2027, 3, 3, 14, 30)] },
-  { now: Date.UTC(2027, 9, 31, 9), changes: [Date.UTC(2027, 8, 25, 14), Date.UTC(2027, 9, 2, 15, 30)] },
+  {
+    now: Date.UTC(2027, 2, 15, 1),
+    changes: [
+      { at: Date.UTC(2027, 2, 14, 2), zone: "Africa/Casablanca" },
+      { at: Date.UTC(2027, 2, 14, 7), zone: "America/New_York" },
+    ],
+  },
+  {
+    now: Date.UTC(2027, 3, 20, 1),
+    changes: [
+      { at: Date.UTC(2027, 2, 28, 1), zone: "Europe/Berlin" },
+      { at: Date.UTC(2027, 3, 3, 14), zone: "Pacific/Chatham" },
+      { at: Date.UTC(2027, 3, 3, 15), zone: "Australia/Lord_Howe" },
+    ],
+  },
+  {
+    now: Date.UTC(2027, 9, 30, 9),
+    changes: [
+      { at: Date.UTC(2027, 8, 25, 14), zone: "Pacific/Chatham" },
+      { at: Date.UTC(2027, 9, 2, 15, 30), zone: "Australia/Lord_Howe" },
+    ],
+  },
 ];
+const changes = visits.flatMap((visit) => visit.changes);
 
 const quantity = fc.oneof(
   fc.integer({ min: 0, max: 9 }),
@@ -57,7 +80,7 @@ function records({ now, changes }: (typeof visits)[number]): fc.Arbitrary<SentRe
   const pastMax = 35 * dayMs;
   const anywhere = fc.integer({ min: 0, max: pastMax }).map((ms) => now - ms);
   const aroundAChange = fc.tuple(fc.constantFrom(...changes), fc.integer({ min: -8, max: 24 }))
-    .map(([change, quarters]) => change + quarters * quarterMs);
+    .map(([{ at }, quarters]) => at + quarters * quarterMs);
   const timestamp = fc.tuple(
     fc.oneof(anywhere, aroundAChange, anywhere.map((ms) => ms - ms % quarterMs)),
     fc.constantFrom(-1, 0, 0, 1),
@@ -205,9 +228,21 @@ testApp("sums of any range, window, zone, group and filter are those of the reco
     const from = to - Math.max(1, Math.floor(length / 1000 * span[rest.unit] / quarterMs)) * quarterMs;
     return { from, to, ...rest };
   });
+  // Every other around a change of clocks, in its own zone.
+  const aroundAChange = fc.tuple(
+    query,
+    fc.constantFrom(...changes),
+    fc.integer({ min: 1, max: 120 }),
+    fc.integer({ min: 1, max: 120 }),
+  ).map(([rest, { at, zone }, before, after]): Query => ({
+    ...rest,
+    zone,
+    from: at - before * quarterMs,
+    to: at + after * quarterMs,
+  }));
   let notEmpty = 0;
   await fc.assert(
-    fc.asyncProperty(query, async (given) => {
+    fc.asyncProperty(fc.oneof(query, aroundAChange), async (given) => {
       const wanted = obviousSums(all, given);
       if (wanted.length > 0) notEmpty++;
       assert.deepEqual(await readSums(test, apiKey, queryText(given)), wanted, queryText(given));
