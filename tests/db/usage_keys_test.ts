@@ -1,9 +1,16 @@
 // The index of idempotency keys: wherever a key has moved to, it is found, and it is there once.
 import assert from "node:assert/strict";
 import { type Database, sql } from "../../db/database.ts";
-import { type GroupRecord, type RecordOutcome, recordUsage } from "../../db/recorder.ts";
+import {
+  groupRecord,
+  type RecordOutcome,
+  recordUsage,
+  requestField,
+  seriesField,
+  timestampField,
+} from "../../db/recorder.ts";
 import { keysMiddleMax, keysRecentMax } from "../../domain/limits.ts";
-import { idempotencyHashSpace, idempotencyKeyHash } from "../../domain/usage_record.ts";
+import { idempotencyHashSpace } from "../../domain/usage_record.ts";
 import { databaseKinds } from "../support/database.ts";
 
 const tables = ["usage_keys_recent", "usage_keys_middle", "usage_keys_settled"] as const;
@@ -39,22 +46,28 @@ interface Given {
   readonly whole?: number;
 }
 
+/** Where a record's text has the hash of its key. */
+const hashAt = { from: 47, to: 62 };
+
 function record(database: Database, records: readonly Given[], apiKey = works): Promise<RecordOutcome> {
   return recordUsage(database, {
     now,
     keyHashes: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
-    records: records.map(({ idempotencyKey, keyHash, whole }, request): GroupRecord => ({
-      series: 0,
-      timestamp: now,
-      timestampGiven: false,
-      whole: whole ?? 1,
-      micro: 0,
-      idempotencyKey,
-      keyHash: idempotencyKey === null ? 0 : keyHash ?? idempotencyKeyHash(idempotencyKey),
-      properties: null,
-      request,
-    })),
+    records: records.map(({ idempotencyKey, keyHash, whole }, request) => {
+      const text = groupRecord({
+        series: seriesField(0),
+        request: requestField(request),
+        timestamp: timestampField(now, false),
+        quantity: { whole: whole ?? 1, micro: 0 },
+        idempotencyKey,
+        properties: null,
+      });
+      if (keyHash === undefined) return text;
+      const hash = String(keyHash).padStart(hashAt.to - hashAt.from, "0");
+      return `${text.slice(0, hashAt.from)}${hash}${text.slice(hashAt.to)}`;
+    }),
+    keys: records.filter(({ idempotencyKey }) => idempotencyKey !== null).length,
   });
 }
 
@@ -83,7 +96,15 @@ async function assertKeysAreWhole(database: Database): Promise<number[]> {
 async function everything(database: Database): Promise<string> {
   const texts: string[] = [];
   for (
-    const table of ["api_keys", "usage_series", "usage_records", "usage_rollups", "usage_cursor", ...tables]
+    const table of [
+      "api_keys",
+      "usage_series",
+      "usage_records",
+      "usage_rollups",
+      "usage_rollups_hourly",
+      "usage_cursor",
+      ...tables,
+    ]
   ) {
     texts.push(table, JSON.stringify(await database.read(sql(`SELECT * FROM ${table}`))));
   }

@@ -1,7 +1,7 @@
 // Scans of records: between any two places, however many records share a timestamp or a series.
 import assert from "node:assert/strict";
 import { type Database, sql } from "../../db/database.ts";
-import { recordUsage } from "../../db/recorder.ts";
+import { groupRecord, recordUsage, requestField, seriesField, timestampField } from "../../db/recorder.ts";
 import { endOfLook, listUsageRecords, type UsageRecordPosition } from "../../db/usage_records.ts";
 import { databaseKinds } from "../support/database.ts";
 
@@ -43,17 +43,15 @@ for (const kind of databaseKinds) {
         await insertKeys(database);
         const times = [1_000, 2_000, 900_000];
         const hashes = [first, second, "c".repeat(64)];
-        const record = (n: number) => ({
-          series: n % 5,
-          timestamp: times[n % 7 % 3] ?? 0,
-          timestampGiven: true,
-          whole: n,
-          micro: 0,
-          idempotencyKey: null,
-          keyHash: 0,
-          properties: null,
-          request: n,
-        });
+        const record = (n: number) =>
+          groupRecord({
+            series: seriesField(n % 5),
+            request: requestField(n),
+            timestamp: timestampField(times[n % 7 % 3] ?? 0, true),
+            quantity: { whole: n, micro: 0 },
+            idempotencyKey: null,
+            properties: null,
+          });
         await recordUsage(database, {
           now: 1_000_000,
           keyHashes: hashes,
@@ -63,6 +61,7 @@ for (const kind of databaseKinds) {
             "m",
           ]],
           records: Array.from({ length: 45 }, (_, n) => record(n)),
+          keys: 0,
         });
         const { length } = await database.read(sql("SELECT 1 FROM usage_records"));
         assert.equal(length, 45);

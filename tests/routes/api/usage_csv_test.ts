@@ -150,15 +150,23 @@ testApp("what is wrong with a question is told instead of a table", async (test)
 const seriesOfKey = `INSERT INTO usage_series (organization, product_slug, metric, api_key)
   SELECT o.number, 'many', format('m%06d', n.value), k.number
   FROM generate n, api_keys k JOIN organizations o ON o.id = k.organization_id WHERE k.id = ?2`;
-const rollupsOfSeries =
-  `INSERT INTO usage_rollups (series, quarter, count, sum_high, sum_low, sum_micro, smallest, largest)
-  SELECT s.id, ?2 / 900000 + 4 * n.value, 3, 0, 5, 250000, 1, 2000000
-  FROM usage_series s, generate n WHERE s.product_slug = 'many'`;
+const rollupsOfSeries = (table: "usage_rollups" | "usage_rollups_hourly", first: string) =>
+  `INSERT INTO ${table} SELECT s.id, ${first}, 3, 0, 5, 250000, 1, 2000000
+   FROM usage_series s, generate n WHERE s.product_slug = 'many'`;
 const upTo =
   `WITH RECURSIVE generate (value) AS (SELECT 0 UNION ALL SELECT value + 1 FROM generate WHERE value + 1 < ?1)`;
 const manySums = (options: { series: number; hours: number; keyId: string; from: number }) => [
   sql(`${upTo} ${seriesOfKey}`, options.series, options.keyId),
-  sql(`${upTo} ${rollupsOfSeries}`, options.hours, options.from),
+  sql(
+    `${upTo} ${rollupsOfSeries("usage_rollups", "?2 / 900000 + 4 * n.value")}`,
+    options.hours,
+    options.from,
+  ),
+  sql(
+    `${upTo} ${rollupsOfSeries("usage_rollups_hourly", "?2 / 3600000 + n.value")}`,
+    options.hours,
+    options.from,
+  ),
 ];
 const from = Date.UTC(2026, 9, 1);
 const hoursQuery = (hours: number) =>
