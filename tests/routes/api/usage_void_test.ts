@@ -122,23 +122,33 @@ testApp("any voids among any records leave the sums of the others", async (test)
     fc.constantFrom(8_999_999_999_999.5, 9_000_000_000_000, 9_223_372_036_855, 10_000_000_000_000),
     fc.integer({ min: maxQuantity - 2, max: maxQuantity }),
   );
-  const act = fc.record({ quantity, voids: fc.array(fc.nat({ max: 30 }), { maxLength: 3 }) });
+  // Some in the same quarter of an hour, some in the same hour alone.
+  const ago = fc.constantFrom(0, 0, 60_000, 15 * 60_000, 45 * 60_000, 60 * 60_000);
+  const act = fc.record({ quantity, ago, voids: fc.array(fc.nat({ max: 30 }), { maxLength: 3 }) });
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 8 }), async (acts) => {
       const product = `p${test.now()}`;
       test.advance(1);
       const { fullKey: apiKey, id } = await createTestKey(test, person);
-      for (const { quantity, voids } of acts) {
-        await recordOne(test, apiKey, { quantity, productSlug: product });
+      for (const { quantity, ago, voids } of acts) {
+        const timestamp = new Date(test.now() - ago).toISOString();
+        await recordOne(test, apiKey, { quantity, timestamp, productSlug: product });
         const records = await listAll(test, apiKey, `limit=100&productSlug=${product}`);
         for (const n of voids) await voidOne(test, { apiKey, id: records[n % records.length]?.id ?? "" });
         const left = (await listAll(test, apiKey, `limit=100&productSlug=${product}`))
           .filter(({ voidedAt }) => voidedAt === null);
-        const sums = await readSums(test, apiKey, `${month}&productSlug=${product}`);
-        assert.deepEqual(
-          sums.map(({ start: _start, ...sum }) => sum),
-          addUpObviously(left, () => []).map(({ names: _names, ...sum }) => sum),
-        );
+        // Whole hours, and hours of a zone that begin at a quarter.
+        for (const timezone of ["UTC", "Asia/Kathmandu"]) {
+          const shift = timezone === "UTC" ? 0 : 15 * 60_000;
+          const hourOf = (ms: number) => ms - (ms - shift) % 3_600_000;
+          const query =
+            `?window=hour&timezone=${timezone}&productSlug=${product}&from=2026-11-21T00:00:00Z&to=2026-11-22`;
+          assert.deepEqual(
+            await readSums(test, apiKey, query),
+            addUpObviously(left, ({ timestamp }) => [new Date(hourOf(Date.parse(timestamp))).toISOString()])
+              .map(({ names: [start], ...sum }) => ({ start, ...sum })),
+          );
+        }
       }
       await test.send(`/api/portal/api-keys/${id}`, { method: "DELETE", cookie: person.cookie });
     }),
