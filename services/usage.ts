@@ -1,5 +1,4 @@
 // Usage: recording goes to the recorder, reading adds up rollups of one organization.
-import { setImmediate } from "node:timers";
 import { findActiveApiKey, listApiKeys } from "../db/api_keys.ts";
 import type { Database } from "../db/database.ts";
 import {
@@ -34,6 +33,7 @@ import type { UsageInput } from "../domain/usage_record.ts";
 import type { ServiceContext } from "./context.ts";
 import type { RecordedUsage } from "./record_group.ts";
 import type { Recorder } from "./recorder.ts";
+import { nextTurn } from "./turn.ts";
 
 /** Which usage to read. */
 export interface UsageReadInput extends UsageRangeInput {
@@ -181,7 +181,10 @@ async function* addUp(
   const windowsMax = Math.max(1, Math.floor(usageStepRowsMax / rowsOfWindow));
   // Sums of a window that goes on in the next step.
   let open = new Map<string, AddedUp>();
+  let isFirst = true;
   for (const windows of steps(range.windows, { stepMs, windowsMax })) {
+    if (!isFirst) await nextTurn();
+    isFirst = false;
     const { hour, quarter } = byUnit(windows);
     const hours = hour.length === 0 ? [] : await sumUsage(database, { ...query, windows: hour }, "hour");
     const quarters = quarter.length === 0
@@ -199,7 +202,6 @@ async function* addUp(
         open = new Map();
       }
     } else yield [...hours, ...quarters].map((row) => shownSum(addedUp(undefined, row), range));
-    await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
 

@@ -1,5 +1,4 @@
 // Single usage records: listing, voiding, and deleting the oldest bit by bit.
-import { setImmediate } from "node:timers";
 import { findActiveApiKey } from "../db/api_keys.ts";
 import type { UsageFilter } from "../db/usage.ts";
 import {
@@ -19,6 +18,7 @@ import { retentionStepRecordsMax, usageRecordScanMax } from "../domain/limits.ts
 import type { Session } from "../domain/session.ts";
 import { parseUsageRecordId, shownUsageRecord, type UsageRecord } from "../domain/usage_record.ts";
 import type { ServiceContext } from "./context.ts";
+import { nextTurn } from "./turn.ts";
 import { organizationOf } from "./usage.ts";
 
 /** Which records to list. Times in milliseconds since 1970: `from` is included, `to` is not; without them, all. */
@@ -108,7 +108,7 @@ export function createUsageRecordService(context: ServiceContext): UsageRecordSe
       const limit = query.limit + 1 - found.length;
       found.push(...await listUsageRecords(database, { ...look, from: last ?? oldest, filter, limit }));
       before = last;
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      if (before !== undefined && found.length <= query.limit) await nextTurn();
     }
     return found;
   }
