@@ -254,6 +254,7 @@ export async function recordUsage(database: Database, group: RecordGroup): Promi
     }
     batch.push(
       ...addUp,
+      ...(keys > 0 ? [sql(dropUnusedSeries, null, seriesText, now)] : []),
       sql(moveCursor, count, keys),
       sql(useKeys, keyHashes, now - lastUsedIntervalMs, now),
     );
@@ -273,6 +274,10 @@ const insertSeries = `INSERT INTO usage_series (organization, product_slug, metr
   JOIN api_keys k ON k.key_hash = e.value ->> 0 AND ${isActive}
   JOIN organizations o ON o.id = k.organization_id
   WHERE true ON CONFLICT DO NOTHING`;
+/** A request that was refused for its idempotency key leaves no series behind that never had a record. */
+const dropUnusedSeries = `WITH ${series}
+  DELETE FROM usage_series WHERE id IN (SELECT id FROM series)
+    AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = usage_series.id)`;
 const moveCursor = `UPDATE usage_cursor AS c SET seq = seq + ?1, ${movedPositions}
   WHERE only_row = 1 AND ${somethingRecorded}`;
 const useKeys = `UPDATE api_keys AS k SET last_used_at = ?3

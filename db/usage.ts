@@ -95,19 +95,33 @@ export function sumUsage(database: Database, query: UsageQuery, unit: RollupUnit
   ));
 }
 
-/** @returns How many series a query would add up. @throws {DatabaseError} */
-export async function countUsageSeries(
+/** What there is of some usage. */
+export interface UsageExtent {
+  /** How many series. */
+  readonly series: number;
+  /** From the first hour that has records to the end of the last one, in milliseconds since 1970; empty without records. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** @returns What there is of the usage that a query asks for, at any time. @throws {DatabaseError} */
+export async function findUsageExtent(
   database: Database,
   query: UsageFilter & { readonly organizationId: string },
-): Promise<number> {
+): Promise<UsageExtent> {
   const { texts, values } = filtersOf(query, 2);
-  const row = await database.readFirst<{ count: number }>(sql(
-    `SELECT count(*) AS count FROM usage_series s JOIN api_keys k ON k.number = s.api_key
+  const row = await database.readFirst<{ series: number; first: number | null; last: number | null }>(sql(
+    `SELECT count(*) AS series,
+       min((SELECT min(r.hour) FROM usage_rollups_hourly r WHERE r.series = s.id)) AS first,
+       max((SELECT max(r.hour) FROM usage_rollups_hourly r WHERE r.series = s.id)) AS last
+     FROM usage_series s JOIN api_keys k ON k.number = s.api_key
      WHERE s.organization = (SELECT number FROM organizations WHERE id = ?1) ${texts}`,
     query.organizationId,
     ...values,
   ));
-  return row?.count ?? 0;
+  const { series = 0, first = null, last = null } = row ?? {};
+  if (first === null || last === null) return { series, start: 0, end: 0 };
+  return { series, start: first * rollupHourMs, end: (last + 1) * rollupHourMs };
 }
 
 /**

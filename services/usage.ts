@@ -2,10 +2,11 @@
 import { findActiveApiKey, listApiKeys } from "../db/api_keys.ts";
 import type { Database } from "../db/database.ts";
 import {
-  countUsageSeries,
+  findUsageExtent,
   listUsageSeries,
   type RollupUnit,
   sumUsage,
+  type UsageExtent,
   type UsageGroup,
   type UsageQuery,
   type UsageSeriesRow,
@@ -22,13 +23,7 @@ import {
 import { mayDo } from "../domain/permissions.ts";
 import { microsToNumber, sumMicros } from "../domain/quantity.ts";
 import type { Session } from "../domain/session.ts";
-import {
-  isoTime,
-  type UsageRange,
-  usageRange,
-  type UsageRangeInput,
-  type UsageWindow,
-} from "../domain/usage_window.ts";
+import { isoTime, type UsageRange, usageRange, type UsageRangeInput } from "../domain/usage_window.ts";
 import type { UsageInput } from "../domain/usage_record.ts";
 import type { ServiceContext } from "./context.ts";
 import type { RecordedUsage } from "./record_group.ts";
@@ -118,9 +113,9 @@ export function createUsageService(context: ServiceContext, recorder: Recorder):
   async function stream(organizationId: string, input: UsageReadInput): Promise<UsageSumStream> {
     const range = usageRange(input, clock());
     const filter = { productSlug: input.productSlug, metric: input.metric, apiKeyId: input.apiKeyId };
-    const series = await countUsageSeries(database, { organizationId, ...filter });
+    const extent = await findUsageExtent(database, { organizationId, ...filter });
     const query = { organizationId, ...filter, groupBy: input.groupBy ?? [] };
-    return { range, parts: addUp(database, { query, range, series }) };
+    return { range, parts: addUp(database, { query, range, extent }) };
   }
 
   async function sums(organizationId: string, input: UsageReadInput): Promise<UsageSums> {
@@ -169,29 +164,33 @@ export function organizationOf(session: Session): string {
 /**
  * Adds up in steps of a few milliseconds, between which other requests have their turn.
  *
- * @param options `series`: how many series the query adds up at most.
+ * @param options `extent`: what there is to add up; nothing else of the range is looked at.
  */
 async function* addUp(
   database: Database,
-  { query, range, series }: { query: Omit<UsageQuery, "windows">; range: UsageRange; series: number },
+  { query, range, extent }: { query: Omit<UsageQuery, "windows">; range: UsageRange; extent: UsageExtent },
 ): AsyncGenerator<ExactUsageSum[]> {
-  const stepMs = Math.max(1, Math.floor(usageStepRollupsMax / Math.max(1, series))) * rollupHourMs;
+  const windows = range.windows.map(({ start, end }, position) => ({
+    position,
+    start: Math.max(start, extent.start),
+    end: Math.min(end, extent.end),
+  })).filter(({ start, end }) => start < end);
+  const series = Math.max(1, extent.series);
+  const stepMs = Math.max(1, Math.floor(usageStepRollupsMax / series)) * rollupHourMs;
   // Without groups a window is one row; with them it may be one for each series.
-  const rowsOfWindow = query.groupBy.length === 0 ? 1 : Math.max(1, series);
+  const rowsOfWindow = query.groupBy.length === 0 ? 1 : series;
   const windowsMax = Math.max(1, Math.floor(usageStepRowsMax / rowsOfWindow));
   // Sums of a window that goes on in the next step.
   let open = new Map<string, AddedUp>();
   let isFirst = true;
-  for (const windows of steps(range.windows, { stepMs, windowsMax })) {
+  for (const { pieces, goesOn } of steps(windows, { stepMs, windowsMax })) {
     if (!isFirst) await nextTurn();
     isFirst = false;
-    const { hour, quarter } = byUnit(windows);
+    const { hour, quarter } = byUnit(pieces);
     const hours = hour.length === 0 ? [] : await sumUsage(database, { ...query, windows: hour }, "hour");
     const quarters = quarter.length === 0
       ? []
       : await sumUsage(database, { ...query, windows: quarter }, "quarter");
-    const last = windows.at(-1);
-    const goesOn = last !== undefined && last.end !== range.windows[last.position]?.end;
     if (goesOn || open.size > 0 || (hours.length > 0 && quarters.length > 0)) {
       for (const row of [...hours, ...quarters]) {
         const name = JSON.stringify([row.position, ...query.groupBy.map((group) => row[group])]);
@@ -235,27 +234,27 @@ function inOrder(sums: AddedUp[], groupBy: readonly UsageGroup[]): AddedUp[] {
 
 type WindowPiece = UsageQuery["windows"][number];
 
-/** Cuts windows into steps: many short windows, or a part of a long one. */
+/** Cuts windows into steps: many short windows, or a part of a long one, which then goes on in the next step. */
 function* steps(
-  windows: readonly UsageWindow[],
+  windows: readonly WindowPiece[],
   { stepMs, windowsMax }: { stepMs: number; windowsMax: number },
-): Generator<UsageQuery["windows"]> {
-  let step: WindowPiece[] = [];
+): Generator<{ pieces: readonly WindowPiece[]; goesOn: boolean }> {
+  let pieces: WindowPiece[] = [];
   let lengthMs = 0;
-  for (const [position, { start, end }] of windows.entries()) {
+  for (const { position, start, end } of windows) {
     for (let from = start; from < end; from += stepMs) {
       const piece = { position, start: from, end: Math.min(from + stepMs, end) };
-      const isFull = step.length >= windowsMax || lengthMs + (piece.end - piece.start) > stepMs;
-      if (isFull && step.length > 0) {
-        yield step;
-        step = [];
+      const isFull = pieces.length >= windowsMax || lengthMs + (piece.end - piece.start) > stepMs;
+      if (isFull && pieces.length > 0) {
+        yield { pieces, goesOn: from > start };
+        pieces = [];
         lengthMs = 0;
       }
-      step.push(piece);
+      pieces.push(piece);
       lengthMs += piece.end - piece.start;
     }
   }
-  if (step.length > 0) yield step;
+  if (pieces.length > 0) yield { pieces, goesOn: false };
 }
 
 /** One sum while it is added up: smallest and largest in millionths. */

@@ -1,5 +1,6 @@
 // Usage and the keys behind it: strangers learn nothing and cost nothing, and two servers see one truth.
 import assert from "node:assert/strict";
+import type { Statement } from "../../../db/database.ts";
 import { openRemote } from "../../../db/remote.ts";
 import { generateApiKey } from "../../../domain/api_key.ts";
 import { assertError, createTestKey, startTestApp, testApp } from "../../support/app.ts";
@@ -92,4 +93,44 @@ Deno.test({
     await b.dispose();
     await opened.dispose();
   },
+});
+
+testApp("a record that is refused for its idempotency key leaves no metric behind", async (test) => {
+  const person = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, person);
+  const record = (json: object) => test.send("/api/v1/usage", { apiKey, json: { ...usage, ...json } });
+  assert.equal((await record({ idempotencyKey: "a" })).status, 201);
+  await assertError(await record({ idempotencyKey: "a", metric: "never" }), 409, "idempotency_conflict");
+  const page = await (await test.send("/portal/usage", { cookie: person.cookie })).text();
+  assert.match(page, /requests/);
+  assert.doesNotMatch(page, /never"/);
+  // A voided record's metric stays.
+  const { usageRecord } = await (await record({ metric: "voided" })).json();
+  await test.send(`/api/v1/usage/records/${usageRecord.id}/void`, { apiKey, json: { reason: "a test" } });
+  await assertError(
+    await record({ idempotencyKey: "a", metric: "voided" }),
+    409,
+    "idempotency_conflict",
+  );
+  assert.match(await (await test.send("/portal/usage", { cookie: person.cookie })).text(), /voided"/);
+});
+
+testApp("of a long range only the time that has records is looked at", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  await test.send("/api/v1/usage", { apiKey, json: { ...usage, timestamp: "2026-10-31T23:30:00Z" } });
+  await test.send("/api/v1/usage", { apiKey, json: usage });
+  const { database } = test.opened;
+  const read = database.read;
+  let rows = 0;
+  database.read = <T>(statement: Statement) => {
+    if (/FROM json_each/.test(statement.sql)) rows += JSON.parse(String(statement.args[0])).length;
+    return read.call(database, statement) as Promise<T[]>;
+  };
+  const query = "window=month&from=1960-01-01&to=2040-01-01&timezone=Asia/Kathmandu";
+  const { data } = await (await test.send(`/api/v1/usage?${query}`, { apiKey })).json();
+  assert.deepEqual(
+    data.map(({ start, sum }: { start: string; sum: number }) => [start, sum]),
+    [["2026-10-31T18:15:00.000Z", 2]],
+  );
+  assert.ok(rows >= 1 && rows <= 4, `${rows} pieces of windows were looked at`);
 });
