@@ -41,7 +41,7 @@ export class Connection {
       }
       this.exec("PRAGMA synchronous = FULL");
       this.exec("PRAGMA foreign_keys = ON");
-      this.exec(`PRAGMA cache_size = ${options.readOnly ? -16_000 : -64_000}`);
+      this.exec(`PRAGMA cache_size = ${options.readOnly ? -16_000 : -128_000}`);
       this.all({ sql: `PRAGMA wal_autocheckpoint = ${checkpointPages}`, args: [] });
       if (options.readOnly) this.exec("PRAGMA query_only = ON");
     } catch (error) {

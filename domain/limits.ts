@@ -88,8 +88,8 @@ export const recorderCommitBytesMax = 4 * 1024 * 1024;
 export const recorderCommitsMax = 2;
 export const recorderSecondCommitRecordsMin = 500;
 /** Idempotency keys that come in while the recent ones, and those in between, are moved on once. Powers of two. */
-export const keysRecentMax = 2 ** 17;
-export const keysMiddleMax = 2 ** 21;
+export const keysRecentMax = 2 ** 16;
+export const keysMiddleMax = 2 ** 20;
 /** Sums that one answer may have; the CSV has no such limit. */
 export const usageSumRowsMax = 100_000;
 /** Rollups that one step of adding up looks at, at most: some milliseconds, for which other requests wait. */

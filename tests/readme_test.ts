@@ -6,7 +6,7 @@ Deno.test("the README's curl lines work as they stand", async () => {
   const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));
   const tour = /## A tour with curl\n([\s\S]*?)\n## /.exec(readme)?.[1] ?? "";
   const blocks = [...tour.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines = ""]) => lines);
-  assert.equal(blocks.length, 6);
+  assert.equal(blocks.length, 7);
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-readme-" });
   const program = startProgram({ folder, env: { BASE_URL: "http://localhost:8000" } });
   await isReady(program);
@@ -23,7 +23,7 @@ Deno.test("the README's curl lines work as they stand", async () => {
   }).output();
   const output = new TextDecoder().decode(stdout);
   assert(success, output + new TextDecoder().decode(stderr));
-  const [signUp, me, key, single, batch, read] = output.split("---\n").map((part) => part.trim());
+  const [signUp, me, key, single, batch, read, voided] = output.split("---\n").map((part) => part.trim());
   assert.equal(JSON.parse(signUp ?? "").role, "OWNER");
   assert.deepEqual(JSON.parse(me ?? ""), JSON.parse(signUp ?? ""));
   assert.equal(key, "");
@@ -34,6 +34,7 @@ Deno.test("the README's curl lines work as they stand", async () => {
     data.map(({ productSlug, sum }: { productSlug: string; sum: number }) => [productSlug, sum]),
     [["search", 1], ["tiles", 3.5]],
   );
+  assert.equal(JSON.parse(voided ?? "").usageRecord.voidReason, "Sent twice by mistake.");
   program.kill("SIGTERM");
   assert.equal(await program.ended(), 0);
   await Deno.remove(folder, { recursive: true });
