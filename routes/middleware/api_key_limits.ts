@@ -40,8 +40,8 @@ export function createApiKeyLimits({ config, services }: AppParts): ApiKeyLimits
       if (perSecond === 0) return;
       const state = calls.take(keyHash);
       c.set("answerHeaders", [
-        ["RateLimit", `"key";r=${state.remaining};t=${Math.ceil(state.resetMs / 1000)}`],
-        ["RateLimit-Policy", policy],
+        ["ratelimit", `"key";r=${state.remaining};t=${Math.ceil(state.resetMs / 1000)}`],
+        ["ratelimit-policy", policy],
       ]);
       if (!state.isAllowed) throw tooMany(state, `This key may make ${perSecond} requests a second.`);
     },

@@ -54,10 +54,10 @@ export function conversation(parts: AppParts, options: ConversationOptions): App
       c.res = await answerError(error, c);
     }
     const answer = c.res.headers;
-    answer.set("X-Request-Id", requestId);
+    answer.set("x-request-id", requestId);
     for (const [name, value] of headers) answer.set(name, value);
     // A policy for documents: what the API answers runs and loads nothing.
-    if (!c.req.path.startsWith("/api/")) answer.set("Content-Security-Policy", contentSecurityPolicy);
+    if (!c.req.path.startsWith("/api/")) answer.set("content-security-policy", contentSecurityPolicy);
     const own = c.get("answerHeaders");
     if (own !== undefined) { for (const [name, value] of own) answer.set(name, value); }
     onAnswer(c.req.method, c.res.status);
@@ -86,16 +86,17 @@ class RequestClient implements ClientInfo {
   }
 }
 
+/** In lower case, as they go over the line: the runtime need not change them for each answer. */
 function answerHeaders(config: Config): [string, string][] {
   const headers: [string, string][] = [
-    ["X-Content-Type-Options", "nosniff"],
-    ["Referrer-Policy", "strict-origin-when-cross-origin"],
-    ["Cross-Origin-Opener-Policy", "same-origin"],
-    ["Cross-Origin-Resource-Policy", "same-origin"],
+    ["x-content-type-options", "nosniff"],
+    ["referrer-policy", "strict-origin-when-cross-origin"],
+    ["cross-origin-opener-policy", "same-origin"],
+    ["cross-origin-resource-policy", "same-origin"],
     // Kept nowhere, and never compressed beside what a stranger may have put there.
-    ["Cache-Control", "no-store, no-transform"],
+    ["cache-control", "no-store, no-transform"],
   ];
-  if (config.secure) headers.push(["Strict-Transport-Security", `max-age=${hstsSeconds}`]);
+  if (config.secure) headers.push(["strict-transport-security", `max-age=${hstsSeconds}`]);
   return headers;
 }
 
