@@ -25,7 +25,6 @@ export type WriterResponse =
     readonly type: "failed";
     /** The lock could not be had: whoever else waits would wait as long again. */
     readonly isLocked: boolean;
-
     readonly kind: DatabaseErrorKind;
     readonly message: string;
   };
@@ -78,6 +77,7 @@ function serve(scope: WorkerScope): void {
   let connection: Connection | undefined;
   const texts: string[] = [];
   let refused: { readonly round: number; readonly response: WriterResponse } | undefined;
+  let isStopped = false;
   scope.onmessage = ({ data: request }) => {
     if (request.type === "open") {
       try {
@@ -93,12 +93,14 @@ function serve(scope: WorkerScope): void {
       connection?.close();
       scope.postMessage({ type: "closed" });
       scope.close();
-    } else if (connection !== undefined) {
+    } else if (connection !== undefined && !isStopped) {
       texts.push(...request.texts);
       const batch = request.batch.map(([text, args]) => ({ sql: texts[text] ?? "", args }));
       if (request.round === refused?.round) return scope.postMessage(refused.response);
       const response = writeBatch(connection, batch);
       if (response.type === "failed" && response.isLocked) refused = { round: request.round, response };
+      // A batch that is at hand already is not tried on a file that cannot be trusted any more.
+      isStopped = response.type === "fatal";
       scope.postMessage(response);
     }
   };

@@ -4,7 +4,7 @@ import Sqlite from "libsql";
 import { Connection } from "../../db/connection.ts";
 import { DatabaseError, sql } from "../../db/database.ts";
 import { lockDataFile } from "../../db/embedded.ts";
-import { writeBatch } from "../../db/writer_worker.ts";
+import { writeBatch, type WriterRequest, type WriterResponse } from "../../db/writer_worker.ts";
 import { embeddedTestDatabase } from "../support/database.ts";
 
 Deno.test("a lock that is held too long is unavailable, reads go on, and later writes reach the disk", async () => {
@@ -42,6 +42,32 @@ Deno.test("writeBatch() reports a failed statement after undoing the batch, and 
   // A batch that ends the transaction by itself makes COMMIT fail for a reason that is not understood.
   assert.equal(writeBatch(connection, [sql("COMMIT")]).type, "fatal");
   connection.close();
+  await dispose();
+});
+
+Deno.test("after a COMMIT that is not understood, the batch that is at hand does not reach the file", async () => {
+  const { place, dispose } = await embeddedTestDatabase();
+  const worker = new Worker(new URL("../../db/writer_worker.ts", import.meta.url), { type: "module" });
+  const answers: string[] = [];
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  worker.onmessage = ({ data }: MessageEvent<WriterResponse>) => {
+    answers.push(data.type);
+    if (data.type === "closed") resolve();
+  };
+  const texts = ["CREATE TABLE notes (text TEXT)", "COMMIT", "INSERT INTO notes VALUES ('at hand')"];
+  const requests: readonly WriterRequest[] = [
+    { type: "open", path: place },
+    { type: "write", texts, batch: [[0, []], [1, []]], round: 0 },
+    { type: "write", texts: [], batch: [[2, []]], round: 0 },
+    { type: "close" },
+  ];
+  for (const request of requests) worker.postMessage(request);
+  await closed;
+  worker.terminate();
+  assert.deepEqual(answers, ["opened", "fatal", "closed"]);
+  const file = new Sqlite(place);
+  assert.deepEqual(file.prepare("SELECT text FROM notes").all(), []);
+  file.close();
   await dispose();
 });
 
