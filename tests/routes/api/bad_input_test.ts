@@ -75,6 +75,23 @@ testApp("a body is refused as soon as it is too large, with or without a declare
   await assertError(await send("/api/auth/sign-in", stream(64 * 1024)), 413, "body_too_large");
 });
 
+testApp(
+  "a body in chunks is not read beyond its bound, whatever length is declared beside it",
+  async (test) => {
+    let chunks = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (chunks++ === 100) controller.close();
+        else controller.enqueue(new Uint8Array(64 * 1024));
+      },
+    });
+    const headers = { ...json, "content-length": "5", "transfer-encoding": "chunked" };
+    const answer = await test.send("/api/auth/sign-in", { method: "POST", body, headers });
+    await assertError(answer, 413, "body_too_large");
+    assert.ok(chunks < 10, `${chunks} chunks were read`);
+  },
+);
+
 testApp("a body that does not arrive within 10 s is given up", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const body = new ReadableStream<Uint8Array>({
