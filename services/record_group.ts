@@ -208,7 +208,8 @@ function usageRecordOf(
     timestamp: input.timestamp === null ? recordedAt : isoTime(input.timestamp),
     recordedAt,
     idempotencyKey: input.idempotencyKey,
-    properties: input.properties,
+    // None are kept as null, and a repeat answers with what is kept.
+    properties: Object.keys(input.properties ?? {}).length === 0 ? null : input.properties,
     apiKeyId: found.key.id,
     voidedAt: null,
     voidedBy: null,

@@ -70,6 +70,14 @@ for (const kind of databaseKinds) {
     });
   });
 
+  on("a record without properties is the same record in its repeat", async (test) => {
+    const { fullKey } = await createTestKey(test, await test.signUp());
+    const given = { quantity: 1, idempotencyKey: "none", properties: {} };
+    const { usageRecord } = await (await record(test, fullKey, given)).json();
+    assert.equal(usageRecord.properties, null);
+    assert.deepEqual((await (await record(test, fullKey, given)).json()).usageRecord, usageRecord);
+  });
+
   on("sums are exact: tenths, 2^53−1, and beyond what 64 bits hold", async (test) => {
     const { fullKey } = await createTestKey(test, await test.signUp());
     for (let n = 0; n < 10; n++) await record(test, fullKey, { quantity: 0.1 });
