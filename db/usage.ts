@@ -22,6 +22,8 @@ export interface UsageQuery extends UsageFilter {
   /** Stretches of time with a number each, by which their sums are told apart. */
   readonly windows: readonly (UsageWindow & { readonly position: number })[];
   readonly groupBy: readonly UsageGroup[];
+  /** The length of the rollups; windows begin and end with one. */
+  readonly unit: RollupUnit;
 }
 
 /** How long the rollups are that are added up. */
@@ -61,12 +63,11 @@ const groupNames: Readonly<Record<UsageGroup, string>> = {
 /**
  * Adds up rollups by window and group; never reads a record.
  *
- * @param query Its windows begin and end with a rollup of the unit.
  * @returns One row for each window and group that has records, by window.
  * @throws {DatabaseError}
  */
-export function sumUsage(database: Database, query: UsageQuery, unit: RollupUnit): Promise<UsageSumRow[]> {
-  const { table, column, lengthMs } = rollups[unit];
+export function sumUsage(database: Database, query: UsageQuery): Promise<UsageSumRow[]> {
+  const { table, column, lengthMs } = rollups[query.unit];
   const groups = query.groupBy.map((group) => groupNames[group]).join("");
   const windows = query.windows.map(({ position, start, end }) => [
     position,

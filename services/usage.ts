@@ -168,7 +168,11 @@ export function organizationOf(session: Session): string {
  */
 async function* addUp(
   database: Database,
-  { query, range, extent }: { query: Omit<UsageQuery, "windows">; range: UsageRange; extent: UsageExtent },
+  { query, range, extent }: {
+    query: Omit<UsageQuery, "windows" | "unit">;
+    range: UsageRange;
+    extent: UsageExtent;
+  },
 ): AsyncGenerator<ExactUsageSum[]> {
   const windows = range.windows.map(({ start, end }, position) => ({
     position,
@@ -187,10 +191,12 @@ async function* addUp(
     if (!isFirst) await nextTurn();
     isFirst = false;
     const { hour, quarter } = byUnit(pieces);
-    const hours = hour.length === 0 ? [] : await sumUsage(database, { ...query, windows: hour }, "hour");
+    const hours = hour.length === 0
+      ? []
+      : await sumUsage(database, { ...query, windows: hour, unit: "hour" });
     const quarters = quarter.length === 0
       ? []
-      : await sumUsage(database, { ...query, windows: quarter }, "quarter");
+      : await sumUsage(database, { ...query, windows: quarter, unit: "quarter" });
     if (goesOn || open.size > 0 || (hours.length > 0 && quarters.length > 0)) {
       for (const row of [...hours, ...quarters]) {
         const name = JSON.stringify([row.position, ...query.groupBy.map((group) => row[group])]);

@@ -59,7 +59,7 @@ export interface UsageRecordService {
    * @returns The record, with the first reason.
    * @throws {AppError} `invalid_api_key`, `not_found`.
    */
-  voidUsageRecord(keyHash: string, id: string, reason: string): Promise<UsageRecord>;
+  voidUsageRecord(keyHash: string, which: { id: string; reason: string }): Promise<UsageRecord>;
   /**
    * Deletes some of the records that are older than the setting says; their age counts from when they were recorded.
    *
@@ -132,7 +132,7 @@ export function createUsageRecordService(context: ServiceContext): UsageRecordSe
       return { usageRecords: usageRecords.map(({ apiKeyName: _name, ...record }) => record), nextCursor };
     },
     listUsageRecords: async (session, query) => await list(organizationOf(session), query),
-    async voidUsageRecord(keyHash, id, reason) {
+    async voidUsageRecord(keyHash, { id, reason }) {
       const now = clock();
       const place = parseUsageRecordId(id);
       const row = place === null

@@ -58,6 +58,6 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
   }, {
     ...apiKey,
     answer: async (c, { params, body }, keyHash) =>
-      c.json({ usageRecord: await usageRecords.voidUsageRecord(keyHash, params.id, body.reason) }),
+      c.json({ usageRecord: await usageRecords.voidUsageRecord(keyHash, { ...params, ...body }) }),
   });
 }
