@@ -35,8 +35,8 @@ export interface Figure {
 const batchRecords = 1_000;
 const manyConnections = 128;
 const batchConnections = 8;
-/** One commit at a time is on its way, so N connections get at most N answers in each delay, and N / 2 when half of
- * them wait for the next: 128 connections would measure nothing but themselves. */
+/** At most two commits are on their way, and each connection waits for its own: N connections get at most N answers in
+ * each delay, so 128 of them would measure nothing but themselves. */
 const farConnections = 1_024;
 /** Two runs of the same may differ by so much. */
 const noise = 1.25;

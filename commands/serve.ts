@@ -71,8 +71,7 @@ export async function serve(options: { version: string }): Promise<number> {
   const isClean = await within(shutdownTimeoutMs / 2, () => server.shutdown());
   if (!isClean) log.warn("some connections did not end in time", {});
   await within(shutdownTimeoutMs / 2, async () => {
-    await deleting;
-    await services?.close();
+    await Promise.all([deleting, services?.close()]);
     await opened.close();
   });
   clearInterval(sweeping);

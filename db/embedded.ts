@@ -104,12 +104,19 @@ class EmbeddedDatabase implements Database {
     if (this.#dead === undefined) {
       // Everything accepted is written before the worker closes.
       if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
+    }
+    if (!this.#isDead()) {
       // From here on the worker would not answer any more.
       this.#dead = new DatabaseError("unavailable", "the database is closed");
       await this.#lifecycle({ type: "close" });
     }
     this.#writer.terminate();
     this.#reader.close();
+  }
+
+  /** Asked anew after a wait, in which the worker may have stopped. */
+  #isDead(): boolean {
+    return this.#dead !== undefined;
   }
 
   #lifecycle(request: WriterRequest): Promise<WriterResponse> {

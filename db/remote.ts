@@ -1,7 +1,7 @@
 // The remote driver: a libSQL server or Turso over HTTP. One read or one batch is one round trip, with a deadline.
 import { createClient, type InStatement, LibsqlError, type ResultSet } from "@libsql/client/http";
 import pLimit from "p-limit";
-import { databaseWritesWaitingMax, remoteRequestTimeoutMs } from "../domain/limits.ts";
+import { databaseBusyTimeoutMs, databaseWritesWaitingMax, remoteRequestTimeoutMs } from "../domain/limits.ts";
 import {
   checkArguments,
   type Database,
@@ -77,7 +77,12 @@ export function openRemote(options: RemoteOptions): Database {
     read,
     readFirst: async <T>(statement: Statement) => (await read<T>(statement))[0],
     async write(batch: readonly Statement[]): Promise<readonly WriteResult[]> {
-      const results = await bounded("write", () => writer.batch(batch.map(input), "write"));
+      const statements = batch.map(input);
+      const giveUpAt = performance.now() + Math.min(databaseBusyTimeoutMs, timeoutMs);
+      const results = await bounded(
+        "write",
+        () => untilUnlocked(() => writer.batch(statements, "write"), { giveUpAt }),
+      );
       return results.map((result) => ({
         rows: rowObjects(result) as WriteResult["rows"],
         changes: result.rowsAffected,
@@ -90,6 +95,29 @@ export function openRemote(options: RemoteOptions): Database {
       writer.close();
     },
   };
+}
+
+/**
+ * Does it again while the server answers that the database is locked, as it now and then does at once while it moves its
+ * log: then it has undone the batch, and said so. An answer that did not come says nothing, and is never asked for again.
+ *
+ * @param options `giveUpAt`: until when, by `performance.now()`.
+ * @returns What the act resolves to. @throws What it throws otherwise, or at last.
+ */
+export async function untilUnlocked<T>(
+  act: () => Promise<T>,
+  { giveUpAt }: { giveUpAt: number },
+): Promise<T> {
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      const isLocked = error instanceof LibsqlError && error.code === "SQLITE_BUSY";
+      if (!isLocked || performance.now() >= giveUpAt) throw error;
+      // Not all who wait at the same moment again.
+      await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 45));
+    }
+  }
 }
 
 /**

@@ -83,7 +83,7 @@ export function sumUsage(database: Database, query: UsageQuery): Promise<UsageSu
        CAST(sum(r.sum_low) AS TEXT) AS low, CAST(sum(r.sum_micro) AS TEXT) AS micro,
        CAST(min(r.smallest) AS TEXT) AS smallest, CAST(max(r.largest) AS TEXT) AS largest
      FROM usage_series s
-     JOIN api_keys k ON k.number = s.api_key
+     ${query.groupBy.includes("apiKey") ? "JOIN api_keys k ON k.number = s.api_key" : ""}
      CROSS JOIN w
      CROSS JOIN ${table} r ON r.series = s.id AND r.${column} >= w.first AND r.${column} < w.after AND r.count > 0
      WHERE s.organization = (SELECT number FROM organizations WHERE id = ?2)
@@ -115,7 +115,7 @@ export async function findUsageExtent(
     `SELECT count(*) AS series,
        min((SELECT min(r.hour) FROM usage_rollups_hourly r WHERE r.series = s.id)) AS first,
        max((SELECT max(r.hour) FROM usage_rollups_hourly r WHERE r.series = s.id)) AS last
-     FROM usage_series s JOIN api_keys k ON k.number = s.api_key
+     FROM usage_series s
      WHERE s.organization = (SELECT number FROM organizations WHERE id = ?1) ${texts}`,
     query.organizationId,
     ...values,
@@ -127,20 +127,18 @@ export async function findUsageExtent(
 
 /**
  * @param first The number of the first parameter that is free.
- * @returns Conditions on a series `s` and its API key `k`, and the values of their parameters.
+ * @returns Conditions on a series `s`, and the values of their parameters.
  */
 export function filtersOf(query: UsageFilter, first: number): { texts: string; values: string[] } {
-  const columns = [
-    ["s.product_slug", query.productSlug],
-    ["s.metric", query.metric],
-    ["k.id", query.apiKeyId],
+  const conditions = [
+    ["s.product_slug = ", query.productSlug, ""],
+    ["s.metric = ", query.metric, ""],
+    ["s.api_key = (SELECT number FROM api_keys WHERE id = ", query.apiKeyId, ")"],
   ] as const;
-  const given = columns.filter((column): column is typeof column & [string, string] =>
-    column[1] !== undefined
-  );
+  const given = conditions.flatMap(([text, value, end]) => value === undefined ? [] : [{ text, value, end }]);
   return {
-    texts: given.map(([name], index) => `AND ${name} = ?${first + index}`).join(" "),
-    values: given.map(([, value]) => value),
+    texts: given.map(({ text, end }, index) => `AND ${text}?${first + index}${end}`).join(" "),
+    values: given.map(({ value }) => value),
   };
 }
 
@@ -151,13 +149,21 @@ export interface UsageSeriesRow {
   readonly apiKeyId: string;
 }
 
-/** @returns Every series of an organization, by product and metric. @throws {DatabaseError} */
-export function listUsageSeries(database: Database, organizationId: string): Promise<UsageSeriesRow[]> {
+/**
+ * @param options `limit`: no more than so many.
+ * @returns The series of an organization, by product and metric.
+ * @throws {DatabaseError}
+ */
+export function listUsageSeries(
+  database: Database,
+  { organizationId, limit }: { organizationId: string; limit: number },
+): Promise<UsageSeriesRow[]> {
   return database.read(sql(
     `SELECT s.product_slug AS productSlug, s.metric, k.id AS apiKeyId
-     FROM usage_series s JOIN api_keys k ON k.number = s.api_key
+     FROM usage_series s CROSS JOIN api_keys k ON k.number = s.api_key
      WHERE s.organization = (SELECT number FROM organizations WHERE id = ?)
-     ORDER BY s.product_slug, s.metric, k.id`,
+     ORDER BY s.product_slug, s.metric, s.api_key LIMIT ?`,
     organizationId,
+    limit,
   ));
 }

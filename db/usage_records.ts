@@ -72,8 +72,9 @@ export function listUsageRecords(
 ): Promise<ListedUsageRecordRow[]> {
   const { texts, values } = filtersOf(scan.filter, 9);
   // The plus keeps the index to the order of the list.
-  const fits = texts === "" ? "" : `AND +n.series IN (SELECT s.id FROM usage_series s
-    JOIN api_keys k ON k.number = s.api_key WHERE s.organization = ${organizationNumber} ${texts})`;
+  const fits = texts === ""
+    ? ""
+    : `AND +n.series IN (SELECT s.id FROM usage_series s WHERE s.organization = ${organizationNumber} ${texts})`;
   return database.read(sql(
     `SELECT r.series, k.name AS apiKeyName, ${shownColumns}
      FROM (${placesBetween(fits)} LIMIT ?8) n
@@ -110,7 +111,7 @@ export async function lastUsageBefore(
   const { texts, values } = filtersOf(options.filter, 3);
   const row = await database.readFirst<{ quarter: number | null }>(sql(
     `SELECT max((SELECT max(r.quarter) FROM usage_rollups r WHERE r.series = s.id AND r.quarter < ?1)) AS quarter
-     FROM usage_series s JOIN api_keys k ON k.number = s.api_key
+     FROM usage_series s
      WHERE s.organization = (SELECT number FROM organizations WHERE id = ?2) ${texts}`,
     Math.ceil(options.before / rollupQuarterMs),
     options.organizationId,

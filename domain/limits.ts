@@ -70,6 +70,8 @@ export const usageWindowsMax = 1_000;
 export const usagePageYearMin = 2000;
 export const usagePageYearMax = 2099;
 export const usagePageYearsMax = 25;
+/** Series whose products, metrics and keys the usage page offers. */
+export const usagePageSeriesMax = 2_000;
 /** Keys of an organization whose names the usage page knows, the newest. */
 export const usagePageApiKeysMax = 1_000;
 /** One rollup covers this many milliseconds: every time zone in use is a multiple of it. */

@@ -16,6 +16,7 @@ import { AppError, invalidApiKeyError } from "../domain/errors.ts";
 import {
   rollupHourMs,
   usagePageApiKeysMax,
+  usagePageSeriesMax,
   usageStepRollupsMax,
   usageStepRowsMax,
   usageSumRowsMax,
@@ -100,7 +101,7 @@ export interface UsageService {
   readUsage(session: Session, input: UsageReadInput): Promise<UsageSums>;
   /** Like {@linkcode readUsage}, for any number of sums. @throws {AppError} Before the first part. */
   streamUsage(session: Session, input: UsageReadInput): Promise<UsageSumStream>;
-  /** @returns Every product, metric and key that the active organization recorded with. */
+  /** @returns Products, metrics and keys that the active organization recorded with, for people to choose from. */
   listUsageSeries(session: Session): Promise<UsageSeriesRow[]>;
   /** @returns The newest keys of the active organization, whoever made them: whose usage one sees, their names too. */
   listUsageApiKeys(session: Session): Promise<UsageApiKey[]>;
@@ -143,7 +144,8 @@ export function createUsageService(context: ServiceContext, recorder: Recorder):
     },
     readUsage: async (session, input) => await sums(organizationOf(session), input),
     streamUsage: async (session, input) => await stream(organizationOf(session), input),
-    listUsageSeries: async (session) => await listUsageSeries(database, organizationOf(session)),
+    listUsageSeries: async (session) =>
+      await listUsageSeries(database, { organizationId: organizationOf(session), limit: usagePageSeriesMax }),
     async listUsageApiKeys(session) {
       const scope = { organizationId: organizationOf(session) };
       const rows = await listApiKeys(database, scope, { limit: usagePageApiKeysMax });

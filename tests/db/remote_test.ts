@@ -1,7 +1,8 @@
 // The remote driver when the libSQL server ends a transaction that takes too long.
 import assert from "node:assert/strict";
+import { LibsqlError } from "@libsql/client/http";
 import { DatabaseError, sql, type Statement } from "../../db/database.ts";
-import { openRemote } from "../../db/remote.ts";
+import { openRemote, untilUnlocked } from "../../db/remote.ts";
 import { runOn } from "../support/random.ts";
 import { sqldMissing, startSqld } from "../support/sqld.ts";
 
@@ -43,4 +44,20 @@ Deno.test({
     await other.close();
     await server.stop();
   },
+});
+
+Deno.test("untilUnlocked() does again what a lock refused, for a while, and nothing else", async () => {
+  const locked = () => new LibsqlError("database is locked", "SQLITE_BUSY");
+  const tries = async (fails: number, error: () => Error, waitMs: number) => {
+    let count = 0;
+    const act = () => ++count <= fails ? Promise.reject(error()) : Promise.resolve("done");
+    const result = await untilUnlocked(act, { giveUpAt: performance.now() + waitMs }).catch((e) => e.message);
+    return [result, count];
+  };
+  assert.deepEqual(await tries(2, locked, 10_000), ["done", 3]);
+  assert.deepEqual(await tries(2, locked, 0), ["SQLITE_BUSY: database is locked", 1]);
+  assert.deepEqual(await tries(2, () => new Error("the connection closed"), 10_000), [
+    "the connection closed",
+    1,
+  ]);
 });
