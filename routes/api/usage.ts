@@ -112,7 +112,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     path: "/api/v1/usage",
     summary: "Read usage of the key's organization",
     security: "apiKey",
-    errors: ["invalid_api_key", "validation_failed", "range_too_long", "rate_limited"],
+    errors: ["invalid_api_key", "validation_failed", "range_too_long", "rate_limited", "unavailable"],
   }, {
     ...apiKey,
     answer: async (c, { query }, keyHash) =>
@@ -126,7 +126,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     path: "/api/portal/usage",
     summary: "Read usage of the active organization",
     security: "session",
-    errors: ["unauthenticated", "validation_failed", "range_too_long"],
+    errors: ["unauthenticated", "forbidden", "validation_failed", "range_too_long", "unavailable"],
   }, {
     authenticate: (c) => requireSession(c, parts),
     answer: async (c, { query }, session) =>
@@ -140,7 +140,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     description: "Sums are exact decimal numbers. The columns are those of the groups and of the sums.",
     answers: { 200: { description: "CSV (RFC 4180) with a line of names first.", contentType: "text/csv" } },
     security: "session",
-    errors: ["unauthenticated", "validation_failed", "range_too_long"],
+    errors: ["unauthenticated", "forbidden", "validation_failed", "range_too_long", "unavailable"],
   }, {
     authenticate: (c) => requireSession(c, parts),
     async answer(c, { query }, session) {

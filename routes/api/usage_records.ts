@@ -27,7 +27,7 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
       "By timestamp. Voided records are there too. Records are kept for as long as the server is set to.",
     query: usageRecordsQuerySchema,
     answers: { 200: { description: "A page of records.", schema: usageRecordsSchema } },
-    errors: ["invalid_api_key", "validation_failed", "rate_limited"],
+    errors: ["invalid_api_key", "validation_failed", "rate_limited", "unavailable"],
   }, {
     ...apiKey,
     answer: async (c, { query }, keyHash) =>
