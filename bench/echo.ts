@@ -1,5 +1,5 @@
 // The ceiling: Hono on Deno, echoing JSON and doing nothing else. `/read` throws the body away: what the load
-// generator can send at most.
+// generator can send at most. `/headers` shows what the headers of every answer of ours cost.
 import { Hono } from "hono";
 
 const app = new Hono();
@@ -7,5 +7,21 @@ app.post("/echo", async (c) => c.json(await c.req.json()));
 app.post("/read", async (c) => {
   await c.req.arrayBuffer();
   return c.body(null, 201);
+});
+
+/** As many, and as long, as on every answer of the usage API. */
+const headers = {
+  "x-request-id": "req_01a1fe5e54ef792db24f9dc074465b74",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "strict-origin-when-cross-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store, no-transform",
+  "ratelimit": '"key";r=1000;t=1',
+  "ratelimit-policy": '"key";q=1000;w=1',
+};
+app.post("/headers", async (c) => {
+  const body = JSON.stringify(await c.req.json());
+  return new Response(body, { status: 201, headers: { "content-type": "application/json", ...headers } });
 });
 Deno.serve({ hostname: "127.0.0.1", port: Number(Deno.args[0]), onListen: () => {} }, app.fetch);

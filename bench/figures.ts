@@ -80,6 +80,11 @@ export function figuresOf(records: number): Figure[] {
     },
     echoing("echo of a record", oneRecord),
     {
+      ...echoing("the same with our headers", oneRecord),
+      ratios: [{ to: "echo of a record", of: "perSecond" }],
+      request: ({ origin }) => ({ method: "POST", url: `${origin}/headers`, headers: json, body: oneRecord }),
+    },
+    {
       ...recording("singles", oneRecord),
       ratios: [{ to: "echo of a record", of: "perSecond", atLeast: 0.6 }],
       aims: [{ of: "p99Ms", atMost: 15 }],
