@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { type Database, DatabaseError, sql } from "./database.ts";
 import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
 import meter from "./migrations/0002_meter.sql" with { type: "text" };
+import people from "./migrations/0003_people.sql" with { type: "text" };
 
 /** One step of the schema. */
 export interface Migration {
@@ -16,6 +17,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { number: 1, name: "foundation", text: foundation },
   { number: 2, name: "meter", text: meter },
+  { number: 3, name: "people", text: people },
 ];
 
 /** A database that this program must not touch. */

@@ -7,14 +7,24 @@ export const errorStatuses = {
   unauthenticated: 401,
   invalid_credentials: 401,
   invalid_api_key: 401,
+  invalid_code: 401,
   forbidden: 403,
   cross_site: 403,
   sign_up_closed: 403,
+  proof_required: 403,
+  email_unverified: 403,
+  wrong_account: 403,
   not_found: 404,
+  invalid_token: 404,
   method_not_allowed: 405,
   request_timeout: 408,
   email_taken: 409,
   key_limit_reached: 409,
+  limit_reached: 409,
+  last_owner: 409,
+  already_member: 409,
+  already_invited: 409,
+  two_step_state: 409,
   idempotency_conflict: 409,
   body_too_large: 413,
   uri_too_long: 414,
@@ -25,6 +35,7 @@ export const errorStatuses = {
   headers_too_large: 431,
   internal: 500,
   unavailable: 503,
+  mail_unavailable: 503,
 } as const;
 
 /** A stable name of an error, for programs. */
@@ -96,6 +107,29 @@ export function invalidApiKeyError(): AppError {
 /** @returns The error for a caller who must sign in first. */
 export function unauthenticatedError(): AppError {
   return new AppError("unauthenticated", "Sign in first.");
+}
+
+/** @returns The error for a sensitive act of somebody who proved who they are too long ago. */
+export function proofRequiredError(): AppError {
+  return new AppError("proof_required", "Enter your password once more before you do this.");
+}
+
+/** @returns The error for a link that was used, replaced or is too old. */
+export function invalidTokenError(): AppError {
+  return new AppError(
+    "invalid_token",
+    "This link was used already, was replaced by a newer one, or is too old. Ask for a new one.",
+  );
+}
+
+/** @returns The error for an act that needs a mail, where no mail server is set. */
+export function mailUnavailableError(): AppError {
+  return new AppError("mail_unavailable", "This service sends no mail yet. Ask the people who run it.");
+}
+
+/** @returns The error for a member whose role does not allow an act. */
+export function forbiddenError(): AppError {
+  return new AppError("forbidden", "Your role in this organization does not allow this.");
 }
 
 /** @returns The error for a part that cannot answer now, with the time after which to try again. */

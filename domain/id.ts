@@ -2,7 +2,7 @@
 import { uuidv7obj } from "uuidv7";
 
 /** What an id can be of. */
-export type IdPrefix = "usr" | "org" | "key" | "use" | "ses" | "req";
+export type IdPrefix = "usr" | "org" | "key" | "use" | "ses" | "req" | "inv" | "aud" | "mail" | "pas";
 
 /** @returns A new id such as `key_0199d3c1…` (RFC 9562, version 7). */
 export function newId(prefix: IdPrefix): string {

@@ -37,6 +37,22 @@ export const signInDelayMaxMs = 15 * 60_000;
 /** Failures (and sign-ups) that one client address has in `addressWindowMs`. */
 export const addressFailuresMax = 10;
 export const addressWindowMs = 600_000;
+/** For so long after giving a password or using a passkey a person may change what protects their account. */
+export const proofLifetimeMs = 10 * 60_000;
+/** From the password to the second step, in milliseconds, and wrong codes in that time. */
+export const secondStepTimeoutMs = 10 * 60_000;
+export const secondStepAttemptsMax = 5;
+export const recoveryCodesMax = 10;
+export const passkeysPerUserMax = 20;
+/** Organizations that one person may belong to. */
+export const membershipsPerUserMax = 50;
+/** Invitations of one organization that wait for an answer. */
+export const openInvitationsMax = 100;
+/** Mails that one organization's invitations, or one address, cause in an hour. */
+export const invitationMailsPerHourMax = 50;
+export const accountMailsPerHourMax = 5;
+/** How long the audit log is kept, in milliseconds: 400 days. */
+export const auditRetentionMs = 400 * 24 * 3_600_000;
 /** Refused API keys that one client address has in a minute. */
 export const refusedApiKeysPerMinuteMax = 60;
 

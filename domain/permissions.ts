@@ -5,12 +5,25 @@ import type { Role } from "./session.ts";
 export type Act =
   | "apiKeys.createOwn"
   | "apiKeys.manageAll"
-  | "usage.read";
+  | "usage.read"
+  | "members.read"
+  /** Invite and remove MEMBERs and ADMINs, and see invitations. */
+  | "members.manage"
+  /** Change roles, invite and remove OWNERs. */
+  | "owners.manage"
+  /** Rename, delete, hand over. */
+  | "organization.manage"
+  | "audit.read";
 
 const leastRole: Readonly<Record<Act, Role>> = {
   "apiKeys.createOwn": "MEMBER",
   "apiKeys.manageAll": "ADMIN",
   "usage.read": "MEMBER",
+  "members.read": "MEMBER",
+  "members.manage": "ADMIN",
+  "owners.manage": "OWNER",
+  "organization.manage": "OWNER",
+  "audit.read": "ADMIN",
 };
 const rank: Readonly<Record<Role, number>> = { MEMBER: 0, ADMIN: 1, OWNER: 2 };
 

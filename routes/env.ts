@@ -1,7 +1,7 @@
 // What a request carries through the routes: facts of this request only.
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import type { Config } from "../config.ts";
-import type { ClientInfo } from "../services/context.ts";
+import type { ClientInfo } from "../domain/actor.ts";
 import type { Deadlines } from "../services/deadlines.ts";
 import type { Services } from "../services/services.ts";
 

@@ -15,6 +15,7 @@ import {
   undoSignInFailure,
 } from "../db/sign_in_failures.ts";
 import { findUserCredentials, insertUserWithOrganization, updatePasswordHash } from "../db/users.ts";
+import type { ClientInfo } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import { AppError, unauthenticatedError, unavailableError, validationError } from "../domain/errors.ts";
@@ -22,7 +23,7 @@ import { newId } from "../domain/id.ts";
 import { addressFailuresMax, addressWindowMs, sessionSeenIntervalMs } from "../domain/limits.ts";
 import { hasPasswordLength, passwordFault } from "../domain/password.ts";
 import type { Session } from "../domain/session.ts";
-import type { ClientInfo, ServiceContext } from "./context.ts";
+import type { ServiceContext } from "./context.ts";
 import { needsRehash, type PasswordHasher } from "./password_hasher.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 

@@ -9,10 +9,3 @@ export interface ServiceContext {
   /** @returns Milliseconds since 1970. */
   readonly clock: () => number;
 }
-
-/** What a verb may know of the request behind it. */
-export interface ClientInfo {
-  /** The client's address, as the network or a trusted proxy says. */
-  readonly address: string;
-  readonly userAgent: string;
-}

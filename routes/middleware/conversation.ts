@@ -1,11 +1,11 @@
 // The outermost middleware: an id for every request, limits before anything is read, headers on every answer, errors
 // and redirects included.
 import type { Config } from "../../config.ts";
+import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { newIdHex } from "../../domain/id.ts";
 import { headerCharactersMax, urlCharactersMax } from "../../domain/limits.ts";
 import { clientAddress } from "../client_address.ts";
-import type { ClientInfo } from "../../services/context.ts";
 import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
 
 const contentSecurityPolicy = [
@@ -83,6 +83,10 @@ class RequestClient implements ClientInfo {
 
   get userAgent(): string {
     return this.#c.req.header("User-Agent") ?? "";
+  }
+
+  get requestId(): string {
+    return this.#c.get("requestId");
   }
 }
 

@@ -161,7 +161,7 @@ Deno.test("the commands that end by themselves say what they did", () =>
     for (const word of ["serve", "migrate", "openapi", "DATABASE_URL", "USAGE_RETENTION_DAYS"]) {
       assert(help.output.includes(word));
     }
-    assert.equal((await run("migrate")).output, "Applied: 1, 2.\n");
+    assert.equal((await run("migrate")).output, "Applied: 1, 2, 3.\n");
     assert.equal((await run("migrate")).output, "The database is up to date.\n");
     const document = JSON.parse((await run("openapi")).output);
     assert.equal(document.openapi, "3.1.0");

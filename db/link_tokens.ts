@@ -1,0 +1,67 @@
+// All SQL of the tokens in mailed links. The token itself is never here, only its SHA-256.
+import type { LinkPurpose } from "../domain/mail.ts";
+import { type Database, sql, type Statement } from "./database.ts";
+
+/** A link that still works. */
+export interface LinkToken {
+  readonly purpose: LinkPurpose;
+  /** The user's id, or the invitation's. */
+  readonly subject: string;
+  /** The address that whoever has the link has proved, or null. */
+  readonly email: string | null;
+}
+
+/** What makes a link. Times in milliseconds since 1970. */
+export interface NewLinkToken extends LinkToken {
+  readonly tokenHash: string;
+  readonly now: number;
+  readonly expiresAt: number;
+}
+
+/** @returns A statement that makes a link work. */
+export function insertLinkToken(token: NewLinkToken): Statement {
+  return sql(
+    `INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)`,
+    token.tokenHash,
+    token.purpose,
+    token.subject,
+    token.email,
+    token.now,
+    token.expiresAt,
+  );
+}
+
+/** @returns What a link is for, or undefined when it does not work any more. @throws {DatabaseError} */
+export function findLinkToken(
+  database: Database,
+  tokenHash: string,
+  now: number,
+): Promise<LinkToken | undefined> {
+  return database.readFirst(sql(
+    "SELECT purpose, subject, email FROM link_tokens WHERE token_hash = ? AND expires_at > ?",
+    tokenHash,
+    now,
+  ));
+}
+
+/** @returns Statements that end a subject's links of these kinds, those included whose mail is not sent yet. */
+export function deleteLinks(subject: string, purposes: readonly LinkPurpose[]): Statement[] {
+  const list = JSON.stringify(purposes);
+  return [
+    sql(
+      "DELETE FROM link_tokens WHERE subject = ? AND purpose IN (SELECT value FROM json_each(?))",
+      subject,
+      list,
+    ),
+    sql("DELETE FROM outbox WHERE subject = ? AND kind IN (SELECT value FROM json_each(?))", subject, list),
+  ];
+}
+
+/** A condition on a link that a statement uses up: takes its hash, its purpose and the time. */
+export const linkWorks =
+  "EXISTS (SELECT 1 FROM link_tokens WHERE token_hash = ? AND purpose = ? AND expires_at > ?)";
+
+/** @returns A statement that removes links whose time is over. */
+export function deleteEndedLinks(now: number): Statement {
+  return sql("DELETE FROM link_tokens WHERE expires_at <= ?", now);
+}

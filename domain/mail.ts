@@ -1,0 +1,59 @@
+// What the program can write to people: a closed list of mails, and what each names.
+
+/** Every kind of mail with the facts that its text names. */
+export interface MailFields {
+  /** To a new account's address; with a link. */
+  readonly verify_email: { readonly name: string };
+  /** To the address that somebody wants to change to; with a link. */
+  readonly change_email: { readonly name: string; readonly from: string; readonly to: string };
+  /** To the address that is in use now, at the same time. */
+  readonly change_email_notice: { readonly name: string; readonly from: string; readonly to: string };
+  /** To an address that somebody wants to change to, while another account has it. */
+  readonly change_email_taken: { readonly to: string };
+  /** To both addresses, when the change is made. */
+  readonly email_changed: { readonly name: string; readonly from: string; readonly to: string };
+  /** With a link. */
+  readonly reset_password: { readonly name: string };
+  readonly password_changed: { readonly name: string };
+  /** With a link. */
+  readonly invitation: { readonly organization: string; readonly inviter: string; readonly role: string };
+  readonly two_step_enabled: { readonly name: string };
+  readonly two_step_disabled: { readonly name: string };
+  readonly recovery_codes_replaced: { readonly name: string };
+  readonly recovery_code_used: { readonly name: string; readonly left: string };
+  readonly passkey_added: { readonly name: string; readonly passkey: string };
+  readonly passkey_removed: { readonly name: string; readonly passkey: string };
+  readonly account_deleted: { readonly name: string };
+}
+
+/** A stable name of a kind of mail. */
+export type MailKind = keyof MailFields;
+
+/** A mail to be written. */
+export type NewMail = {
+  readonly [Kind in MailKind]: {
+    readonly kind: Kind;
+    /** A canonical address. */
+    readonly to: string;
+    /** Whom a link in it is for: the user's id, or the invitation's. */
+    readonly subject?: string;
+    readonly fields: MailFields[Kind];
+  };
+}[MailKind];
+
+/** What a token in a link is good for. */
+export type LinkPurpose = "verify_email" | "change_email" | "reset_password" | "invitation";
+
+const hourMs = 3_600_000;
+/** How long a link works, in milliseconds; counted from when its mail is sent (SECURITY.md). */
+export const linkLifetimesMs: Readonly<Record<LinkPurpose, number>> = {
+  verify_email: 24 * hourMs,
+  change_email: 24 * hourMs,
+  reset_password: hourMs,
+  invitation: 7 * 24 * hourMs,
+};
+
+/** @returns What the link in a mail is good for, or null for mails without one. */
+export function linkPurpose(kind: MailKind): LinkPurpose | null {
+  return kind in linkLifetimesMs ? kind as LinkPurpose : null;
+}
