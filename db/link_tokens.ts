@@ -1,5 +1,6 @@
 // All SQL of the tokens in mailed links. The token itself is never here, only its SHA-256.
 import type { LinkPurpose } from "../domain/mail.ts";
+import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
 
 /** A link that still works. */
@@ -44,16 +45,25 @@ export function findLinkToken(
   ));
 }
 
-/** @returns Statements that end a subject's links of these kinds, those included whose mail is not sent yet. */
-export function deleteLinks(subject: string, purposes: readonly LinkPurpose[]): Statement[] {
-  const list = JSON.stringify(purposes);
+/**
+ * @param options `purposes`: which links. `audited`: the id of the audit entry without which nothing is done.
+ * @returns Statements that end a subject's links, those included whose mail is not sent yet.
+ */
+export function deleteLinks(
+  subject: string,
+  options: { purposes: readonly LinkPurpose[]; audited?: string },
+): Statement[] {
+  const args = [subject, JSON.stringify(options.purposes), options.audited ?? null];
+  const ifWanted = `(?3 IS NULL OR ${ifAudited.replace("?", "?3")})`;
   return [
     sql(
-      "DELETE FROM link_tokens WHERE subject = ? AND purpose IN (SELECT value FROM json_each(?))",
-      subject,
-      list,
+      `DELETE FROM link_tokens WHERE subject = ?1 AND purpose IN (SELECT value FROM json_each(?2)) AND ${ifWanted}`,
+      ...args,
     ),
-    sql("DELETE FROM outbox WHERE subject = ? AND kind IN (SELECT value FROM json_each(?))", subject, list),
+    sql(
+      `DELETE FROM outbox WHERE subject = ?1 AND kind IN (SELECT value FROM json_each(?2)) AND ${ifWanted}`,
+      ...args,
+    ),
   ];
 }
 

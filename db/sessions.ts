@@ -1,6 +1,8 @@
 // All SQL of sessions. The token itself is never here, only its SHA-256.
 import type { Membership, Role, Session } from "../domain/session.ts";
+import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
+import { landingOrganization } from "./users.ts";
 
 /** What signing in writes. */
 export interface NewSession {
@@ -25,29 +27,30 @@ export interface SessionBounds {
   readonly seenAfter: number;
 }
 
+const insert = `INSERT INTO sessions
+    (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at, address, user_agent)
+  SELECT ?1, ?2, u.id, ${landingOrganization}, ?3, ?3, ?3, ?4, ?5
+  FROM users u WHERE u.id = ?6 AND u.disabled_at IS NULL AND`;
+const columnsOf = (session: NewSession) =>
+  [session.tokenHash, session.id, session.now, session.address, session.userAgent, session.userId] as const;
+
 /**
  * @returns A statement that inserts a session, with the user's last organization as the active one if they still
- *   belong to it, else their oldest. It does nothing for a user who does not exist, is disabled, or has got another
- *   password since `passwordHash` was checked, and returns the session's id when it did something.
+ *   belong to it, else their oldest. It does nothing for a user who does not exist, is disabled, has got another
+ *   password since `passwordHash` was checked, or has turned two-step sign-in on.
  */
 export function insertSession(session: NewSession, passwordHash: string): Statement {
   return sql(
-    `INSERT INTO sessions (token_hash, id, user_id, organization_id, created_at, last_seen_at, address, user_agent)
-     SELECT ?, ?, u.id, coalesce(
-         (SELECT m.organization_id FROM memberships m
-          WHERE m.user_id = u.id AND m.organization_id = u.last_organization_id),
-         (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id ORDER BY m.created_at LIMIT 1)
-       ), ?, ?, ?, ?
-     FROM users u WHERE u.id = ? AND u.disabled_at IS NULL AND u.password_hash = ? RETURNING id`,
-    session.tokenHash,
-    session.id,
-    session.now,
-    session.now,
-    session.address,
-    session.userAgent,
-    session.userId,
+    `${insert} u.password_hash = ?7
+       AND NOT EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL)`,
+    ...columnsOf(session),
     passwordHash,
   );
+}
+
+/** @returns A statement like {@linkcode insertSession} for somebody who proved more than a password in this batch. */
+export function insertProvedSession(session: NewSession, audited: string): Statement {
+  return sql(`${insert} ${ifAudited.replace("?", "?7")}`, ...columnsOf(session), audited);
 }
 
 type SessionRow = [
@@ -59,6 +62,7 @@ type SessionRow = [
   email: string,
   emailVerifiedAt: number | null,
   memberships: [organizationId: string, name: string, role: Role][],
+  provedAt: number,
 ];
 
 const findOne = findBy("s.token_hash = ?");
@@ -69,7 +73,7 @@ function findBy(condition: string): string {
   return `SELECT json_array(s.id, s.last_seen_at, s.organization_id, u.id, u.name, u.email, u.email_verified_at, (
          SELECT json_group_array(json_array(m.organization_id, o.name, m.role))
          FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id
-       )) AS row
+       ), s.proved_at) AS row
      FROM sessions s JOIN users u ON u.id = s.user_id
      WHERE ${condition} AND s.created_at > ? AND s.last_seen_at > ? AND u.disabled_at IS NULL`;
 }
@@ -100,7 +104,7 @@ export async function findSessions(
 }
 
 function parseRow(text: string): FoundSession {
-  const [id, lastSeenAt, organizationId, userId, name, email, emailVerifiedAt, rows] = JSON.parse(
+  const [id, lastSeenAt, organizationId, userId, name, email, emailVerifiedAt, rows, provedAt] = JSON.parse(
     text,
   ) as SessionRow;
   const memberships: Membership[] = rows.map(([organizationId, name, role]) => ({
@@ -112,7 +116,7 @@ function parseRow(text: string): FoundSession {
   if (memberships.length > 1) memberships.sort(byName);
   const organization = memberships.find((m) => m.organizationId === organizationId) ?? memberships[0] ?? null;
   const user = { id: userId, name, email, emailVerified: emailVerifiedAt !== null };
-  return { session: { id, user, organization, memberships }, lastSeenAt };
+  return { session: { id, user, organization, memberships, provedAt }, lastSeenAt };
 }
 
 function byName(a: Membership, b: Membership): number {
@@ -122,6 +126,86 @@ function byName(a: Membership, b: Membership): number {
 /** @returns A statement that notes when a session was last seen. */
 export function updateSessionSeen(sessionId: string, now: number): Statement {
   return sql("UPDATE sessions SET last_seen_at = max(last_seen_at, ?) WHERE id = ?", now, sessionId);
+}
+
+/** A session in the list of a person's own. Times in milliseconds since 1970. */
+export interface SessionRowOfUser {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly lastSeenAt: number;
+  readonly address: string;
+  readonly userAgent: string;
+}
+
+/** @returns A user's sessions, the last used first. @throws {DatabaseError} */
+export function listSessionsOfUser(
+  database: Database,
+  userId: string,
+  bounds: SessionBounds,
+): Promise<SessionRowOfUser[]> {
+  return database.read(sql(
+    `SELECT id, created_at AS createdAt, last_seen_at AS lastSeenAt, address, user_agent AS userAgent FROM sessions
+     WHERE user_id = ? AND created_at > ? AND last_seen_at > ? ORDER BY last_seen_at DESC, id DESC`,
+    userId,
+    bounds.createdAfter,
+    bounds.seenAfter,
+  ));
+}
+
+/** @returns A statement that ends one session of a user. */
+export function deleteSessionOfUser(userId: string, sessionId: string): Statement {
+  return sql("DELETE FROM sessions WHERE user_id = ? AND id = ?", userId, sessionId);
+}
+
+/** @returns A statement that ends a user's sessions, but for the one to keep. */
+export function deleteSessionsOfUser(userId: string, options: { keep?: string } = {}): Statement {
+  return sql("DELETE FROM sessions WHERE user_id = ? AND id <> ?", userId, options.keep ?? "");
+}
+
+/** @returns The same, after an audited change. */
+export function deleteSessionsIfAudited(
+  userId: string,
+  options: { keep?: string; audited: string },
+): Statement {
+  return sql(
+    `DELETE FROM sessions WHERE user_id = ? AND id <> ? AND ${ifAudited}`,
+    userId,
+    options.keep ?? "",
+    options.audited,
+  );
+}
+
+/** @returns A statement that notes that the person behind a session has just proved who they are. */
+export function updateSessionProved(sessionId: string, now: number): Statement {
+  return sql("UPDATE sessions SET proved_at = ? WHERE id = ?", now, sessionId);
+}
+
+/** @returns A statement that gives a session another token and a new proof, after an audited change. */
+export function updateSessionToken(
+  sessionId: string,
+  options: { tokenHash: string; now: number; audited: string },
+): Statement {
+  return sql(
+    `UPDATE sessions SET token_hash = ?, proved_at = ? WHERE id = ? AND ${ifAudited}`,
+    options.tokenHash,
+    options.now,
+    sessionId,
+    options.audited,
+  );
+}
+
+/** @returns A statement that makes an organization a session's active one, if the user belongs to it. */
+export function updateSessionOrganization(
+  session: { id: string; userId: string },
+  organizationId: string,
+): Statement {
+  return sql(
+    `UPDATE sessions SET organization_id = ?1 WHERE id = ?2 AND user_id = ?3
+       AND EXISTS (SELECT 1 FROM memberships WHERE user_id = ?3 AND organization_id = ?1)`,
+    organizationId,
+    session.id,
+    session.userId,
+  );
 }
 
 /** @returns A statement that ends sessions. */

@@ -1,72 +1,167 @@
-// All SQL of users and the organizations that signing up makes.
+// All SQL of users. A password is never here, only its hash.
 import { type Database, sql, type Statement } from "./database.ts";
+import { linkWorks } from "./link_tokens.ts";
 
-/** A user as the password check needs them. */
+/** A user as the password check and the audit log need them. Times in milliseconds since 1970. */
 export interface UserCredentials {
   readonly id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly emailVerifiedAt: number | null;
   readonly passwordHash: string;
   readonly disabledAt: number | null;
+  /** The one that is active after signing in, or null. */
+  readonly organizationId: string | null;
+  /** Two-step sign-in is on. */
+  readonly hasTotp: number;
 }
 
-/** What signing up writes. */
+/** What making an account writes. */
 export interface NewUser {
   readonly id: string;
   /** Canonical. */
   readonly email: string;
+  /** When the address was proved, or null. */
+  readonly emailVerifiedAt: number | null;
   readonly name: string;
   readonly passwordHash: string;
-  readonly organizationId: string;
-  readonly organizationName: string;
   readonly now: number;
 }
 
-/**
- * @returns Statements that insert a user and their organization, with the user as OWNER. When the address is taken
- *   they do nothing, and the first returns no row.
- */
-export function insertUserWithOrganization(user: NewUser): Statement[] {
-  return [
-    sql(
-      `INSERT INTO users (id, email, name, password_hash, last_organization_id, created_at) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT (email) DO NOTHING RETURNING id`,
-      user.id,
-      user.email,
-      user.name,
-      user.passwordHash,
-      user.organizationId,
-      user.now,
-    ),
-    sql(
-      "INSERT INTO organizations (id, name, created_at) SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM users WHERE id = ?)",
-      user.organizationId,
-      user.organizationName,
-      user.now,
-      user.id,
-    ),
-    sql(
-      `INSERT INTO memberships (user_id, organization_id, role, created_at)
-       SELECT id, ?, 'OWNER', ? FROM users WHERE id = ?`,
-      user.organizationId,
-      user.now,
-      user.id,
-    ),
-  ];
+/** The organization that a user `u` lands in: the last active one if they still belong to it, else their oldest. */
+export const landingOrganization = `coalesce(
+  (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id AND m.organization_id = u.last_organization_id),
+  (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id ORDER BY m.created_at LIMIT 1))`;
+
+/** @returns A statement that inserts a user; when the address is taken it does nothing. */
+export function insertUser(user: NewUser): Statement {
+  return sql(
+    `INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (email) DO NOTHING`,
+    user.id,
+    user.email,
+    user.emailVerifiedAt,
+    user.name,
+    user.passwordHash,
+    user.now,
+  );
 }
+
+/** @returns A statement like {@linkcode insertUser}, which also does nothing unless the link is of an open invitation to the address. */
+export function insertInvitedUser(user: NewUser, tokenHash: string): Statement {
+  return sql(
+    `INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at)
+     SELECT ?1, ?2, ?3, ?4, ?5, ?6
+     WHERE EXISTS (SELECT 1 FROM link_tokens l JOIN invitations i ON i.id = l.subject
+       WHERE l.token_hash = ?7 AND l.purpose = 'invitation' AND l.expires_at > ?6 AND i.expires_at > ?6 AND i.email = ?2
+         AND i.accepted_at IS NULL AND i.revoked_at IS NULL)
+     ON CONFLICT (email) DO NOTHING`,
+    user.id,
+    user.email,
+    user.emailVerifiedAt,
+    user.name,
+    user.passwordHash,
+    user.now,
+    tokenHash,
+  );
+}
+
+const credentials =
+  `SELECT u.id, u.name, u.email, u.email_verified_at AS emailVerifiedAt, u.password_hash AS passwordHash,
+    u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId,
+    EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL) AS hasTotp
+  FROM users u WHERE`;
 
 /** @returns What the password check needs of an address, or undefined. @throws {DatabaseError} */
 export function findUserCredentials(database: Database, email: string): Promise<UserCredentials | undefined> {
-  return database.readFirst(sql(
-    "SELECT id, password_hash AS passwordHash, disabled_at AS disabledAt FROM users WHERE email = ?",
-    email,
-  ));
+  return database.readFirst(sql(`${credentials} u.email = ?`, email));
+}
+
+/** @returns The same of an id. @throws {DatabaseError} */
+export function findUserCredentialsById(
+  database: Database,
+  id: string,
+): Promise<UserCredentials | undefined> {
+  return database.readFirst(sql(`${credentials} u.id = ?`, id));
 }
 
 /** @returns A statement that replaces a password's hash unless it was changed meanwhile. */
 export function updatePasswordHash(userId: string, hashes: { from: string; to: string }): Statement {
   return sql(
-    "UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?",
+    "UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ? AND disabled_at IS NULL",
     hashes.to,
     userId,
     hashes.from,
+  );
+}
+
+/**
+ * @param reset `tokenHash`: of a link that must still work; its address, if it went out by mail, counts as proved when it
+ *   is still the user's.
+ * @returns A statement that sets a new password.
+ */
+export function resetPasswordHash(
+  reset: { userId: string; passwordHash: string; tokenHash: string; email: string | null; now: number },
+): Statement {
+  return sql(
+    `UPDATE users SET password_hash = ?1, email_verified_at = iif(email = ?2, coalesce(email_verified_at, ?3), email_verified_at)
+     WHERE id = ?4 AND disabled_at IS NULL
+       AND EXISTS (SELECT 1 FROM link_tokens
+         WHERE token_hash = ?5 AND purpose = 'reset_password' AND subject = ?4 AND expires_at > ?3)`,
+    reset.passwordHash,
+    reset.email,
+    reset.now,
+    reset.userId,
+    reset.tokenHash,
+  );
+}
+
+/** @returns A statement that changes what a user is called. */
+export function updateUserName(userId: string, name: string): Statement {
+  return sql("UPDATE users SET name = ?2 WHERE id = ?1 AND name <> ?2", userId, name);
+}
+
+/**
+ * @returns A statement that proves a user's address, with a link that still works. It does nothing when the address is not
+ *   the user's any more.
+ */
+export function verifyUserEmail(
+  user: { id: string; email: string; tokenHash: string; now: number },
+): Statement {
+  return sql(
+    `UPDATE users SET email_verified_at = coalesce(email_verified_at, ?) WHERE id = ? AND email = ? AND ${linkWorks}`,
+    user.now,
+    user.id,
+    user.email,
+    user.tokenHash,
+    "verify_email",
+    user.now,
+  );
+}
+
+/** @returns A statement that gives a user another, proved address, with a link that still works; nothing if it is taken. */
+export function updateUserEmail(
+  user: { id: string; from: string; to: string; tokenHash: string; now: number },
+): Statement {
+  return sql(
+    `UPDATE users SET email = ?1, email_verified_at = ?2 WHERE id = ?3 AND email = ?4
+       AND NOT EXISTS (SELECT 1 FROM users WHERE email = ?1)
+       AND EXISTS (SELECT 1 FROM link_tokens
+         WHERE token_hash = ?5 AND purpose = 'change_email' AND subject = ?3 AND expires_at > ?2)`,
+    user.to,
+    user.now,
+    user.id,
+    user.from,
+    user.tokenHash,
+  );
+}
+
+/** @returns A statement that makes an organization a user's last active one, if they belong to it. */
+export function updateLastOrganization(userId: string, organizationId: string): Statement {
+  return sql(
+    `UPDATE users SET last_organization_id = ?1 WHERE id = ?2
+       AND EXISTS (SELECT 1 FROM memberships WHERE user_id = ?2 AND organization_id = ?1)`,
+    organizationId,
+    userId,
   );
 }

@@ -14,6 +14,7 @@ export const auditActions = {
   "account.deleted": "Account deleted",
   "account.disabled": "Account disabled",
   "account.enabled": "Account enabled",
+  "email.verification_requested": "Confirmation mail asked for",
   "email.verified": "Address confirmed",
   "email.change_requested": "Change of address asked for",
   "email.changed": "Address changed",

@@ -29,6 +29,8 @@ export interface Session {
   /** The active organization, or null when the user belongs to none. */
   readonly organization: Membership | null;
   readonly memberships: readonly Membership[];
+  /** When this person last gave a password or used a passkey here, in milliseconds since 1970. */
+  readonly provedAt: number;
 }
 
 /** The answer of `GET /api/auth/me`. */

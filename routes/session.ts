@@ -1,4 +1,5 @@
 // Who is behind a request with a cookie.
+import type { SessionActor } from "../domain/actor.ts";
 import { unauthenticatedError } from "../domain/errors.ts";
 import type { Session } from "../domain/session.ts";
 import { clearSessionCookies, sessionTokens } from "./cookies.ts";
@@ -8,7 +9,7 @@ import type { AppContext, AppParts } from "./env.ts";
 export async function findSession(c: AppContext, parts: AppParts): Promise<Session | null> {
   const tokens = sessionTokens(c.get("headers")["cookie"]);
   if (tokens.length === 0) return null;
-  const { session, conflict } = await parts.services.accounts.findSession(tokens);
+  const { session, conflict } = await parts.services.sessions.findSession(tokens);
   if (conflict) {
     clearSessionCookies(c, parts.config);
     parts.log.warn("session cookies of two users came together; both were cleared", {
@@ -19,9 +20,14 @@ export async function findSession(c: AppContext, parts: AppParts): Promise<Sessi
   return session;
 }
 
-/** @returns The session. @throws {AppError} `unauthenticated`. */
-export async function requireSession(c: AppContext, parts: AppParts): Promise<Session> {
+/** @returns The session, as the one who acts. @throws {AppError} `unauthenticated`. */
+export async function requireSession(c: AppContext, parts: AppParts): Promise<SessionActor> {
   const session = await findSession(c, parts);
   if (session === null) throw unauthenticatedError();
-  return session;
+  return sessionActor(c, session);
+}
+
+/** @returns A session as the one who acts in this request. */
+export function sessionActor(c: AppContext, session: Session): SessionActor {
+  return { ...session, type: "session", client: c.get("client") };
 }

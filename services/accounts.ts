@@ -1,257 +1,261 @@
-// Signing up, in and out. A session is a random token that only the client has; the database has its SHA-256.
-import { hash, randomBytes } from "node:crypto";
+// Accounts: signing up, alone or by an invitation, changing one's name, and deleting the account.
+import { insertAuditEvent } from "../db/audit.ts";
+import { deleteAccountTraces, markAccountDeletable } from "../db/account_end.ts";
+import type { Statement } from "../db/database.ts";
+import { acceptInvitationStatement, findInvitationByToken } from "../db/invitations.ts";
+import { deleteLinks } from "../db/link_tokens.ts";
+import { insertMembership } from "../db/memberships.ts";
 import {
-  deleteEndedSessions,
-  deleteSessions,
-  findSessions,
-  insertSession,
-  type SessionBounds,
-  updateSessionSeen,
-} from "../db/sessions.ts";
+  endOrganization,
+  insertOrganization,
+  listOrganizations,
+  markOwnOrganizationDeleted,
+} from "../db/organizations.ts";
+import { insertSession } from "../db/sessions.ts";
 import {
-  deleteSignInFailures,
-  findSignInBlock,
-  insertSignInFailure,
-  undoSignInFailure,
-} from "../db/sign_in_failures.ts";
-import { findUserCredentials, insertUserWithOrganization, updatePasswordHash } from "../db/users.ts";
-import type { ClientInfo } from "../domain/actor.ts";
-import { addressGroup } from "../domain/address_group.ts";
+  findUserCredentialsById,
+  insertInvitedUser,
+  insertUser,
+  type NewUser,
+  updateUserName,
+} from "../db/users.ts";
+import type { ClientInfo, PersonActor, SessionActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
-import { AppError, unauthenticatedError, unavailableError, validationError } from "../domain/errors.ts";
+import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
-import { addressFailuresMax, addressWindowMs, sessionSeenIntervalMs } from "../domain/limits.ts";
-import { hasPasswordLength, passwordFault } from "../domain/password.ts";
-import type { Session } from "../domain/session.ts";
+import { membershipsPerUserMax } from "../domain/limits.ts";
 import type { ServiceContext } from "./context.ts";
-import { needsRehash, type PasswordHasher } from "./password_hasher.ts";
-import { RateLimiter } from "./rate_limiter.ts";
+import type { Credentials } from "./credentials.ts";
+import type { MailService } from "./mail.ts";
+import { requireProof } from "./proof.ts";
+import { newSession, wellFormedHash } from "./session_tokens.ts";
+import { readSignedIn, type SignedIn } from "./sign_in.ts";
 
 /** What a person types to sign up. */
 export interface SignUpInput {
   readonly name: string;
-  readonly email: string;
+  /** Left out with an invitation: then it is the invited address. */
+  readonly email?: string | undefined;
   readonly password: string;
   readonly organizationName?: string | undefined;
+  /** From an invitation's link. */
+  readonly invitationToken?: string | undefined;
 }
 
-/** A new session and the token that goes into the cookie, once. */
-export interface SignedIn {
-  readonly token: string;
-  readonly session: Session;
-}
-
-/** The verbs of accounts and sessions. */
+/** The verbs of accounts. */
 export interface AccountService {
   /**
-   * Makes a user, and an organization that they own, and signs them in.
+   * Makes a user and signs them in. Alone they get an organization that they own, and a mail that asks them to prove the
+   * address; with an invitation they join that organization, and the address is proved already.
    *
-   * @throws {AppError} `sign_up_closed`, `validation_failed`, `email_taken`, `rate_limited`, `unavailable`.
+   * @throws {AppError} `sign_up_closed`, `validation_failed`, `email_taken`, `invalid_token`, `rate_limited`, `unavailable`.
    */
   signUp(input: SignUpInput, client: ClientInfo): Promise<SignedIn>;
+  /** Changes what the person is called. */
+  renameUser(actor: SessionActor, name: string): Promise<void>;
   /**
-   * Signs a person in. Nothing in the answer tells whether the account exists.
+   * Deletes the account, and the organizations in which nobody else is. Keys that the person made anywhere are revoked.
    *
-   * @throws {AppError} `invalid_credentials`, `rate_limited`, `unavailable`.
+   * @throws {AppError} `proof_required`, `last_owner` while others would be left without an OWNER.
    */
-  signIn(input: { email: string; password: string }, client: ClientInfo): Promise<SignedIn>;
-  /** Ends the session of each token, on the server. */
-  signOut(tokens: readonly string[]): Promise<void>;
-  /**
-   * Says who is signed in, of all the tokens that came along: stale and planted ones among them sign nobody out.
-   *
-   * @returns The session; or null, with `conflict` when valid tokens of different users came together.
-   */
-  findSession(tokens: readonly string[]): Promise<{ session: Session | null; conflict: boolean }>;
+  deleteAccount(actor: SessionActor): Promise<void>;
 }
 
-const dayMs = 24 * 3_600_000;
-/** 32 random bytes in base64url. */
-const tokenForm = /^[A-Za-z0-9_-]{43}$/;
+interface Invited {
+  readonly id: string;
+  readonly tokenHash: string;
+  readonly organizationId: string;
+  readonly email: string;
+  readonly role: "OWNER" | "ADMIN" | "MEMBER";
+}
 
-/**
- * @param context See {@linkcode ServiceContext}.
- * @param parts `hasher`: for passwords. `onBackgroundError`: told when noting a session's last use failed.
- */
+/** @param context See {@linkcode ServiceContext}. */
 export function createAccountService(
   context: ServiceContext,
-  parts: { hasher: PasswordHasher; onBackgroundError: (error: unknown) => void },
+  parts: { credentials: Credentials; mail: MailService },
 ): AccountService {
   const { config, database, clock } = context;
-  const { hasher } = parts;
-  // One budget of an address for failed sign-ins and for sign-ups: both are what a guesser repeats.
-  const addressLimiter = new RateLimiter({ points: addressFailuresMax, windowMs: addressWindowMs, clock });
-  /** Sessions whose last use is being noted: of many requests at once, one does it. */
-  const beingSeen = new Set<string>();
-  let common: ReadonlySet<string> | undefined;
+  const { credentials, mail } = parts;
 
-  function bounds(now: number): SessionBounds {
-    return {
-      createdAfter: now - config.sessionMaxDays * dayMs,
-      seenAfter: now - config.sessionIdleDays * dayMs,
-    };
-  }
-
-  function takeAddressBudget(client: ClientInfo): void {
-    const { isAllowed, resetMs } = addressLimiter.take(addressGroup(client.address));
-    if (!isAllowed) throw rateLimited(resetMs);
-  }
-
-  function newSession(userId: string, client: ClientInfo, now: number) {
-    const token = randomBytes(32).toString("base64url");
-    const tokenHash = hashToken(token);
-    const { address } = client;
-    const userAgent = client.userAgent.slice(0, 400);
-    return { token, tokenHash, row: { id: newId("ses"), tokenHash, userId, now, address, userAgent } };
-  }
-
-  async function signedIn(token: string, tokenHash: string): Promise<SignedIn> {
-    const [found] = await findSessions(database, [tokenHash], bounds(clock()));
-    if (found === undefined) throw unauthenticatedError();
-    return { token, session: found.session };
-  }
-
-  async function checkAndSignIn(
-    attempt: { email: string; password: string; subject: string },
-    client: ClientInfo,
-  ): Promise<SignedIn> {
-    const { email, subject } = attempt;
-    const found = email === "" ? undefined : await findUserCredentials(database, email);
-    const usable = found?.disabledAt === null ? found : undefined;
-    const password = hasPasswordLength(attempt.password) ? attempt.password : "";
-    const matches = await hasher.verify(usable?.passwordHash, password).catch(async (error) => {
-      await database.write([undoSignInFailure(subject)]);
-      throw error;
-    });
-    if (!matches || usable === undefined || password === "") {
-      throw new AppError("invalid_credentials", "The address or the password is not right.");
+  function requireOpen(input: SignUpInput): void {
+    if (config.signUp === "open" || (config.signUp === "invite" && input.invitationToken !== undefined)) {
+      return;
     }
-    const now = clock();
-    const { token, tokenHash, row } = newSession(usable.id, client, now);
-    const rehashed = needsRehash(usable.passwordHash) ? await hasher.hash(password) : undefined;
-    const [inserted] = await database.write([
-      insertSession(row, usable.passwordHash),
-      deleteSignInFailures(subject),
-      deleteEndedSessions(usable.id, bounds(now)),
-      ...(rehashed === undefined
-        ? []
-        : [updatePasswordHash(usable.id, { from: usable.passwordHash, to: rehashed })]),
-    ]);
-    // The password was changed, or hashed anew by another sign-in, in this very moment.
-    if (inserted?.rows.length !== 1) {
-      throw unavailableError("Your account was changed at this moment. Sign in again.");
+    const message = config.signUp === "invite"
+      ? "Accounts are made by invitation here. Ask somebody who uses this service already."
+      : "Accounts are made by the people who run this service. Ask them for one.";
+    throw new AppError("sign_up_closed", message);
+  }
+
+  async function findInvited(token: string | undefined): Promise<Invited | null> {
+    if (token === undefined) return null;
+    const tokenHash = wellFormedHash(token);
+    const found = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
+    if (found === undefined || tokenHash === null) throw invalidTokenError();
+    const { id, organizationId, email, role } = found;
+    return { id, tokenHash, organizationId, email, role };
+  }
+
+  /** @returns The address to use. @throws {AppError} `validation_failed` with a line for each fault. */
+  async function checkInput(input: SignUpInput, invited: Invited | null): Promise<string> {
+    const given = input.email === undefined ? null : canonicalEmail(input.email);
+    const email = invited !== null && input.email === undefined ? invited.email : given;
+    const faults = [];
+    if (email === null) {
+      faults.push({ path: "email", message: "Enter an e-mail address such as ada@example.com." });
+    } else if (invited !== null && email !== invited.email) {
+      faults.push({ path: "email", message: "The invitation is for another address." });
     }
-    return signedIn(token, tokenHash);
+    faults.push(
+      ...await credentials.newPasswordFaults(input.password, {
+        email: email ?? "",
+        name: input.name,
+        path: "password",
+      }),
+    );
+    if (email === null || faults.length > 0) throw validationError(faults);
+    return email;
   }
 
   return {
     async signUp(input, client) {
-      if (config.signUp !== "open") {
-        throw new AppError(
-          "sign_up_closed",
-          "Accounts are made by invitation here. Ask whoever runs this service.",
-        );
-      }
-      const budget = addressLimiter.peek(addressGroup(client.address));
-      if (!budget.isAllowed) throw rateLimited(budget.resetMs);
-      common ??= await commonPasswords();
-      const email = canonicalEmail(input.email);
-      const faults = [];
-      if (email === null) {
-        faults.push({ path: "email", message: "Enter an e-mail address such as ada@example.com." });
-      }
-      const fault = passwordFault(input.password, { email: email ?? "", name: input.name, common });
-      if (fault !== null) faults.push({ path: "password", message: fault });
-      if (email === null || fault !== null) throw validationError(faults);
-
-      takeAddressBudget(client);
-      const passwordHash = await hasher.hash(input.password);
+      requireOpen(input);
+      credentials.peekAddressBudget(client);
+      const invited = await findInvited(input.invitationToken);
+      const email = await checkInput(input, invited);
+      credentials.takeAddressBudget(client);
+      const passwordHash = await credentials.hasher.hash(input.password);
       const now = clock();
-      const userId = newId("usr");
-      const { token, tokenHash, row } = newSession(userId, client, now);
-      const [inserted] = await database.write([
-        ...insertUserWithOrganization({
-          id: userId,
-          email,
-          name: input.name,
-          passwordHash,
-          organizationId: newId("org"),
-          organizationName: input.organizationName ?? `${input.name}’s organization`,
-          now,
-        }),
+      const { name } = input;
+      const id = newId("usr");
+      const user: NewUser = {
+        id,
+        email,
+        emailVerifiedAt: invited === null ? null : now,
+        name,
+        passwordHash,
+        now,
+      };
+      const actor = {
+        type: "session",
+        user: { id, name },
+        organization: invited && { organizationId: invited.organizationId },
+        client,
+      } satisfies PersonActor;
+      const { token, row } = newSession(id, { client, now });
+      const [, audited] = await database.write([
+        ...(invited === null
+          ? aloneStatements(user, { actor, organizationName: input.organizationName, mail })
+          : invitedStatements(user, { actor, invited })),
         insertSession(row, passwordHash),
       ]);
-      if (inserted?.rows.length !== 1) {
+      if (audited?.rows.length !== 1) {
+        if (invited !== null) await findInvited(input.invitationToken);
         throw new AppError("email_taken", "There is an account with this address already. Sign in instead.");
       }
-      return signedIn(token, tokenHash);
+      mail.wake();
+      return await readSignedIn(context, token);
     },
 
-    async signIn(input, client) {
-      const email = canonicalEmail(input.email) ?? "";
-      const subject = hash("sha256", `account:${email}`, "hex");
-      // Both limits are counted before the slow hash, so that many guesses at once cannot pass together, and given back
-      // when the password was right or never looked at.
-      takeAddressBudget(client);
-      try {
-        const [, counted] = await database.write(insertSignInFailure(subject, clock()));
-        if (counted?.rows.length !== 1) {
-          // Whoever knows the right password gets the same answer: a delay tells nothing.
-          throw rateLimited((await findSignInBlock(database, subject)) - clock());
-        }
-        const signed = await checkAndSignIn({ email, password: input.password, subject }, client);
-        addressLimiter.giveBack(addressGroup(client.address));
-        return signed;
-      } catch (error) {
-        const isGuess = error instanceof AppError && error.code === "invalid_credentials";
-        if (!isGuess) addressLimiter.giveBack(addressGroup(client.address));
-        throw error;
-      }
+    async renameUser(actor, name) {
+      await database.write([
+        updateUserName(actor.user.id, name),
+        insertAuditEvent(actor, { action: "account.renamed", details: { from: actor.user.name, to: name } }, {
+          now: clock(),
+        }).statement,
+      ]);
     },
 
-    async signOut(tokens) {
-      const hashes = wellFormedHashes(tokens);
-      if (hashes.length > 0) await database.write([deleteSessions(hashes)]);
-    },
-
-    async findSession(tokens) {
+    async deleteAccount(actor) {
       const now = clock();
-      const found = await findSessions(database, wellFormedHashes(tokens), bounds(now));
-      const users = new Set(found.map(({ session }) => session.user.id));
-      if (users.size > 1) return { session: null, conflict: true };
-      const latest = found.at(-1);
-      if (latest === undefined) return { session: null, conflict: false };
-      const { session, lastSeenAt } = latest;
-      if (now - lastSeenAt >= sessionSeenIntervalMs && !beingSeen.has(session.id)) {
-        beingSeen.add(session.id);
-        database.write([updateSessionSeen(session.id, now)])
-          .catch(parts.onBackgroundError)
-          .finally(() => beingSeen.delete(session.id));
+      requireProof(actor, now);
+      const found = await findUserCredentialsById(database, actor.user.id);
+      if (found === undefined) throw unauthenticatedError();
+      const account = insertAuditEvent(actor, {
+        action: "account.deleted",
+        target: { id: actor.user.id, name: found.email },
+      }, { now });
+      const alone = (await listOrganizations(database, actor.user.id)).filter(({ members }) => members === 1);
+      const ends = alone.flatMap(({ id, name }) => {
+        const entry = { action: "organization.deleted", organizationId: id, target: { id, name } } as const;
+        const audit = insertAuditEvent(actor, entry, { now });
+        return [
+          markOwnOrganizationDeleted({ id, now, audited: account.id }, actor.user.id),
+          audit.statement,
+          ...endOrganization(id, { now, audited: audit.id }),
+        ];
+      });
+      const bye = { kind: "account_deleted", to: found.email, fields: { name: found.name } } as const;
+      const [, audited] = await database.write([
+        markAccountDeletable(actor.user.id, { now, aloneIn: alone.length }),
+        account.statement,
+        ...ends,
+        ...mail.outgoing(bye, { now, audited: account.id }),
+        ...deleteAccountTraces(actor.user.id, { now, audited: account.id }),
+      ]);
+      if (audited?.rows.length !== 1) {
+        throw new AppError(
+          "last_owner",
+          "You are the last owner of an organization that others belong to. Make somebody else an owner first.",
+        );
       }
-      return { session, conflict: false };
+      mail.wake();
     },
   };
 }
 
-/** All of them: a sibling may plant more cookies than one would think, and must sign nobody out by it. */
-function wellFormedHashes(tokens: readonly string[]): string[] {
-  return tokens.filter((token) => tokenForm.test(token)).map(hashToken);
+/** Made with an organization of their own. The second statement is the audit entry. */
+function aloneStatements(
+  user: NewUser,
+  { actor, organizationName, mail }: {
+    actor: PersonActor;
+    organizationName: string | undefined;
+    mail: MailService;
+  },
+): Statement[] {
+  const { id: userId, now } = user;
+  const organization = { id: newId("org"), name: organizationName ?? `${user.name}’s organization`, now };
+  const entry = { organizationId: organization.id, target: { id: userId, name: user.email } };
+  const account = insertAuditEvent(actor, { ...entry, action: "account.created" }, { now });
+  const made = insertAuditEvent(actor, {
+    action: "organization.created",
+    organizationId: organization.id,
+    target: { id: organization.id, name: organization.name },
+  }, { now });
+  const verify = {
+    kind: "verify_email",
+    to: user.email,
+    subject: userId,
+    fields: { name: user.name },
+  } as const;
+  return [
+    insertUser(user),
+    account.statement,
+    insertOrganization(organization, { userId, membershipsMax: membershipsPerUserMax }),
+    made.statement,
+    insertMembership({ userId, organizationId: organization.id, role: "OWNER", now }, made.id),
+    ...mail.outgoing(verify, { now, audited: account.id }),
+  ];
 }
 
-/** @returns The SHA-256 of a session token: 256 random bits need neither salt nor a slow hash. */
-function hashToken(token: string): string {
-  return hash("sha256", token, "hex");
-}
-
-function rateLimited(ms: number): AppError {
-  const retryAfterSeconds = Math.max(1, Math.ceil(ms / 1000));
-  return new AppError("rate_limited", "Too many attempts. Wait a little, then try again.", {
-    retryAfterSeconds,
-  });
-}
-
-async function commonPasswords(): Promise<ReadonlySet<string>> {
-  // Half a megabyte that only a sign-up needs.
-  const { dictionary } = await import("@zxcvbn-ts/language-common");
-  return new Set(dictionary["passwords-common"]);
+/** Made to join one. The second statement is the audit entry. */
+function invitedStatements(
+  user: NewUser,
+  { actor, invited }: { actor: PersonActor; invited: Invited },
+): Statement[] {
+  const { id: userId, now } = user;
+  const { organizationId, role, tokenHash } = invited;
+  const entry = { organizationId, target: { id: userId, name: user.email } };
+  const account = insertAuditEvent(actor, { ...entry, action: "account.created" }, { now });
+  const joined = insertAuditEvent(actor, { ...entry, action: "member.joined", details: { role } }, { now });
+  return [
+    insertInvitedUser(user, tokenHash),
+    account.statement,
+    acceptInvitationStatement({ id: invited.id, tokenHash, userId, now }, {
+      membershipsMax: membershipsPerUserMax,
+    }),
+    joined.statement,
+    insertMembership({ userId, organizationId, role, now }, joined.id),
+    ...deleteLinks(invited.id, { purposes: ["invitation"], audited: joined.id }),
+  ];
 }

@@ -10,6 +10,8 @@ import {
   revokeApiKeyStatement,
   updateApiKeyName,
 } from "../db/api_keys.ts";
+import { insertAuditEvent } from "../db/audit.ts";
+import type { SessionActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain/api_key.ts";
 import { AppError, notFoundError, validationError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
@@ -31,7 +33,10 @@ export interface ApiKeyService {
    * @param input `expiresAt`: milliseconds since 1970, in the future, or null for never.
    * @throws {AppError} `validation_failed`, `key_limit_reached`, `forbidden`.
    */
-  createApiKey(session: Session, input: { name: string; expiresAt: number | null }): Promise<CreatedApiKey>;
+  createApiKey(
+    actor: SessionActor,
+    input: { name: string; expiresAt: number | null },
+  ): Promise<CreatedApiKey>;
   /** @returns Keys newest first, revoked ones included; `nextCursor` is null at the end. */
   listApiKeys(
     session: Session,
@@ -42,16 +47,20 @@ export interface ApiKeyService {
   /** @throws {AppError} `not_found`. */
   getApiKey(session: Session, id: string): Promise<ApiKey>;
   /** @throws {AppError} `not_found`. */
-  renameApiKey(session: Session, id: string, name: string): Promise<ApiKey>;
+  renameApiKey(actor: SessionActor, id: string, name: string): Promise<ApiKey>;
   /** Ends a key at once; again: the same answer. @throws {AppError} `not_found`. */
-  revokeApiKey(session: Session, id: string): Promise<ApiKey>;
+  revokeApiKey(actor: SessionActor, id: string): Promise<ApiKey>;
   /**
    * Makes a key of the same name and expiry, and ends the old one.
    *
    * @param input `expireOldAt`: when the old key ends (milliseconds since 1970); null: at once.
    * @throws {AppError} `not_found`, `validation_failed` when the old key is not active.
    */
-  rotateApiKey(session: Session, id: string, input: { expireOldAt: number | null }): Promise<CreatedApiKey>;
+  rotateApiKey(
+    actor: SessionActor,
+    id: string,
+    input: { expireOldAt: number | null },
+  ): Promise<CreatedApiKey>;
 }
 
 /** @param context See {@linkcode ServiceContext}. */
@@ -77,16 +86,19 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
       }
       const { fullKey, keyPrefix } = generateApiKey();
       const id = newId("key");
-      const [inserted] = await database.write([insertApiKey({
-        id,
-        organizationId,
-        keyHash: hashApiKey(fullKey),
-        keyPrefix,
-        name,
-        createdBy: session.user.id,
-        now,
-        expiresAt,
-      }, { activeMax: activeApiKeysMax })]);
+      const [inserted] = await database.write([
+        insertApiKey({
+          id,
+          organizationId,
+          keyHash: hashApiKey(fullKey),
+          keyPrefix,
+          name,
+          createdBy: session.user.id,
+          now,
+          expiresAt,
+        }, { activeMax: activeApiKeysMax }),
+        insertAuditEvent(session, { action: "api_key.created", target: { id, name } }, { now }).statement,
+      ]);
       if (inserted?.rows.length !== 1) throw keyLimitError();
       // Made from what was written: a read that failed now would lose the only copy of the key.
       return {
@@ -113,13 +125,24 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
 
     async renameApiKey(session, id, name) {
       const scope = readScope(session);
-      if (isId("key", id)) await database.write([updateApiKeyName(scope, id, name)]);
+      if (isId("key", id)) {
+        const entry = { action: "api_key.renamed", target: { id, name } } as const;
+        await database.write([
+          updateApiKeyName(scope, id, name),
+          insertAuditEvent(session, entry, { now: clock() }).statement,
+        ]);
+      }
       return getShown(scope, id);
     },
 
     async revokeApiKey(session, id) {
       const scope = readScope(session);
-      if (isId("key", id)) await database.write([revokeApiKeyStatement(scope, id, clock())]);
+      const { name } = await get(scope, id);
+      const now = clock();
+      await database.write([
+        revokeApiKeyStatement(scope, id, now),
+        insertAuditEvent(session, { action: "api_key.revoked", target: { id, name } }, { now }).statement,
+      ]);
       return getShown(scope, id);
     },
 
@@ -148,6 +171,11 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
       const [inserted] = await database.write([
         // A key that ends at once makes room for the new one.
         insertApiKey(key, { activeMax: activeApiKeysMax + (expireOldAt === null ? 1 : 0), replacing: id }),
+        insertAuditEvent(session, {
+          action: "api_key.rotated",
+          target: { id, name: old.name },
+          details: { replacedBy: newKeyId },
+        }, { now }).statement,
         endRotatedApiKey(scope, id, {
           replacedBy: newKeyId,
           ...(expireOldAt === null ? { revokedAt: now } : { expiresAt: expireOldAt }),

@@ -2,9 +2,18 @@
 import type { ServiceContext } from "./context.ts";
 import { type AccountService, createAccountService } from "./accounts.ts";
 import { type ApiKeyService, createApiKeyService } from "./api_keys.ts";
+import { createCredentials } from "./credentials.ts";
 import { Deadlines } from "./deadlines.ts";
+import { createEmailAddressService, type EmailAddressService } from "./email_addresses.ts";
+import { createInvitationService, type InvitationService } from "./invitations.ts";
+import { createMailService, type MailService } from "./mail.ts";
+import { createMemberService, type MemberService } from "./members.ts";
+import { createOrganizationService, type OrganizationService } from "./organizations.ts";
 import { createPasswordHasher } from "./password_hasher.ts";
+import { createPasswordService, type PasswordService } from "./passwords.ts";
 import { Recorder } from "./recorder.ts";
+import { createSessionService, type SessionService } from "./sessions.ts";
+import { createSignInService, type SignInService } from "./sign_in.ts";
 import { createUsageService, type UsageService } from "./usage.ts";
 import { createUsageRecordService, type UsageRecordService } from "./usage_records.ts";
 import { ping } from "../db/database.ts";
@@ -12,6 +21,14 @@ import { ping } from "../db/database.ts";
 /** The verbs of the program. */
 export interface Services {
   readonly accounts: AccountService;
+  readonly signIn: SignInService;
+  readonly sessions: SessionService;
+  readonly passwords: PasswordService;
+  readonly emailAddresses: EmailAddressService;
+  readonly organizations: OrganizationService;
+  readonly members: MemberService;
+  readonly invitations: InvitationService;
+  readonly mail: MailService;
   readonly apiKeys: ApiKeyService;
   readonly usage: UsageService;
   readonly usageRecords: UsageRecordService;
@@ -39,9 +56,20 @@ export function createServices(
 ): Services {
   const recorder = new Recorder(context);
   const hasher = createPasswordHasher(navigator.hardwareConcurrency);
+  const { onBackgroundError } = options;
+  const credentials = createCredentials(context, { hasher, onBackgroundError });
+  const mail = createMailService();
   let isDraining = false;
   return {
-    accounts: createAccountService(context, { hasher, onBackgroundError: options.onBackgroundError }),
+    accounts: createAccountService(context, { credentials, mail }),
+    signIn: createSignInService(context, credentials),
+    sessions: createSessionService(context, { credentials, onBackgroundError }),
+    passwords: createPasswordService(context, { credentials, mail }),
+    emailAddresses: createEmailAddressService(context, { credentials, mail }),
+    organizations: createOrganizationService(context),
+    members: createMemberService(context),
+    invitations: createInvitationService(context, { mail }),
+    mail,
     apiKeys: createApiKeyService(context),
     usage: createUsageService(context, recorder),
     usageRecords: createUsageRecordService(context),

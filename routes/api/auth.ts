@@ -1,11 +1,12 @@
 // The sign-in API.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { isoTime } from "../../domain/usage_window.ts";
 import { sessionUser } from "../../domain/session.ts";
 import { clearSessionCookies, sessionTokens, setSessionCookie } from "../cookies.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { findSession } from "../session.ts";
 import { mount } from "./endpoint.ts";
-import { sessionUserSchema, signInSchema, signUpSchema } from "./schemas.ts";
+import { sessionUserSchema, signInAnswerSchema, signInSchema, signUpSchema } from "./schemas.ts";
 
 /** Mounts `/api/auth/*`. */
 export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -44,14 +45,25 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Sign in with an address and a password",
     security: "none",
     body: signInSchema,
-    answers: { 200: { description: "Signed in; the cookie is set.", schema: sessionUserSchema } },
+    description:
+      "With two-step sign-in on, `authenticated` is false, there is no cookie, and `secondStep` has what the second step takes.",
+    answers: {
+      200: {
+        description: "Signed in, and the cookie is set; or half signed in.",
+        schema: signInAnswerSchema,
+      },
+    },
     errors: ["malformed_request", "invalid_credentials", "cross_site", "validation_failed", "rate_limited"],
   }, {
     ...nobody,
     async answer(c, { body }) {
-      const { token, session } = await services.accounts.signIn(body, c.get("client"));
-      setSessionCookie(c, config, token);
-      return c.json(sessionUser(session));
+      const result = await services.signIn.signIn(body, c.get("client"));
+      if ("secondStep" in result) {
+        const { token, expiresAt } = result.secondStep;
+        return c.json({ ...sessionUser(null), secondStep: { token, expiresAt: isoTime(expiresAt) } });
+      }
+      setSessionCookie(c, config, result.token);
+      return c.json(sessionUser(result.session));
     },
   });
 
@@ -66,7 +78,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...nobody,
     async answer(c) {
-      await services.accounts.signOut(sessionTokens(c.get("headers")["cookie"]));
+      await services.signIn.signOut(sessionTokens(c.get("headers")["cookie"]), c.get("client"));
       clearSessionCookies(c, config);
       return c.body(null, 204);
     },

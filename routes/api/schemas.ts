@@ -53,11 +53,24 @@ const password = z.string().openapi({
 });
 const email = z.string().max(emailCharactersMax * 2, "is too long.").openapi({ format: "email" });
 
+/** What the last part of a mailed link is. */
+export const tokenSchema = z.string().max(200, "is too long.").openapi({
+  description: "The `token` of a mailed link.",
+});
+
 export const signUpSchema = z.strictObject({
   name: nameSchema(nameCharactersMax),
-  email,
+  email: email.optional().openapi({
+    description: "Left out with an invitation: then it is the invited address.",
+  }),
   password,
   organizationName: nameSchema(nameCharactersMax).optional(),
+  invitationToken: tokenSchema.optional().openapi({
+    description: "From an invitation's link: the account joins that organization, and its address is proved.",
+  }),
+}).refine(({ email, invitationToken }) => email !== undefined || invitationToken !== undefined, {
+  path: ["email"],
+  message: "is required.",
 }).openapi("SignUp");
 
 export const signInSchema = z.strictObject({ email, password: z.string() }).openapi("SignIn");
@@ -76,6 +89,13 @@ export const sessionUserSchema = z.object({
   role: roleSchema.nullable(),
   memberships: z.array(z.object({ organizationId: z.string(), name: z.string(), role: roleSchema })),
 }).openapi("SessionUser");
+
+export const signInAnswerSchema = sessionUserSchema.extend({
+  secondStep: z.object({
+    token: z.string().openapi({ description: "For the second step alone, once." }),
+    expiresAt: time,
+  }).optional(),
+}).openapi("SignInAnswer");
 
 export const apiKeySchema = z.object({
   id: z.string().openapi({ example: "key_0199d3c1a2b47c6e8f00112233445566" }),

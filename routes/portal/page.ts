@@ -1,9 +1,10 @@
 // What every page of the portal does alike: a session or the way to sign in, the frame, and answers that no cache keeps.
 import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-status";
+import type { SessionActor } from "../../domain/actor.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
 import type { AppContext, AppParts } from "../env.ts";
-import { findSession } from "../session.ts";
+import { findSession, sessionActor } from "../session.ts";
 
 /** @returns The answer with a page. */
 export function sendPage(
@@ -41,13 +42,13 @@ export function portalFrame(parts: AppParts, assets: Assets, session: Session): 
 }
 
 /** Answers a request of somebody who is signed in. */
-export type PortalHandler = (c: AppContext, session: Session) => Response | Promise<Response>;
+export type PortalHandler = (c: AppContext, session: SessionActor) => Response | Promise<Response>;
 
 /** @returns A handler that sends everybody else to the sign-in page, and back afterwards. */
 export function signedIn(parts: AppParts, handler: PortalHandler): (c: AppContext) => Promise<Response> {
   return async (c) => {
     const session = await findSession(c, parts);
-    if (session !== null) return await handler(c, session);
+    if (session !== null) return await handler(c, sessionActor(c, session));
     const { pathname, search } = new URL(c.req.url);
     // What a form wanted to do is not done after signing in: the page with the form is shown instead.
     const back = c.req.method === "GET" ? pathname + search : "/portal/api-keys";

@@ -7,7 +7,7 @@ import { signUpPage } from "../../views/sign_up.tsx";
 import { signInSchema, signUpSchema } from "../api/schemas.ts";
 import { check } from "../api/endpoint.ts";
 import { readFormBody } from "../body.ts";
-import { clearSessionCookies, sessionTokens, setSessionCookie } from "../cookies.ts";
+import { clearSessionCookies, sessionTokens, setSecondStepCookie, setSessionCookie } from "../cookies.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { findSession } from "../session.ts";
 import { formError } from "./errors.ts";
@@ -56,8 +56,15 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
     const target = returnTo(form["return_to"]);
     try {
       const input = check(signInSchema, pick(form, ["email", "password"]), "body");
-      const { token } = await accounts.signIn(input as { email: string; password: string }, c.get("client"));
-      setSessionCookie(c, config, token);
+      const result = await services.signIn.signIn(
+        input as { email: string; password: string },
+        c.get("client"),
+      );
+      if ("secondStep" in result) {
+        setSecondStepCookie(c, config, result.secondStep.token);
+        return redirect(c, withReturnTo("/sign-in/second-step", target));
+      }
+      setSessionCookie(c, config, result.token);
       return redirect(c, target ?? home);
     } catch (error) {
       const { message, fields, status } = formError(c, error);
@@ -103,10 +110,15 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
   });
 
   app.post("/sign-out", async (c) => {
-    await accounts.signOut(sessionTokens(c.get("headers")["cookie"]));
+    await services.signIn.signOut(sessionTokens(c.get("headers")["cookie"]), c.get("client"));
     clearSessionCookies(c, config);
     return redirect(c, "/sign-in?signed_out=1", { frameChanges: true });
   });
+}
+
+/** @returns A path of our own that leads on to where the person wanted to go. */
+export function withReturnTo(path: string, target: string | null): string {
+  return target === null ? path : `${path}?return_to=${encodeURIComponent(target)}`;
 }
 
 function pick(form: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {

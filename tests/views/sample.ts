@@ -25,7 +25,11 @@ export const gateFrame: GateFrame = { assets, signUpOpen: true };
 export function portalFrame(text: string): PortalFrame {
   const organization = { organizationId: "org_1", name: text, role: "OWNER" } as const;
   const user = { id: "usr_1", name: text, email: text, emailVerified: true };
-  return { assets, now, session: { id: "ses_1", user, organization, memberships: [organization] } };
+  return {
+    assets,
+    now,
+    session: { id: "ses_1", user, organization, memberships: [organization], provedAt: now },
+  };
 }
 
 /** @returns What the page of API keys shows, with one active, one expiring, one revoked and one expired key. */

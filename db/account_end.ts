@@ -1,0 +1,57 @@
+// All SQL of an account's end: the condition under which it may end, and everything that goes with it.
+import { ifAudited } from "./audit.ts";
+import { sql, type Statement } from "./database.ts";
+
+/**
+ * @param options `aloneIn`: in how many organizations nobody else is; these end with the account, and the caller has their list.
+ * @returns A statement that disables a user, unless they are the last OWNER of an organization with other members, or the list
+ *   is not right any more. Its change is what the audit entry, and everything after it, depends on.
+ */
+export function markAccountDeletable(
+  userId: string,
+  { now, aloneIn }: { now: number; aloneIn: number },
+): Statement {
+  const others =
+    "SELECT 1 FROM memberships o WHERE o.organization_id = m.organization_id AND o.user_id <> ?2";
+  return sql(
+    `UPDATE users SET disabled_at = ?1 WHERE id = ?2
+       AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = ?2 AND m.role = 'OWNER'
+         AND EXISTS (${others}) AND NOT EXISTS (${others} AND o.role = 'OWNER'))
+       AND (SELECT count(*) FROM memberships m WHERE m.user_id = ?2 AND NOT EXISTS (${others})) = ?3`,
+    now,
+    userId,
+    aloneIn,
+  );
+}
+
+/**
+ * @param options `audited`: the id of the entry about the deletion.
+ * @returns Statements that end what an account has, and then the account. Its keys are revoked and name nobody any more.
+ */
+export function deleteAccountTraces(
+  userId: string,
+  options: { now: number; audited: string },
+): Statement[] {
+  const { now, audited } = options;
+  const forUser = (text: string) => sql(`${text} AND ${ifAudited}`, userId, audited);
+  return [
+    sql(
+      `UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?), created_by = NULL WHERE created_by = ? AND ${ifAudited}`,
+      now,
+      userId,
+      audited,
+    ),
+    sql(
+      `UPDATE invitations SET revoked_at = ? WHERE invited_by = ? AND accepted_at IS NULL AND revoked_at IS NULL
+         AND ${ifAudited}`,
+      now,
+      userId,
+      audited,
+    ),
+    forUser("DELETE FROM link_tokens WHERE subject = ?"),
+    forUser("DELETE FROM outbox WHERE subject = ?"),
+    forUser("DELETE FROM sessions WHERE user_id = ?"),
+    forUser("DELETE FROM memberships WHERE user_id = ?"),
+    forUser("DELETE FROM users WHERE id = ?"),
+  ];
+}

@@ -1,0 +1,200 @@
+// Proving an address, and changing it. Both take a mailed link and a session of the same account: the link alone would let a
+// stranger's account be proved by its victim's click.
+import { insertAuditEvent } from "../db/audit.ts";
+import { deleteLinks, findLinkToken } from "../db/link_tokens.ts";
+import { deleteSessionsIfAudited } from "../db/sessions.ts";
+import {
+  findUserCredentials,
+  findUserCredentialsById,
+  updateUserEmail,
+  verifyUserEmail,
+} from "../db/users.ts";
+import type { SessionActor } from "../domain/actor.ts";
+import { canonicalEmail } from "../domain/email.ts";
+import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../domain/errors.ts";
+import { accountMailsPerHourMax } from "../domain/limits.ts";
+import type { LinkPurpose } from "../domain/mail.ts";
+import type { ServiceContext } from "./context.ts";
+import { type Credentials, rateLimited } from "./credentials.ts";
+import type { MailService } from "./mail.ts";
+import { requireProof } from "./proof.ts";
+import { RateLimiter } from "./rate_limiter.ts";
+import { wellFormedHash } from "./session_tokens.ts";
+
+/** What a link about an address is for. */
+export interface EmailLink {
+  readonly purpose: Extract<LinkPurpose, "verify_email" | "change_email">;
+  /** The user whose address it is. */
+  readonly userId: string;
+  /** The address that is proved by it. */
+  readonly email: string;
+}
+
+/** The verbs of addresses. */
+export interface EmailAddressService {
+  /**
+   * Sends the link that proves the person's address; an older one ends. Does nothing when it is proved.
+   *
+   * @throws {AppError} `mail_unavailable`, `rate_limited`.
+   */
+  requestVerification(actor: SessionActor): Promise<void>;
+  /**
+   * Asks for another address: the new one gets a link, the present one is told. The answer is the same when the new one has
+   * an account already.
+   *
+   * @throws {AppError} `proof_required`, `validation_failed`, `mail_unavailable`, `rate_limited`.
+   */
+  requestEmailChange(actor: SessionActor, email: string): Promise<void>;
+  /** @returns What a link is for, or null when it does not work; looking does not use it up. */
+  findEmailLink(token: string): Promise<EmailLink | null>;
+  /**
+   * Uses a link of either kind up: the address is proved, or changed and proved.
+   *
+   * @throws {AppError} `invalid_token`, `wrong_account` when it is another account's, `email_taken`.
+   */
+  verifyEmail(actor: SessionActor, token: string): Promise<EmailLink>;
+}
+
+const hourMs = 3_600_000;
+
+/** @param context See {@linkcode ServiceContext}. */
+export function createEmailAddressService(
+  context: ServiceContext,
+  parts: { credentials: Credentials; mail: MailService },
+): EmailAddressService {
+  const { database, clock } = context;
+  const { credentials, mail } = parts;
+  const mails = new RateLimiter({ points: accountMailsPerHourMax, windowMs: hourMs, clock });
+
+  function takeMail(userId: string): void {
+    const budget = mails.take(userId);
+    if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+  }
+
+  async function findEmailLink(token: string): Promise<EmailLink & { tokenHash: string } | null> {
+    const tokenHash = wellFormedHash(token);
+    const link = tokenHash === null ? undefined : await findLinkToken(database, tokenHash, clock());
+    if (link === undefined || tokenHash === null || link.email === null) return null;
+    const { purpose, subject: userId, email } = link;
+    return purpose === "verify_email" || purpose === "change_email"
+      ? { purpose, userId, email, tokenHash }
+      : null;
+  }
+
+  async function present(actor: SessionActor) {
+    const user = await findUserCredentialsById(database, actor.user.id);
+    if (user === undefined) throw unauthenticatedError();
+    return user;
+  }
+
+  /** Proves the address that the account has. */
+  async function prove(actor: SessionActor, link: EmailLink & { tokenHash: string }): Promise<void> {
+    const now = clock();
+    const { userId: id, email, tokenHash } = link;
+    const audit = insertAuditEvent(actor, { action: "email.verified", target: { id, name: email } }, { now });
+    const [, written] = await database.write([
+      verifyUserEmail({ id, email, tokenHash, now }),
+      audit.statement,
+      // Sessions from before somebody proved the address may be a stranger's.
+      deleteSessionsIfAudited(id, { keep: actor.id, audited: audit.id }),
+      ...deleteLinks(id, { purposes: ["verify_email"], audited: audit.id }),
+    ]);
+    if (written?.rows.length !== 1) throw invalidTokenError();
+  }
+
+  async function change(actor: SessionActor, link: EmailLink & { tokenHash: string }): Promise<void> {
+    const now = clock();
+    const { userId: id, email: to, tokenHash } = link;
+    const { email: from, name } = await present(actor);
+    const audit = insertAuditEvent(actor, { action: "email.changed", details: { from, to } }, { now });
+    const audited = { now, audited: audit.id };
+    const fields = { name, from, to };
+    const [, written] = await database.write([
+      updateUserEmail({ id, from, to, tokenHash, now }),
+      audit.statement,
+      // A link that was mailed to the old address must not open the account any more.
+      ...deleteLinks(id, {
+        purposes: ["change_email", "verify_email", "reset_password"],
+        audited: audit.id,
+      }),
+      ...mail.outgoing({ kind: "email_changed", to: from, fields }, audited),
+      ...mail.outgoing({ kind: "email_changed", to, fields }, audited),
+    ]);
+    if (written?.rows.length !== 1) {
+      if (await findUserCredentials(database, to) === undefined) throw invalidTokenError();
+      throw new AppError("email_taken", "There is another account with this address by now.");
+    }
+    mail.wake();
+  }
+
+  return {
+    findEmailLink,
+
+    async requestVerification(actor) {
+      mail.requireMail();
+      if (actor.user.emailVerified) return;
+      takeMail(actor.user.id);
+      const now = clock();
+      const { id, email, name } = await present(actor);
+      const audit = insertAuditEvent(actor, {
+        action: "email.verification_requested",
+        target: { id, name: email },
+      }, { now, always: true });
+      await database.write([
+        audit.statement,
+        ...deleteLinks(id, { purposes: ["verify_email"], audited: audit.id }),
+        ...mail.outgoing({ kind: "verify_email", to: email, subject: id, fields: { name } }, {
+          now,
+          audited: audit.id,
+        }),
+      ]);
+      mail.wake();
+    },
+
+    async requestEmailChange(actor, typed) {
+      mail.requireMail();
+      const now = clock();
+      requireProof(actor, now);
+      const to = canonicalEmail(typed);
+      const { id, email: from, name } = await present(actor);
+      if (to === null || to === from) {
+        const message = to === null
+          ? "Enter an e-mail address such as ada@example.com."
+          : "This is your address already.";
+        throw validationError([{ path: "email", message }]);
+      }
+      credentials.peekAddressBudget(actor.client);
+      takeMail(id);
+      const isTaken = await findUserCredentials(database, to) !== undefined;
+      const fields = { name, from, to };
+      const audit = insertAuditEvent(actor, { action: "email.change_requested", details: { from, to } }, {
+        now,
+        always: true,
+      });
+      const audited = { now, audited: audit.id };
+      await database.write([
+        audit.statement,
+        ...deleteLinks(id, { purposes: ["change_email"], audited: audit.id }),
+        ...mail.outgoing(
+          isTaken
+            ? { kind: "change_email_taken", to, fields: { to } }
+            : { kind: "change_email", to, subject: id, fields },
+          audited,
+        ),
+        ...mail.outgoing({ kind: "change_email_notice", to: from, fields }, audited),
+      ]);
+      mail.wake();
+    },
+
+    async verifyEmail(actor, token) {
+      const link = await findEmailLink(token);
+      if (link === null) throw invalidTokenError();
+      if (link.userId !== actor.user.id) {
+        throw new AppError("wrong_account", "This link is for another account. Sign in to that one first.");
+      }
+      await (link.purpose === "verify_email" ? prove(actor, link) : change(actor, link));
+      const { purpose, userId, email } = link;
+      return { purpose, userId, email };
+    },
+  };
+}

@@ -1,0 +1,346 @@
+// Invitations: one address, one role, one use, seven days.
+import { insertAuditEvent } from "../db/audit.ts";
+import {
+  acceptInvitationStatement,
+  findInvitation,
+  findInvitationByToken,
+  findOpenInvitation,
+  insertInvitation,
+  type InvitationRow,
+  listInvitations,
+  renewInvitation,
+  revokeInvitationStatement,
+} from "../db/invitations.ts";
+import { deleteLinks } from "../db/link_tokens.ts";
+import { insertMembership } from "../db/memberships.ts";
+import { updateSessionOrganization } from "../db/sessions.ts";
+import { updateLastOrganization } from "../db/users.ts";
+import type { SessionActor } from "../domain/actor.ts";
+import { canonicalEmail } from "../domain/email.ts";
+import {
+  AppError,
+  forbiddenError,
+  invalidTokenError,
+  notFoundError,
+  validationError,
+} from "../domain/errors.ts";
+import { isId, newId } from "../domain/id.ts";
+import { invitationMailsPerHourMax, membershipsPerUserMax, openInvitationsMax } from "../domain/limits.ts";
+import { linkLifetimesMs } from "../domain/mail.ts";
+import { mayDo } from "../domain/permissions.ts";
+import type { Role } from "../domain/session.ts";
+import { isoTime } from "../domain/usage_window.ts";
+import type { ServiceContext } from "./context.ts";
+import { rateLimited } from "./credentials.ts";
+import type { MailService } from "./mail.ts";
+import { requireMembership } from "./membership.ts";
+import { membershipLimitError } from "./organizations.ts";
+import { RateLimiter } from "./rate_limiter.ts";
+import { wellFormedHash } from "./session_tokens.ts";
+
+/** An invitation as the organization sees it. Times are ISO 8601 UTC. */
+export interface Invitation {
+  readonly id: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly status: "pending" | "accepted" | "revoked" | "expired";
+  readonly invitedBy: { readonly id: string; readonly name: string } | null;
+  readonly createdAt: string;
+  /** When its latest mail was asked for. */
+  readonly sentAt: string;
+  readonly expiresAt: string;
+  readonly acceptedAt: string | null;
+}
+
+/** What an invitation's link shows to whoever holds it. */
+export interface InvitationOffer {
+  readonly organization: { readonly id: string; readonly name: string };
+  readonly email: string;
+  readonly role: Role;
+  readonly invitedBy: string | null;
+  /** The address has an account: sign in rather than make one. */
+  readonly hasAccount: boolean;
+}
+
+/** Which invitation of which organization. */
+export interface InvitationPlace {
+  readonly organizationId: string;
+  readonly id: string;
+}
+
+/** The verbs of invitations. */
+export interface InvitationService {
+  /** @returns Invitations newest first; with `onlyOpen` those that nobody accepted or revoked. @throws {AppError} `not_found`, `forbidden`. */
+  listInvitations(
+    actor: SessionActor,
+    organizationId: string,
+    page: { limit: number; cursor?: string | undefined; onlyOpen?: boolean },
+  ): Promise<{ invitations: Invitation[]; nextCursor: string | null }>;
+  /** @throws {AppError} `not_found`, `forbidden`. */
+  getInvitation(actor: SessionActor, place: InvitationPlace): Promise<Invitation>;
+  /**
+   * Invites an address. @throws {AppError} `not_found`, `forbidden`, `validation_failed`, `already_member`, `already_invited`,
+   *   `limit_reached`, `rate_limited`, `mail_unavailable`.
+   */
+  createInvitation(
+    actor: SessionActor,
+    organizationId: string,
+    input: { email: string; role: Role },
+  ): Promise<Invitation>;
+  /** Sends a new link, and seven days more; the old link ends. @throws {AppError} As createInvitation, and `not_found`. */
+  resendInvitation(actor: SessionActor, place: InvitationPlace): Promise<Invitation>;
+  /** Ends an open invitation and its links at once. @throws {AppError} `not_found`, `forbidden`. */
+  revokeInvitation(actor: SessionActor, place: InvitationPlace): Promise<void>;
+  /** @returns What a link offers, or null when it does not work; looking does not use it up. */
+  findOffer(token: string): Promise<InvitationOffer | null>;
+  /**
+   * Joins, once; the organization becomes the active one.
+   *
+   * @returns The organization's id.
+   * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `limit_reached`.
+   */
+  acceptInvitation(actor: SessionActor, token: string): Promise<{ organizationId: string }>;
+}
+
+const hourMs = 3_600_000;
+
+/** @param context See {@linkcode ServiceContext}. */
+export function createInvitationService(
+  { database, clock }: ServiceContext,
+  { mail }: { mail: MailService },
+): InvitationService {
+  const mails = new RateLimiter({ points: invitationMailsPerHourMax, windowMs: hourMs, clock });
+
+  function takeMail(organizationId: string): void {
+    const budget = mails.take(organizationId);
+    if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+  }
+
+  async function find({ organizationId, id }: InvitationPlace): Promise<InvitationRow> {
+    const row = isId("inv", id) ? await findInvitation(database, organizationId, id) : undefined;
+    if (row === undefined) throw notFoundError();
+    return row;
+  }
+
+  /** An open invitation that the actor may still change. */
+  async function findManaged(actor: SessionActor, place: InvitationPlace): Promise<InvitationRow> {
+    const { role } = requireMembership(actor, {
+      organizationId: place.organizationId,
+      act: "members.manage",
+    });
+    const row = await find(place);
+    requireMayGive(role, row.role);
+    if (row.acceptedAt !== null || row.revokedAt !== null) throw notFoundError();
+    return row;
+  }
+
+  async function whyNotInvited(organizationId: string, email: string): Promise<AppError> {
+    if (await findOpenInvitation(database, organizationId, email) !== undefined) {
+      return new AppError("already_invited", "This address is invited already. Send the mail again instead.");
+    }
+    const open = await listInvitations(database, organizationId, {
+      limit: openInvitationsMax,
+      onlyOpen: true,
+    });
+    return open.length >= openInvitationsMax
+      ? new AppError(
+        "limit_reached",
+        `${openInvitationsMax} invitations are open, which is the most. Revoke one first.`,
+      )
+      : new AppError("already_member", "Somebody with this address is a member already.");
+  }
+
+  return {
+    async listInvitations(actor, organizationId, { limit, cursor, onlyOpen = false }) {
+      requireMembership(actor, { organizationId, act: "members.manage" });
+      if (cursor !== undefined && !isId("inv", cursor)) {
+        throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
+      }
+      const rows = await listInvitations(database, organizationId, {
+        limit: limit + 1,
+        before: cursor,
+        onlyOpen,
+      });
+      const now = clock();
+      const invitations = rows.slice(0, limit).map((row) => shown(row, now));
+      return { invitations, nextCursor: rows.length > limit ? invitations.at(-1)?.id ?? null : null };
+    },
+
+    async getInvitation(actor, place) {
+      requireMembership(actor, { organizationId: place.organizationId, act: "members.manage" });
+      return shown(await find(place), clock());
+    },
+
+    async createInvitation(actor, organizationId, input) {
+      const { role, name } = requireMembership(actor, { organizationId, act: "members.manage" });
+      requireMayGive(role, input.role);
+      mail.requireMail();
+      const email = canonicalEmail(input.email);
+      if (email === null) {
+        throw validationError([{
+          path: "email",
+          message: "Enter an e-mail address such as ada@example.com.",
+        }]);
+      }
+      takeMail(organizationId);
+      const now = clock();
+      const id = newId("inv");
+      const expiresAt = now + linkLifetimesMs.invitation;
+      const entry = {
+        action: "invitation.created",
+        organizationId,
+        target: { id, name: email },
+        details: { role: input.role },
+      } as const;
+      const audit = insertAuditEvent(actor, entry, { now });
+      const invitedBy = actor.user.id;
+      const [, inserted] = await database.write([
+        ...insertInvitation({ id, organizationId, email, role: input.role, invitedBy, now, expiresAt }, {
+          openMax: openInvitationsMax,
+        }),
+        audit.statement,
+        ...mail.outgoing({
+          kind: "invitation",
+          to: email,
+          subject: id,
+          fields: { organization: name, inviter: actor.user.name, role: input.role },
+        }, { now, audited: audit.id }),
+      ]);
+      if (inserted?.changes !== 1) throw await whyNotInvited(organizationId, email);
+      mail.wake();
+      return shown(await find({ organizationId, id }), now);
+    },
+
+    async resendInvitation(actor, place) {
+      const row = await findManaged(actor, place);
+      mail.requireMail();
+      takeMail(place.organizationId);
+      const now = clock();
+      const entry = {
+        action: "invitation.resent",
+        organizationId: place.organizationId,
+        target: { id: row.id, name: row.email },
+      } as const;
+      const audit = insertAuditEvent(actor, entry, { now });
+      const audited = { now, audited: audit.id };
+      const [renewed] = await database.write([
+        renewInvitation({
+          ...place,
+          actorId: actor.user.id,
+          now,
+          expiresAt: now + linkLifetimesMs.invitation,
+        }),
+        audit.statement,
+        ...deleteLinks(row.id, { purposes: ["invitation"], audited: audit.id }),
+        ...mail.outgoing({
+          kind: "invitation",
+          to: row.email,
+          subject: row.id,
+          fields: { organization: row.organizationName, inviter: actor.user.name, role: row.role },
+        }, audited),
+      ]);
+      if (renewed?.changes !== 1) throw notFoundError();
+      mail.wake();
+      return shown(await find(place), now);
+    },
+
+    async revokeInvitation(actor, place) {
+      const row = await findManaged(actor, place);
+      const now = clock();
+      const entry = {
+        action: "invitation.revoked",
+        organizationId: place.organizationId,
+        target: { id: row.id, name: row.email },
+      } as const;
+      const audit = insertAuditEvent(actor, entry, { now });
+      const [revoked] = await database.write([
+        revokeInvitationStatement({ ...place, actorId: actor.user.id, now }),
+        audit.statement,
+        ...deleteLinks(row.id, { purposes: ["invitation"], audited: audit.id }),
+      ]);
+      if (revoked?.changes !== 1) throw notFoundError();
+    },
+
+    async findOffer(token) {
+      const tokenHash = wellFormedHash(token);
+      const row = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
+      if (row === undefined) return null;
+      return {
+        organization: { id: row.organizationId, name: row.organizationName },
+        email: row.email,
+        role: row.role,
+        invitedBy: row.invitedByName,
+        hasAccount: row.hasAccount === 1,
+      };
+    },
+
+    async acceptInvitation(actor, token) {
+      const tokenHash = wellFormedHash(token);
+      const now = clock();
+      const row = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, now);
+      if (row === undefined || tokenHash === null) throw invalidTokenError();
+      const { user } = actor;
+      if (row.email !== user.email) {
+        throw new AppError(
+          "wrong_account",
+          `This invitation is for ${row.email}, and you are signed in as ${user.email}.`,
+        );
+      }
+      if (!user.emailVerified) {
+        throw new AppError(
+          "email_unverified",
+          "Confirm your address first: open the link in the mail that we sent you, then accept the invitation.",
+        );
+      }
+      const { id, organizationId, role } = row;
+      const userId = user.id;
+      const entry = {
+        action: "member.joined",
+        organizationId,
+        target: { id: userId, name: user.name },
+        details: { role },
+      } as const;
+      const audit = insertAuditEvent(actor, entry, { now });
+      const [accepted] = await database.write([
+        acceptInvitationStatement({ id, tokenHash, userId, now }, { membershipsMax: membershipsPerUserMax }),
+        audit.statement,
+        insertMembership({ userId, organizationId, role, now }, audit.id),
+        ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
+        updateSessionOrganization({ id: actor.id, userId }, organizationId),
+        updateLastOrganization(userId, organizationId),
+      ]);
+      if (accepted?.changes !== 1) {
+        throw actor.memberships.length >= membershipsPerUserMax
+          ? membershipLimitError()
+          : invalidTokenError();
+      }
+      return { organizationId };
+    },
+  };
+}
+
+/** An ADMIN gives no role above their own. @throws {AppError} `forbidden`. */
+function requireMayGive(own: Role, given: Role): void {
+  if (given === "OWNER" && !mayDo(own, "owners.manage")) throw forbiddenError();
+}
+
+function shown(row: InvitationRow, now: number): Invitation {
+  const status = row.acceptedAt !== null
+    ? "accepted"
+    : row.revokedAt !== null
+    ? "revoked"
+    : row.expiresAt <= now
+    ? "expired"
+    : "pending";
+  return {
+    id: row.id,
+    email: row.email,
+    role: row.role,
+    status,
+    invitedBy: row.invitedById === null ? null : { id: row.invitedById, name: row.invitedByName ?? "" },
+    createdAt: isoTime(row.createdAt),
+    sentAt: isoTime(row.sentAt),
+    expiresAt: isoTime(row.expiresAt),
+    acceptedAt: row.acceptedAt === null ? null : isoTime(row.acceptedAt),
+  };
+}

@@ -1,0 +1,21 @@
+// The first question of every verb in an organization: does this person belong to it, and as what.
+import type { SessionActor } from "../domain/actor.ts";
+import { forbiddenError, notFoundError } from "../domain/errors.ts";
+import { type Act, mayDo } from "../domain/permissions.ts";
+import type { Membership } from "../domain/session.ts";
+
+/**
+ * @param options `organizationId`: as the caller named it. `act`: what they want to do there.
+ * @returns Their membership.
+ * @throws {AppError} `not_found` for an organization that is not theirs, with the same bytes as for one that does not exist;
+ *   `forbidden` when their role does not allow it.
+ */
+export function requireMembership(
+  actor: SessionActor,
+  { organizationId, act }: { organizationId: string; act: Act },
+): Membership {
+  const membership = actor.memberships.find((one) => one.organizationId === organizationId);
+  if (membership === undefined) throw notFoundError();
+  if (!mayDo(membership.role, act)) throw forbiddenError();
+  return membership;
+}

@@ -1,0 +1,187 @@
+// Passwords that are forgotten, reset and changed. Whoever asks learns nothing about whether an account exists.
+import { insertAuditEvent } from "../db/audit.ts";
+import { deleteLinks, findLinkToken } from "../db/link_tokens.ts";
+import { deletePendingSignIns } from "../db/pending_sign_ins.ts";
+import { deleteSessionsIfAudited, updateSessionToken } from "../db/sessions.ts";
+import { endUnprovedAccess } from "../db/unproved_access.ts";
+import {
+  findUserCredentials,
+  findUserCredentialsById,
+  resetPasswordHash,
+  updatePasswordHash,
+  type UserCredentials,
+} from "../db/users.ts";
+import type { Actor, ClientInfo, SessionActor } from "../domain/actor.ts";
+import { canonicalEmail } from "../domain/email.ts";
+import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../domain/errors.ts";
+import { accountMailsPerHourMax } from "../domain/limits.ts";
+import type { ServiceContext } from "./context.ts";
+import { type Credentials, rateLimited } from "./credentials.ts";
+import type { MailService } from "./mail.ts";
+import { RateLimiter } from "./rate_limiter.ts";
+import { hashToken, newToken, wellFormedHash } from "./session_tokens.ts";
+import { changedMeanwhile, personOf, readSignedIn, type SignedIn } from "./sign_in.ts";
+
+/** The verbs of passwords. */
+export interface PasswordService {
+  /**
+   * Sends a link to an address, if it has an account; the answer is the same if not.
+   *
+   * @throws {AppError} `validation_failed` for what is no address, `rate_limited`, `mail_unavailable`.
+   */
+  forgotPassword(email: string, client: ClientInfo): Promise<void>;
+  /** @returns Whether a link from {@linkcode forgotPassword} works; looking does not use it up. */
+  canReset(token: string): Promise<boolean>;
+  /**
+   * Sets a new password with a mailed link, which is then used up. Every session ends; if nobody had proved the address
+   * before, so do the keys and second steps that were made by whoever had the account.
+   *
+   * @throws {AppError} `invalid_token`, `validation_failed`, `rate_limited`, `unavailable`.
+   */
+  resetPassword(input: { token: string; password: string }, client: ClientInfo): Promise<void>;
+  /**
+   * Changes the password. Every other session ends, and this one gets a new token.
+   *
+   * @throws {AppError} `invalid_credentials`, `validation_failed`, `rate_limited`, `unavailable`.
+   */
+  changePassword(
+    actor: SessionActor,
+    input: { currentPassword: string; newPassword: string },
+  ): Promise<SignedIn>;
+}
+
+const hourMs = 3_600_000;
+
+/** @param context See {@linkcode ServiceContext}. */
+export function createPasswordService(
+  context: ServiceContext,
+  parts: { credentials: Credentials; mail: MailService },
+): PasswordService {
+  const { database, clock } = context;
+  const { credentials, mail } = parts;
+  const mails = new RateLimiter({ points: accountMailsPerHourMax, windowMs: hourMs, clock });
+
+  async function findReset(token: string) {
+    const tokenHash = wellFormedHash(token);
+    const link = tokenHash === null ? undefined : await findLinkToken(database, tokenHash, clock());
+    if (link?.purpose !== "reset_password" || tokenHash === null) return null;
+    const user = await findUserCredentialsById(database, link.subject);
+    return user?.disabledAt === null ? { tokenHash, email: link.email, user } : null;
+  }
+
+  async function checkNew(password: string, user: UserCredentials, path: string): Promise<void> {
+    const faults = await credentials.newPasswordFaults(password, { ...user, path });
+    if (faults.length > 0) throw validationError(faults);
+  }
+
+  return {
+    async forgotPassword(typed, client) {
+      mail.requireMail();
+      const email = canonicalEmail(typed);
+      if (email === null) {
+        throw validationError([{
+          path: "email",
+          message: "Enter an e-mail address such as ada@example.com.",
+        }]);
+      }
+      credentials.takeAddressBudget(client);
+      const budget = mails.take(email);
+      if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+      const now = clock();
+      const found = await findUserCredentials(database, email);
+      const user = found?.disabledAt === null ? found : undefined;
+      // An entry for everybody: with or without an account the same work is done, and the same time passes.
+      const audit = insertAuditEvent({ type: "anonymous", client }, {
+        action: "password.reset_requested",
+        organizationId: user?.organizationId ?? null,
+        target: { id: user?.id ?? null, name: user === undefined ? null : email },
+      }, { now, always: true });
+      await database.write([
+        audit.statement,
+        ...deleteLinks(user?.id ?? "", { purposes: ["reset_password"], audited: audit.id }),
+        ...(user === undefined ? [] : mail.outgoing({
+          kind: "reset_password",
+          to: email,
+          subject: user.id,
+          fields: { name: user.name },
+        }, { now, audited: audit.id })),
+      ]);
+      mail.wake();
+    },
+
+    canReset: async (token) => await findReset(token) !== null,
+
+    async resetPassword({ token, password }, client) {
+      credentials.peekAddressBudget(client);
+      const found = await findReset(token);
+      if (found === null) {
+        credentials.takeAddressBudget(client);
+        throw invalidTokenError();
+      }
+      const { user, tokenHash, email } = found;
+      await checkNew(password, user, "password");
+      const passwordHash = await credentials.hasher.hash(password);
+      const now = clock();
+      // Whoever had the account did not own the address: what they made must not outlive this moment.
+      const isTakenBack = user.emailVerifiedAt === null && email === user.email;
+      const audit = insertAuditEvent(personOf(user, client), {
+        action: "password.reset",
+        target: { id: user.id, name: user.email },
+      }, { now });
+      const audited = { now, audited: audit.id };
+      const [, written] = await database.write([
+        resetPasswordHash({ userId: user.id, passwordHash, tokenHash, email, now }),
+        audit.statement,
+        ...deleteLinks(user.id, {
+          purposes: isTakenBack ? ["reset_password", "verify_email", "change_email"] : ["reset_password"],
+          audited: audit.id,
+        }),
+        deleteSessionsIfAudited(user.id, { audited: audit.id }),
+        ...endUnprovedAccess(user.id, { ...audited, everything: isTakenBack }),
+        credentials.forgetFailures(user.email),
+        ...mail.outgoing({ kind: "password_changed", to: user.email, fields: { name: user.name } }, audited),
+      ]);
+      if (written?.rows.length !== 1) throw invalidTokenError();
+      mail.wake();
+    },
+
+    async changePassword(actor, { currentPassword, newPassword }) {
+      const user = await findUserCredentialsById(database, actor.user.id);
+      if (user === undefined) throw unauthenticatedError();
+      await checkNew(newPassword, user, "newPassword");
+      return await credentials.guess({
+        subject: user.email,
+        actor,
+        refused: "password.refused",
+        about: () => ({}),
+      }, async () => {
+        if (!await credentials.isPassword(user, currentPassword)) {
+          throw new AppError("invalid_credentials", "This is not your password.", {
+            details: [{ path: "currentPassword", message: "This is not your password." }],
+          });
+        }
+        const passwordHash = await credentials.hasher.hash(newPassword);
+        const token = newToken();
+        const now = clock();
+        const audit = insertAuditEvent(actor as Actor, { action: "password.changed" }, { now });
+        const audited = { now, audited: audit.id };
+        const [, written] = await database.write([
+          updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash }),
+          audit.statement,
+          deleteSessionsIfAudited(user.id, { keep: actor.id, audited: audit.id }),
+          updateSessionToken(actor.id, { ...audited, tokenHash: hashToken(token) }),
+          deletePendingSignIns(user.id),
+          ...deleteLinks(user.id, { purposes: ["reset_password"], audited: audit.id }),
+          credentials.forgetFailures(user.email),
+          ...mail.outgoing(
+            { kind: "password_changed", to: user.email, fields: { name: user.name } },
+            audited,
+          ),
+        ]);
+        if (written?.rows.length !== 1) throw changedMeanwhile();
+        mail.wake();
+        return await readSignedIn(context, token);
+      });
+    },
+  };
+}

@@ -1,0 +1,162 @@
+// Sessions that are: who they belong to, which there are, ending them, and the proof that somebody is still the same person.
+import { insertAuditEvent } from "../db/audit.ts";
+import {
+  deleteSessionOfUser,
+  deleteSessionsOfUser,
+  findSessions,
+  listSessionsOfUser,
+  updateSessionOrganization,
+  updateSessionProved,
+  updateSessionSeen,
+} from "../db/sessions.ts";
+import { findUserCredentialsById, updateLastOrganization } from "../db/users.ts";
+import type { SessionActor } from "../domain/actor.ts";
+import { AppError, notFoundError, unauthenticatedError } from "../domain/errors.ts";
+import { isId } from "../domain/id.ts";
+import { sessionSeenIntervalMs } from "../domain/limits.ts";
+import type { Session } from "../domain/session.ts";
+import { isoTime } from "../domain/usage_window.ts";
+import type { ServiceContext } from "./context.ts";
+import type { Credentials } from "./credentials.ts";
+import { sessionBounds, wellFormedHash } from "./session_tokens.ts";
+
+/** A session in a person's own list. Times are ISO 8601 UTC. */
+export interface SessionInfo {
+  readonly id: string;
+  /** The session that asks. */
+  readonly current: boolean;
+  readonly createdAt: string;
+  readonly lastSeenAt: string;
+  readonly expiresAt: string;
+  readonly address: string;
+  readonly userAgent: string;
+}
+
+/** The verbs of sessions. */
+export interface SessionService {
+  /**
+   * Says who is signed in, of all the tokens that came along: stale and planted ones among them sign nobody out.
+   *
+   * @returns The session; or null, with `conflict` when valid tokens of different users came together.
+   */
+  findSession(tokens: readonly string[]): Promise<{ session: Session | null; conflict: boolean }>;
+  /** @returns The person's own sessions, the last used first. */
+  listSessions(actor: SessionActor): Promise<SessionInfo[]>;
+  /** Ends one of the person's own sessions at once. @throws {AppError} `not_found`. */
+  endSession(actor: SessionActor, id: string): Promise<void>;
+  /** Ends every session of the person but the one that asks. */
+  endOtherSessions(actor: SessionActor): Promise<void>;
+  /**
+   * Makes another organization the active one, now and at the next sign-in.
+   *
+   * @throws {AppError} `not_found` when the person does not belong to it.
+   */
+  switchOrganization(actor: SessionActor, organizationId: string): Promise<Session>;
+  /**
+   * Takes the password once more, for sensitive acts.
+   *
+   * @throws {AppError} `invalid_credentials`, `rate_limited`, `unavailable`.
+   */
+  confirmPassword(actor: SessionActor, password: string): Promise<void>;
+}
+
+const dayMs = 24 * 3_600_000;
+
+/**
+ * @param context See {@linkcode ServiceContext}.
+ * @param parts `onBackgroundError`: told when noting a session's last use failed.
+ */
+export function createSessionService(
+  context: ServiceContext,
+  parts: { credentials: Credentials; onBackgroundError: (error: unknown) => void },
+): SessionService {
+  const { config, database, clock } = context;
+  const { credentials } = parts;
+  /** Sessions whose last use is being noted: of many requests at once, one does it. */
+  const beingSeen = new Set<string>();
+
+  return {
+    async findSession(tokens) {
+      const now = clock();
+      const hashes = tokens.map(wellFormedHash).filter((one) => one !== null);
+      const found = await findSessions(database, hashes, sessionBounds(config, now));
+      const users = new Set(found.map(({ session }) => session.user.id));
+      if (users.size > 1) return { session: null, conflict: true };
+      const latest = found.at(-1);
+      if (latest === undefined) return { session: null, conflict: false };
+      const { session, lastSeenAt } = latest;
+      if (now - lastSeenAt >= sessionSeenIntervalMs && !beingSeen.has(session.id)) {
+        beingSeen.add(session.id);
+        database.write([updateSessionSeen(session.id, now)])
+          .catch(parts.onBackgroundError)
+          .finally(() => beingSeen.delete(session.id));
+      }
+      return { session, conflict: false };
+    },
+
+    async listSessions(actor) {
+      const rows = await listSessionsOfUser(database, actor.user.id, sessionBounds(config, clock()));
+      return rows.map((row) => ({
+        id: row.id,
+        current: row.id === actor.id,
+        createdAt: isoTime(row.createdAt),
+        lastSeenAt: isoTime(row.lastSeenAt),
+        expiresAt: isoTime(
+          Math.min(
+            row.createdAt + config.sessionMaxDays * dayMs,
+            row.lastSeenAt + config.sessionIdleDays * dayMs,
+          ),
+        ),
+        address: row.address,
+        userAgent: row.userAgent,
+      }));
+    },
+
+    async endSession(actor, id) {
+      if (!isId("ses", id)) throw notFoundError();
+      const entry = { action: "session.ended", target: { id, name: null } } as const;
+      const [ended] = await database.write([
+        deleteSessionOfUser(actor.user.id, id),
+        insertAuditEvent(actor, entry, { now: clock() }).statement,
+      ]);
+      if (ended?.changes !== 1) throw notFoundError();
+    },
+
+    async endOtherSessions(actor) {
+      await database.write([
+        deleteSessionsOfUser(actor.user.id, { keep: actor.id }),
+        insertAuditEvent(actor, { action: "session.others_ended" }, { now: clock() }).statement,
+      ]);
+    },
+
+    async switchOrganization(actor, organizationId) {
+      const membership = actor.memberships.find((one) => one.organizationId === organizationId);
+      if (membership === undefined) throw notFoundError();
+      const [changed] = await database.write([
+        updateSessionOrganization({ id: actor.id, userId: actor.user.id }, organizationId),
+        updateLastOrganization(actor.user.id, organizationId),
+      ]);
+      if (changed?.changes !== 1) throw notFoundError();
+      return { ...actor, organization: membership };
+    },
+
+    async confirmPassword(actor, password) {
+      const found = await findUserCredentialsById(database, actor.user.id);
+      if (found === undefined) throw unauthenticatedError();
+      await credentials.guess({
+        subject: found.email,
+        actor,
+        refused: "password.refused",
+        about: () => ({ organizationId: actor.organization?.organizationId ?? null }),
+      }, async () => {
+        if (!await credentials.isPassword(found, password)) {
+          throw new AppError("invalid_credentials", "This is not your password.");
+        }
+        await database.write([
+          credentials.forgetFailures(found.email),
+          updateSessionProved(actor.id, clock()),
+        ]);
+      });
+    },
+  };
+}

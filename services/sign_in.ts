@@ -1,0 +1,153 @@
+// Signing in and out. With two-step sign-in the password alone gives no session, only a token for the second step.
+import { insertAuditEvent } from "../db/audit.ts";
+import type { Statement } from "../db/database.ts";
+import { insertPendingSignIn } from "../db/pending_sign_ins.ts";
+import { deleteEndedSessions, deleteSessions, findSessions, insertSession } from "../db/sessions.ts";
+import { findUserCredentials, updatePasswordHash, type UserCredentials } from "../db/users.ts";
+import type { ClientInfo, PersonActor } from "../domain/actor.ts";
+import { canonicalEmail } from "../domain/email.ts";
+import { AppError, unauthenticatedError, unavailableError } from "../domain/errors.ts";
+import { secondStepTimeoutMs } from "../domain/limits.ts";
+import type { Session } from "../domain/session.ts";
+import type { ServiceContext } from "./context.ts";
+import type { Credentials } from "./credentials.ts";
+import { needsRehash } from "./password_hasher.ts";
+import { hashToken, newSession, newToken, sessionBounds, wellFormedHash } from "./session_tokens.ts";
+
+/** A new session and the token that goes into the cookie, once. */
+export interface SignedIn {
+  readonly token: string;
+  readonly session: Session;
+}
+
+/** The password was right, and it takes one step more. There is no session yet. */
+export interface SecondStepNeeded {
+  readonly secondStep: {
+    /** Goes to the client, once; only the second step takes it. */
+    readonly token: string;
+    /** Milliseconds since 1970. */
+    readonly expiresAt: number;
+  };
+}
+
+/** The verbs of signing in and out. */
+export interface SignInService {
+  /**
+   * Checks a password. Nothing in the answer to a wrong one tells whether the account exists.
+   *
+   * @throws {AppError} `invalid_credentials`, `rate_limited`, `unavailable`.
+   */
+  signIn(
+    input: { email: string; password: string },
+    client: ClientInfo,
+  ): Promise<SignedIn | SecondStepNeeded>;
+  /** Ends the session of each token, on the server. */
+  signOut(tokens: readonly string[], client: ClientInfo): Promise<void>;
+}
+
+/** @param context See {@linkcode ServiceContext}. */
+export function createSignInService(context: ServiceContext, credentials: Credentials): SignInService {
+  const { config, database, clock } = context;
+
+  async function checkAndSignIn(
+    { email, password, found }: { email: string; password: string; found: UserCredentials | undefined },
+    client: ClientInfo,
+  ): Promise<SignedIn | SecondStepNeeded> {
+    if (!await credentials.isPassword(found, password) || found === undefined) {
+      throw new AppError("invalid_credentials", "The address or the password is not right.");
+    }
+    const rehashed = needsRehash(found.passwordHash) ? await credentials.hasher.hash(password) : undefined;
+    const now = clock();
+    const more = [
+      credentials.forgetFailures(email),
+      deleteEndedSessions(found.id, sessionBounds(config, now)),
+      ...(rehashed === undefined
+        ? []
+        : [updatePasswordHash(found.id, { from: found.passwordHash, to: rehashed })]),
+    ];
+    if (found.hasTotp) return await needSecondStep(found, more);
+    const { token, row } = newSession(found.id, { client, now });
+    const actor = personOf(found, client);
+    const audit = insertAuditEvent(actor, { action: "session.created", details: { method: "password" } }, {
+      now,
+    });
+    const [, audited] = await database.write([
+      insertSession(row, found.passwordHash),
+      audit.statement,
+      ...more,
+    ]);
+    if (audited?.rows.length !== 1) throw changedMeanwhile();
+    return await readSignedIn(context, token);
+  }
+
+  async function needSecondStep(
+    found: UserCredentials,
+    more: readonly Statement[],
+  ): Promise<SecondStepNeeded> {
+    const token = newToken();
+    const expiresAt = clock() + secondStepTimeoutMs;
+    const pending = { tokenHash: hashToken(token), userId: found.id, expiresAt };
+    const [inserted] = await database.write([insertPendingSignIn(pending, found.passwordHash), ...more]);
+    if (inserted?.changes !== 1) throw changedMeanwhile();
+    return { secondStep: { token, expiresAt } };
+  }
+
+  return {
+    async signIn(input, client) {
+      const email = canonicalEmail(input.email) ?? "";
+      let found: UserCredentials | undefined;
+      return await credentials.guess({
+        subject: email,
+        actor: { type: "anonymous", client },
+        refused: "session.refused",
+        about: () => ({
+          organizationId: found?.organizationId ?? null,
+          ...(found === undefined ? {} : { target: { id: found.id, name: found.email } }),
+        }),
+      }, async () => {
+        found = email === "" ? undefined : await findUserCredentials(database, email);
+        return await checkAndSignIn({ email, password: input.password, found }, client);
+      });
+    },
+
+    async signOut(tokens, client) {
+      const hashes = tokens.map(wellFormedHash).filter((one) => one !== null);
+      if (hashes.length === 0) return;
+      const now = clock();
+      const found = await findSessions(database, hashes, sessionBounds(config, now));
+      const entries = found.map(({ session }) =>
+        insertAuditEvent({ ...session, type: "session", client }, { action: "session.ended" }, {
+          now,
+          always: true,
+        })
+      );
+      await database.write([deleteSessions(hashes), ...entries.map(({ statement }) => statement)]);
+    },
+  };
+}
+
+/** @returns A stored user as the one who acts, for the audit log. */
+export function personOf(found: UserCredentials, client: ClientInfo): PersonActor {
+  const { id, name, organizationId } = found;
+  return {
+    type: "session",
+    user: { id, name },
+    organization: organizationId === null ? null : { organizationId },
+    client,
+  };
+}
+
+/** @returns The error when a password was changed, or hashed anew by another sign-in, in this very moment. */
+export function changedMeanwhile(): AppError {
+  return unavailableError("Your account was changed at this moment. Sign in again.");
+}
+
+/** @returns The session of a token that was just written. @throws {AppError} `unauthenticated` when it ended meanwhile. */
+export async function readSignedIn(
+  { config, database, clock }: ServiceContext,
+  token: string,
+): Promise<SignedIn> {
+  const [found] = await findSessions(database, [hashToken(token)], sessionBounds(config, clock()));
+  if (found === undefined) throw unauthenticatedError();
+  return { token, session: found.session };
+}
