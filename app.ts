@@ -1,8 +1,14 @@
 // The app: the order of the middleware and every mount, on one screen.
 import { OpenAPIHono } from "@hono/zod-openapi";
+import { accountRoutes } from "./routes/api/account.ts";
 import { apiKeyRoutes } from "./routes/api/api_keys.ts";
 import { authRoutes } from "./routes/api/auth.ts";
+import { invitationRoutes } from "./routes/api/invitations.ts";
+import { memberRoutes } from "./routes/api/members.ts";
 import { openApiRoute } from "./routes/api/openapi.ts";
+import { organizationRoutes } from "./routes/api/organizations.ts";
+import { passwordRoutes } from "./routes/api/passwords.ts";
+import { sessionRoutes } from "./routes/api/sessions.ts";
 import { usageRoutes } from "./routes/api/usage.ts";
 import { usageRecordRoutes } from "./routes/api/usage_records.ts";
 import { assetRoutes } from "./routes/assets.ts";
@@ -43,6 +49,12 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   app.use("/api/auth/*", cors(config.allowedOrigins));
 
   authRoutes(app, parts);
+  sessionRoutes(app, parts);
+  passwordRoutes(app, parts);
+  accountRoutes(app, parts);
+  organizationRoutes(app, parts);
+  memberRoutes(app, parts);
+  invitationRoutes(app, parts);
   apiKeyRoutes(app, parts);
   const apiKeyLimits = createApiKeyLimits(parts);
   usageRoutes(app, parts, apiKeyLimits);

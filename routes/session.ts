@@ -27,6 +27,11 @@ export async function requireSession(c: AppContext, parts: AppParts): Promise<Se
   return sessionActor(c, session);
 }
 
+/** @returns The part of a route's handler that lets only signed-in people pass. */
+export function byActor(parts: AppParts): { authenticate: (c: AppContext) => Promise<SessionActor> } {
+  return { authenticate: (c) => requireSession(c, parts) };
+}
+
 /** @returns A session as the one who acts in this request. */
 export function sessionActor(c: AppContext, session: Session): SessionActor {
   return { ...session, type: "session", client: c.get("client") };

@@ -27,7 +27,7 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
   readonly method: "get" | "post" | "patch" | "delete";
   /** In OpenAPI's form, such as `/api/portal/api-keys/{id}`. */
   readonly path: string;
-  readonly tag: "Sign-in" | "API keys" | "Usage" | "Operations";
+  readonly tag: "Sign-in" | "Account" | "Organizations" | "Audit log" | "API keys" | "Usage" | "Operations";
   readonly summary: string;
   readonly description?: string;
   /** How a caller proves who they are. */

@@ -43,9 +43,14 @@ export const timeSchema = z.string()
   })
   .openapi({ type: "string", format: "date-time", example: "2027-01-31T00:00:00.000Z" });
 
-const time = z.string().openapi({ format: "date-time", description: "ISO 8601 UTC with milliseconds." });
+/** A point in time in an answer. */
+export const timeOutSchema = z.string().openapi({
+  format: "date-time",
+  description: "ISO 8601 UTC with milliseconds.",
+});
 
-const password = z.string().openapi({
+/** A password that is to be. */
+export const passwordSchema = z.string().openapi({
   minLength: passwordCharactersMin,
   maxLength: passwordCharactersMax,
   description:
@@ -63,7 +68,7 @@ export const signUpSchema = z.strictObject({
   email: email.optional().openapi({
     description: "Left out with an invitation: then it is the invited address.",
   }),
-  password,
+  password: passwordSchema,
   organizationName: nameSchema(nameCharactersMax).optional(),
   invitationToken: tokenSchema.optional().openapi({
     description: "From an invitation's link: the account joins that organization, and its address is proved.",
@@ -93,7 +98,7 @@ export const sessionUserSchema = z.object({
 export const signInAnswerSchema = sessionUserSchema.extend({
   secondStep: z.object({
     token: z.string().openapi({ description: "For the second step alone, once." }),
-    expiresAt: time,
+    expiresAt: timeOutSchema,
   }).optional(),
 }).openapi("SignInAnswer");
 
@@ -101,11 +106,11 @@ export const apiKeySchema = z.object({
   id: z.string().openapi({ example: "key_0199d3c1a2b47c6e8f00112233445566" }),
   name: z.string(),
   keyPrefix: z.string().openapi({ example: "service_live_7Kq2mXfB…" }),
-  createdAt: time,
+  createdAt: timeOutSchema,
   createdBy: z.object({ id: z.string(), name: z.string() }).nullable(),
-  lastUsedAt: time.nullable().openapi({ description: "Written at most once a minute." }),
-  expiresAt: time.nullable(),
-  revokedAt: time.nullable(),
+  lastUsedAt: timeOutSchema.nullable().openapi({ description: "Written at most once a minute." }),
+  expiresAt: timeOutSchema.nullable(),
+  revokedAt: timeOutSchema.nullable(),
   status: z.enum(["active", "revoked", "expired"]),
 }).openapi("ApiKey");
 

@@ -1,0 +1,104 @@
+// The API of one's own account, for the service's own pages and programs: no other origin may call it.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { sessionUser } from "../../domain/session.ts";
+import { clearSessionCookies } from "../cookies.ts";
+import type { AppEnv, AppParts } from "../env.ts";
+import { byActor, requireSession } from "../session.ts";
+import { mount } from "./endpoint.ts";
+import { currentPasswordSchema, emailSchema, userNameSchema } from "./people_schemas.ts";
+import { sessionUserSchema } from "./schemas.ts";
+
+const path = "/api/portal/account";
+
+/** Mounts `/api/portal/account`. */
+export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { config, services: { accounts, emailAddresses, sessions } } = parts;
+  const session = byActor(parts);
+  const common = { tag: "Account", security: "session" } as const;
+
+  mount(app, {
+    ...common,
+    method: "patch",
+    path,
+    summary: "Change your name",
+    body: userNameSchema,
+    answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
+    errors: ["malformed_request", "unauthenticated", "cross_site", "validation_failed"],
+  }, {
+    ...session,
+    async answer(c, { body }, actor) {
+      await accounts.renameUser(actor, body.name);
+      return c.json(sessionUser(await requireSession(c, parts)));
+    },
+  });
+
+  mount(app, {
+    ...common,
+    method: "delete",
+    path,
+    summary: "Delete your account",
+    description:
+      "With a proof of who you are that is at most ten minutes old. Your keys are revoked; organizations in which " +
+      "nobody else is are deleted. Not while you are the last OWNER of an organization with other members.",
+    answers: { 204: { description: "Deleted; the cookie is cleared." } },
+    errors: ["unauthenticated", "proof_required", "cross_site", "last_owner"],
+  }, {
+    ...session,
+    async answer(c, _input, actor) {
+      await accounts.deleteAccount(actor);
+      clearSessionCookies(c, config);
+      return c.body(null, 204);
+    },
+  });
+
+  mount(app, {
+    ...common,
+    method: "post",
+    path: `${path}/proof`,
+    summary: "Give your password once more",
+    description: "For ten minutes it allows what changes or protects the account.",
+    body: currentPasswordSchema,
+    answers: { 204: { description: "It is yours." } },
+    errors: [
+      "malformed_request",
+      "unauthenticated",
+      "invalid_credentials",
+      "cross_site",
+      "validation_failed",
+      "rate_limited",
+    ],
+  }, {
+    ...session,
+    async answer(c, { body }, actor) {
+      await sessions.confirmPassword(actor, body.password);
+      return c.body(null, 204);
+    },
+  });
+
+  mount(app, {
+    ...common,
+    method: "post",
+    path: `${path}/email`,
+    summary: "Ask for another address",
+    description:
+      "With a proof of who you are that is at most ten minutes old. The new address gets a link, the present one is told. " +
+      "Until the link is used nothing changes. The answer is the same when another account has the address.",
+    body: emailSchema,
+    answers: { 202: { description: "The mails are on their way." } },
+    errors: [
+      "malformed_request",
+      "unauthenticated",
+      "proof_required",
+      "cross_site",
+      "validation_failed",
+      "rate_limited",
+      "mail_unavailable",
+    ],
+  }, {
+    ...session,
+    async answer(c, { body }, actor) {
+      await emailAddresses.requestEmailChange(actor, body.email);
+      return c.body(null, 202);
+    },
+  });
+}

@@ -1,0 +1,60 @@
+// The API of one's own sessions.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { AppEnv, AppParts } from "../env.ts";
+import { byActor } from "../session.ts";
+import { mount } from "./endpoint.ts";
+import { sessionsSchema } from "./people_schemas.ts";
+import { idParamsSchema } from "./schemas.ts";
+
+const path = "/api/auth/sessions";
+
+/** Mounts `/api/auth/sessions`. */
+export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { sessions } = parts.services;
+  const session = byActor(parts);
+  const common = { tag: "Sign-in", security: "session" } as const;
+
+  mount(app, {
+    ...common,
+    method: "get",
+    path,
+    summary: "Where you are signed in",
+    answers: { 200: { description: "Your sessions, the last used first.", schema: sessionsSchema } },
+    errors: ["unauthenticated", "validation_failed"],
+  }, {
+    ...session,
+    answer: async (c, _input, actor) => c.json({ sessions: await sessions.listSessions(actor) }),
+  });
+
+  mount(app, {
+    ...common,
+    method: "delete",
+    path: `${path}/{id}`,
+    summary: "End one of your sessions",
+    description: "It is refused from the very next request on. The session that asks can end itself.",
+    params: idParamsSchema,
+    answers: { 204: { description: "Ended." } },
+    errors: ["unauthenticated", "cross_site", "not_found"],
+  }, {
+    ...session,
+    async answer(c, { params }, actor) {
+      await sessions.endSession(actor, params.id);
+      return c.body(null, 204);
+    },
+  });
+
+  mount(app, {
+    ...common,
+    method: "delete",
+    path,
+    summary: "End all of your sessions but this one",
+    answers: { 204: { description: "Ended." } },
+    errors: ["unauthenticated", "cross_site"],
+  }, {
+    ...session,
+    async answer(c, _input, actor) {
+      await sessions.endOtherSessions(actor);
+      return c.body(null, 204);
+    },
+  });
+}
