@@ -104,7 +104,8 @@ export function parseConfig(record: Settings, options: ConfigOptions): ConfigRes
   const given = (name: SettingName): string | undefined => record[name]?.trim() || undefined;
   const refuse = (name: SettingName, why = ""): void => {
     const isSecret = secrets.has(name) || /:\/\/[^/]*@|authToken=/i.test(record[name] ?? "");
-    const got = isSecret ? "(its value is not shown)" : JSON.stringify(record[name]);
+    const value = given(name) === undefined ? "nothing" : JSON.stringify(record[name]);
+    const got = isSecret && value !== "nothing" ? "(its value is not shown)" : value;
     faults.push(`${name}: got ${got}, takes ${settings[name].takes}${why && ` (${why})`}`);
   };
   const whole = (name: SettingName, min: number, max: number): number => {
@@ -156,11 +157,10 @@ export function parseConfig(record: Settings, options: ConfigOptions): ConfigRes
   const smtpUrl = given("SMTP_URL");
   if (smtpUrl !== undefined && !isSmtpUrl(smtpUrl)) refuse("SMTP_URL");
   const mailFrom = given("MAIL_FROM");
-  if (
-    mailFrom !== undefined && !/^([^<>\p{Cc}]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/u.test(mailFrom)
-  ) {
-    refuse("MAIL_FROM");
-  }
+  if (mailFrom !== undefined && !isMailbox(mailFrom)) refuse("MAIL_FROM");
+  // Neither does anything without the other.
+  if (smtpUrl !== undefined && mailFrom === undefined) refuse("MAIL_FROM", "SMTP_URL needs it");
+  if (mailFrom !== undefined && smtpUrl === undefined) refuse("SMTP_URL", "MAIL_FROM needs it");
 
   const sessionMaxDays = whole("SESSION_MAX_DAYS", 1, 365);
   // An idle time that nobody chose follows a shorter life in all.
@@ -289,5 +289,13 @@ function parseDatabase(text: string | undefined, authToken: string | undefined):
 function isSmtpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
-  return /^smtps?:$/.test(url.protocol) && url.hostname !== "";
+  // Nothing but where and who: options in the address would be left aside.
+  const hasMore = /^\/?$/.test(url.pathname) === false || url.search !== "" || url.hash !== "";
+  if (!/^smtps?:$/.test(url.protocol) || url.hostname === "" || hasMore) return false;
+  if (url.username === "" && url.password !== "") return false;
+  return [url.username, url.password].every((part) => /^([^%]|%[0-9a-f]{2})*$/i.test(part));
+}
+
+function isMailbox(text: string): boolean {
+  return /^([^<>\p{Cc}]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/u.test(text);
 }

@@ -3,6 +3,7 @@ import { createApp } from "../app.ts";
 import type { Config } from "../config.ts";
 import { retentionIntervalMs, retentionRestMs, shutdownTimeoutMs } from "../domain/limits.ts";
 import type { App } from "../routes/env.ts";
+import { mailMode } from "../services/mail.ts";
 import { createServices, type Services } from "../services/services.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { openForCommand } from "./open.ts";
@@ -43,6 +44,7 @@ export async function serve(options: { version: string }): Promise<number> {
         const context = { config, database: opened.database, clock: Date.now };
         services = createServices(context, {
           onBackgroundError: (error) => log.warn("noting a session's last use failed", { error }),
+          mailLog: log,
         });
         app = createApp({ config, services, log }, options);
         announce(config, log);
@@ -59,19 +61,20 @@ export async function serve(options: { version: string }): Promise<number> {
   }
 
   const sweeping = setInterval(() => services?.deadlines.sweep(), sweepIntervalMs);
-  const retention = new AbortController();
-  const deleting = deleteOld(() => services, { log, signal: retention.signal });
+  const stopping = new AbortController();
+  const deleting = deleteOld(() => services, { log, signal: stopping.signal });
+  const mailing = services?.mail.run(stopping.signal);
   const stop = () => end(0);
   for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, stop);
   const status = await ended;
   log.info("stopping", { status });
   services?.drain();
-  retention.abort();
+  stopping.abort();
   // A client that never finishes must not keep the recorder from writing what it has.
   const isClean = await within(shutdownTimeoutMs / 2, () => server.shutdown());
   if (!isClean) log.warn("some connections did not end in time", {});
   await within(shutdownTimeoutMs / 2, async () => {
-    await Promise.all([deleting, services?.close()]);
+    await Promise.all([deleting, mailing, services?.close()]);
     await opened.close();
   });
   clearInterval(sweeping);
@@ -117,6 +120,12 @@ function withPort(config: Config, port: number): Config {
 
 function announce(config: Config, log: ProgramLog): void {
   log.info("listening", { address: `${config.host}:${config.port}`, baseUrl: config.baseUrl.origin });
+  const mails = mailMode(config);
+  if (mails === "none") {
+    log.warn("SMTP_URL is not set: nobody can confirm an address, reset a password or be invited", {});
+  } else if (mails === "development") {
+    log.info("SMTP_URL is not set: mails are shown here", { address: `${config.baseUrl.origin}/dev/mail` });
+  }
   if (config.logFormat === "text") writeLine(`\n  Gatehouse is ready: open ${config.baseUrl.origin}\n`);
 }
 

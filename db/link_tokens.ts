@@ -32,6 +32,29 @@ export function insertLinkToken(token: NewLinkToken): Statement {
   );
 }
 
+/**
+ * @param mail The claimed mail that the link will be in.
+ * @returns A statement that makes a link work unless its mail was taken back, by a newer request say, or was claimed by
+ *   somebody else meanwhile. It returns the hash when it did.
+ */
+export function insertMailedLinkToken(
+  token: NewLinkToken,
+  mail: { id: string; attempts: number },
+): Statement {
+  return sql(
+    `INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at)
+     SELECT ?, ?, ?, ?, ?, ? FROM outbox WHERE id = ? AND attempts = ? RETURNING token_hash AS tokenHash`,
+    token.tokenHash,
+    token.purpose,
+    token.subject,
+    token.email,
+    token.now,
+    token.expiresAt,
+    mail.id,
+    mail.attempts,
+  );
+}
+
 /** @returns What a link is for, or undefined when it does not work any more. @throws {DatabaseError} */
 export function findLinkToken(
   database: Database,

@@ -51,6 +51,30 @@ export const openInvitationsMax = 100;
 /** Mails that one organization's invitations, or one address, cause in an hour. */
 export const invitationMailsPerHourMax = 50;
 export const accountMailsPerHourMax = 5;
+/** Mails that are sent at once, and how long one may take from claim to answer, in milliseconds. */
+export const mailsAtOnceMax = 5;
+export const mailSendTimeoutMs = 60_000;
+/** How long connecting to the mail server, its greeting, and its silence may take, in milliseconds. */
+export const mailConnectTimeoutMs = 10_000;
+export const mailGreetingTimeoutMs = 15_000;
+export const mailSilenceTimeoutMs = 45_000;
+/** For so long a mail that is being sent is nobody else's, in milliseconds; a crash delays it by as much. */
+export const mailLeaseMs = 90_000;
+/** From a failed attempt to the next, in milliseconds; it doubles with each failure. */
+export const mailRetryMinMs = 5_000;
+export const mailRetryMaxMs = 3_600_000;
+/** When a mail is given up, in milliseconds after it was written. */
+export const mailGiveUpMs = 24 * 3_600_000;
+/** How often the outbox is looked at for other instances' mails, in milliseconds. */
+export const mailPollIntervalMs = 30_000;
+/** What a mail that is on its way at shutdown still has, in milliseconds. */
+export const mailShutdownGraceMs = 3_000;
+/** How often links whose time is over are removed, in milliseconds. */
+export const endedLinksIntervalMs = 3_600_000;
+/** Mails that `/dev/mail` shows. */
+export const developmentMailsMax = 100;
+/** A name in a mail's subject is cut to so many characters. */
+export const mailSubjectNameCharactersMax = 60;
 /** How long the audit log is kept, in milliseconds: 400 days. */
 export const auditRetentionMs = 400 * 24 * 3_600_000;
 /** Refused API keys that one client address has in a minute. */

@@ -1,19 +1,315 @@
-// Stand-in until the mail service is merged.
+// The worker of the outbox. A mail leaves the outbox only after the server has it, so it arrives at least once; its
+// Message-ID is the same each time. The token of a link is made for each attempt and is kept as its SHA-256 alone.
+import type { Config } from "../config.ts";
 import type { Statement } from "../db/database.ts";
-import { insertMail } from "../db/outbox.ts";
-import type { NewMail } from "../domain/mail.ts";
-/** Sends what is in the outbox. */
-export interface MailService {
-  /** How mails leave: not at all where an https address has no mail server. */
-  readonly mode: "smtp" | "development" | "none";
-  /** @throws {AppError} `mail_unavailable` in mode none. */
-  requireMail(): void;
-  /** @returns The statement that puts a mail into the outbox; none in mode none. */
-  outgoing(mail: NewMail, options: { now: number; audited: string }): Statement[];
-  /** Says that there is something to send. */
-  wake(): void;
+import { deleteEndedLinks, insertMailedLinkToken } from "../db/link_tokens.ts";
+import {
+  type ClaimedMail,
+  claimMails,
+  deleteMails,
+  deleteOldMails,
+  findNextMailDue,
+  insertMail,
+  updateMailDue,
+} from "../db/outbox.ts";
+import { mailUnavailableError } from "../domain/errors.ts";
+import {
+  developmentMailsMax,
+  endedLinksIntervalMs,
+  mailGiveUpMs,
+  mailLeaseMs,
+  mailPollIntervalMs,
+  mailRetryMaxMs,
+  mailRetryMinMs,
+  mailsAtOnceMax,
+  mailShutdownGraceMs,
+} from "../domain/limits.ts";
+import { linkLifetimesMs, type LinkPurpose, linkPurpose, type NewMail } from "../domain/mail.ts";
+import { mailContent, mailKinds } from "../views/mails.tsx";
+import type { ServiceContext } from "./context.ts";
+import { hashToken, newToken } from "./session_tokens.ts";
+import { MailError, type MailMessage, type MailTransport, smtpTransport } from "./mail_transport.ts";
+
+/** Where mails go: to a server; to the log and `/dev/mail`; nowhere, which is told to whoever needs one. */
+export type MailMode = "smtp" | "development" | "none";
+
+/** A mail that was kept instead of sent. */
+export interface DevelopmentMail {
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** Where its button leads. */
+  readonly link: string | null;
+  /** Milliseconds since 1970. */
+  readonly sentAt: number;
 }
-/** Stand-in. */
-export function createMailService(): MailService {
-  return { mode: "development", requireMail() {}, outgoing: (m, o) => [insertMail(m, o)], wake() {} };
+
+/** What a look at the outbox did. */
+export interface MailRound {
+  readonly sent: number;
+  /** When there is more to do, in milliseconds since 1970; null when the outbox is empty. */
+  readonly nextDueAt: number | null;
+}
+
+/** The outbox and its worker. */
+export interface MailService {
+  readonly mode: MailMode;
+  /** @throws {AppError} `mail_unavailable` where mails go nowhere. */
+  requireMail(): void;
+  /**
+   * @param options `now`: milliseconds since 1970. `audited`: the id of the audit entry of the change that causes the mail.
+   * @returns The statement that puts it into the outbox with that change; none where mails go nowhere.
+   */
+  outgoing(mail: NewMail, options: { now: number; audited: string }): Statement[];
+  /** Says that a mail was written, so that it goes out at once. */
+  wake(): void;
+  /**
+   * Sends a few mails that are due. Several instances, or calls at once, never send the same mail.
+   *
+   * @throws {DatabaseError}
+   */
+  deliverDue(): Promise<MailRound>;
+  /** Sends what is due, whenever it is, until the signal; then it ends within {@linkcode mailShutdownGraceMs}. */
+  run(signal: AbortSignal): Promise<void>;
+  /** @returns The last mails that were kept, newest last; none but in development. */
+  developmentMails(): readonly DevelopmentMail[];
+}
+
+/** What an operator should know of mails. Values are never secrets, but for `info` in development. */
+export interface MailLog {
+  info(message: string, values: Record<string, unknown>): void;
+  warn(message: string, values: Record<string, unknown>): void;
+}
+
+/** What a mail service can be given. */
+export interface MailOptions {
+  readonly log: MailLog;
+  /** Instead of SMTP, in mode `smtp`. */
+  readonly transport?: MailTransport | undefined;
+}
+
+/** @returns Where mails go with these settings. */
+export function mailMode({ smtpUrl, secure }: Pick<Config, "smtpUrl" | "secure">): MailMode {
+  if (smtpUrl !== undefined) return "smtp";
+  return secure ? "none" : "development";
+}
+
+/** A mail whose link works and whose words are written. */
+interface WrittenMail {
+  readonly claimed: ClaimedMail;
+  readonly link: string | null;
+  readonly message: MailMessage;
+}
+
+/** @param context See {@linkcode ServiceContext}. @param options See {@linkcode MailOptions}. */
+export function createMailService(context: ServiceContext, options: MailOptions): MailService {
+  const { config, database, clock } = context;
+  const { log } = options;
+  const mode = mailMode(config);
+  const kept: DevelopmentMail[] = [];
+  /** Mails that the server has and the outbox has too, as the database did not answer. */
+  const delivered = new Set<string>();
+  const stopped = new AbortController();
+  const bell = createBell();
+  const transport = mode === "smtp" ? options.transport ?? smtp(config) : null;
+  let isFailing = false;
+
+  async function deliverDue(): Promise<MailRound> {
+    const dueAt = mode === "none" ? null : await findNextMailDue(database, mailKinds);
+    if (dueAt === null || dueAt > clock()) return { sent: 0, nextDueAt: dueAt };
+    const written = await writeMails(await claim());
+    const sent = await Promise.all(written.map(deliver));
+    return {
+      sent: sent.filter((isSent) => isSent).length,
+      nextDueAt: await findNextMailDue(database, mailKinds),
+    };
+  }
+
+  async function claim(): Promise<ClaimedMail[]> {
+    const done = [...delivered];
+    const [, result] = await database.write([
+      deleteMails(done),
+      claimMails(mailKinds, { now: clock(), leaseMs: mailLeaseMs, limit: mailsAtOnceMax }),
+    ]);
+    for (const id of done) delivered.delete(id);
+    const claimed = (result?.rows ?? []) as unknown as ClaimedMail[];
+    return claimed.sort((a, b) => a.id < b.id ? -1 : 1);
+  }
+
+  /** Leaves out mails that were taken back since they were claimed: no link is made for them, and nothing is sent. */
+  async function writeMails(claimed: readonly ClaimedMail[]): Promise<WrittenMail[]> {
+    const now = clock();
+    const tokens = new Map<string, string>();
+    const statements = claimed.flatMap((mail) => {
+      const purpose = linkPurpose(mail.kind);
+      if (purpose === null || mail.subject === null) return [];
+      const token = newToken();
+      const tokenHash = hashToken(token);
+      tokens.set(mail.id, token);
+      const expiresAt = now + linkLifetimesMs[purpose];
+      return insertMailedLinkToken(
+        { tokenHash, purpose, subject: mail.subject, email: mail.recipient, now, expiresAt },
+        mail,
+      );
+    });
+    const results = statements.length === 0 ? [] : await database.write(statements);
+    const working = new Set(results.flatMap(({ rows }) => rows.map(({ tokenHash }) => tokenHash)));
+    return claimed.flatMap((mail) => {
+      const token = tokens.get(mail.id);
+      if (token !== undefined && !working.has(hashToken(token))) return [];
+      return [writeMail(mail, { token: token ?? null, now })];
+    });
+  }
+
+  function writeMail(
+    claimed: ClaimedMail,
+    { token, now }: { token: string | null; now: number },
+  ): WrittenMail {
+    const purpose = linkPurpose(claimed.kind);
+    const link = purpose === null || token === null ? null : linkAddress(config, { purpose, token });
+    const content = mailContent(claimed.kind, JSON.parse(claimed.fields), {
+      home: config.baseUrl.origin,
+      link,
+      linkLifetimeMs: purpose === null ? 0 : linkLifetimesMs[purpose],
+    });
+    const messageId = `<${claimed.id}@${config.baseUrl.hostname}>`;
+    return { claimed, link, message: { ...content, messageId, to: claimed.recipient, date: now } };
+  }
+
+  /** @returns Whether it was sent. */
+  async function deliver(mail: WrittenMail): Promise<boolean> {
+    const { claimed, message } = mail;
+    try {
+      if (transport === null) keep(mail);
+      else await transport(message, stopped.signal);
+    } catch (error) {
+      await postpone(claimed, error);
+      return false;
+    }
+    if (isFailing) log.info("mails are sent again", {});
+    isFailing = false;
+    delivered.add(claimed.id);
+    await database.write([deleteMails([claimed.id])]);
+    delivered.delete(claimed.id);
+    return true;
+  }
+
+  function keep({ claimed, link, message }: WrittenMail): void {
+    const { to, subject, text, html, date } = message;
+    kept.push({ id: claimed.id, to, subject, text, html, link, sentAt: date });
+    if (kept.length > developmentMailsMax) kept.shift();
+    log.info("a mail, not sent as SMTP_URL is not set", { to, subject, text });
+  }
+
+  async function postpone(claimed: ClaimedMail, error: unknown): Promise<void> {
+    const { id: mailId, kind, attempts, createdAt } = claimed;
+    const reason = error instanceof Error ? error.message : String(error);
+    const giveUpAt = createdAt + mailGiveUpMs;
+    if (error instanceof MailError && error.kind === "refused" || clock() >= giveUpAt) {
+      log.warn("a mail cannot be sent and is given up", { mailId, kind, attempts, reason });
+      await database.write([deleteMails([mailId])]);
+      return;
+    }
+    if (!isFailing && error instanceof MailError && error.kind === "server" && !stopped.signal.aborted) {
+      isFailing = true;
+      log.warn("the mail server takes no mails; they are tried again", { reason });
+    }
+    const waitMs = Math.min(mailRetryMaxMs, mailRetryMinMs * 2 ** (attempts - 1));
+    // The last attempt is when its time is over.
+    await database.write([updateMailDue(claimed, Math.min(clock() + waitMs, giveUpAt))]);
+  }
+
+  async function deleteEnded(): Promise<void> {
+    await database.write([
+      deleteEndedLinks(clock()),
+      // What nobody will ever send must not gather.
+      ...(mode === "none" ? [deleteOldMails(clock() - mailGiveUpMs)] : []),
+    ]);
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    let grace: ReturnType<typeof setTimeout> | undefined;
+    signal.addEventListener("abort", () => {
+      grace = setTimeout(() => stopped.abort(), mailShutdownGraceMs);
+    }, { once: true });
+    let deletedAt = -Infinity;
+    while (!signal.aborted) {
+      let restMs = mailPollIntervalMs;
+      try {
+        if (Math.abs(clock() - deletedAt) >= endedLinksIntervalMs) {
+          deletedAt = clock();
+          await deleteEnded();
+        }
+        const { nextDueAt } = await deliverDue();
+        if (nextDueAt !== null) restMs = Math.max(0, Math.min(restMs, nextDueAt - clock()));
+      } catch (error) {
+        log.warn("looking after the outbox failed; it is tried again", { error });
+      }
+      await bell.wait(restMs, signal);
+    }
+    clearTimeout(grace);
+  }
+
+  return {
+    mode,
+    requireMail() {
+      if (mode === "none") throw mailUnavailableError();
+    },
+    outgoing: (mail, written) => mode === "none" ? [] : [insertMail(mail, written)],
+    wake: bell.ring,
+    deliverDue,
+    run,
+    developmentMails: () => [...kept],
+  };
+}
+
+function smtp({ smtpUrl, mailFrom, baseUrl }: Config): MailTransport {
+  // Both or neither: the settings are checked.
+  return smtpTransport({ smtpUrl: smtpUrl ?? "", mailFrom: mailFrom ?? "", baseUrl });
+}
+
+const linkPaths: Readonly<Record<LinkPurpose, string>> = {
+  verify_email: "/verify-email",
+  change_email: "/verify-email",
+  reset_password: "/reset-password",
+  invitation: "/invitations/accept",
+};
+
+function linkAddress(
+  { baseUrl }: Config,
+  { purpose, token }: { purpose: LinkPurpose; token: string },
+): string {
+  const url = new URL(linkPaths[purpose], baseUrl);
+  url.searchParams.set("token", token);
+  return url.href;
+}
+
+/** @returns A wait that a ring ends. A ring while nobody waits ends the next wait at once. */
+function createBell(): { ring: () => void; wait: (ms: number, signal: AbortSignal) => Promise<void> } {
+  let isRung = false;
+  let wakeUp: (() => void) | null = null;
+  return {
+    ring() {
+      isRung = true;
+      wakeUp?.();
+    },
+    async wait(ms, signal) {
+      if (!isRung && !signal.aborted) {
+        await new Promise<void>((resolve) => {
+          const end = () => {
+            clearTimeout(timer);
+            signal.removeEventListener("abort", end);
+            wakeUp = null;
+            resolve();
+          };
+          const timer = setTimeout(end, ms);
+          signal.addEventListener("abort", end);
+          wakeUp = end;
+        });
+      }
+      isRung = false;
+    },
+  };
 }

@@ -6,7 +6,8 @@ import { createCredentials } from "./credentials.ts";
 import { Deadlines } from "./deadlines.ts";
 import { createEmailAddressService, type EmailAddressService } from "./email_addresses.ts";
 import { createInvitationService, type InvitationService } from "./invitations.ts";
-import { createMailService, type MailService } from "./mail.ts";
+import { createMailService, type MailLog, type MailService } from "./mail.ts";
+import type { MailTransport } from "./mail_transport.ts";
 import { createMemberService, type MemberService } from "./members.ts";
 import { createOrganizationService, type OrganizationService } from "./organizations.ts";
 import { createPasswordHasher } from "./password_hasher.ts";
@@ -46,19 +47,26 @@ export interface Services {
   close(): Promise<void>;
 }
 
-/**
- * @param context See {@linkcode ServiceContext}.
- * @param options `onBackgroundError`: told of faults that no request waits for.
- */
-export function createServices(
-  context: ServiceContext,
-  options: { onBackgroundError: (error: unknown) => void },
-): Services {
+/** How the services tell what no request waits for, and what tests replace. */
+export interface ServicesOptions {
+  /** Told of faults that no request waits for. */
+  readonly onBackgroundError: (error: unknown) => void;
+  /** Where the outbox's worker tells what happens; nowhere by default. */
+  readonly mailLog?: MailLog;
+  /** Instead of the mail server that the settings name. */
+  readonly mailTransport?: MailTransport | undefined;
+}
+
+/** @param context See {@linkcode ServiceContext}. @param options See {@linkcode ServicesOptions}. */
+export function createServices(context: ServiceContext, options: ServicesOptions): Services {
   const recorder = new Recorder(context);
   const hasher = createPasswordHasher(navigator.hardwareConcurrency);
   const { onBackgroundError } = options;
   const credentials = createCredentials(context, { hasher, onBackgroundError });
-  const mail = createMailService();
+  const mail = createMailService(context, {
+    log: options.mailLog ?? { info: () => {}, warn: () => {} },
+    transport: options.mailTransport,
+  });
   let isDraining = false;
   return {
     accounts: createAccountService(context, { credentials, mail }),

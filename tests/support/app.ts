@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { createApp } from "../../app.ts";
 import { type Config, parseConfig, type Settings } from "../../config.ts";
 import type { App } from "../../routes/env.ts";
+import type { DevelopmentMail } from "../../services/mail.ts";
+import type { MailTransport } from "../../services/mail_transport.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
 
@@ -25,6 +27,8 @@ export interface TestApp {
   send(path: string, options?: SendOptions): Promise<Response>;
   /** Makes an account with an organization of its own. */
   signUp(name?: string): Promise<TestPerson>;
+  /** Sends what is due. @returns The mails that were sent so far, newest last; the last 100 of them. */
+  mails(): Promise<readonly DevelopmentMail[]>;
   dispose(): Promise<void>;
 }
 
@@ -51,10 +55,13 @@ export interface TestPerson {
   readonly organizationId: string;
 }
 
-/** @param settings Beyond the defaults. `open`: another database than a new data file. */
+/**
+ * @param settings Beyond the defaults.
+ * @param options `open`: another database than a new data file. `mailTransport`: where mails go with an `SMTP_URL`.
+ */
 export async function startTestApp(
   settings: Settings = {},
-  options: { open?: () => Promise<TestDatabase> } = {},
+  options: { open?: () => Promise<TestDatabase>; mailTransport?: MailTransport } = {},
 ): Promise<TestApp> {
   const result = parseConfig(settings, { isTerminal: false });
   if (!("config" in result)) throw new Error(result.faults.join("\n"));
@@ -70,6 +77,8 @@ export async function startTestApp(
   };
   const services = createServices({ config, database: opened.database, clock: () => now }, {
     onBackgroundError: (error) => write("background", { error }),
+    mailLog: { info: write, warn: write },
+    mailTransport: options.mailTransport,
   });
   const app = createApp({ config, services, log: { debug: undefined, warn: write, error: write } }, {
     version: "0.0.0",
@@ -117,6 +126,13 @@ export async function startTestApp(
       assert.equal(answer.status, 201, `${await answer.clone().text()} ${lines.join("\n")}`);
       const body = await answer.json();
       return { email, cookie: cookieOf(answer), userId: body.user.id, organizationId: body.organizationId };
+    },
+    async mails() {
+      const { mail } = services;
+      for (;;) {
+        const { nextDueAt } = await mail.deliverDue();
+        if (nextDueAt === null || nextDueAt > now) return mail.developmentMails();
+      }
     },
     async dispose() {
       await services.close();

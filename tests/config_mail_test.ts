@@ -1,0 +1,67 @@
+// The settings of mail: where it goes and whom it is from.
+import assert from "node:assert/strict";
+import { settings } from "../config.ts";
+import { accepted, assertRefused, refused } from "./config_assert.ts";
+
+Deno.test("SMTP_URL is smtp:// or smtps:// with a host, and nothing else", () => {
+  const from = "auth@example.com";
+  for (
+    const url of ["smtp://mail.example.com", "smtps://user:p%40ss@mail.example.com:465", "smtp://[::1]:25"]
+  ) {
+    assert.equal(accepted({ SMTP_URL: url, MAIL_FROM: from }).smtpUrl, url);
+  }
+  for (
+    const url of [
+      "smtp://",
+      "smtp:mail.example.com",
+      "mail.example.com:25",
+      "https://mail.example.com",
+      "smtp://a:99999",
+      "smtp://mail.example.com/path",
+      "smtp://mail.example.com?tls.rejectUnauthorized=false",
+      "smtp://mail.example.com#ignoreTLS",
+      "smtp://:password@mail.example.com",
+      "smtp://user:100%@mail.example.com",
+    ]
+  ) {
+    assertRefused("SMTP_URL", url, { MAIL_FROM: from });
+  }
+});
+
+Deno.test("MAIL_FROM is one address, alone or with a name, and ends no header", () => {
+  const url = "smtp://mail.example.com";
+  for (
+    const text of [
+      "auth@example.com",
+      "Acme Auth <auth@example.com>",
+      '"Acme, Inc." <auth@example.com>',
+      "<auth@example.com>",
+    ]
+  ) {
+    assert.equal(accepted({ MAIL_FROM: text, SMTP_URL: url }).mailFrom, text);
+  }
+  for (
+    const text of [
+      "auth",
+      "@example.com",
+      "auth@",
+      "a@b@c",
+      "Acme <auth>",
+      "Acme <a@b> <c@d>",
+      "a@b c",
+      "Acme\r\nBcc: x@y <a@b>",
+    ]
+  ) {
+    assertRefused("MAIL_FROM", text, { SMTP_URL: url });
+  }
+});
+
+Deno.test("SMTP_URL and MAIL_FROM go together: without the other each is refused, by the name of what is missing", () => {
+  const mailFrom = refused({ SMTP_URL: "smtp://user:canary@mail.example.com" });
+  assert.deepEqual(mailFrom, [
+    `MAIL_FROM: got nothing, takes ${settings.MAIL_FROM.takes} (SMTP_URL needs it)`,
+  ]);
+  const smtpUrl = refused({ MAIL_FROM: "auth@example.com" });
+  assert.equal(smtpUrl.length, 1);
+  assert.match(smtpUrl[0] ?? "", /^SMTP_URL: got nothing, .*MAIL_FROM needs it/);
+});

@@ -1,0 +1,93 @@
+// The body of a mail, as plain text and as HTML that mail programs understand: a table, styles within it, no pictures,
+// nothing that is loaded. The portal's rules on styles do not apply to mails.
+import { raw } from "hono/html";
+
+/** What a body says, in order. */
+export interface MailBody {
+  readonly greeting: string;
+  readonly happened: readonly string[];
+  readonly action: { readonly label: string; readonly link: string; readonly lasts: string } | null;
+  readonly otherwise: string;
+  readonly sender: string;
+}
+
+/** @returns The body as plain text. */
+export function plainMail({ greeting, happened, action, otherwise, sender }: MailBody): string {
+  const parts = [greeting, ...happened];
+  if (action !== null) parts.push(`${action.label}:\n${action.link}`, action.lasts);
+  parts.push(otherwise, `-- \n${sender}`);
+  return `${parts.join("\n\n")}\n`;
+}
+
+const dark = `@media (prefers-color-scheme: dark) {
+  .page { background: #121311 !important; }
+  .sheet { background: #1b1d1a !important; border-color: #34372f !important; color: #ecebe4 !important; }
+  .quiet { color: #a5a69c !important; }
+  .button { background: #ecebe4 !important; color: #121311 !important; }
+  .link { color: #ecebe4 !important; }
+}`;
+const font = "font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif;";
+const quiet = "font-size: 14px; color: #62645a;";
+
+/** @returns The body as a whole HTML document. */
+export function htmlMail(title: string, body: MailBody): string {
+  const { greeting, happened, action, otherwise, sender } = body;
+  const page = (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="supported-color-schemes" content="light dark" />
+        <title>{title}</title>
+        <style>{raw(dark)}</style>
+      </head>
+      <body class="page" style="margin: 0; padding: 24px 12px; background: #f7f6f2;">
+        <table
+          role="presentation"
+          class="sheet"
+          align="center"
+          style={`width: 100%; max-width: 560px; margin: 0 auto; border: 1px solid #dddcd3; border-radius: 10px; background: #ffffff; color: #1b1d1a; ${font}`}
+        >
+          <tbody>
+            <tr>
+              <td style="padding: 24px; overflow-wrap: anywhere;">
+                {paragraph(greeting)}
+                {happened.map(paragraph)}
+                {action === null ? null : <Action {...action} />}
+                {paragraph(otherwise)}
+                <p class="quiet" style={`margin: 24px 0 0; ${quiet}`}>{sender}</p>
+              </td>
+            </tr>
+          </tbody>
+        </table>
+      </body>
+    </html>
+  );
+  return `<!doctype html>${page}`;
+}
+
+function paragraph(text: string) {
+  return <p style="margin: 0 0 16px;">{text}</p>;
+}
+
+function Action({ label, link, lasts }: { label: string; link: string; lasts: string }) {
+  return (
+    <>
+      <p style="margin: 24px 0;">
+        <a
+          href={link}
+          class="button"
+          style="display: inline-block; padding: 10px 18px; border-radius: 8px; background: #1b1d1a; color: #ffffff; font-weight: 600; text-decoration: none;"
+        >
+          {label}
+        </a>
+      </p>
+      <p class="quiet" style={`margin: 0 0 16px; ${quiet}`}>
+        Or open this address: <a href={link} class="link" style="color: #1b1d1a;">{link}</a>
+        <br />
+        {lasts}
+      </p>
+    </>
+  );
+}
