@@ -120,8 +120,8 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
       };
     },
 
-    countApiKeys: (session) => countApiKeys(database, readScope(session), clock()),
-    getApiKey: (session, id) => getShown(readScope(session), id),
+    countApiKeys: async (session) => await countApiKeys(database, readScope(session), clock()),
+    getApiKey: async (session, id) => await getShown(readScope(session), id),
 
     async renameApiKey(session, id, name) {
       const scope = readScope(session);

@@ -1,0 +1,166 @@
+// An organization with people of every role, and strangers, put into the database directly: hundreds of them cost nothing.
+import { hash, randomBytes } from "node:crypto";
+import { generateApiKey, hashApiKey } from "../../domain/api_key.ts";
+import { type IdPrefix, newId } from "../../domain/id.ts";
+import type { Role } from "../../domain/session.ts";
+import type { TestApp, TestPerson } from "./app.ts";
+
+/** Everybody who tries a route. */
+export const triers = ["nobody", "stranger", "removed", "member", "admin", "owner", "apiKey"] as const;
+export type Trier = (typeof triers)[number];
+
+/** People and things to try routes on. */
+export interface World {
+  readonly test: TestApp;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  /** The one who tries, with a session of their own; not for nobody and apiKey. */
+  readonly me: TestPerson;
+  readonly apiKey: string;
+  /** An id of the kind that nobody has. */
+  unknownId(prefix: IdPrefix): string;
+  /** A member of the organization. */
+  newMember(role: Role): Promise<TestPerson>;
+  /** A key of the organization, made by whoever tries, so that a MEMBER may see it. */
+  newApiKey(): Promise<{ id: string; fullKey: string }>;
+  newInvitation(role?: Role): Promise<{ id: string; token: string }>;
+  /** A link's token for somebody. */
+  newLink(purpose: string, subject: string, email: string): Promise<string>;
+}
+
+/** Makes an organization with its OWNER. */
+export async function newOrganization(test: TestApp, name: string): Promise<string> {
+  const id = newId("org");
+  await run(test, "INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)", id, name, test.now());
+  return id;
+}
+
+/** Of a random text that nobody kept. */
+const noPassword =
+  "$argon2id$v=19$m=19456,t=2,p=1$U5hXNoi3j8Cjtw6/xyGXxw$Qm6GKzPm4TFaCziKqrzVdtWu01TFdLOPNrZLx2E2bPI";
+
+/** Makes a user with a session, and a membership if they get a role. */
+export async function newPerson(
+  test: TestApp,
+  membership: { organizationId: string; role: Role } | null,
+): Promise<TestPerson> {
+  const userId = newId("usr");
+  const email = `${userId}@example.com`;
+  const now = test.now();
+  await run(
+    test,
+    `INSERT INTO users (id, email, name, password_hash, email_verified_at, last_organization_id, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    userId,
+    email,
+    `Person ${userId.slice(-4)}`,
+    noPassword,
+    now,
+    membership?.organizationId ?? null,
+    now,
+  );
+  if (membership !== null) {
+    await run(
+      test,
+      "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, ?, ?)",
+      userId,
+      membership.organizationId,
+      membership.role,
+      now,
+    );
+  }
+  const token = randomBytes(32).toString("base64url");
+  await run(
+    test,
+    `INSERT INTO sessions (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at, address, user_agent)
+     VALUES (?, ?, ?, ?, ?, ?, ?, '127.0.0.1', 'test')`,
+    hash("sha256", token, "hex"),
+    newId("ses"),
+    userId,
+    membership?.organizationId ?? null,
+    now,
+    now,
+    now,
+  );
+  return { email, cookie: `access_token=${token}`, userId, organizationId: membership?.organizationId ?? "" };
+}
+
+/** Makes a world of its own for one try. */
+export async function newWorld(test: TestApp, trier: Trier): Promise<World> {
+  const organizationName = "World";
+  const organizationId = await newOrganization(test, organizationName);
+  const roles = { member: "MEMBER", admin: "ADMIN", owner: "OWNER" } as const;
+  const owner = await newPerson(test, { organizationId, role: "OWNER" });
+  const me = trier === "stranger"
+    ? await newPerson(test, { organizationId: await newOrganization(test, "Elsewhere"), role: "OWNER" })
+    : trier === "member" || trier === "admin" || trier === "owner"
+    ? await newPerson(test, { organizationId, role: roles[trier] })
+    : await newPerson(test, { organizationId, role: "MEMBER" });
+  if (trier === "removed") {
+    await run(test, "DELETE FROM memberships WHERE user_id = ?", me.userId);
+  }
+  const newApiKey = async () => {
+    const { fullKey, keyPrefix } = generateApiKey();
+    const id = newId("key");
+    await run(
+      test,
+      `INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_at)
+       VALUES (?, ?, ?, ?, 'Key', ?, ?)`,
+      id,
+      organizationId,
+      hashApiKey(fullKey),
+      keyPrefix,
+      trier === "stranger" ? owner.userId : me.userId,
+      test.now(),
+    );
+    return { id, fullKey };
+  };
+  const newLink = async (purpose: string, subject: string, email: string) => {
+    const token = randomBytes(32).toString("base64url");
+    await run(
+      test,
+      `INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)`,
+      hash("sha256", token, "hex"),
+      purpose,
+      subject,
+      email,
+      test.now(),
+      test.now() + 3_600_000,
+    );
+    return token;
+  };
+  return {
+    test,
+    organizationId,
+    organizationName,
+    me,
+    apiKey: (await newApiKey()).fullKey,
+    unknownId: (prefix) => `${prefix}_${"0".repeat(32)}`,
+    newMember: (role) => newPerson(test, { organizationId, role }),
+    newApiKey,
+    newLink,
+    async newInvitation(role = "MEMBER") {
+      const id = newId("inv");
+      const email = `${id}@example.com`;
+      await run(
+        test,
+        `INSERT INTO invitations (id, organization_id, email, role, invited_by, created_at, sent_at, expires_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        id,
+        organizationId,
+        email,
+        role,
+        owner.userId,
+        test.now(),
+        test.now(),
+        test.now() + 3_600_000,
+      );
+      return { id, token: await newLink("invitation", id, email) };
+    },
+  };
+}
+
+/** Runs one statement. */
+export async function run(test: TestApp, sql: string, ...args: (string | number | null)[]): Promise<void> {
+  await test.opened.database.write([{ sql, args }]);
+}
