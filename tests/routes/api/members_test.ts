@@ -231,3 +231,13 @@ testApp("somebody else's members are unknown", async (test) => {
     "not_found",
   );
 });
+
+testApp("of three owners two who demote each other at the same moment: one of them stays", async (test) => {
+  const ada = await test.signUp();
+  const [bob] = [await joinedPerson(test, ada, "OWNER"), await joinedPerson(test, ada, "OWNER")];
+  const answers = await Promise.all([
+    changeRole(test, ada, { owner: ada, userId: bob.userId, role: "MEMBER" }),
+    changeRole(test, bob, { owner: ada, userId: ada.userId, role: "MEMBER" }),
+  ]);
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 403]);
+});

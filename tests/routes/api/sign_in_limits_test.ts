@@ -63,3 +63,20 @@ testApp("what no route takes is told as such, wherever it comes from", async (te
   await assertError(await post("/api/nowhere"), 404, "not_found");
   await assertError(await post("/api/auth/sign-out"), 403, "cross_site");
 });
+
+testApp("guesses that were refused for want of room are not counted", async (test) => {
+  const ada = await test.signUp();
+  let address = 0;
+  const guess = (email: string) =>
+    test.send("/api/auth/sign-in", {
+      json: { email, password: "a wrong but long one" },
+      peerAddress: `10.8.0.${++address}`,
+    });
+  const crowd = Array.from({ length: 60 }, (_, n) => guess(`nobody${n}@example.com`));
+  const refused = await Promise.all(Array.from({ length: 4 }, () => guess(ada.email)));
+  await Promise.all(crowd);
+  const statuses = refused.map(({ status }) => status);
+  assert.ok(statuses.includes(503), statuses.join());
+  while (statuses.at(-1) !== 429 && statuses.length < 20) statuses.push((await guess(ada.email)).status);
+  assert.equal(statuses.filter((status) => status === 401).length, 5, statuses.join());
+});
