@@ -1,5 +1,7 @@
-// What `gatehouse --help` says.
+// What `gatehouse --help` and `gatehouse user --help` say.
 import { settings } from "../config.ts";
+import { operatorLinkLifetimeMs } from "../domain/limits.ts";
+import { exitBusy, exitConfig, exitData, exitFault, exitNoUser, exitUsage } from "./settings.ts";
 
 /** @returns Every command and every setting. */
 export function help(): string {
@@ -13,6 +15,7 @@ export function help(): string {
     "Usage: gatehouse [COMMAND]",
     "",
     "  serve      run the server (also without a command)",
+    "  user       accounts, for the first one and for emergencies; see gatehouse user --help",
     "  migrate    bring the database to this program's schema, then end",
     "  openapi    print the OpenAPI document",
     "  --help     print this",
@@ -21,5 +24,43 @@ export function help(): string {
     "Settings are read from the environment:",
     "",
     ...lines,
+  ].join("\n");
+}
+
+/** @returns What the commands for accounts take, do and end with. */
+export function userHelp(): string {
+  return [
+    "Accounts from the command line: the first one, and emergencies. It works on the database of the same",
+    "settings as the server, also while that is running; run it as the same user of the system.",
+    "",
+    "  gatehouse user create EMAIL --name NAME [--organization NAME | --join ORGANIZATION_ID --role ROLE]",
+    "                              [--password-stdin]",
+    "      make an account, which owns a new organization, or joins one as OWNER, ADMIN or MEMBER; its address",
+    "      counts as confirmed. Prints a link by which they choose their password",
+    "  gatehouse user list [--json]",
+    "      print every account: a table, or a JSON object a line. The last sign-in is that of the sessions that",
+    "      were not signed out since",
+    "  gatehouse user disable EMAIL [--revoke-keys]",
+    "      end their sessions and links at once and refuse sign-in; with --revoke-keys also the API keys that",
+    "      they made, in every organization",
+    "  gatehouse user enable EMAIL",
+    "      let them sign in again",
+    "  gatehouse user reset-password EMAIL [--turn-off-two-step] [--password-stdin]",
+    "      print a link by which they choose a new password; older links end",
+    "",
+    `A link works once, for ${
+      operatorLinkLifetimeMs / 3_600_000
+    } hours, and is printed on standard output alone.`,
+    "With --password-stdin the password comes from standard input, works at once, and a reset ends every session.",
+    "",
+    "Exit status:",
+    "",
+    "  0   done",
+    `  ${exitUsage}  not a command or option of these`,
+    `  ${exitData}  the address is taken, or a value does not do`,
+    `  ${exitNoUser}  nobody has this address`,
+    `  ${exitFault}  a fault of the program`,
+    `  ${exitBusy}  the database is busy or out of reach: try again`,
+    `  ${exitConfig}  a setting is wrong, or the database is of another version`,
   ].join("\n");
 }

@@ -2,9 +2,9 @@
 import type { Config } from "../config.ts";
 import { type Database, DatabaseError } from "../db/database.ts";
 import { lockDataFile } from "../db/embedded.ts";
-import { migrate, MigrationError } from "../db/migrate.ts";
+import { checkSchema, migrate, MigrationError } from "../db/migrate.ts";
 import { openDatabase } from "../db/open.ts";
-import { exitConfig, exitFault } from "./settings.ts";
+import { exitBusy, exitConfig, exitFault } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
 /** A migrated database, and how to let go of it. */
@@ -24,28 +24,53 @@ export async function openForCommand(
   config: Config,
   onFatal: (error: DatabaseError) => void,
 ): Promise<OpenedDatabase | number> {
+  return await open(config, { onFatal, isGuest: false });
+}
+
+/**
+ * Opens the database for a command that works beside a running server. Where one may be running the schema must be
+ * exactly this program's, and nothing is migrated under its feet.
+ *
+ * @returns The database; or an exit status after the reason was told.
+ */
+export async function openBesideServer(config: Config): Promise<OpenedDatabase | number> {
+  // What a fatal error leaves undone is told by the write that met it.
+  return await open(config, { onFatal: () => {}, isGuest: true });
+}
+
+interface OpenOptions {
+  readonly onFatal: (error: DatabaseError) => void;
+  /** Go on when a server has the file. */
+  readonly isGuest: boolean;
+}
+
+async function open(config: Config, { onFatal, isGuest }: OpenOptions): Promise<OpenedDatabase | number> {
   const refuse = (message: string, status: number): number => {
     writeLine(`gatehouse: ${message}`, "stderr");
     return status;
   };
+  const { database: target } = config;
   let database: Database | undefined;
   let unlock: (() => void) | null = () => {};
   try {
-    database = await openDatabase(config.database, { onFatal });
-    if (config.database.kind === "file") unlock = lockDataFile(config.database.path);
-    if (unlock === null) {
+    database = await openDatabase(target, { onFatal, isGuest });
+    if (target.kind === "file") unlock = lockDataFile(target.path);
+    if (unlock === null && !isGuest) {
       await database.close();
       return refuse(`another server is running on ${databaseName(config)}`, exitConfig);
     }
-    const release = unlock;
     const opened = database;
-    const applied = await migrate(opened, { now: Date.now() });
+    // A remote database has no such lock: servers may be running, but not on an empty one.
+    const isShared = isGuest && (unlock === null || target.kind === "remote");
+    const isReady = isShared && await checkSchema(opened);
+    if (unlock === null && !isReady) throw new MigrationError("the database has no schema yet");
+    const applied = isReady ? [] : await migrate(opened, { now: Date.now() });
     return {
       database: opened,
       applied,
       close: async () => {
         await opened.close();
-        release();
+        unlock?.();
       },
     };
   } catch (error) {
@@ -53,7 +78,9 @@ export async function openForCommand(
     unlock?.();
     const reason = error instanceof Error ? error.message : String(error);
     const known = error instanceof MigrationError || error instanceof DatabaseError;
-    return refuse(`${databaseName(config)}: ${reason}`, known ? exitConfig : exitFault);
+    const isBusy = isGuest && error instanceof DatabaseError && error.kind === "unavailable";
+    const status = isBusy ? exitBusy : known ? exitConfig : exitFault;
+    return refuse(`${databaseName(config)}: ${reason}`, status);
   }
 }
 

@@ -1,10 +1,13 @@
-// Which command a name means. Each resolves to an exit status: 0 done, 70 a fault, 78 settings or data that do not fit.
+// Which command a name means. Each resolves to an exit status: 0 done, 64 no such command, 70 a fault, 78 settings or data
+// that do not fit; see also `gatehouse user --help`.
 import deno from "../deno.json" with { type: "json" };
 import { help } from "./help.ts";
 import { migrateCommand } from "./migrate.ts";
 import { openApiCommand } from "./openapi.ts";
 import { serve } from "./serve.ts";
+import { exitUsage } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
+import { userCommand } from "./user.ts";
 
 /** Of the program; also in the OpenAPI document. */
 export const version: string = deno.version;
@@ -17,6 +20,7 @@ export const version: string = deno.version;
  */
 export async function runCommand(args: readonly string[]): Promise<number> {
   const [name = "serve", ...rest] = args;
+  if (name === "user") return await userCommand(rest);
   const commands: Readonly<Record<string, () => number | Promise<number>>> = {
     serve: () => serve({ version }),
     migrate: () => migrateCommand(),
@@ -28,7 +32,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined || rest.length > 0) {
     writeLine(`gatehouse: ${[name, ...rest].join(" ")} is no command. Try gatehouse --help.`, "stderr");
-    return 64;
+    return exitUsage;
   }
   return await command();
 }

@@ -29,10 +29,11 @@ export class Connection {
    * Opens the file, which must exist.
    *
    * @param path The data file.
-   * @param options `readOnly`: refuse every write on this connection.
+   * @param options `readOnly`: refuse every write on this connection. `isGuest`: another process has the file for itself
+   *   and moves its log; this one leaves that alone.
    * @throws {DatabaseError} When the file is not a database or cannot be opened.
    */
-  constructor(path: string, options: { readOnly: boolean }) {
+  constructor(path: string, options: { readOnly: boolean; isGuest?: boolean }) {
     this.#sqlite = translated(() => new Sqlite(path, { timeout: databaseBusyTimeoutMs }));
     try {
       const mode = this.all({ sql: "PRAGMA journal_mode = WAL", args: [] })[0];
@@ -42,7 +43,8 @@ export class Connection {
       this.exec("PRAGMA synchronous = FULL");
       this.exec("PRAGMA foreign_keys = ON");
       this.exec(`PRAGMA cache_size = ${options.readOnly ? -16_000 : -128_000}`);
-      this.all({ sql: `PRAGMA wal_autocheckpoint = ${checkpointPages}`, args: [] });
+      const pages = options.isGuest ? 0 : checkpointPages;
+      this.all({ sql: `PRAGMA wal_autocheckpoint = ${pages}`, args: [] });
       if (options.readOnly) this.exec("PRAGMA query_only = ON");
     } catch (error) {
       this.close();

@@ -9,6 +9,8 @@ export interface EmbeddedOptions {
   readonly path: string;
   /** Make the folder when it is missing; only for the default place. */
   readonly createFolder: boolean;
+  /** A server has the file: see {@linkcode Connection}. */
+  readonly isGuest?: boolean;
   /**
    * Called once when the writer cannot know what was written. The program must stop: it must not acknowledge
    * anything after this.
@@ -39,7 +41,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   const writer = new Worker(new URL("./writer_worker.ts", import.meta.url), { type: "module" });
   const database = new EmbeddedDatabase(reader, writer, options.onFatal);
   try {
-    await database.open(options.path);
+    await database.open(options);
   } catch (error) {
     reader.close();
     writer.terminate();
@@ -74,8 +76,8 @@ class EmbeddedDatabase implements Database {
     };
   }
 
-  async open(path: string): Promise<void> {
-    const response = await this.#lifecycle({ type: "open", path });
+  async open({ path, isGuest = false }: EmbeddedOptions): Promise<void> {
+    const response = await this.#lifecycle({ type: "open", path, isGuest });
     if (response.type === "open-failed") throw new DatabaseError("fault", response.message);
   }
 

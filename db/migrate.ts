@@ -75,6 +75,29 @@ export async function migrate(
   }
 }
 
+/**
+ * Asks whether the schema is exactly this program's, and changes nothing.
+ *
+ * @param options `list`: the migrations, all of this program's unless given.
+ * @returns Whether there is a schema at all.
+ * @throws {MigrationError} When the database is older or newer than the program, or a migration was changed since.
+ * @throws {DatabaseError}
+ */
+export async function checkSchema(
+  database: Database,
+  options: { list?: readonly Migration[] } = {},
+): Promise<boolean> {
+  const list = options.list ?? migrations;
+  const table = sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'");
+  const known = await database.readFirst(table) === undefined ? [] : await appliedMigrations(database);
+  check(known, list);
+  const missing = list[known.length];
+  if (known.length === 0 || missing === undefined) return known.length > 0;
+  throw new MigrationError(
+    `the database lacks migration ${missing.number} (${missing.name}) of this program: it is older`,
+  );
+}
+
 /** @returns The SHA-256 of a migration's text, by which a later change of it is noticed. */
 export function checksum(migration: Migration): string {
   return hash("sha256", migration.text.replaceAll("\r\n", "\n"), "hex");

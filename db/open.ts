@@ -5,13 +5,13 @@ import { openEmbedded } from "./embedded.ts";
 
 /**
  * @param target Which database.
- * @param options `onFatal`: see {@linkcode openEmbedded}; a remote database never calls it.
+ * @param options `onFatal`, `isGuest`: see {@linkcode openEmbedded}; a remote database has no use for them.
  * @returns The database, not yet migrated.
  * @throws {DatabaseError} When the file cannot be opened.
  */
 export async function openDatabase(
   target: DatabaseTarget,
-  options: { onFatal: (error: DatabaseError) => void },
+  options: { onFatal: (error: DatabaseError) => void; isGuest?: boolean },
 ): Promise<Database> {
   if (target.kind === "remote") {
     // Loaded when it is needed: most servers have a file.
@@ -22,5 +22,6 @@ export async function openDatabase(
     path: target.path,
     createFolder: target.createFolder,
     onFatal: options.onFatal,
+    isGuest: options.isGuest ?? false,
   });
 }

@@ -5,7 +5,7 @@ import { DatabaseError, type DatabaseErrorKind, type Statement, type WriteResult
 
 /** What the main thread sends: first `open`, then batches, then `close`. */
 export type WriterRequest =
-  | { readonly type: "open"; readonly path: string }
+  | { readonly type: "open"; readonly path: string; readonly isGuest?: boolean }
   | {
     readonly type: "write";
     /** SQL that is new; a statement is named by its place among all that were ever sent. */
@@ -81,7 +81,7 @@ function serve(scope: WorkerScope): void {
   scope.onmessage = ({ data: request }) => {
     if (request.type === "open") {
       try {
-        connection = new Connection(request.path, { readOnly: false });
+        connection = new Connection(request.path, { readOnly: false, isGuest: request.isGuest ?? false });
         scope.postMessage({ type: "opened" });
       } catch (error) {
         scope.postMessage({

@@ -75,6 +75,10 @@ export const endedLinksIntervalMs = 3_600_000;
 export const developmentMailsMax = 100;
 /** A name in a mail's subject is cut to so many characters. */
 export const mailSubjectNameCharactersMax = 60;
+/** How long a link that the operator hands over works, in milliseconds. */
+export const operatorLinkLifetimeMs = 24 * 3_600_000;
+/** Users, or keys, that the operator's commands read at once. */
+export const operatorPageItems = 500;
 /** How long the audit log is kept, in milliseconds: 400 days. */
 export const auditRetentionMs = 400 * 24 * 3_600_000;
 /** Refused API keys that one client address has in a minute. */

@@ -277,7 +277,8 @@ const linkPaths: Readonly<Record<LinkPurpose, string>> = {
   invitation: "/invitations/accept",
 };
 
-function linkAddress(
+/** @returns The address of the page that takes a link's token. */
+export function linkAddress(
   { baseUrl }: Config,
   { purpose, token }: { purpose: LinkPurpose; token: string },
 ): string {

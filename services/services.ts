@@ -9,6 +9,7 @@ import { createInvitationService, type InvitationService } from "./invitations.t
 import { createMailService, type MailLog, type MailService } from "./mail.ts";
 import type { MailTransport } from "./mail_transport.ts";
 import { createMemberService, type MemberService } from "./members.ts";
+import { createOperatorService, type OperatorService } from "./operator.ts";
 import { createOrganizationService, type OrganizationService } from "./organizations.ts";
 import { createPasswordHasher } from "./password_hasher.ts";
 import { createPasswordService, type PasswordService } from "./passwords.ts";
@@ -29,6 +30,8 @@ export interface Services {
   readonly organizations: OrganizationService;
   readonly members: MemberService;
   readonly invitations: InvitationService;
+  /** For the command line alone: no route may use it. */
+  readonly operator: OperatorService;
   readonly mail: MailService;
   readonly apiKeys: ApiKeyService;
   readonly usage: UsageService;
@@ -77,6 +80,7 @@ export function createServices(context: ServiceContext, options: ServicesOptions
     organizations: createOrganizationService(context),
     members: createMemberService(context),
     invitations: createInvitationService(context, { mail }),
+    operator: createOperatorService(context, { credentials, mail }),
     mail,
     apiKeys: createApiKeyService(context),
     usage: createUsageService(context, recorder),
