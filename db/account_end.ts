@@ -1,6 +1,27 @@
 // All SQL of an account's end: the condition under which it may end, and everything that goes with it.
 import { ifAudited } from "./audit.ts";
-import { sql, type Statement } from "./database.ts";
+import { type Database, sql, type Statement } from "./database.ts";
+
+/** An organization that stands in the way of an account's end, or ends with it. */
+export interface AccountEnd {
+  readonly name: string;
+  /** Whether others belong to it; then the user is its last OWNER. */
+  readonly hasOthers: number;
+}
+
+/** Memberships of others in the organization of `m`. */
+const othersThan = (user: "?1" | "?2") =>
+  `SELECT 1 FROM memberships o WHERE o.organization_id = m.organization_id AND o.user_id <> ${user}`;
+const listEnds = `SELECT g.name, EXISTS (${othersThan("?1")}) AS hasOthers
+  FROM memberships m JOIN organizations g ON g.id = m.organization_id
+  WHERE m.user_id = ?1 AND (NOT EXISTS (${othersThan("?1")})
+    OR (m.role = 'OWNER' AND NOT EXISTS (${othersThan("?1")} AND o.role = 'OWNER')))
+  ORDER BY g.name COLLATE NOCASE, g.id`;
+
+/** @returns By name, the organizations in which a user is alone, or the last OWNER. @throws {DatabaseError} */
+export function listAccountEnds(database: Database, userId: string): Promise<AccountEnd[]> {
+  return database.read(sql(listEnds, userId));
+}
 
 /**
  * @param options `aloneIn`: in how many organizations nobody else is; these end with the account, and the caller has their list.
@@ -11,8 +32,7 @@ export function markAccountDeletable(
   userId: string,
   { now, aloneIn }: { now: number; aloneIn: number },
 ): Statement {
-  const others =
-    "SELECT 1 FROM memberships o WHERE o.organization_id = m.organization_id AND o.user_id <> ?2";
+  const others = othersThan("?2");
   return sql(
     `UPDATE users SET disabled_at = ?1 WHERE id = ?2
        AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = ?2 AND m.role = 'OWNER'

@@ -68,6 +68,20 @@ export function findLinkToken(
   ));
 }
 
+/** @returns The address that a user asked to change to, while the link works or its mail waits. @throws {DatabaseError} */
+export function findPendingEmail(
+  database: Database,
+  userId: string,
+  now: number,
+): Promise<{ email: string } | undefined> {
+  return database.readFirst(sql(
+    `SELECT email FROM link_tokens WHERE subject = ?1 AND purpose = 'change_email' AND expires_at > ?2
+     UNION ALL SELECT recipient FROM outbox WHERE subject = ?1 AND kind = 'change_email' LIMIT 1`,
+    userId,
+    now,
+  ));
+}
+
 /**
  * @param options `purposes`: which links. `audited`: the id of the audit entry without which nothing is done.
  * @returns Statements that end a subject's links, those included whose mail is not sent yet.

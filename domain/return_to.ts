@@ -29,3 +29,21 @@ export function safeReturnTo(
   }
   return options.isAllowedOrigin(url.origin) ? url.href : null;
 }
+
+/**
+ * @param text What the address bar or a hidden field said; anything may be in it.
+ * @param base The service's own address.
+ * @returns A path of the portal (with query), or null.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * const base = new URL("https://auth.example.com");
+ * assert.equal(portalReturnTo("/portal/account?done=renamed", base), "/portal/account?done=renamed");
+ * assert.equal(portalReturnTo("/portal/../sign-out", base), null);
+ * ```
+ */
+export function portalReturnTo(text: string | undefined, base: URL): string | null {
+  const path = safeReturnTo(text, { base, isAllowedOrigin: () => false });
+  return path !== null && /^\/portal(?=[/?#]|$)/.test(path) ? path : null;
+}

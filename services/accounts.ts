@@ -1,6 +1,6 @@
 // Accounts: signing up, alone or by an invitation, changing one's name, and deleting the account.
 import { insertAuditEvent } from "../db/audit.ts";
-import { deleteAccountTraces, markAccountDeletable } from "../db/account_end.ts";
+import { deleteAccountTraces, listAccountEnds, markAccountDeletable } from "../db/account_end.ts";
 import type { Statement } from "../db/database.ts";
 import { acceptInvitationStatement, findInvitationByToken } from "../db/invitations.ts";
 import { deleteLinks } from "../db/link_tokens.ts";
@@ -53,6 +53,8 @@ export interface AccountService {
   signUp(input: SignUpInput, client: ClientInfo): Promise<SignedIn>;
   /** Changes what the person is called. */
   renameUser(actor: SessionActor, name: string): Promise<void>;
+  /** @returns The names of the organizations that end with the account, and of those that need another OWNER first. */
+  previewDeletion(actor: SessionActor): Promise<{ ending: string[]; ownerless: string[] }>;
   /**
    * Deletes the account, and the organizations in which nobody else is. Keys that the person made anywhere are revoked.
    *
@@ -164,6 +166,13 @@ export function createAccountService(
           now: clock(),
         }).statement,
       ]);
+    },
+
+    async previewDeletion(actor) {
+      const ends = await listAccountEnds(database, actor.user.id);
+      const names = (wanted: boolean) =>
+        ends.filter(({ hasOthers }) => (hasOthers !== 0) === wanted).map(({ name }) => name);
+      return { ending: names(false), ownerless: names(true) };
     },
 
     async deleteAccount(actor) {

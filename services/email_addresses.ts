@@ -1,7 +1,7 @@
 // Proving an address, and changing it. Both take a mailed link and a session of the same account: the link alone would let a
 // stranger's account be proved by its victim's click.
 import { insertAuditEvent } from "../db/audit.ts";
-import { deleteLinks, findLinkToken } from "../db/link_tokens.ts";
+import { deleteLinks, findLinkToken, findPendingEmail, insertLinkToken } from "../db/link_tokens.ts";
 import { deleteSessionsIfAudited } from "../db/sessions.ts";
 import {
   findUserCredentials,
@@ -13,13 +13,13 @@ import type { SessionActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../domain/errors.ts";
 import { accountMailsPerHourMax } from "../domain/limits.ts";
-import type { LinkPurpose } from "../domain/mail.ts";
+import { linkLifetimesMs, type LinkPurpose } from "../domain/mail.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Credentials, rateLimited } from "./credentials.ts";
 import type { MailService } from "./mail.ts";
 import { requireProof } from "./proof.ts";
 import { RateLimiter } from "./rate_limiter.ts";
-import { wellFormedHash } from "./session_tokens.ts";
+import { hashToken, newToken, wellFormedHash } from "./session_tokens.ts";
 
 /** What a link about an address is for. */
 export interface EmailLink {
@@ -45,6 +45,8 @@ export interface EmailAddressService {
    * @throws {AppError} `proof_required`, `validation_failed`, `mail_unavailable`, `rate_limited`.
    */
   requestEmailChange(actor: SessionActor, email: string): Promise<void>;
+  /** @returns The address that the person asked to change to, while its link can still be used; else null. */
+  findPendingChange(actor: SessionActor): Promise<string | null>;
   /** @returns What a link is for, or null when it does not work; looking does not use it up. */
   findEmailLink(token: string): Promise<EmailLink | null>;
   /**
@@ -130,6 +132,9 @@ export function createEmailAddressService(
   return {
     findEmailLink,
 
+    findPendingChange: async (actor) =>
+      (await findPendingEmail(database, actor.user.id, clock()))?.email ?? null,
+
     async requestVerification(actor) {
       mail.requireMail();
       if (actor.user.emailVerified) return;
@@ -175,6 +180,17 @@ export function createEmailAddressService(
       await database.write([
         audit.statement,
         ...deleteLinks(id, { purposes: ["change_email"], audited: audit.id }),
+        // Nobody has this link: it makes the change look as pending as one to a free address.
+        ...(isTaken
+          ? [insertLinkToken({
+            tokenHash: hashToken(newToken()),
+            purpose: "change_email",
+            subject: id,
+            email: to,
+            now,
+            expiresAt: now + linkLifetimesMs.change_email,
+          })]
+          : []),
         ...mail.outgoing(
           isTaken
             ? { kind: "change_email_taken", to, fields: { to } }
