@@ -20,10 +20,15 @@ import { conversation, requestSize } from "./routes/middleware/conversation.ts";
 import { cors } from "./routes/middleware/cors.ts";
 import { crossSite } from "./routes/middleware/cross_site.ts";
 import { createMetrics, operationRoutes } from "./routes/operations.ts";
+import { portalAccountRoutes } from "./routes/portal/account.ts";
 import { portalApiKeyRoutes } from "./routes/portal/api_keys.ts";
+import { portalConfirmPasswordRoutes } from "./routes/portal/confirm_password.ts";
 import { errorAnswer } from "./routes/portal/errors.ts";
+import { portalPasswordRoutes } from "./routes/portal/passwords.ts";
+import { portalSecurityRoutes } from "./routes/portal/security.ts";
 import { portalSignInRoutes } from "./routes/portal/sign_in.ts";
 import { portalUsageRoutes } from "./routes/portal/usage.ts";
+import { portalVerifyEmailRoutes } from "./routes/portal/verify_email.ts";
 
 /**
  * Builds the whole HTTP surface.
@@ -66,6 +71,11 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   portalSignInRoutes(app, parts, assets);
   portalApiKeyRoutes(app, parts, assets);
   portalUsageRoutes(app, parts, assets);
+  portalPasswordRoutes(app, parts, assets);
+  portalVerifyEmailRoutes(app, parts, assets);
+  portalConfirmPasswordRoutes(app, parts, assets);
+  portalAccountRoutes(app, parts, assets);
+  portalSecurityRoutes(app, parts, assets);
 
   const page = errorAnswer(parts, assets);
   const known = knownRoutes(app);

@@ -50,11 +50,20 @@ const refusedForms = { "hx-status:409:inherited": "push:false", "hx-status:422:i
 
 /** A page for people who are not signed in: one card, one task. */
 export function GatePage(
-  { title, frame, children }: { title: string; frame: GateFrame; children: Child },
+  { title, frame, hasToken = false, children }: {
+    title: string;
+    frame: GateFrame;
+    /** The page's address has a secret, and the page a form. */
+    hasToken?: boolean;
+    children: Child;
+  },
 ): Page {
   return document(
     <>
-      <Head title={title} assets={frame.assets} />
+      <Head title={title} assets={frame.assets}>
+        {/* Under the header's `no-referrer` browsers send forms with `Origin: null`, which is refused as another site's. */}
+        {hasToken ? <meta name="referrer" content="same-origin" /> : null}
+      </Head>
       <body>
         <SkipLink />
         <main id="main" class="gate" tabindex={-1}>

@@ -1,9 +1,9 @@
 // The page that signs people in.
 import { SubmitButton } from "./components/button.tsx";
-import { TextField } from "./components/field.tsx";
+import { PasswordField, TextField } from "./components/field.tsx";
 import { Notice } from "./components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "./layout.tsx";
-import { emailCharactersMax, passwordCharactersMax } from "../domain/limits.ts";
+import { emailCharactersMax } from "../domain/limits.ts";
 
 /** What the page shows. */
 export interface SignInPageProps {
@@ -41,18 +41,16 @@ export function signInPage({ frame, values, error, fieldErrors, notice }: SignIn
           maxlength={emailCharactersMax}
           autofocus={values.email === ""}
         />
-        <TextField
+        <PasswordField
           label="Password"
           name="password"
-          type="password"
-          value=""
           error={fieldErrors["password"]}
-          autocomplete="current-password"
-          required
-          maxlength={2 * passwordCharactersMax}
           autofocus={values.email !== "" && fieldErrors["email"] === undefined}
         />
         <SubmitButton>Sign in</SubmitButton>
+        <p class="small">
+          <a href="/forgot-password">Forgot your password?</a>
+        </p>
         {frame.signUpOpen
           ? (
             <p class="small muted">

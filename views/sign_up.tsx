@@ -1,14 +1,9 @@
 // The page that makes an account and its organization, or says plainly that nobody can.
 import { ButtonLink, SubmitButton } from "./components/button.tsx";
-import { TextField } from "./components/field.tsx";
+import { PasswordField, TextField } from "./components/field.tsx";
 import { Notice } from "./components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "./layout.tsx";
-import {
-  emailCharactersMax,
-  nameCharactersMax,
-  passwordCharactersMax,
-  passwordCharactersMin,
-} from "../domain/limits.ts";
+import { emailCharactersMax, nameCharactersMax } from "../domain/limits.ts";
 
 /** What the page shows. */
 export interface SignUpPageProps {
@@ -19,11 +14,13 @@ export interface SignUpPageProps {
   readonly error: string | null;
   /** What is wrong with one field, by its name. */
   readonly fieldErrors: Readonly<Record<string, string>>;
+  /** Where strangers cannot sign up: whether people who were invited can. */
+  readonly byInvitation?: boolean;
 }
 
-/** @returns The sign-up page; while sign-up is closed, a page that says so and has no form. */
+/** @returns The sign-up page; where strangers cannot sign up, a page that says so and has no form. */
 export function signUpPage(props: SignUpPageProps): Page {
-  if (!props.frame.signUpOpen) return closedPage(props.frame);
+  if (!props.frame.signUpOpen) return closedPage(props.frame, props.byInvitation ?? false);
   const { frame, values, error, fieldErrors } = props;
   return (
     <GatePage title="Create an account" frame={frame}>
@@ -53,18 +50,7 @@ export function signUpPage(props: SignUpPageProps): Page {
           required
           maxlength={emailCharactersMax}
         />
-        <TextField
-          label="Password"
-          name="password"
-          type="password"
-          value=""
-          hint={`At least ${passwordCharactersMin} characters. A few words in a row are good.`}
-          error={fieldErrors["password"]}
-          autocomplete="new-password"
-          required
-          minlength={passwordCharactersMin}
-          maxlength={2 * passwordCharactersMax}
-        />
+        <PasswordField label="Password" name="password" isNew error={fieldErrors["password"]} />
         <TextField
           label="Organization (optional)"
           name="organizationName"
@@ -83,14 +69,17 @@ export function signUpPage(props: SignUpPageProps): Page {
   );
 }
 
-function closedPage(frame: GateFrame): Page {
+function closedPage(frame: GateFrame, byInvitation: boolean): Page {
+  const title = byInvitation ? "By invitation only" : "Sign-up is closed";
   return (
-    <GatePage title="Sign-up is closed" frame={frame}>
+    <GatePage title={title} frame={frame}>
       <div class="card">
         <div>
-          <h1>Sign-up is closed</h1>
+          <h1>{title}</h1>
           <p class="muted">
-            You cannot create an account yourself. Ask the people who run this service for one.
+            {byInvitation
+              ? "You cannot create an account on your own here. Ask somebody who uses this service to invite you, then open the link in the mail that you get."
+              : "You cannot create an account yourself. Ask the people who run this service for one."}
           </p>
         </div>
         <ButtonLink href="/sign-in">Sign in instead</ButtonLink>

@@ -15,6 +15,7 @@ const titles: Partial<Record<ErrorCode, string>> = {
   rate_limited: "Too many attempts",
   unavailable: "Not available at this moment",
   forbidden: "You may not do this",
+  mail_unavailable: "This service sends no mail",
 };
 
 /** @returns A function that shows an error in the frame in which the person is. */
@@ -46,7 +47,9 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "sign_up_closed",
   "rate_limited",
   "key_limit_reached",
+  "last_owner",
   "unavailable",
+  "mail_unavailable",
 ]);
 
 /**
@@ -59,6 +62,8 @@ export function formError(
 ): { message: string | null; fields: Record<string, string>; status: ContentfulStatusCode } {
   if (!(error instanceof AppError) || !shownBesideForms.has(error.code)) throw error;
   setErrorHeaders(c, error);
+  // What was refused is no new page in the history.
+  c.header("HX-Push-Url", "false");
   const fields = fieldErrors(error);
   return {
     message: Object.keys(fields).length > 0 ? null : error.message,

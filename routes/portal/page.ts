@@ -3,6 +3,7 @@ import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-s
 import type { SessionActor } from "../../domain/actor.ts";
 import type { Session } from "../../domain/session.ts";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
+import { hasProof } from "../../services/proof.ts";
 import type { AppContext, AppParts } from "../env.ts";
 import { findSession, sessionActor } from "../session.ts";
 
@@ -53,5 +54,30 @@ export function signedIn(parts: AppParts, handler: PortalHandler): (c: AppContex
     // What a form wanted to do is not done after signing in: the page with the form is shown instead.
     const back = c.req.method === "GET" ? pathname + search : "/portal/api-keys";
     return redirect(c, `/sign-in?return_to=${encodeURIComponent(back)}`, { frameChanges: true });
+  };
+}
+
+/**
+ * @returns A redirect to the page that asks for the password once more, and back to this page afterwards; null when the
+ *   person gave it a short time ago.
+ */
+export function needsProof(c: AppContext, parts: AppParts, session: SessionActor): Response | null {
+  if (hasProof(session, parts.services.clock())) return null;
+  const { pathname, search } = new URL(c.req.url);
+  return askForProof(c, pathname + search);
+}
+
+/** @returns The same redirect, for a form that was refused with `proof_required`. @param page The page of the form. */
+export function askForProof(c: AppContext, page: string): Response {
+  return redirect(c, `/portal/confirm-password?return_to=${encodeURIComponent(page)}`);
+}
+
+/** @returns A handler whose every answer, errors too, tells other sites nothing of its address: there is a secret in it. */
+export function withoutReferrer(
+  handler: (c: AppContext) => Response | Promise<Response>,
+): (c: AppContext) => Response | Promise<Response> {
+  return (c) => {
+    c.set("answerHeaders", [["referrer-policy", "no-referrer"]]);
+    return handler(c);
   };
 }

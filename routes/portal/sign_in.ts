@@ -14,12 +14,19 @@ import { formError } from "./errors.ts";
 import { gateFrame, redirect, sendPage } from "./page.ts";
 
 const home = "/portal/api-keys";
+/** What happened before, by the parameter that says so. */
+const notices: readonly (readonly [parameter: string, text: string])[] = [
+  ["signed_out", "You are signed out."],
+  ["reset", "Your password is changed. Sign in with the new one."],
+  ["deleted", "Your account is deleted."],
+];
 
 /** Mounts `/`, `/sign-in`, `/sign-up` and `/sign-out`. */
 export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
   const { accounts } = services;
   const frame = gateFrame(parts, assets);
+  const byInvitation = config.signUp === "invite";
 
   function returnTo(text: string | undefined): string | null {
     return safeReturnTo(text, {
@@ -47,7 +54,7 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
         values: { email: "", returnTo: returnTo(c.req.query("return_to")) },
         error: null,
         fieldErrors: {},
-        notice: c.req.query("signed_out") === "1" ? "You are signed out." : null,
+        notice: notices.find(([name]) => c.req.query(name) === "1")?.[1] ?? null,
       }),
     ));
 
@@ -79,7 +86,8 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
 
   app.get("/sign-up", async (c) => {
     const values = { name: "", email: "", organizationName: "" };
-    return await away(c) ?? sendPage(c, signUpPage({ frame, values, error: null, fieldErrors: {} }));
+    return await away(c) ??
+      sendPage(c, signUpPage({ frame, byInvitation, values, error: null, fieldErrors: {} }));
   });
 
   app.post("/sign-up", async (c) => {
@@ -105,7 +113,11 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
         ? { email: error.message }
         : fields;
       const shown = "email" in errors && !("email" in fields) ? null : message;
-      return sendPage(c, signUpPage({ frame, values, error: shown, fieldErrors: errors }), status);
+      return sendPage(
+        c,
+        signUpPage({ frame, byInvitation, values, error: shown, fieldErrors: errors }),
+        status,
+      );
     }
   });
 

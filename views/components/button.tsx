@@ -4,9 +4,16 @@ import type { Child } from "hono/jsx";
 /** How loud: `primary` once a form, `destroy` for what cannot be taken back, the quiet ones in rows. */
 export type ButtonTone = "primary" | "plain" | "quiet" | "quiet-destroy" | "destroy";
 
-/** A button that sends the form around it. */
-export function SubmitButton({ tone = "primary", children }: { tone?: ButtonTone; children: Child }) {
-  return <button type="submit" class={`button ${tone}`}>{children}</button>;
+/** A button that sends the form around it. `about` is as in {@linkcode ButtonLinkProps}. */
+export function SubmitButton(
+  { tone = "primary", about, children }: { tone?: ButtonTone; about?: string; children: Child },
+) {
+  return (
+    <button type="submit" class={`button ${tone}`}>
+      {children}
+      <About text={about} />
+    </button>
+  );
 }
 
 /** What a {@linkcode ButtonLink} is made of. */
@@ -30,7 +37,11 @@ export function ButtonLink({ tone = "plain", href, about, isFile = false, childr
       hx-boost={isFile ? "false" : undefined}
     >
       {children}
-      {about === undefined ? null : <span class="unseen">{` “${about}”`}</span>}
+      <About text={about} />
     </a>
   );
+}
+
+function About({ text }: { text: string | undefined }) {
+  return text === undefined ? null : <span class="unseen">{` “${text}”`}</span>;
 }

@@ -1,5 +1,6 @@
 // Form fields: a label, the input, a hint, and the message beside it when what was typed is refused.
 import type { Child } from "hono/jsx";
+import { passwordCharactersMax, passwordCharactersMin } from "../../domain/limits.ts";
 import { Icon } from "./icon.tsx";
 
 /** What every field has. */
@@ -67,6 +68,46 @@ export function TextField(props: TextFieldProps) {
         aria-describedby={describedBy(props)}
       />
     </Field>
+  );
+}
+
+/** A password, never sent back. `isNew`: one that is being chosen, with the rules beneath it. */
+export function PasswordField(
+  props: {
+    label: string;
+    name: string;
+    isNew?: boolean;
+    error?: string | undefined;
+    autofocus?: boolean;
+  },
+) {
+  const { label, name, isNew = false, error, autofocus = false } = props;
+  return (
+    <TextField
+      label={label}
+      name={name}
+      type="password"
+      value=""
+      hint={isNew
+        ? `At least ${passwordCharactersMin} characters. A few words in a row are good.`
+        : undefined}
+      error={error}
+      autocomplete={isNew ? "new-password" : "current-password"}
+      required
+      {...(isNew ? { minlength: passwordCharactersMin } : {})}
+      maxlength={2 * passwordCharactersMax}
+      autofocus={autofocus}
+    />
+  );
+}
+
+/** Whose password a form is about: nothing to see, but password managers save it under this name. */
+export function UsernameField({ email }: { email: string }) {
+  return (
+    <div hidden>
+      <label for="username">E-mail</label>
+      <input type="text" id="username" name="username" value={email} autocomplete="username" readonly />
+    </div>
   );
 }
 

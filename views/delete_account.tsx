@@ -1,0 +1,88 @@
+// The page that asks before an account is deleted.
+import { emailCharactersMax } from "../domain/limits.ts";
+import { accountBack } from "./account.tsx";
+import { ButtonLink } from "./components/button.tsx";
+import { ConfirmPanel } from "./components/confirm_panel.tsx";
+import { TextField } from "./components/field.tsx";
+import { Notice } from "./components/notice.tsx";
+import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
+import { namesInWords } from "./text/names.ts";
+
+/** What the page shows. */
+export interface DeleteAccountPageProps {
+  readonly frame: PortalFrame;
+  /** Organizations in which nobody else is: they end with the account. */
+  readonly ending: readonly string[];
+  /** Organizations that would be left without an owner: while there are any, the account stays. */
+  readonly ownerless: readonly string[];
+  /** The address as typed. */
+  readonly value: string;
+  readonly error: string | null;
+  readonly fieldErrors: Readonly<Record<string, string>>;
+}
+
+/** @returns The page that asks whether to delete the account, or says what must be done before. */
+export function deleteAccountPage(props: DeleteAccountPageProps): Page {
+  const { frame, ending, ownerless, value, error, fieldErrors } = props;
+  const { email } = frame.session.user;
+  if (ownerless.length > 0) return ownerlessPage(frame, ownerless);
+  return (
+    <PortalPage title="Delete your account" frame={frame} place={null}>
+      <ConfirmPanel
+        title="Delete your account?"
+        text="You are signed out everywhere, and nobody can bring the account back, we neither."
+        facts={[
+          { label: "Account", value: email },
+          {
+            label: "API keys that you made",
+            value:
+              "All are revoked, in every organization: programs that use them are refused from their next request on.",
+          },
+          {
+            label: "Organizations",
+            value: ending.length === 0
+              ? "You leave all of them. They stay, for those who belong to them."
+              : `${namesInWords(ending)}: nobody else is there, so ${
+                ending.length === 1 ? "it is" : "they are"
+              } deleted, with all keys and usage. You leave any other.`,
+          },
+        ]}
+        action="/portal/account/delete"
+        submit="Delete my account"
+        tone="destroy"
+        back={accountBack}
+      >
+        {error === null ? null : <Notice tone="refused" text={error} />}
+        <TextField
+          label="Type your address to confirm"
+          name="email"
+          type="email"
+          value={value}
+          hint={email}
+          error={fieldErrors["email"]}
+          autocomplete="off"
+          required
+          maxlength={emailCharactersMax}
+        />
+      </ConfirmPanel>
+    </PortalPage>
+  );
+}
+
+function ownerlessPage(frame: PortalFrame, ownerless: readonly string[]): Page {
+  return (
+    <PortalPage title="Delete your account" frame={frame} place={null}>
+      <div class="fault">
+        <div>
+          <h1>Somebody must own it first</h1>
+          <p class="muted">
+            You are the last owner of{" "}
+            {namesInWords(ownerless)}, and others belong to it. Make one of them an owner, or delete the
+            organization; then you can delete your account.
+          </p>
+        </div>
+        <ButtonLink href={accountBack.href}>Back to your account</ButtonLink>
+      </div>
+    </PortalPage>
+  );
+}
