@@ -267,6 +267,68 @@ export const table: Readonly<Record<string, Entry>> = {
     object: ["id", "key"],
   },
   "GET /portal/usage": { who: inActive },
+
+  "GET /forgot-password": { who: open },
+  "POST /forgot-password": { who: open, attempt: ({ me }) => ({ form: { email: me.email } }) },
+  "GET /reset-password": { who: open, attempt: () => ({ query: "?token=x" }), also: [404] },
+  "POST /reset-password": {
+    who: open,
+    attempt: async ({ me, newLink }) => ({
+      form: {
+        token: await newLink("reset_password", me.userId, me.email),
+        password: "a fine 9 long password",
+      },
+    }),
+  },
+  "GET /verify-email": { who: open, attempt: () => ({ query: "?token=x" }), also: [404] },
+  "POST /verify-email": {
+    who: signedIn,
+    attempt: async ({ me, newLink }) => ({
+      form: { token: await newLink("verify_email", me.userId, me.email) },
+    }),
+  },
+  "GET /portal/confirm-password": { who: signedIn },
+  "POST /portal/confirm-password": {
+    who: signedIn,
+    attempt: () => ({ form: { password: "not it" } }),
+    also: [401],
+  },
+  "GET /portal/account": { who: signedIn },
+  // To the account's page, which asks who it is.
+  "GET /portal/account/name": { who: open },
+  "GET /portal/account/verification": { who: open },
+  "POST /portal/account/name": { who: signedIn, attempt: () => ({ form: { name: "New Name" } }) },
+  "POST /portal/account/verification": { who: signedIn, attempt: () => ({ form: {} }) },
+  "GET /portal/account/email": { who: signedIn },
+  "POST /portal/account/email": {
+    who: signedIn,
+    attempt: ({ me }) => ({ form: { email: `other.${me.email}` } }),
+  },
+  "GET /portal/account/delete": { who: signedIn },
+  "POST /portal/account/delete": { who: signedIn, attempt: ({ me }) => ({ form: { email: me.email } }) },
+  "GET /portal/account/security": { who: signedIn },
+  "GET /portal/account/security/password": { who: open },
+  "POST /portal/account/security/password": {
+    who: signedIn,
+    attempt: () => ({ form: { currentPassword: "not it", newPassword: "a fine 9 long password" } }),
+    also: [401],
+  },
+  "POST /portal/account/security/sessions/:id/end": {
+    who: {
+      ...signedIn,
+      stranger: "unknown",
+      removed: "unknown",
+      member: "unknown",
+      admin: "unknown",
+      owner: "unknown",
+    },
+    attempt: async (world) => ({
+      params: { id: await sessionOf(world, await world.newMember("OWNER")) },
+      form: {},
+    }),
+    object: ["id", "ses"],
+  },
+  "POST /portal/account/security/sessions/end-others": { who: signedIn, attempt: () => ({ form: {} }) },
 };
 
 async function sessionOf({ test }: World, { userId }: { userId: string }): Promise<string> {
