@@ -23,6 +23,7 @@ import { createMetrics, operationRoutes } from "./routes/operations.ts";
 import { portalAccountRoutes } from "./routes/portal/account.ts";
 import { portalApiKeyRoutes } from "./routes/portal/api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./routes/portal/confirm_password.ts";
+import { devMailRoutes } from "./routes/portal/dev_mail.ts";
 import { errorAnswer } from "./routes/portal/errors.ts";
 import { portalPasswordRoutes } from "./routes/portal/passwords.ts";
 import { portalSecurityRoutes } from "./routes/portal/security.ts";
@@ -76,6 +77,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   portalConfirmPasswordRoutes(app, parts, assets);
   portalAccountRoutes(app, parts, assets);
   portalSecurityRoutes(app, parts, assets);
+  devMailRoutes(app, parts, assets);
 
   const page = errorAnswer(parts, assets);
   const known = knownRoutes(app);

@@ -1,4 +1,4 @@
-// The settings that are addresses: our own, cookies' domains, allowed origins, databases, mail and proxies. A wrong
+// The settings that are addresses: our own, cookies' domains, allowed origins, databases and proxies. A wrong
 // one here opens the door to strangers.
 import assert from "node:assert/strict";
 import { parseAddressBlock } from "../config.ts";

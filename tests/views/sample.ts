@@ -1,6 +1,7 @@
 // Pages with sample data, for the tests of the views: every page once, each text of a stranger's replaceable.
 import { exampleCurl } from "../../views/components/code.tsx";
 import { apiKeysPage, type ApiKeysPageProps } from "../../views/api_keys.tsx";
+import { devMailPage, devMailsPage } from "../../views/dev_mail.tsx";
 import { errorPage } from "../../views/error.tsx";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
 import { renameApiKeyPage } from "../../views/rename_api_key.tsx";
@@ -143,6 +144,13 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
   const signUpErrors = { name: text, email: text, password: text, organizationName: text };
   const fault = { status: 404, title: text, message: text, requestId: text };
   const usage = usageProps(text);
+  const mail = {
+    id: `mail_1/${text}`,
+    to: text,
+    subject: text,
+    text: `${text}\nhttp://localhost:8000/verify-email?token=1\nhttp://localhost:8000.example.com/`,
+    sentAt: "2026-11-21T14:03:11.000Z",
+  };
   const errors = { email: text, password: text };
   return {
     "sign-in": signInPage({
@@ -171,6 +179,9 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     }),
     "usage, no days": usagePage({ ...usage, label: null, report: null, trouble: text }),
     "usage, none ever": usagePage({ ...usage, example: { curl: exampleCurl(text, null) } }),
+    "mails, in development": devMailsPage({ frame: gateFrame, mails: [mail, mail], now }),
+    "mails, none yet": devMailsPage({ frame: gateFrame, mails: [], now }),
+    "mail, in development": devMailPage({ frame: gateFrame, mail, home: "http://localhost:8000", now }),
     "error, signed out": errorPage({ frame: gateFrame, ...fault }),
     "error, signed in": errorPage({ frame, ...fault }),
   };

@@ -1,0 +1,71 @@
+// Mails in development: only where no mail server is set, and only for this machine. To everybody else there is nothing
+// here: mails have links that sign people in.
+import { notFoundError } from "../../domain/errors.ts";
+import type { DevelopmentMail } from "../../services/mail.ts";
+import { devMailPage, devMailsPage, type ListedMail } from "../../views/dev_mail.tsx";
+import type { Assets } from "../../views/layout.tsx";
+import { isLoopback } from "../client_address.ts";
+import type { App, AppContext, AppParts } from "../env.ts";
+import { gateFrame, sendPage } from "./page.ts";
+
+/** The page's own policy, and that of the mail in its frame: that one has styles of its own, and no scripts. */
+const pagePolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+  "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const mailPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " +
+  "frame-ancestors 'self'; sandbox allow-popups";
+
+/** Mounts `/dev/mail` in development, else nothing. */
+export function devMailRoutes(app: App, parts: AppParts, assets: Assets): void {
+  const { config, services } = parts;
+  const { mail } = services;
+  if (mail.mode !== "development") return;
+  const frame = gateFrame(parts, assets);
+
+  function allow(c: AppContext): void {
+    if (!isThisMachine(c, config.baseUrl.hostname)) throw notFoundError();
+  }
+
+  function find(c: AppContext): DevelopmentMail {
+    allow(c);
+    const found = mail.developmentMails().findLast(({ id }) => id === c.req.param("id"));
+    if (found === undefined) throw notFoundError();
+    return found;
+  }
+
+  app.get("/dev/mail", (c) => {
+    allow(c);
+    const mails = mail.developmentMails().map(listed).reverse();
+    return sendPage(c, devMailsPage({ frame, mails, now: services.clock() }));
+  });
+
+  app.get("/dev/mail/:id", (c) => {
+    const found = find(c);
+    c.set("answerHeaders", [["content-security-policy", pagePolicy]]);
+    const shown = { ...listed(found), text: found.text };
+    const home = config.baseUrl.origin;
+    return sendPage(c, devMailPage({ frame, mail: shown, home, now: services.clock() }));
+  });
+
+  app.get("/dev/mail/:id/html", (c) => {
+    const { html } = find(c);
+    c.set("answerHeaders", [["content-security-policy", mailPolicy], ["referrer-policy", "no-referrer"]]);
+    return c.html(html);
+  });
+}
+
+/**
+ * The TCP peer itself, whatever a header says of it; and no proxy in between, which would be a peer of this machine for
+ * all the world. The name that was asked for counts too: a page elsewhere can give its own name this address.
+ */
+function isThisMachine(c: AppContext, ownName: string): boolean {
+  const { hostname } = new URL(c.req.url);
+  const names = ["localhost", "[::1]", ownName];
+  return isLoopback(c.env?.remoteAddr?.hostname ?? "127.0.0.1") &&
+    (names.includes(hostname) || isLoopback(hostname)) &&
+    c.req.header("X-Forwarded-For") === undefined && c.req.header("Forwarded") === undefined;
+}
+
+function listed({ id, to, subject, sentAt }: DevelopmentMail): ListedMail {
+  return { id, to, subject, sentAt: new Date(sentAt).toISOString() };
+}

@@ -1,0 +1,33 @@
+// Mails in the outbox as verbs write them, without the verbs.
+import { insertAuditEvent } from "../../db/audit.ts";
+import { type Database, sql } from "../../db/database.ts";
+import { insertMail } from "../../db/outbox.ts";
+import type { NewMail } from "../../domain/mail.ts";
+
+const client = { address: "", userAgent: "", requestId: null };
+
+/** Puts mails into the outbox at a time, in milliseconds since 1970, in one batch with an entry of the audit log. */
+export async function putMails(database: Database, mails: readonly NewMail[], now: number): Promise<void> {
+  const entry = { action: "account.created", organizationId: null } as const;
+  const { id, statement } = insertAuditEvent({ type: "system", client }, entry, { now, always: true });
+  await database.write([statement, ...mails.map((mail) => insertMail(mail, { now, audited: id }))]);
+}
+
+/** @returns A mail with a link, to an address of its own. */
+export function verifyMail(number: number | string): NewMail {
+  const fields = { name: "Ada" };
+  return { kind: "verify_email", to: `person${number}@example.com`, subject: `usr_${number}`, fields };
+}
+
+/** A mail as it waits. */
+export interface WaitingMail {
+  readonly id: string;
+  readonly recipient: string;
+  readonly dueAt: number;
+  readonly attempts: number;
+}
+
+/** @returns What is in the outbox, oldest first. */
+export function waitingMails(database: Database): Promise<WaitingMail[]> {
+  return database.read(sql("SELECT id, recipient, due_at AS dueAt, attempts FROM outbox ORDER BY id"));
+}

@@ -1,0 +1,93 @@
+// A real mail server for the tests: npm's smtp-server on a loopback port, in this process and without encryption. With it:
+// smtp_tls.ts.
+import { Buffer } from "node:buffer";
+// deno-lint-ignore no-import-prefix
+import { SMTPServer } from "npm:smtp-server@3.21.6";
+
+/** A mail that a server took, as it came over the line. */
+export interface ReceivedMail {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** Headers and body. */
+  readonly raw: string;
+  readonly messageId: string;
+}
+
+/** How a test server behaves. */
+export interface SmtpOptions {
+  readonly port?: number;
+  /** Asked for each mail, after it came in whole: null, or the answer that refuses it, such as `554 5.7.1 No`. */
+  readonly onMail?: (mail: ReceivedMail) => Promise<string | null> | string | null;
+  /** Asked for each recipient: null, or the answer that refuses it. */
+  readonly onRecipient?: (address: string) => string | null;
+}
+
+/** A running server. */
+export interface Smtp {
+  readonly port: number;
+  /** What it took, oldest first. */
+  readonly received: readonly ReceivedMail[];
+  /** Connections so far. */
+  readonly connections: () => number;
+  stop(): Promise<void>;
+}
+
+/** Starts a server. */
+export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
+  const received: ReceivedMail[] = [];
+  let connections = 0;
+  const refusal = (answer: string) =>
+    Object.assign(new Error(answer.slice(4)), { responseCode: Number(answer.slice(0, 3)) });
+  const server = new SMTPServer({
+    disabledCommands: ["AUTH", "STARTTLS"],
+    authOptional: true,
+    closeTimeout: 100,
+    onConnect: (_session: unknown, done: () => void) => {
+      connections++;
+      done();
+    },
+    // deno-lint-ignore no-explicit-any -- the package's types are for its own streams
+    onRcptTo: (address: any, _session: unknown, done: any) => {
+      const answer = options.onRecipient?.(address.address) ?? null;
+      return answer === null ? done() : done(refusal(answer));
+    },
+    // deno-lint-ignore no-explicit-any -- as above
+    onData: async (stream: any, session: any, done: any) => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of stream) chunks.push(chunk);
+      const raw = Buffer.concat(chunks).toString();
+      const mail: ReceivedMail = {
+        from: session.envelope.mailFrom.address,
+        to: session.envelope.rcptTo.map((one: { address: string }) => one.address),
+        raw,
+        messageId: headerOf(raw, "Message-ID") ?? "",
+      };
+      const answer = await options.onMail?.(mail) ?? null;
+      if (answer !== null) return done(refusal(answer));
+      received.push(mail);
+      done();
+    },
+  });
+  // A client that is killed hangs up in the middle.
+  server.on("error", () => {});
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", resolve));
+  return {
+    port: (server.server.address() as { port: number }).port,
+    received,
+    connections: () => connections,
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+/** @returns A header's value on one line, or null. */
+export function headerOf(raw: string, name: string): string | null {
+  const head = raw.slice(0, raw.indexOf("\r\n\r\n") + 2).replaceAll(/\r\n[ \t]+/g, " ");
+  const line = head.split("\r\n").find((line) => line.toLowerCase().startsWith(`${name.toLowerCase()}:`));
+  return line?.slice(name.length + 1).trim() ?? null;
+}
+
+/** @returns Every link with a token in a mail's parts, decoded from quoted-printable. */
+export function linksOf(raw: string): string[] {
+  const text = raw.replaceAll(/=\r\n/g, "").replaceAll(/=3D/g, "=");
+  return [...new Set([...text.matchAll(/https?:\/\/[^\s"<>]+token=[\w-]+/g)].map(([link]) => link))];
+}
