@@ -54,7 +54,12 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
     // deno-lint-ignore no-explicit-any -- as above
     onData: async (stream: any, session: any, done: any) => {
       const chunks: Uint8Array[] = [];
-      for await (const chunk of stream) chunks.push(chunk);
+      try {
+        for await (const chunk of stream) chunks.push(chunk);
+      } catch {
+        // The client hung up in the middle: it was no mail.
+        return;
+      }
       const raw = Buffer.concat(chunks).toString();
       const mail: ReceivedMail = {
         from: session.envelope.mailFrom.address,

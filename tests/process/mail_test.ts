@@ -1,0 +1,319 @@
+// Mails through a real mail server: encrypted or not at all where it matters, and through kills and outages each at
+// least once.
+import assert from "node:assert/strict";
+import { Connection } from "../../db/connection.ts";
+import { newId } from "../../domain/id.ts";
+import { shutdownTimeoutMs } from "../../domain/limits.ts";
+import { createMailService } from "../../services/mail.ts";
+import { MailError, type MailMessage, smtpTransport } from "../../services/mail_transport.ts";
+import { startTestApp } from "../support/app.ts";
+import { putMails, verifyMail, waitingMails } from "../support/mails.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+import { faultRandom } from "../support/random.ts";
+import { headerOf, linksOf, type ReceivedMail, startSmtp } from "../support/smtp.ts";
+import { type SmtpTls, smtpTlsMissing, startSmtpTls, testAuthority } from "../support/smtp_tls.ts";
+import { freePort } from "../support/sqld.ts";
+
+const credentials = { user: "gate@house", pass: "p@ss:wörd/%" };
+const signIn = `${encodeURIComponent(credentials.user)}:${encodeURIComponent(credentials.pass)}@`;
+const baseUrl = new URL("https://auth.example.com");
+const mailFrom = "Acme, Inc. <auth@example.com>";
+const message: MailMessage = {
+  messageId: "<mail_1@auth.example.com>",
+  to: "ada@example.com",
+  subject: "Grüße",
+  text: "Hello\n",
+  html: "<p>Hello</p>",
+  date: Date.UTC(2026, 10, 21, 14, 3, 11),
+};
+
+/** Sends the message. @returns "sent", or why not. */
+async function send(smtpUrl: string, authority?: string): Promise<string> {
+  try {
+    await smtpTransport({ smtpUrl, mailFrom, baseUrl }, { authority })(message, new AbortController().signal);
+    return "sent";
+  } catch (error) {
+    assert(error instanceof MailError);
+    assert(!error.message.includes(credentials.pass));
+    return error.kind;
+  }
+}
+
+Deno.test({
+  name:
+    "smtps and STARTTLS sign in, encrypted; a wrong certificate, a wrong password or no encryption sends nothing",
+  ignore: smtpTlsMissing() !== null,
+  async fn() {
+    const authority = await testAuthority();
+    const right = await authority.certify("localhost");
+    const wrong = await authority.certify("other.example.com");
+    const check = async (
+      { encryption, certificate = right }: Pick<Parameters<typeof startSmtpTls>[0], "encryption"> & {
+        certificate?: typeof right;
+      },
+      act: (server: SmtpTls, address: string) => Promise<void>,
+    ) => {
+      const server = await startSmtpTls({ encryption, certificate, credentials });
+      try {
+        await act(server, `localhost:${server.port}`);
+      } finally {
+        await server.stop();
+      }
+    };
+    for (const [scheme, encryption] of [["smtps", "smtps"], ["smtp", "starttls"]] as const) {
+      await check({ encryption }, async (server, address) => {
+        assert.equal(
+          await send(`${scheme}://${signIn}${address}`),
+          "server",
+          "an authority that nobody knows",
+        );
+        assert.equal(
+          await send(`${scheme}://${signIn.replace("p", "q")}${address}`, authority.cert),
+          "server",
+        );
+        assert.equal(await send(`${scheme}://${signIn}127.0.0.1:${server.port}`, authority.cert), "server");
+        assert.equal(server.received.length, 0);
+        assert.equal(await send(`${scheme}://${signIn}${address}`, authority.cert), "sent");
+        await poll(() => server.received.length > 0);
+        const [mail] = server.received;
+        assert.deepEqual([mail?.wasEncrypted, mail?.user], [true, credentials.user]);
+        assert.deepEqual([mail?.from, mail?.to], ["auth@example.com", ["ada@example.com"]]);
+      });
+      await check({ encryption, certificate: wrong }, async (server, address) => {
+        assert.equal(
+          await send(`${scheme}://${signIn}${address}`, authority.cert),
+          "server",
+          "another's name",
+        );
+        assert.deepEqual(server.received, []);
+      });
+    }
+    // A password is never said aloud.
+    await check({ encryption: "plain" }, async (server, address) => {
+      assert.equal(await send(`smtp://${signIn}${address}`, authority.cert), "server");
+      assert.deepEqual(server.received, []);
+    });
+    await authority.dispose();
+  },
+});
+
+Deno.test("what a server gets: one sender, one recipient, both forms, and headers that no name can add to", async () => {
+  const server = await startSmtp();
+  const test = await startTestApp();
+  const mail = createMailService({
+    ...test,
+    database: test.opened.database,
+    clock: test.now,
+    config: { ...test.config, baseUrl, smtpUrl: `smtp://127.0.0.1:${server.port}`, mailFrom },
+  }, { log: { info: assert.fail, warn: assert.fail } });
+  const inviter = "Eve\r\nBcc: mallory@example.com\r\n\r\nHello";
+  const fields = { organization: `${"Ä".repeat(99)}\n`, inviter, role: "ADMIN" };
+  await putMails(test.opened.database, [{
+    kind: "invitation",
+    to: "ada@example.com",
+    subject: "inv_1",
+    fields,
+  }], test.now());
+  assert.equal((await mail.deliverDue()).sent, 1);
+  const [received] = server.received;
+  assert(received !== undefined);
+  const { raw } = received;
+  assert.deepEqual([received.from, received.to], ["auth@example.com", ["ada@example.com"]]);
+  assert.equal(headerOf(raw, "From"), `"Acme, Inc." <auth@example.com>`);
+  assert.equal(headerOf(raw, "To"), "ada@example.com");
+  assert.equal(headerOf(raw, "Bcc"), null);
+  assert.equal(headerOf(raw, "Auto-Submitted"), "auto-generated");
+  assert.equal(Date.parse(headerOf(raw, "Date") ?? ""), Math.floor(test.now() / 1000) * 1000);
+  assert.match(received.messageId, /^<mail_[0-9a-f]{32}@auth\.example\.com>$/);
+  assert.match(raw, /Content-Type: multipart\/alternative/);
+  assert.match(raw, /Content-Type: text\/plain; charset=utf-8/);
+  assert.match(raw, /Content-Type: text\/html; charset=utf-8/);
+  const links = linksOf(raw);
+  assert.equal(links.length, 1);
+  assert.match(links[0] ?? "", /^https:\/\/auth\.example\.com\/invitations\/accept\?token=[\w-]{43}$/);
+  await test.dispose();
+  await server.stop();
+});
+
+Deno.test("answers that are for good end a mail, others do not; a log never has what a server said of the mail", async () => {
+  const answers: Record<string, string> = {
+    "unknown@example.com": "550 5.1.1 unknown@example.com is unknown",
+    "full@example.com": "452 4.2.2 full",
+    "closing@example.com": "421 4.3.2 closing",
+  };
+  const server = await startSmtp({
+    onRecipient: (address) => answers[address] ?? null,
+    onMail: ({ raw, to }) =>
+      to[0] === "spam@example.com"
+        ? `554 5.7.1 ${linksOf(raw)[0]}`
+        : to[0] === "slow@example.com"
+        ? `451 4.7.1 ${linksOf(raw)[0]}`
+        : null,
+  });
+  const lines: string[] = [];
+  const write = (text: string, values: Record<string, unknown>) => {
+    lines.push(`${text} ${JSON.stringify(values)}`);
+  };
+  const test = await startTestApp();
+  const mail = createMailService({
+    database: test.opened.database,
+    clock: test.now,
+    config: { ...test.config, baseUrl, smtpUrl: `smtp://127.0.0.1:${server.port}`, mailFrom },
+  }, { log: { info: write, warn: write } });
+  const names = ["unknown", "full", "closing", "spam", "slow", "ok"];
+  const mails = names.map((name) => ({ ...verifyMail(name), to: `${name}@example.com` }));
+  await putMails(test.opened.database, mails, test.now());
+  for (let round = 0; round < 2; round++) await mail.deliverDue();
+  const waiting = await waitingMails(test.opened.database);
+  assert.deepEqual(waiting.map(({ recipient }) => recipient.split("@")[0]), ["full", "closing", "slow"]);
+  assert.deepEqual(server.received.map(({ to }) => to[0]), ["ok@example.com"]);
+  const reasons = lines.filter((line) => line.includes("given up")).map((line) =>
+    /"reason":"(.*)"/.exec(line)?.[1]
+  );
+  assert.deepEqual(reasons.sort(), ["DATA: 554 5.7.1", "RCPT TO: 550 5.1.1"]);
+  assert.doesNotMatch(lines.join(), /token=|@example/);
+  await test.dispose();
+  await server.stop();
+});
+
+/** Puts mails into a stopped program's outbox. */
+function putIntoFile(folder: string, count: number): string[] {
+  const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
+  const addresses = Array.from({ length: count }, (_, number) => `person${number}@example.com`);
+  for (const [number, to] of addresses.entries()) {
+    connection.run({
+      sql: `INSERT INTO outbox VALUES (?, 'reset_password', ?, ?, '{"name":"Ada"}', ?, 0, 0)`,
+      args: [newId("mail"), to, `usr_${number}`, Date.now()],
+    });
+  }
+  connection.close();
+  return addresses;
+}
+
+/** Ends the leases of what a killed program was sending, so that nobody has to wait for them. */
+function endLeases(folder: string): void {
+  const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
+  connection.run({ sql: "UPDATE outbox SET due_at = 0", args: [] });
+  connection.close();
+}
+
+function countWaiting(folder: string): number {
+  const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: true });
+  const [row] = connection.all({ sql: "SELECT count(*) AS count FROM outbox", args: [] }) as {
+    count: number;
+  }[];
+  connection.close();
+  return row?.count ?? -1;
+}
+
+async function withFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-mail-" });
+  try {
+    const first = startProgram({ folder });
+    await isReady(first);
+    first.kill("SIGTERM");
+    assert.equal(await first.ended(), 0, first.output());
+    await run(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+// The server's own timers outlive its connections.
+const withTimersLeft = { sanitizeOps: false, sanitizeResources: false };
+
+Deno.test({
+  ...withTimersLeft,
+  name:
+    "killed again and again, between the server's word and our own note too, every mail arrives, with one Message-ID",
+  fn: () =>
+    withFolder(async (folder) => {
+      const random = faultRandom("mail_test.ts");
+      let program: Program | undefined;
+      let killAfter = 0;
+      const seen: ReceivedMail[] = [];
+      const server = await startSmtp({
+        onMail(mail) {
+          seen.push(mail);
+          // It has the mail; the program that would hear so is gone.
+          if (--killAfter === 0) program?.kill("SIGKILL");
+          return null;
+        },
+      });
+      const addresses = putIntoFile(folder, 60);
+      const env = {
+        SMTP_URL: `smtp://127.0.0.1:${server.port}`,
+        MAIL_FROM: mailFrom,
+        BASE_URL: baseUrl.origin,
+        LOG_LEVEL: "warning",
+      };
+      let kills = 0;
+      while (countWaiting(folder) > 0) {
+        killAfter = kills < 5 ? random.between(1, 12) : 0;
+        program = startProgram({ folder, env });
+        const ended = program.ended();
+        if (killAfter > 0) {
+          await ended;
+          kills++;
+          endLeases(folder);
+        } else {
+          await poll(() => countWaiting(folder) === 0);
+          program.kill("SIGTERM");
+          assert.equal(await ended, 0);
+        }
+        assert.equal(program.output(), "");
+      }
+      assert.equal(kills, 5);
+      assert.deepEqual([...new Set(seen.flatMap(({ to }) => to))].sort(), [...addresses].sort());
+      assert(seen.length > addresses.length, "no kill came between the server's word and our note");
+      const idsByAddress = new Map<string, Set<string>>();
+      for (const { to: [address = ""], messageId } of seen) {
+        idsByAddress.set(address, (idsByAddress.get(address) ?? new Set()).add(messageId));
+      }
+      assert([...idsByAddress.values()].every((ids) => ids.size === 1));
+      assert.equal(new Set(seen.map(({ messageId }) => messageId)).size, addresses.length);
+      await server.stop();
+    }),
+});
+
+Deno.test({
+  ...withTimersLeft,
+  name:
+    "a mail server that is down at first gets the mails when it is up; shutdown does not wait for one that hangs",
+  fn: () =>
+    withFolder(async (folder) => {
+      const port = freePort();
+      putIntoFile(folder, 4);
+      const program = startProgram({
+        folder,
+        env: { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: mailFrom },
+      });
+      try {
+        await isReady(program);
+        await poll(() => program.output().includes("the mail server takes no mails"));
+        const hung = Promise.withResolvers<null>();
+        let isHanging = false;
+        const server = await startSmtp({
+          port,
+          onMail({ to }) {
+            if (to[0] !== "person3@example.com") return null;
+            isHanging = true;
+            return hung.promise;
+          },
+        });
+        await poll(() => isHanging && countWaiting(folder) === 1, 30_000);
+        assert.match(program.output(), /mails are sent again/);
+        const startedAt = performance.now();
+        program.kill("SIGTERM");
+        assert.equal(await program.ended(), 0, program.output());
+        assert(performance.now() - startedAt < shutdownTimeoutMs);
+        assert.equal(countWaiting(folder), 1);
+        assert.equal(server.received.length, 3);
+        hung.resolve(null);
+        await server.stop();
+      } finally {
+        await killProgram(program);
+      }
+    }),
+});
