@@ -32,6 +32,17 @@ const relations: Readonly<Record<string, boolean>> = {
   "a wait for the lock ends before the program must": limits.databaseBusyTimeoutMs < limits.shutdownTimeoutMs,
   "the program ends before those who sent SIGTERM lose patience, after 10 s":
     limits.shutdownTimeoutMs < 10_000,
+  "a mail is another instance's only after its attempt has ended, with time to note how":
+    limits.mailLeaseMs >= limits.mailSendTimeoutMs + 3 * limits.databaseBusyTimeoutMs,
+  "a mail server that is silent is left before the attempt ends":
+    limits.mailConnectTimeoutMs + limits.mailSilenceTimeoutMs <= limits.mailSendTimeoutMs,
+  "delays between attempts grow, and there are many before a mail is given up":
+    limits.mailRetryMinMs < limits.mailRetryMaxMs && 10 * limits.mailRetryMaxMs < limits.mailGiveUpMs,
+  "another instance's mail waits for half a minute at most": limits.mailPollIntervalMs <= 30_000,
+  "a mail that is on its way ends before the program must, and can be noted":
+    limits.mailShutdownGraceMs + 1_000 < limits.shutdownTimeoutMs / 2,
+  "a name in a subject is shorter than any may be":
+    limits.mailSubjectNameCharactersMax < limits.nameCharactersMax,
   "clocks may differ by less than a rollup": limits.usageTimestampFutureMaxMs < limits.rollupQuarterMs,
 };
 

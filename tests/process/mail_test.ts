@@ -2,12 +2,11 @@
 // least once.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/connection.ts";
-import { newId } from "../../domain/id.ts";
 import { shutdownTimeoutMs } from "../../domain/limits.ts";
 import { createMailService } from "../../services/mail.ts";
 import { MailError, type MailMessage, smtpTransport } from "../../services/mail_transport.ts";
 import { startTestApp } from "../support/app.ts";
-import { putMails, verifyMail, waitingMails } from "../support/mails.ts";
+import { putIntoFile, putMails, verifyMail, waitingMails } from "../support/mails.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 import { faultRandom } from "../support/random.ts";
@@ -176,20 +175,6 @@ Deno.test("answers that are for good end a mail, others do not; a log never has 
   await test.dispose();
   await server.stop();
 });
-
-/** Puts mails into a stopped program's outbox. */
-function putIntoFile(folder: string, count: number): string[] {
-  const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
-  const addresses = Array.from({ length: count }, (_, number) => `person${number}@example.com`);
-  for (const [number, to] of addresses.entries()) {
-    connection.run({
-      sql: `INSERT INTO outbox VALUES (?, 'reset_password', ?, ?, '{"name":"Ada"}', ?, 0, 0)`,
-      args: [newId("mail"), to, `usr_${number}`, Date.now()],
-    });
-  }
-  connection.close();
-  return addresses;
-}
 
 /** Ends the leases of what a killed program was sending, so that nobody has to wait for them. */
 function endLeases(folder: string): void {

@@ -1,7 +1,9 @@
 // Mails in the outbox as verbs write them, without the verbs.
 import { insertAuditEvent } from "../../db/audit.ts";
+import { Connection } from "../../db/connection.ts";
 import { type Database, sql } from "../../db/database.ts";
 import { insertMail } from "../../db/outbox.ts";
+import { newId } from "../../domain/id.ts";
 import type { NewMail } from "../../domain/mail.ts";
 
 const client = { address: "", userAgent: "", requestId: null };
@@ -30,4 +32,18 @@ export interface WaitingMail {
 /** @returns What is in the outbox, oldest first. */
 export function waitingMails(database: Database): Promise<WaitingMail[]> {
   return database.read(sql("SELECT id, recipient, due_at AS dueAt, attempts FROM outbox ORDER BY id"));
+}
+
+/** Puts mails into the outbox of a program, in its folder. @returns To whom. */
+export function putIntoFile(folder: string, count: number): string[] {
+  const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
+  const addresses = Array.from({ length: count }, (_, number) => `person${number}@example.com`);
+  for (const [number, to] of addresses.entries()) {
+    connection.run({
+      sql: `INSERT INTO outbox VALUES (?, 'reset_password', ?, ?, '{"name":"Ada"}', ?, 0, 0)`,
+      args: [newId("mail"), to, `usr_${number}`, Date.now()],
+    });
+  }
+  connection.close();
+  return addresses;
 }
