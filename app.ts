@@ -9,6 +9,8 @@ import { openApiRoute } from "./routes/api/openapi.ts";
 import { organizationRoutes } from "./routes/api/organizations.ts";
 import { passwordRoutes } from "./routes/api/passwords.ts";
 import { sessionRoutes } from "./routes/api/sessions.ts";
+import { secondStepRoutes } from "./routes/api/second_step.ts";
+import { twoStepRoutes } from "./routes/api/two_step.ts";
 import { usageRoutes } from "./routes/api/usage.ts";
 import { usageRecordRoutes } from "./routes/api/usage_records.ts";
 import { assetRoutes } from "./routes/assets.ts";
@@ -55,6 +57,8 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   app.use("/api/auth/*", cors(config.allowedOrigins));
 
   authRoutes(app, parts);
+  secondStepRoutes(app, parts);
+  twoStepRoutes(app, parts);
   sessionRoutes(app, parts);
   passwordRoutes(app, parts);
   accountRoutes(app, parts);

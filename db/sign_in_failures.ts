@@ -1,5 +1,6 @@
 // All SQL of the delays after failed sign-ins.
 import { signInDelayMaxMs, signInDelayMinMs, signInFailuresFree } from "../domain/limits.ts";
+import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
 
 /** Failures are forgotten after a day without one, in milliseconds. */
@@ -52,4 +53,9 @@ export function undoSignInFailure(subject: string): Statement {
 /** @returns A statement that forgets a subject's failures: it signed in. */
 export function deleteSignInFailures(subject: string): Statement {
   return sql("DELETE FROM sign_in_failures WHERE subject = ?", subject);
+}
+
+/** @returns The same, after an audited change. */
+export function deleteSignInFailuresIfAudited(subject: string, { audited }: { audited: string }): Statement {
+  return sql(`DELETE FROM sign_in_failures WHERE subject = ? AND ${ifAudited}`, subject, audited);
 }

@@ -42,8 +42,14 @@ export const proofLifetimeMs = 10 * 60_000;
 /** From the password to the second step, in milliseconds, and wrong codes in that time. */
 export const secondStepTimeoutMs = 10 * 60_000;
 export const secondStepAttemptsMax = 5;
+/** How long a code of an authenticator app is shown, in milliseconds, and how many of them around the present one are taken. */
+export const totpPeriodMs = 30_000;
+export const totpStepsMax = 1;
 export const recoveryCodesMax = 10;
 export const passkeysPerUserMax = 20;
+/** How long a passkey may take to answer, in milliseconds, and sign-ins with one that a client address begins in `addressWindowMs`. */
+export const passkeyTimeoutMs = 5 * 60_000;
+export const passkeyChallengesMax = 100;
 /** Organizations that one person may belong to. */
 export const membershipsPerUserMax = 50;
 /** Invitations of one organization that wait for an answer. */

@@ -5,6 +5,7 @@ import { insertAuditEvent } from "../db/audit.ts";
 import type { Statement } from "../db/database.ts";
 import {
   deleteSignInFailures,
+  deleteSignInFailuresIfAudited,
   findSignInBlock,
   insertSignInFailure,
   undoSignInFailure,
@@ -40,8 +41,12 @@ export interface Credentials {
    * @throws {AppError} `rate_limited`, or what the check throws.
    */
   guess<T>(guess: Guess, check: () => Promise<T>): Promise<T>;
-  /** @returns A statement that ends the delays of a subject. */
-  forgetFailures(subject: string): Statement;
+  /**
+   * @param options `audited`: the id of an audit entry, without which nothing is forgotten. For what is right only once: a
+   *   repeat must not end the delays.
+   * @returns A statement that ends the delays of a subject.
+   */
+  forgetFailures(subject: string, options?: { audited: string }): Statement;
   /**
    * @returns Whether a password is the one of a stored account; as slow for nobody's.
    * @throws {AppError} `unavailable`.
@@ -101,7 +106,10 @@ export function createCredentials(
       const { isAllowed, resetMs } = addresses.peek(addressGroup(client.address));
       if (!isAllowed) throw rateLimited(resetMs);
     },
-    forgetFailures: (subject) => deleteSignInFailures(hashSubject(subject)),
+    forgetFailures: (subject, options) =>
+      options === undefined
+        ? deleteSignInFailures(hashSubject(subject))
+        : deleteSignInFailuresIfAudited(hashSubject(subject), options),
 
     async guess({ subject: name, actor, refused, about }, check) {
       const subject = hashSubject(name);

@@ -11,11 +11,14 @@ import type { MailTransport } from "./mail_transport.ts";
 import { createMemberService, type MemberService } from "./members.ts";
 import { createOperatorService, type OperatorService } from "./operator.ts";
 import { createOrganizationService, type OrganizationService } from "./organizations.ts";
+import { createPasskeyService, type PasskeyService } from "./passkeys.ts";
 import { createPasswordHasher } from "./password_hasher.ts";
 import { createPasswordService, type PasswordService } from "./passwords.ts";
 import { Recorder } from "./recorder.ts";
+import { createSecondStepService, type SecondStepService } from "./second_step.ts";
 import { createSessionService, type SessionService } from "./sessions.ts";
 import { createSignInService, type SignInService } from "./sign_in.ts";
+import { createTwoStepService, type TwoStepService } from "./two_step.ts";
 import { createUsageService, type UsageService } from "./usage.ts";
 import { createUsageRecordService, type UsageRecordService } from "./usage_records.ts";
 import { ping } from "../db/database.ts";
@@ -24,6 +27,9 @@ import { ping } from "../db/database.ts";
 export interface Services {
   readonly accounts: AccountService;
   readonly signIn: SignInService;
+  readonly secondStep: SecondStepService;
+  readonly twoStep: TwoStepService;
+  readonly passkeys: PasskeyService;
   readonly sessions: SessionService;
   readonly passwords: PasswordService;
   readonly emailAddresses: EmailAddressService;
@@ -74,6 +80,9 @@ export function createServices(context: ServiceContext, options: ServicesOptions
   return {
     accounts: createAccountService(context, { credentials, mail }),
     signIn: createSignInService(context, credentials),
+    secondStep: createSecondStepService(context, { credentials, mail }),
+    twoStep: createTwoStepService(context, mail),
+    passkeys: createPasskeyService(context, mail),
     sessions: createSessionService(context, { credentials, onBackgroundError }),
     passwords: createPasswordService(context, { credentials, mail }),
     emailAddresses: createEmailAddressService(context, { credentials, mail }),

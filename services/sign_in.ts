@@ -1,7 +1,7 @@
 // Signing in and out. With two-step sign-in the password alone gives no session, only a token for the second step.
 import { insertAuditEvent } from "../db/audit.ts";
 import type { Statement } from "../db/database.ts";
-import { insertPendingSignIn } from "../db/pending_sign_ins.ts";
+import { deleteEndedPendingSignIns, insertPendingSignIn } from "../db/pending_sign_ins.ts";
 import { deleteEndedSessions, deleteSessions, findSessions, insertSession } from "../db/sessions.ts";
 import { findUserCredentials, updatePasswordHash, type UserCredentials } from "../db/users.ts";
 import type { ClientInfo, PersonActor } from "../domain/actor.ts";
@@ -85,9 +85,14 @@ export function createSignInService(context: ServiceContext, credentials: Creden
     more: readonly Statement[],
   ): Promise<SecondStepNeeded> {
     const token = newToken();
-    const expiresAt = clock() + secondStepTimeoutMs;
+    const now = clock();
+    const expiresAt = now + secondStepTimeoutMs;
     const pending = { tokenHash: hashToken(token), userId: found.id, expiresAt };
-    const [inserted] = await database.write([insertPendingSignIn(pending, found.passwordHash), ...more]);
+    const [inserted] = await database.write([
+      insertPendingSignIn(pending, found.passwordHash),
+      deleteEndedPendingSignIns(now),
+      ...more,
+    ]);
     if (inserted?.changes !== 1) throw changedMeanwhile();
     return { secondStep: { token, expiresAt } };
   }

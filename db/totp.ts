@@ -1,0 +1,66 @@
+// All SQL of authenticator apps. A code is good once: each use moves `last_step` on, in the batch that makes the session.
+import { type Database, sql, type Statement } from "./database.ts";
+import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
+
+/** A user's authenticator app. Times in milliseconds since 1970. */
+export interface TotpRow {
+  /** Base32. */
+  readonly secret: string;
+  /** Two-step sign-in is on since then; null while it is being set up. */
+  readonly confirmedAt: number | null;
+  /** The time step of the last code that was used. */
+  readonly lastStep: number;
+}
+
+/** @returns A user's authenticator app, or undefined. @throws {DatabaseError} */
+export function findTotp(database: Database, userId: string): Promise<TotpRow | undefined> {
+  return database.readFirst(sql(
+    "SELECT secret, confirmed_at AS confirmedAt, last_step AS lastStep FROM totp WHERE user_id = ?",
+    userId,
+  ));
+}
+
+/** @returns A statement that begins anew with a secret; it does nothing while two-step sign-in is on. */
+export function insertTotp(totp: { userId: string; secret: string; now: number }): Statement {
+  return sql(
+    `INSERT INTO totp (user_id, secret, created_at, confirmed_at, last_step) VALUES (?1, ?2, ?3, NULL, 0)
+     ON CONFLICT (user_id) DO UPDATE SET secret = ?2, created_at = ?3, last_step = 0 WHERE confirmed_at IS NULL`,
+    totp.userId,
+    totp.secret,
+    totp.now,
+  );
+}
+
+/** @returns A statement that turns two-step sign-in on, if this very secret still waits for its first code. */
+export function confirmTotp(totp: { userId: string; secret: string; step: number; now: number }): Statement {
+  return sql(
+    "UPDATE totp SET confirmed_at = ?, last_step = ? WHERE user_id = ? AND secret = ? AND confirmed_at IS NULL",
+    totp.now,
+    totp.step,
+    totp.userId,
+    totp.secret,
+  );
+}
+
+/**
+ * @param totp `step`: of the code. It must be later than that of every code before.
+ * @returns A statement that uses a code up in a sign-in that waits for it.
+ */
+export function useTotpStep(totp: SecondStep & { secret: string; step: number }): Statement {
+  return sql(
+    `UPDATE totp SET last_step = ?4 WHERE user_id = ?2 AND secret = ?5 AND last_step < ?4 AND ${ifSecondStepWaits}`,
+    ...secondStepArgs(totp),
+    totp.step,
+    totp.secret,
+  );
+}
+
+/** @returns A statement that changes nothing, and counts as a change only while two-step sign-in is on. */
+export function requireTotp(userId: string): Statement {
+  return sql("UPDATE totp SET secret = secret WHERE user_id = ? AND confirmed_at IS NOT NULL", userId);
+}
+
+/** @returns A statement that turns two-step sign-in off; it does nothing when it is off. */
+export function deleteTotp(userId: string): Statement {
+  return sql("DELETE FROM totp WHERE user_id = ? AND confirmed_at IS NOT NULL", userId);
+}

@@ -1,0 +1,9 @@
+// Passkeys as they leave the program.
+
+/** A passkey in a person's own list. Times are ISO 8601 UTC. */
+export interface Passkey {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+}

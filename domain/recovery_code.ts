@@ -1,0 +1,53 @@
+// Codes of the second step as people type them: six digits of an authenticator app, or a recovery code.
+
+/** Crockford's base32: no I, L, O and U, so that nothing is read as something else. */
+const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/** 80 bits: 16 characters of 5. */
+const recoveryCodeBytes = 10;
+const recoveryCodeForm = new RegExp(`^[${alphabet}]{16}$`);
+
+/** A code of the second step, in its canonical form. */
+export interface SecondStepCode {
+  readonly kind: "totp" | "recovery";
+  readonly code: string;
+}
+
+/**
+ * @param bytes Ten random ones.
+ * @returns A recovery code as it is shown.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * assert.equal(recoveryCode(new Uint8Array([255, 255, 255, 255, 255, 0, 0, 0, 0, 1])), "ZZZZ-ZZZZ-0000-0001");
+ * ```
+ */
+export function recoveryCode(bytes: Uint8Array): string {
+  if (bytes.length !== recoveryCodeBytes) throw new RangeError("a recovery code is made of 10 bytes");
+  let number = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+  let text = "";
+  for (let n = 0; n < 16; n++) {
+    text = alphabet.charAt(Number(number & 31n)) + text;
+    number >>= 5n;
+  }
+  return text.replaceAll(/(.{4})(?!$)/g, "$1-");
+}
+
+/**
+ * @param text As a person typed it: in any case, with or without hyphens and spaces, O for 0, I and L for 1.
+ * @returns The code, or null when it is of neither kind.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * assert.deepEqual(parseSecondStepCode(" 123 456 "), { kind: "totp", code: "123456" });
+ * assert.deepEqual(parseSecondStepCode("zzzzzzzz-ooool001"), { kind: "recovery", code: "ZZZZZZZZ00001001" });
+ * assert.equal(parseSecondStepCode("12345"), null);
+ * ```
+ */
+export function parseSecondStepCode(text: string): SecondStepCode | null {
+  const code = text.normalize("NFKC").replaceAll(/[\s\p{Pd}]/gu, "").toUpperCase();
+  if (/^[0-9]{6}$/.test(code)) return { kind: "totp", code };
+  const read = code.replaceAll("O", "0").replaceAll(/[IL]/g, "1");
+  return recoveryCodeForm.test(read) ? { kind: "recovery", code: read } : null;
+}

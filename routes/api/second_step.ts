@@ -1,0 +1,88 @@
+// The API of signing in with more than a password: the second step, and passkeys.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { sessionUser } from "../../domain/session.ts";
+import { setSessionCookie } from "../cookies.ts";
+import type { AppEnv, AppParts } from "../env.ts";
+import { mount } from "./endpoint.ts";
+import { sessionUserSchema } from "./schemas.ts";
+import {
+  passkeyOptionsRequestSchema,
+  passkeyOptionsSchema,
+  passkeySignInSchema,
+  secondStepSchema,
+} from "./two_step_schemas.ts";
+
+const path = "/api/auth/sign-in";
+
+/** Mounts `/api/auth/sign-in/second-step` and `/api/auth/sign-in/passkey`. */
+export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { config, services: { secondStep } } = parts;
+  const nobody = { authenticate: () => null } as const;
+  const common = { method: "post", tag: "Sign-in", security: "none" } as const;
+  const signedIn = { 200: { description: "Signed in; the cookie is set.", schema: sessionUserSchema } };
+
+  mount(app, {
+    ...common,
+    path: `${path}/second-step`,
+    summary: "The second step of a sign-in: a code",
+    description:
+      "A code is good once. After five wrong ones, or ten minutes, the password has to be given again (`two_step_state`).",
+    body: secondStepSchema,
+    answers: signedIn,
+    errors: [
+      "malformed_request",
+      "invalid_code",
+      "cross_site",
+      "two_step_state",
+      "validation_failed",
+      "rate_limited",
+    ],
+  }, {
+    ...nobody,
+    async answer(c, { body }) {
+      const { token, session } = await secondStep.finishWithCode(body, c.get("client"));
+      setSessionCookie(c, config, token);
+      return c.json(sessionUser(session));
+    },
+  });
+
+  mount(app, {
+    ...common,
+    path: `${path}/passkey/options`,
+    summary: "Begin to sign in with a passkey",
+    description:
+      "Alone, or with a `token` as the second step of that sign-in. The challenge is good once, for five minutes.",
+    body: passkeyOptionsRequestSchema,
+    bodyOptional: true,
+    answers: { 200: { description: "What the browser needs.", schema: passkeyOptionsSchema } },
+    errors: ["malformed_request", "cross_site", "two_step_state", "validation_failed", "rate_limited"],
+  }, {
+    ...nobody,
+    answer: async (c, { body }) =>
+      c.json({ options: await secondStep.beginPasskeySignIn(body.token, c.get("client")) }),
+  });
+
+  mount(app, {
+    ...common,
+    path: `${path}/passkey`,
+    summary: "Sign in with a passkey",
+    description: "Alone, or with a `token` as the second step of that sign-in.",
+    body: passkeySignInSchema,
+    answers: signedIn,
+    errors: [
+      "malformed_request",
+      "invalid_credentials",
+      "cross_site",
+      "two_step_state",
+      "validation_failed",
+      "rate_limited",
+    ],
+  }, {
+    ...nobody,
+    async answer(c, { body: { response, token } }) {
+      const signedIn = await secondStep.finishWithPasskey({ answer: response, token }, c.get("client"));
+      setSessionCookie(c, config, signedIn.token);
+      return c.json(sessionUser(signedIn.session));
+    },
+  });
+}
