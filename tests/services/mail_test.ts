@@ -209,7 +209,7 @@ Deno.test("a request that was replaced sends nothing and makes no link, even aft
   withServer(async (test, sent) => {
     const { database } = test.opened;
     await putMails(database, [verifyMail(1)], test.now());
-    await database.write(deleteLinks("usr_1", ["verify_email"]));
+    await database.write(deleteLinks("usr_1", { purposes: ["verify_email"] }));
     await putMails(database, [verifyMail(1)], test.now());
     assert.equal(await deliverAll(test), 1);
     assert.equal(sent.length, 1);
@@ -220,7 +220,7 @@ Deno.test("a request that was replaced sends nothing and makes no link, even aft
       sent,
       async before() {
         // The first write claims, the second makes the links.
-        if (++writes === 2) await database.write(deleteLinks("usr_2", ["verify_email"]));
+        if (++writes === 2) await database.write(deleteLinks("usr_2", { purposes: ["verify_email"] }));
       },
     });
     assert.deepEqual(await other.deliverDue(), { sent: 1, nextDueAt: null });
