@@ -23,12 +23,16 @@ import { cors } from "./routes/middleware/cors.ts";
 import { crossSite } from "./routes/middleware/cross_site.ts";
 import { createMetrics, operationRoutes } from "./routes/operations.ts";
 import { portalAccountRoutes } from "./routes/portal/account.ts";
+import { portalAcceptInvitationRoutes } from "./routes/portal/accept_invitation.ts";
 import { portalApiKeyRoutes } from "./routes/portal/api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./routes/portal/confirm_password.ts";
 import { devMailRoutes } from "./routes/portal/dev_mail.ts";
 import { errorAnswer } from "./routes/portal/errors.ts";
 import { portalPasswordRoutes } from "./routes/portal/passwords.ts";
 import { portalSecurityRoutes } from "./routes/portal/security.ts";
+import { portalInvitationRoutes } from "./routes/portal/invitations.ts";
+import { portalMemberRoutes } from "./routes/portal/members.ts";
+import { portalOrganizationRoutes } from "./routes/portal/organizations.ts";
 import { portalSignInRoutes } from "./routes/portal/sign_in.ts";
 import { portalUsageRoutes } from "./routes/portal/usage.ts";
 import { portalVerifyEmailRoutes } from "./routes/portal/verify_email.ts";
@@ -82,6 +86,10 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   portalAccountRoutes(app, parts, assets);
   portalSecurityRoutes(app, parts, assets);
   devMailRoutes(app, parts, assets);
+  portalMemberRoutes(app, parts, assets);
+  portalInvitationRoutes(app, parts, assets);
+  portalAcceptInvitationRoutes(app, parts, assets);
+  portalOrganizationRoutes(app, parts, assets);
 
   const page = errorAnswer(parts, assets);
   const known = knownRoutes(app);

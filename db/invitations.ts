@@ -82,14 +82,16 @@ export function insertInvitation(invitation: NewInvitation, options: { openMax: 
 export function listInvitations(
   database: Database,
   organizationId: string,
-  page: { limit: number; before?: string | undefined; onlyOpen?: boolean },
+  page: { limit: number; before?: string | undefined; onlyOpen?: boolean; onlyEnded?: boolean },
 ): Promise<InvitationRow[]> {
+  const isOpenHere = `(i.${isOpen.replace("AND ", "AND i.")})`;
   return database.read(sql(
     `SELECT ${columns} WHERE i.organization_id = ?1 AND (?2 IS NULL OR i.id < ?2)
-       AND (?3 = 0 OR (i.${isOpen.replace("AND ", "AND i.")})) ORDER BY i.id DESC LIMIT ?4`,
+       AND (?3 = 0 OR ${isOpenHere}) AND (?4 = 0 OR NOT ${isOpenHere}) ORDER BY i.id DESC LIMIT ?5`,
     organizationId,
     page.before ?? null,
     page.onlyOpen ? 1 : 0,
+    page.onlyEnded ? 1 : 0,
     page.limit,
   ));
 }

@@ -70,11 +70,14 @@ export interface InvitationPlace {
 
 /** The verbs of invitations. */
 export interface InvitationService {
-  /** @returns Invitations newest first; with `onlyOpen` those that nobody accepted or revoked. @throws {AppError} `not_found`, `forbidden`. */
+  /**
+   * @returns Invitations newest first; with `onlyOpen` those that nobody accepted or revoked, with `onlyEnded` the others.
+   * @throws {AppError} `not_found`, `forbidden`, `validation_failed` for a cursor that is none.
+   */
   listInvitations(
     actor: SessionActor,
     organizationId: string,
-    page: { limit: number; cursor?: string | undefined; onlyOpen?: boolean },
+    page: { limit: number; cursor?: string | undefined; onlyOpen?: boolean; onlyEnded?: boolean },
   ): Promise<{ invitations: Invitation[]; nextCursor: string | null }>;
   /** @throws {AppError} `not_found`, `forbidden`. */
   getInvitation(actor: SessionActor, place: InvitationPlace): Promise<Invitation>;
@@ -151,7 +154,7 @@ export function createInvitationService(
   }
 
   return {
-    async listInvitations(actor, organizationId, { limit, cursor, onlyOpen = false }) {
+    async listInvitations(actor, organizationId, { limit, cursor, onlyOpen = false, onlyEnded = false }) {
       requireMembership(actor, { organizationId, act: "members.manage" });
       if (cursor !== undefined && !isId("inv", cursor)) {
         throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
@@ -160,6 +163,7 @@ export function createInvitationService(
         limit: limit + 1,
         before: cursor,
         onlyOpen,
+        onlyEnded,
       });
       const now = clock();
       const invitations = rows.slice(0, limit).map((row) => shown(row, now));

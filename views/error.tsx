@@ -23,7 +23,9 @@ export function errorPage(props: ErrorPageProps): Page {
       <PortalPage title={title} frame={frame} place={null}>
         <div class="fault">
           <Words {...props} />
-          <ButtonLink href="/portal/api-keys">Go to API keys</ButtonLink>
+          {frame.session.organization === null
+            ? <ButtonLink href="/portal/organizations">Go to your organizations</ButtonLink>
+            : <ButtonLink href="/portal/api-keys">Go to API keys</ButtonLink>}
           <Help {...props} />
         </div>
       </PortalPage>

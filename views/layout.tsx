@@ -2,8 +2,12 @@
 // htmx takes #main and #side out of them. No inline styles and no inline scripts: the policy forbids them.
 import type { Child } from "hono/jsx";
 import { type html, raw } from "hono/html";
-import type { Role, Session } from "../domain/session.ts";
-import { Brand, Icon, type IconName } from "./components/icon.tsx";
+import type { Session } from "../domain/session.ts";
+import { Brand } from "./components/icon.tsx";
+import { type Place, Side } from "./components/side.tsx";
+import { UnverifiedNotice } from "./components/unverified_notice.tsx";
+
+export type { Place };
 
 /** URL paths of what the pages load. */
 export interface Assets {
@@ -29,19 +33,13 @@ export interface PortalFrame {
   /** The time of the page, in milliseconds since 1970. */
   readonly now: number;
   readonly session: Session;
+  /** Mails go out from here: where they do not, nobody is asked to confirm an address. */
+  readonly sendsMail: boolean;
 }
 
 /** A whole page, ready for `c.html()`. */
 export type Page = ReturnType<typeof html>;
 
-/** Pages that the sidebar leads to. */
-export type Place = "api-keys" | "usage";
-
-const places: readonly { place: Place; href: string; label: string; icon: IconName }[] = [
-  { place: "api-keys", href: "/portal/api-keys", label: "API keys", icon: "key" },
-  { place: "usage", href: "/portal/usage", label: "Usage", icon: "usage" },
-];
-const roleWords: Readonly<Record<Role, string>> = { OWNER: "Owner", ADMIN: "Admin", MEMBER: "Member" };
 /** htmx needs neither eval nor a style of its own; `open` keeps menus as they are. */
 const htmxConfig = `{"includeIndicatorCSS":false,"morphIgnore":["data-htmx-powered","open"]}`;
 const boost = "swap:outerHTML target:#main select:#main selectOOB:'#side'";
@@ -88,6 +86,7 @@ export interface PortalPageProps {
 
 /** A page for signed-in people: the sidebar and the content. */
 export function PortalPage({ title, frame, place, children }: PortalPageProps): Page {
+  const { user } = frame.session;
   return document(
     <>
       <Head title={title} assets={frame.assets}>
@@ -106,7 +105,10 @@ export function PortalPage({ title, frame, place, children }: PortalPageProps): 
         <div id="announcer" class="unseen" role="status"></div>
         <div class="frame">
           <Side session={frame.session} place={place} />
-          <main id="main" tabindex={-1}>{children}</main>
+          <main id="main" tabindex={-1}>
+            {frame.sendsMail && !user.emailVerified ? <UnverifiedNotice email={user.email} /> : null}
+            {children}
+          </main>
         </div>
       </body>
     </>,
@@ -142,58 +144,4 @@ function Head({ title, assets, children }: { title: string; assets: Assets; chil
 
 function SkipLink() {
   return <a class="skip" href="#main">Skip to content</a>;
-}
-
-function Side({ session, place }: { session: Session; place: Place | null }) {
-  return (
-    <header class="side" id="side">
-      <div class="top">
-        <Brand href="/portal/api-keys" />
-        <details class="menu">
-          <summary aria-label={`${organizationName(session)}, menu`}>
-            <span class="cut">{organizationName(session)}</span>
-            <Icon name="chevron" />
-          </summary>
-          <div class="menu-box">
-            <Who session={session} />
-          </div>
-        </details>
-      </div>
-      <nav aria-label="Portal">
-        {places.map((one) => (
-          <a href={one.href} aria-current={one.place === place ? "page" : undefined}>
-            <Icon name={one.icon} />
-            {one.label}
-          </a>
-        ))}
-      </nav>
-      <div class="foot">
-        <Who session={session} />
-      </div>
-    </header>
-  );
-}
-
-/** Who is signed in, where, as what, and the way out. */
-function Who({ session }: { session: Session }) {
-  return (
-    <div class="who">
-      <div class="who-organization">
-        <strong>{organizationName(session)}</strong>
-        {session.organization === null
-          ? null
-          : <span class="muted">{roleWords[session.organization.role]}</span>}
-      </div>
-      <div class="who-user">
-        <span class="cut muted" title={session.user.email}>{session.user.email}</span>
-        <form method="post" action="/sign-out" hx-boost="false">
-          <button type="submit" class="as-link">Sign out</button>
-        </form>
-      </div>
-    </div>
-  );
-}
-
-function organizationName(session: Session): string {
-  return session.organization?.name ?? "No organization";
 }

@@ -14,7 +14,7 @@ import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { validationError } from "../../domain/errors.ts";
 import { formError } from "./errors.ts";
-import { portalFrame, redirect, sendPage, signedIn } from "./page.ts";
+import { inOrganization, portalFrame, redirect, sendPage } from "./page.ts";
 
 const path = "/portal/api-keys";
 const hourMs = 3_600_000;
@@ -112,11 +112,11 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
     };
   }
 
-  app.get(path, signedIn(parts, list));
+  app.get(path, inOrganization(parts, list));
 
   app.post(
     path,
-    signedIn(parts, async (c, session) => {
+    inOrganization(parts, async (c, session) => {
       const form = await readFormBody(c);
       const values = { name: form["name"] ?? "", expires: form["expires"] ?? "never" };
       try {
@@ -137,7 +137,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
 
   app.get(
     `${path}/:id/rename`,
-    signedIn(parts, async (c, session) => {
+    inOrganization(parts, async (c, session) => {
       const apiKey = await apiKeys.getApiKey(session, id(c));
       const frame = portalFrame(parts, assets, session);
       return sendPage(c, renameApiKeyPage({ frame, apiKey, value: apiKey.name, fieldErrors: {} }));
@@ -146,7 +146,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
 
   app.post(
     `${path}/:id/rename`,
-    signedIn(parts, async (c, session) => {
+    inOrganization(parts, async (c, session) => {
       const form = await readFormBody(c);
       const apiKey = await apiKeys.getApiKey(session, id(c));
       try {
@@ -167,7 +167,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
 
   app.get(
     `${path}/:id/revoke`,
-    signedIn(parts, async (c, session) => {
+    inOrganization(parts, async (c, session) => {
       const apiKey = await apiKeys.getApiKey(session, id(c));
       if (apiKey.status === "revoked") return redirect(c, path);
       return sendPage(c, revokeApiKeyPage({ frame: portalFrame(parts, assets, session), apiKey }));
@@ -176,7 +176,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
 
   app.post(
     `${path}/:id/revoke`,
-    signedIn(parts, async (c, session) => {
+    inOrganization(parts, async (c, session) => {
       await apiKeys.revokeApiKey(session, id(c));
       return redirect(c, `${path}?done=revoked`);
     }),
@@ -184,7 +184,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
 
   app.get(
     `${path}/:id/rotate`,
-    signedIn(parts, async (c, session) => {
+    inOrganization(parts, async (c, session) => {
       const apiKey = await apiKeys.getApiKey(session, id(c));
       if (apiKey.status !== "active") return redirect(c, path);
       const frame = portalFrame(parts, assets, session);
@@ -194,7 +194,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
 
   app.post(
     `${path}/:id/rotate`,
-    signedIn(parts, async (c, session) => {
+    inOrganization(parts, async (c, session) => {
       const form = await readFormBody(c);
       const apiKey = await apiKeys.getApiKey(session, id(c));
       const value = form["expireOld"] ?? "now";

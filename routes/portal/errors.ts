@@ -47,7 +47,10 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "sign_up_closed",
   "rate_limited",
   "key_limit_reached",
+  "limit_reached",
   "last_owner",
+  "already_member",
+  "already_invited",
   "unavailable",
   "mail_unavailable",
 ]);

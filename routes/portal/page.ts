@@ -1,11 +1,16 @@
 // What every page of the portal does alike: a session or the way to sign in, the frame, and answers that no cache keeps.
 import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../domain/actor.ts";
-import type { Session } from "../../domain/session.ts";
+import type { Membership, Session } from "../../domain/session.ts";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
 import { hasProof } from "../../services/proof.ts";
 import type { AppContext, AppParts } from "../env.ts";
 import { findSession, sessionActor } from "../session.ts";
+
+/** Where people land. */
+export const home = "/portal/api-keys";
+/** Where people land who belong to no organization. */
+export const organizationsHome = "/portal/organizations";
 
 /** @returns The answer with a page. */
 export function sendPage(
@@ -39,7 +44,8 @@ export function gateFrame(parts: AppParts, assets: Assets): GateFrame {
 
 /** @returns The frame of the portal. */
 export function portalFrame(parts: AppParts, assets: Assets, session: Session): PortalFrame {
-  return { assets, now: parts.services.clock(), session };
+  const { clock, mail } = parts.services;
+  return { assets, now: clock(), session, sendsMail: mail.mode !== "none" };
 }
 
 /** Answers a request of somebody who is signed in. */
@@ -52,7 +58,7 @@ export function signedIn(parts: AppParts, handler: PortalHandler): (c: AppContex
     if (session !== null) return await handler(c, sessionActor(c, session));
     const { pathname, search } = new URL(c.req.url);
     // What a form wanted to do is not done after signing in: the page with the form is shown instead.
-    const back = c.req.method === "GET" ? pathname + search : "/portal/api-keys";
+    const back = c.req.method === "GET" ? pathname + search : home;
     return redirect(c, `/sign-in?return_to=${encodeURIComponent(back)}`, { frameChanges: true });
   };
 }
@@ -80,4 +86,22 @@ export function withoutReferrer(
     c.set("answerHeaders", [["referrer-policy", "no-referrer"]]);
     return handler(c);
   };
+}
+
+/** Somebody who is signed in, in an organization. */
+export type MemberActor = SessionActor & { readonly organization: Membership };
+
+/**
+ * @returns A handler like {@linkcode signedIn} for pages of the active organization: people who belong to none are led to
+ *   where they can make one.
+ */
+export function inOrganization(
+  parts: AppParts,
+  handler: (c: AppContext, session: MemberActor) => Response | Promise<Response>,
+): (c: AppContext) => Promise<Response> {
+  return signedIn(parts, (c, session) => {
+    const { organization } = session;
+    if (organization !== null) return handler(c, { ...session, organization });
+    return redirect(c, organizationsHome, { frameChanges: true });
+  });
 }

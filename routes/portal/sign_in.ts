@@ -11,9 +11,8 @@ import { clearSessionCookies, sessionTokens, setSecondStepCookie, setSessionCook
 import type { App, AppContext, AppParts } from "../env.ts";
 import { findSession } from "../session.ts";
 import { formError } from "./errors.ts";
-import { gateFrame, redirect, sendPage } from "./page.ts";
+import { gateFrame, home, organizationsHome, redirect, sendPage } from "./page.ts";
 
-const home = "/portal/api-keys";
 /** What happened before, by the parameter that says so. */
 const notices: readonly (readonly [parameter: string, text: string])[] = [
   ["signed_out", "You are signed out."],
@@ -44,7 +43,11 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
     "/",
     async (c) => redirect(c, await findSession(c, parts) === null ? "/sign-in" : home, { status: 302 }),
   );
-  app.get("/portal", (c) => redirect(c, home, { status: 302 }));
+  app.get("/portal", async (c) => {
+    const session = await findSession(c, parts);
+    const isAlone = session !== null && session.organization === null;
+    return redirect(c, isAlone ? organizationsHome : home, { status: 302 });
+  });
 
   app.get("/sign-in", async (c) =>
     await away(c) ?? sendPage(

@@ -12,7 +12,7 @@ import type { Assets } from "../../views/layout.tsx";
 import { daysWords, timezoneNames, zoneWords } from "../../views/text/zone.ts";
 import { type UsageAddress, type UsageFaults, usagePage } from "../../views/usage.tsx";
 import type { App, AppContext, AppParts } from "../env.ts";
-import { portalFrame, sendPage, signedIn } from "./page.ts";
+import { inOrganization, portalFrame, sendPage } from "./page.ts";
 import {
   choicesOf,
   fittingSeries,
@@ -34,7 +34,7 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
 
   app.get(
     "/portal/usage",
-    signedIn(parts, async (c, session) => {
+    inOrganization(parts, async (c, session) => {
       const now = clock();
       const choice = reportChoice(c.req.query(), now);
       const [series, apiKeys] = await Promise.all([

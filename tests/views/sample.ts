@@ -29,6 +29,7 @@ export function portalFrame(text: string): PortalFrame {
   return {
     assets,
     now,
+    sendsMail: true,
     session: { id: "ses_1", user, organization, memberships: [organization], provedAt: now },
   };
 }

@@ -1,8 +1,11 @@
 // What can be pressed: buttons that send a form, and links that look like them.
 import type { Child } from "hono/jsx";
 
-/** How loud: `primary` once a form, `destroy` for what cannot be taken back, the quiet ones in rows. */
-export type ButtonTone = "primary" | "plain" | "quiet" | "quiet-destroy" | "destroy";
+/**
+ * How loud: `primary` once a form, `destroy` for what cannot be taken back, `plain-destroy` for what leads to it, the quiet
+ * ones in rows.
+ */
+export type ButtonTone = "primary" | "plain" | "plain-destroy" | "quiet" | "quiet-destroy" | "destroy";
 
 /** A button that sends the form around it. `about` is as in {@linkcode ButtonLinkProps}. */
 export function SubmitButton(

@@ -24,6 +24,8 @@ export interface TextFieldProps extends FieldProps {
   readonly placeholder?: string;
   /** Takes the focus when the page opens; a refused field takes it anyway. */
   readonly autofocus?: boolean;
+  /** Shown, and not to be changed. */
+  readonly readonly?: boolean;
 }
 
 /** A field for a day. */
@@ -62,6 +64,7 @@ export function TextField(props: TextFieldProps) {
         maxlength={props.maxlength}
         placeholder={props.placeholder}
         autofocus={props.error !== undefined || (props.autofocus ?? false)}
+        readonly={props.readonly ?? false}
         spellcheck={false}
         autocapitalize={type === "text" ? undefined : "none"}
         aria-invalid={props.error === undefined ? undefined : "true"}

@@ -1,0 +1,175 @@
+// The sidebar: where one is, where else one can go, in which organization, and who one is. On a phone it is a bar at the
+// top, with the organizations and the account in a menu.
+// deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
+import { mayDo } from "../../domain/permissions.ts";
+import type { Membership, Session } from "../../domain/session.ts";
+import { roleWords } from "../text/role.ts";
+import { Brand, Icon, type IconName } from "./icon.tsx";
+
+/** Pages that the sidebar leads to. */
+export type Place =
+  | "api-keys"
+  | "usage"
+  | "members"
+  | "audit"
+  | "organization"
+  | "organizations"
+  | "account"
+  | "security";
+
+interface PlaceLink {
+  readonly place: Place;
+  readonly href: string;
+  readonly label: string;
+  readonly icon: IconName;
+}
+
+const places: readonly PlaceLink[] = [
+  { place: "api-keys", href: "/portal/api-keys", label: "API keys", icon: "key" },
+  { place: "usage", href: "/portal/usage", label: "Usage", icon: "usage" },
+  { place: "members", href: "/portal/members", label: "Members", icon: "people" },
+  { place: "audit", href: "/portal/audit", label: "Audit log", icon: "list" },
+  { place: "organization", href: "/portal/organization", label: "Organization", icon: "building" },
+];
+const organizationsPlace: PlaceLink = {
+  place: "organizations",
+  href: "/portal/organizations",
+  label: "Organizations",
+  icon: "building",
+};
+const ownPlaces: readonly PlaceLink[] = [
+  { place: "account", href: "/portal/account", label: "Account", icon: "person" },
+  { place: "security", href: "/portal/account/security", label: "Security", icon: "shield" },
+];
+
+/** What the sidebar shows. */
+export interface SideProps {
+  readonly session: Session;
+  /** Null for pages that are in no place. */
+  readonly place: Place | null;
+}
+
+/** The sidebar. */
+export function Side({ session, place }: SideProps) {
+  return (
+    <header class="side" id="side">
+      <div class="top">
+        <Brand href={session.organization === null ? organizationsPlace.href : "/portal/api-keys"} />
+        <details class="menu phone">
+          <summary aria-label={`${organizationName(session)}, menu`}>
+            <span class="cut">{organizationName(session)}</span>
+            <Icon name="chevron" />
+          </summary>
+          <div class="menu-box">
+            <Organizations session={session} place={place} />
+            <Own session={session} place={place} />
+          </div>
+        </details>
+      </div>
+      <nav aria-label="Portal">
+        {placesOf(session).map((one) => <SideLink link={one} place={place} />)}
+      </nav>
+      <div class="foot">
+        <details class="menu">
+          <summary aria-label={`${organizationName(session)}, switch organization`}>
+            <span class="menu-name">
+              <strong class="cut">{organizationName(session)}</strong>
+              {session.organization === null
+                ? null
+                : <span class="muted tiny">{roleWords[session.organization.role]}</span>}
+            </span>
+            <Icon name="updown" />
+          </summary>
+          <div class="menu-box">
+            <Organizations session={session} place={place} />
+          </div>
+        </details>
+        <Own session={session} place={place} />
+      </div>
+    </header>
+  );
+}
+
+function placesOf({ organization }: Session): readonly PlaceLink[] {
+  if (organization === null) return [organizationsPlace];
+  return places.filter(({ place }) => place !== "audit" || mayDo(organization.role, "audit.read"));
+}
+
+function SideLink({ link, place }: { link: PlaceLink; place: Place | null }) {
+  return (
+    <a href={link.href} aria-current={link.place === place ? "page" : undefined}>
+      <Icon name={link.icon} />
+      {link.label}
+    </a>
+  );
+}
+
+/** The organizations that one can switch to, and the way to others. */
+function Organizations({ session, place }: SideProps) {
+  return (
+    <div class="menu-part">
+      {session.memberships.length === 0 ? null : (
+        <ul class="switch" aria-label="Your organizations">
+          {session.memberships.map((membership) => (
+            <li>
+              <SwitchForm
+                membership={membership}
+                isActive={membership.organizationId === session.organization?.organizationId}
+                place={place}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <a class="menu-item" href="/portal/organizations">All organizations</a>
+      <a class="menu-item" href="/portal/organizations#new">New organization</a>
+    </div>
+  );
+}
+
+/** Leads to the same place in the other organization: what a page is about is not there. */
+function SwitchForm(
+  props: { membership: Membership; isActive: boolean; place: Place | null },
+) {
+  const { membership, isActive } = props;
+  const back = places.find(({ place }) => place === props.place)?.href;
+  return (
+    <form method="post" action="/portal/switch">
+      <input type="hidden" name="organizationId" value={membership.organizationId} />
+      {back === undefined ? null : <input type="hidden" name="return_to" value={back} />}
+      <button type="submit" class="menu-item" aria-current={isActive ? "true" : undefined}>
+        <span class="cut">{membership.name}</span>
+        <span class="muted tiny">{roleWords[membership.role]}</span>
+        {isActive ? <Icon name="check" /> : <span class="no-icon"></span>}
+      </button>
+    </form>
+  );
+}
+
+/** Who is signed in, their own pages, and the way out. */
+function Own({ session, place }: SideProps) {
+  return (
+    <div class="own">
+      <div class="own-name">
+        <span class="cut">{session.user.name}</span>
+        <span class="cut muted tiny" title={session.user.email}>{session.user.email}</span>
+      </div>
+      <ul class="own-links">
+        {ownPlaces.map((one) => (
+          <li>
+            <a href={one.href} aria-current={one.place === place ? "page" : undefined}>{one.label}</a>
+          </li>
+        ))}
+        <li>
+          <form method="post" action="/sign-out" hx-boost="false">
+            <button type="submit" class="as-link">Sign out</button>
+          </form>
+        </li>
+      </ul>
+    </div>
+  );
+}
+
+function organizationName(session: Session): string {
+  return session.organization?.name ?? "No organization";
+}
