@@ -1,9 +1,13 @@
 // Every route of the running app, tried by everybody: nobody, a stranger with an organization of their own, a removed member,
 // a MEMBER, an ADMIN, an OWNER, and a program with an API key.
 import assert from "node:assert/strict";
-import { startTestApp, type TestApp, testApp } from "../support/app.ts";
-import { newWorld, type Trier, triers, type World } from "../support/world.ts";
-import { type Attempt, type Entry, type Outcome, table } from "./authorization_table.ts";
+import { startTestApp, type TestApp, testApp } from "../../support/app.ts";
+import { newWorld, type Trier, triers, type World } from "../../support/world.ts";
+import { apiTable } from "./api.ts";
+import type { Attempt, Entry, Outcome } from "./entry.ts";
+import { portalTable } from "./portal.ts";
+
+const table = { ...apiTable, ...portalTable };
 
 testApp("the authorization table lists every route of the app, and no other", (test) => {
   const routes = test.app.routes.filter(({ method, path }) =>
@@ -90,6 +94,8 @@ function outcomeOf(
   if (code === "invalid_api_key") return "key";
   const location = answer.headers.get("location") ?? "";
   if (status >= 300 && status < 400 && location.startsWith("/sign-in?return_to=")) return "signIn";
+  // People without an organization are led to where they can make one.
+  if (status === 303 && location === "/portal/organizations") return "forbidden";
   if (status < 400 || also.includes(status)) return "in";
   return status === 403 ? "forbidden" : status === 404 ? "unknown" : `status ${status}`;
 }

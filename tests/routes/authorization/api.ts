@@ -1,0 +1,231 @@
+// Who gets into the routes of the API: every one of them stands here, or authorization_test.ts fails.
+import {
+  type Attempt,
+  byKey,
+  type Entry,
+  inActive,
+  inNamed,
+  inNamedForOwner,
+  inNamedFromAdmin,
+  nobodyElses,
+  objectInActive,
+  open,
+  passkeyOf,
+  recordOf,
+  sessionOf,
+  signedIn,
+  withKey,
+} from "./entry.ts";
+import type { World } from "../../support/world.ts";
+
+const organization = { object: ["id", "org"] } as const;
+const record = { productSlug: "p", metric: "m", quantity: 1 };
+const inOrganization =
+  (rest: (world: World) => Attempt | Promise<Attempt> = () => ({})) => async (world: World) => {
+    const more = await rest(world);
+    return { ...more, params: { id: world.organizationId, ...more.params } };
+  };
+const withInvitation = inOrganization(async (world) => ({
+  params: { invitationId: (await world.newInvitation()).id },
+}));
+const withMember = (more: Attempt) =>
+  inOrganization(async (world) => ({
+    ...more,
+    params: { userId: (await world.newMember("MEMBER")).userId },
+  }));
+
+/** Every route by method and path. Static files stand under one name. */
+export const apiTable: Readonly<Record<string, Entry>> = {
+  "GET /": { who: open },
+  "GET /static/*": { who: open },
+  "GET /health/live": { who: open },
+  "GET /health/ready": { who: open },
+  "GET /metrics": { who: open },
+  "GET /api/openapi.json": { who: open },
+
+  "POST /api/auth/sign-up": {
+    who: open,
+    attempt: ({ me }) => ({
+      json: { name: "N", email: `new.${me.userId}@example.com`, password: "a fine 9 long password" },
+    }),
+  },
+  "POST /api/auth/sign-in": {
+    who: open,
+    attempt: () => ({ json: { email: "x@example.com", password: "not a password" } }),
+    also: [401],
+  },
+  "POST /api/auth/sign-out": { who: open },
+  "GET /api/auth/me": { who: open },
+  "POST /api/auth/password/forgot": { who: open, attempt: ({ me }) => ({ json: { email: me.email } }) },
+  "POST /api/auth/password/reset": {
+    who: open,
+    attempt: async ({ me, newLink }) => ({
+      json: {
+        token: await newLink("reset_password", me.userId, me.email),
+        password: "a fine 9 long password",
+      },
+    }),
+  },
+  "POST /api/auth/password/change": {
+    who: signedIn,
+    attempt: () => ({ json: { currentPassword: "not it", newPassword: "a fine 9 long password" } }),
+    also: [401],
+  },
+  "POST /api/auth/email/verification": { who: signedIn },
+  "POST /api/auth/email/verify": {
+    who: signedIn,
+    attempt: async ({ me, newLink }) => ({
+      json: { token: await newLink("verify_email", me.userId, me.email) },
+    }),
+  },
+  "POST /api/auth/organization": {
+    who: { ...signedIn, stranger: "unknown", removed: "unknown" },
+    attempt: ({ organizationId }) => ({ json: { organizationId } }),
+  },
+  "GET /api/auth/sessions": { who: signedIn },
+  "DELETE /api/auth/sessions": { who: signedIn },
+  "DELETE /api/auth/sessions/:id": {
+    // Nobody has a session with that id: everybody but its owner is told that it is unknown.
+    who: nobodyElses,
+    attempt: async (world) => ({ params: { id: await sessionOf(world, await world.newMember("OWNER")) } }),
+    object: ["id", "ses"],
+  },
+
+  "PATCH /api/portal/account": { who: signedIn, attempt: () => ({ json: { name: "New Name" } }) },
+  "DELETE /api/portal/account": { who: signedIn },
+  "POST /api/portal/account/proof": {
+    who: signedIn,
+    attempt: () => ({ json: { password: "not it" } }),
+    also: [401],
+  },
+  "POST /api/portal/account/email": {
+    who: signedIn,
+    attempt: ({ me }) => ({ json: { email: `other.${me.email}` } }),
+  },
+
+  "GET /api/portal/organizations": { who: signedIn },
+  "POST /api/portal/organizations": { who: signedIn, attempt: () => ({ json: { name: "New" } }) },
+  "GET /api/portal/organizations/:id": { who: inNamed, attempt: inOrganization(), ...organization },
+  "PATCH /api/portal/organizations/:id": {
+    who: inNamedForOwner,
+    attempt: inOrganization(() => ({ json: { name: "Renamed" } })),
+    ...organization,
+  },
+  "DELETE /api/portal/organizations/:id": {
+    who: inNamedForOwner,
+    attempt: inOrganization(({ organizationName }) => ({ json: { name: organizationName } })),
+    ...organization,
+  },
+  "POST /api/portal/organizations/:id/transfer": {
+    who: inNamedForOwner,
+    attempt: inOrganization(async (world) => ({
+      json: { userId: (await world.newMember("MEMBER")).userId },
+    })),
+    ...organization,
+  },
+  "GET /api/portal/organizations/:id/members": { who: inNamed, attempt: inOrganization(), ...organization },
+  "PATCH /api/portal/organizations/:id/members/:userId": {
+    who: inNamedForOwner,
+    attempt: withMember({ json: { role: "ADMIN" } }),
+    ...organization,
+  },
+  "DELETE /api/portal/organizations/:id/members/:userId": {
+    who: inNamedFromAdmin,
+    attempt: withMember({}),
+    ...organization,
+  },
+  "GET /api/portal/organizations/:id/invitations": {
+    who: inNamedFromAdmin,
+    attempt: inOrganization(),
+    ...organization,
+  },
+  "POST /api/portal/organizations/:id/invitations": {
+    who: inNamedFromAdmin,
+    attempt: inOrganization(({ me }) => ({ json: { email: `guest.${me.email}`, role: "MEMBER" } })),
+    ...organization,
+  },
+  "POST /api/portal/organizations/:id/invitations/:invitationId/resend": {
+    who: inNamedFromAdmin,
+    attempt: withInvitation,
+    ...organization,
+  },
+  "DELETE /api/portal/organizations/:id/invitations/:invitationId": {
+    who: inNamedFromAdmin,
+    attempt: withInvitation,
+    ...organization,
+  },
+  "POST /api/portal/invitations/accept": {
+    // An invitation is for one address, whoever else holds its link.
+    who: {
+      ...signedIn,
+      stranger: "forbidden",
+      removed: "forbidden",
+      member: "forbidden",
+      admin: "forbidden",
+      owner: "forbidden",
+    },
+    attempt: async (world) => ({ json: { token: (await world.newInvitation()).token } }),
+  },
+
+  "GET /api/portal/api-keys": { who: inActive },
+  "POST /api/portal/api-keys": { who: inActive, attempt: () => ({ json: { name: "Key" } }) },
+  "PATCH /api/portal/api-keys/:id": {
+    who: objectInActive,
+    attempt: withKey({ json: { name: "Renamed" } }),
+    object: ["id", "key"],
+  },
+  "DELETE /api/portal/api-keys/:id": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
+  "POST /api/portal/api-keys/:id/rotate": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
+  "POST /api/auth/sign-in/second-step": {
+    who: open,
+    attempt: () => ({ json: { token: "x", code: "000000" } }),
+    also: [401, 409],
+  },
+  "POST /api/auth/sign-in/passkey/options": { who: open, attempt: () => ({ json: {} }) },
+  "POST /api/auth/sign-in/passkey": {
+    who: open,
+    attempt: () => ({ json: { response: {} } }),
+    also: [401, 422],
+  },
+  "GET /api/portal/account/two-step": { who: signedIn },
+  "POST /api/portal/account/two-step/totp": { who: signedIn },
+  "POST /api/portal/account/two-step/totp/confirm": {
+    who: signedIn,
+    attempt: () => ({ json: { code: "000000" } }),
+    also: [401, 409],
+  },
+  "DELETE /api/portal/account/two-step/totp": { who: signedIn, also: [409] },
+  "POST /api/portal/account/two-step/recovery-codes": { who: signedIn, also: [409] },
+  "GET /api/portal/account/passkeys": { who: signedIn },
+  "POST /api/portal/account/passkeys/options": { who: signedIn },
+  "POST /api/portal/account/passkeys": {
+    who: signedIn,
+    attempt: () => ({ json: { name: "Phone", response: {} } }),
+    also: [401, 422],
+  },
+  "PATCH /api/portal/account/passkeys/:id": {
+    who: nobodyElses,
+    attempt: async (world) => ({
+      params: { id: await passkeyOf(world, await world.newMember("OWNER")) },
+      json: { name: "Mine" },
+    }),
+    object: ["id", "pas"],
+  },
+  "DELETE /api/portal/account/passkeys/:id": {
+    who: nobodyElses,
+    attempt: async (world) => ({ params: { id: await passkeyOf(world, await world.newMember("OWNER")) } }),
+    object: ["id", "pas"],
+  },
+
+  "GET /api/portal/usage": { who: inActive },
+  "GET /api/portal/usage.csv": { who: inActive },
+
+  "GET /api/v1/usage": { who: byKey },
+  "POST /api/v1/usage": { who: byKey, attempt: () => ({ json: record }) },
+  "POST /api/v1/usage/batch": { who: byKey, attempt: () => ({ json: { records: [record] } }) },
+  "GET /api/v1/usage/records": { who: byKey },
+  "POST /api/v1/usage/records/:id/void": {
+    who: byKey,
+    attempt: async (world) => ({ params: { id: await recordOf(world) }, json: { reason: "wrong" } }),
+  },
+};

@@ -1,0 +1,210 @@
+// Who gets into the pages of the portal: every one of them stands here, or authorization_test.ts fails.
+import {
+  type Attempt,
+  type Entry,
+  everybody,
+  inActive,
+  inActiveForOwner,
+  inActiveFromAdmin,
+  nobodyElses,
+  objectForOwner,
+  objectFromAdmin,
+  objectInActive,
+  open,
+  sessionOf,
+  signedIn,
+  withKey,
+} from "./entry.ts";
+import type { World } from "../../support/world.ts";
+
+const withMember = (more: Attempt) => async (world: World) => ({
+  ...more,
+  params: { id: (await world.newMember("MEMBER")).userId },
+});
+const withInvitation = (more: Attempt) => async (world: World) => ({
+  ...more,
+  params: { id: (await world.newInvitation()).id },
+});
+const withOffer = (attempt: (token: string) => Attempt) => async (world: World) =>
+  attempt((await world.newInvitation()).token);
+
+/** Every page and form by method and path. */
+export const portalTable: Readonly<Record<string, Entry>> = {
+  "GET /portal": { who: open },
+  "GET /sign-in": { who: open },
+  "POST /sign-in": {
+    who: open,
+    attempt: () => ({ form: { email: "x@example.com", password: "not a password" } }),
+    also: [401],
+  },
+  "GET /sign-up": { who: open },
+  "POST /sign-up": {
+    who: open,
+    attempt: ({ me }) => ({
+      form: { name: "N", email: `new.${me.userId}@example.com`, password: "a fine 9 long password" },
+    }),
+  },
+  "POST /sign-out": { who: open },
+  "GET /portal/api-keys": { who: inActive },
+  "POST /portal/api-keys": { who: inActive, attempt: () => ({ form: { name: "Key", expires: "never" } }) },
+  "GET /portal/api-keys/:id/rename": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
+  "POST /portal/api-keys/:id/rename": {
+    who: objectInActive,
+    attempt: withKey({ form: { name: "Renamed" } }),
+    object: ["id", "key"],
+  },
+  "GET /portal/api-keys/:id/revoke": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
+  "POST /portal/api-keys/:id/revoke": {
+    who: objectInActive,
+    attempt: withKey({ form: {} }),
+    object: ["id", "key"],
+  },
+  "GET /portal/api-keys/:id/rotate": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
+  "POST /portal/api-keys/:id/rotate": {
+    who: objectInActive,
+    attempt: withKey({ form: { expireOld: "now" } }),
+    object: ["id", "key"],
+  },
+  "GET /portal/usage": { who: inActive },
+
+  "GET /forgot-password": { who: open },
+  "POST /forgot-password": { who: open, attempt: ({ me }) => ({ form: { email: me.email } }) },
+  "GET /reset-password": { who: open, attempt: () => ({ query: "?token=x" }), also: [404] },
+  "POST /reset-password": {
+    who: open,
+    attempt: async ({ me, newLink }) => ({
+      form: {
+        token: await newLink("reset_password", me.userId, me.email),
+        password: "a fine 9 long password",
+      },
+    }),
+  },
+  "GET /verify-email": { who: open, attempt: () => ({ query: "?token=x" }), also: [404] },
+  "POST /verify-email": {
+    who: signedIn,
+    attempt: async ({ me, newLink }) => ({
+      form: { token: await newLink("verify_email", me.userId, me.email) },
+    }),
+  },
+  "GET /portal/confirm-password": { who: signedIn },
+  "POST /portal/confirm-password": {
+    who: signedIn,
+    attempt: () => ({ form: { password: "not it" } }),
+    also: [401],
+  },
+  "GET /portal/account": { who: signedIn },
+  // To the account's page, which asks who it is.
+  "GET /portal/account/name": { who: open },
+  "GET /portal/account/verification": { who: open },
+  "POST /portal/account/name": { who: signedIn, attempt: () => ({ form: { name: "New Name" } }) },
+  "POST /portal/account/verification": { who: signedIn, attempt: () => ({ form: {} }) },
+  "GET /portal/account/email": { who: signedIn },
+  "POST /portal/account/email": {
+    who: signedIn,
+    attempt: ({ me }) => ({ form: { email: `other.${me.email}` } }),
+  },
+  "GET /portal/account/delete": { who: signedIn },
+  "POST /portal/account/delete": { who: signedIn, attempt: ({ me }) => ({ form: { email: me.email } }) },
+  "GET /portal/account/security": { who: signedIn },
+  "GET /portal/account/security/password": { who: open },
+  "POST /portal/account/security/password": {
+    who: signedIn,
+    attempt: () => ({ form: { currentPassword: "not it", newPassword: "a fine 9 long password" } }),
+    also: [401],
+  },
+  "POST /portal/account/security/sessions/:id/end": {
+    who: nobodyElses,
+    attempt: async (world) => ({
+      params: { id: await sessionOf(world, await world.newMember("OWNER")) },
+      form: {},
+    }),
+    object: ["id", "ses"],
+  },
+  "POST /portal/account/security/sessions/end-others": { who: signedIn, attempt: () => ({ form: {} }) },
+
+  "GET /dev/mail": { who: open },
+  // Nothing was mailed: there is nothing to see.
+  "GET /dev/mail/:id": { who: everybody("unknown"), attempt: () => ({ params: { id: "mail_1" } }) },
+  "GET /dev/mail/:id/html": { who: everybody("unknown"), attempt: () => ({ params: { id: "mail_1" } }) },
+
+  "GET /portal/members": { who: inActive },
+  "POST /portal/members": {
+    who: inActiveFromAdmin,
+    attempt: ({ me }) => ({ form: { email: `guest.${me.email}`, role: "MEMBER" } }),
+  },
+  "GET /portal/members/leave": { who: inActive },
+  // A stranger is the only member, and last owner, of their own.
+  "POST /portal/members/leave": { who: inActive, attempt: () => ({ form: {} }), also: [409] },
+  "GET /portal/members/:id/role": { who: objectForOwner, attempt: withMember({}), object: ["id", "usr"] },
+  "POST /portal/members/:id/role": {
+    who: objectForOwner,
+    attempt: withMember({ form: { role: "ADMIN" } }),
+    object: ["id", "usr"],
+  },
+  "GET /portal/members/:id/remove": { who: objectFromAdmin, attempt: withMember({}), object: ["id", "usr"] },
+  "POST /portal/members/:id/remove": {
+    who: objectFromAdmin,
+    attempt: withMember({ form: { keys: "revoke" } }),
+    object: ["id", "usr"],
+  },
+  "GET /portal/members/:id/owner": { who: objectForOwner, attempt: withMember({}), object: ["id", "usr"] },
+  "POST /portal/members/:id/owner": {
+    who: objectForOwner,
+    attempt: withMember({ form: {} }),
+    object: ["id", "usr"],
+  },
+  "GET /portal/invitations/:id/resend": { who: open, attempt: withInvitation({}) },
+  "POST /portal/invitations/:id/resend": {
+    who: objectFromAdmin,
+    attempt: withInvitation({ form: {} }),
+    object: ["id", "inv"],
+  },
+  "GET /portal/invitations/:id/revoke": {
+    who: objectFromAdmin,
+    attempt: withInvitation({}),
+    object: ["id", "inv"],
+  },
+  "POST /portal/invitations/:id/revoke": {
+    who: objectFromAdmin,
+    attempt: withInvitation({ form: {} }),
+    object: ["id", "inv"],
+  },
+  "GET /invitations/accept": { who: open, attempt: withOffer((token) => ({ query: `?token=${token}` })) },
+  // The page says what to do: another account, signing in, making one.
+  "POST /invitations/accept": {
+    who: open,
+    attempt: withOffer((token) => ({ form: { token } })),
+    also: [403],
+  },
+  "GET /invitations/sign-up": { who: open },
+  "POST /invitations/sign-up": {
+    who: open,
+    attempt: withOffer((token) => ({ form: { token, name: "New", password: "a fine 9 long password" } })),
+    also: [403],
+  },
+  "GET /invitations/sign-out": { who: open },
+  "POST /invitations/sign-out": { who: open, attempt: withOffer((token) => ({ form: { token } })) },
+  "GET /portal/organizations": { who: signedIn },
+  "POST /portal/organizations": { who: signedIn, attempt: () => ({ form: { name: "New" } }) },
+  "GET /portal/switch": { who: open },
+  "POST /portal/switch": {
+    who: { ...signedIn, stranger: "unknown", removed: "unknown" },
+    attempt: ({ organizationId }) => ({ form: { organizationId } }),
+  },
+  "GET /portal/organization": { who: inActive },
+  "POST /portal/organization": { who: inActiveForOwner, attempt: () => ({ form: { name: "Renamed" } }) },
+  "GET /portal/organization/hand-over": { who: inActiveForOwner },
+  // It only leads to the page that asks, which is for owners.
+  "POST /portal/organization/hand-over": {
+    who: inActive,
+    attempt: async (world) => ({ form: { userId: (await world.newMember("MEMBER")).userId } }),
+    // Nobody of the stranger's own organization.
+    also: [422],
+  },
+  "GET /portal/organization/delete": { who: inActiveForOwner },
+  "POST /portal/organization/delete": {
+    who: inActiveForOwner,
+    attempt: ({ organizationName }) => ({ form: { name: organizationName } }),
+    also: [422],
+  },
+};
