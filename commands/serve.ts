@@ -82,17 +82,28 @@ export async function serve(options: { version: string }): Promise<number> {
   return status;
 }
 
-/** Deletes usage records that are too old, a few at a time, until the signal. */
+/** What is deleted in the background, a little with each call, which says whether there may be more. */
+const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
+  "old usage records": ({ usageRecords }) => usageRecords.deleteOldUsageRecords(),
+  "what deleted organizations left": ({ organizationEnd }) => organizationEnd.deleteSome(),
+  "sign-ins that were not finished": ({ signIn }) => signIn.deleteEndedSignIns(),
+};
+
+/** Deletes what is too old or of no use any more, a few rows at a time, until the signal. */
 async function deleteOld(
   services: () => Services | undefined,
   { log, signal }: { log: ProgramLog; signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
+    const running = services();
     let isMore = false;
-    try {
-      isMore = await services()?.usageRecords.deleteOldUsageRecords() ?? false;
-    } catch (error) {
-      log.warn("deleting old usage records failed; it is tried again", { error });
+    for (const [what, deleteSome] of Object.entries(deletions)) {
+      if (running === undefined || signal.aborted) break;
+      try {
+        if (await deleteSome(running)) isMore = true;
+      } catch (error) {
+        log.warn(`deleting ${what} failed; it is tried again`, { error });
+      }
     }
     await rest(isMore ? retentionRestMs : retentionIntervalMs, signal);
   }

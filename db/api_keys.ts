@@ -42,7 +42,8 @@ const scopeOf = (scope: ApiKeyScope) =>
 /**
  * @param options `activeMax`: with so many active keys in the organization, nothing is inserted. `replacing`: the id of
  *   a key that must still be active.
- * @returns A statement that returns the id when it inserted the key.
+ * @returns A statement that returns the id when it inserted the key. Whoever makes it must belong to the organization in this
+ *   very moment: a key that outlives its organization, or its maker's account, would be nobody's.
  */
 export function insertApiKey(key: NewApiKey, options: { activeMax: number; replacing?: string }): Statement {
   const active = "organization_id = ?2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?7)";
@@ -50,6 +51,8 @@ export function insertApiKey(key: NewApiKey, options: { activeMax: number; repla
     `INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_at, expires_at)
      SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
      WHERE (SELECT count(*) FROM api_keys WHERE ${active}) < ?9
+       AND EXISTS (SELECT 1 FROM memberships m JOIN users u ON u.id = m.user_id
+         WHERE m.organization_id = ?2 AND m.user_id = ?6 AND u.disabled_at IS NULL)
        AND (?10 IS NULL OR EXISTS (SELECT 1 FROM api_keys WHERE id = ?10 AND ${active}))
      RETURNING id`,
     key.id,

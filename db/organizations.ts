@@ -127,6 +127,14 @@ export function endOrganization(
       organizationId,
       audited,
     ),
+    sql(
+      `UPDATE users SET last_organization_id = NULL WHERE last_organization_id = ?1
+         AND id IN (SELECT user_id FROM memberships WHERE organization_id = ?1) AND ${
+        ifAudited.replace("?", "?2")
+      }`,
+      organizationId,
+      audited,
+    ),
     sql(`DELETE FROM memberships WHERE organization_id = ? AND ${ifAudited}`, organizationId, audited),
     sql(
       `DELETE FROM link_tokens WHERE purpose = 'invitation' AND subject IN (${invited}) AND ${ifAudited}`,
@@ -138,9 +146,7 @@ export function endOrganization(
   ];
 }
 
-/** @returns The id and number of an organization whose usage is still to be deleted, or undefined. @throws {DatabaseError} */
-export function findDeletedOrganization(
-  database: Database,
-): Promise<{ id: string; number: number } | undefined> {
-  return database.readFirst(sql("SELECT id, number FROM organizations WHERE deleted_at IS NOT NULL LIMIT 1"));
+/** @returns The id of an organization whose usage is still to be deleted, or undefined. @throws {DatabaseError} */
+export function findDeletedOrganization(database: Database): Promise<{ id: string } | undefined> {
+  return database.readFirst(sql("SELECT id FROM organizations WHERE deleted_at IS NOT NULL LIMIT 1"));
 }

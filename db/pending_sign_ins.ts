@@ -31,11 +31,6 @@ export function deletePendingSignIns(userId: string): Statement {
   return sql("DELETE FROM pending_sign_ins WHERE user_id = ?", userId);
 }
 
-/** @returns A statement that forgets sign-ins whose second step did not come in time. */
-export function deleteEndedPendingSignIns(now: number): Statement {
-  return sql("DELETE FROM pending_sign_ins WHERE expires_at <= ?", now);
-}
-
 /** A sign-in at its second step. `now`: milliseconds since 1970. */
 export interface SecondStep {
   readonly tokenHash: string;

@@ -64,6 +64,25 @@ export const movedPositions = moves.map(({ position, round }) => {
   return `${position} = iif(${next} >= ${idempotencyHashSpace}, 0, ${next})`;
 }).join(", ");
 
+/**
+ * @param organizationId Whose keys they are: `?1` in the SQL of its number, `options.number`.
+ * @param options `keys`: the own hash of each key, and the `seq` of its record.
+ * @returns Statements that delete the keys, wherever they have moved to.
+ */
+export function deleteKeys(
+  organizationId: string,
+  options: { keys: readonly (readonly [hash: number, seq: number])[]; number: string },
+): Statement[] {
+  const hash = indexHash("(e.value ->> 0)", options.number);
+  return tables.map((table) =>
+    sql(
+      `DELETE FROM ${table} WHERE (hash, seq) IN (SELECT ${hash}, e.value ->> 1 FROM json_each(?2) e)`,
+      organizationId,
+      JSON.stringify(options.keys),
+    )
+  );
+}
+
 /** So many times the deleted records are looked at: of the keys that are kept, about one in so many is of none. */
 const cleanShare = 5;
 

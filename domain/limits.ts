@@ -109,6 +109,13 @@ export const usageRecordScanMax = 20_000;
 /** Records that one step of retention deletes, and how long it rests after it, in milliseconds. */
 export const retentionStepRecordsMax = 500;
 export const retentionRestMs = 50;
+/** What one step of ending a deleted organization deletes at most: its rows lie among others', a page each at worst. */
+export const organizationEndRecordsMax = 200;
+export const organizationEndRollupsMax = 500;
+export const organizationEndSeriesMax = 50;
+export const organizationEndApiKeysMax = 100;
+/** Half-done sign-ins of each kind that one step deletes when their time is over. */
+export const endedSignInsMax = 500;
 /** How often retention looks whether anything is too old, in milliseconds. */
 export const retentionIntervalMs = 60_000;
 /** Calendar windows that one query may span. */

@@ -77,6 +77,12 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
     return shown(await get(scope, id), clock());
   }
 
+  /** @returns Why no key was made: there is no room, or the person was put out since they asked. */
+  async function noKeyError(organizationId: string, now: number): Promise<AppError> {
+    const { active } = await countApiKeys(database, { organizationId }, now);
+    return active >= activeApiKeysMax ? keyLimitError() : noOrganizationError();
+  }
+
   return {
     async createApiKey(session, { name, expiresAt }) {
       const { organizationId } = organizationOf(session);
@@ -99,7 +105,7 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
         }, { activeMax: activeApiKeysMax }),
         insertAuditEvent(session, { action: "api_key.created", target: { id, name } }, { now }).statement,
       ]);
-      if (inserted?.rows.length !== 1) throw keyLimitError();
+      if (inserted?.rows.length !== 1) throw await noKeyError(organizationId, now);
       // Made from what was written: a read that failed now would lose the only copy of the key.
       return {
         apiKey: shown(newRow(session, { id, name, keyPrefix, createdAt: now, expiresAt }), now),
@@ -182,7 +188,8 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
         }),
       ]);
       if (inserted?.rows.length !== 1) {
-        throw apiKeyStatus(await get(scope, id), now) === "active" ? keyLimitError() : notActive;
+        if (apiKeyStatus(await get(scope, id), now) !== "active") throw notActive;
+        throw await noKeyError(scope.organizationId, now);
       }
       const { name, expiresAt } = old;
       return {
@@ -196,7 +203,7 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
 function organizationOf(session: Session): Membership {
   const { organization } = session;
   if (organization === null || !mayDo(organization.role, "apiKeys.createOwn")) {
-    throw new AppError("forbidden", "You do not belong to an organization in which you may use keys.");
+    throw noOrganizationError();
   }
   return organization;
 }
@@ -215,6 +222,10 @@ function newRow(
 ): ApiKeyRow {
   const { id, name } = session.user;
   return { ...row, createdById: id, createdByName: name, lastUsedAt: null, revokedAt: null };
+}
+
+function noOrganizationError(): AppError {
+  return new AppError("forbidden", "You do not belong to an organization in which you may use keys.");
 }
 
 function keyLimitError(): AppError {

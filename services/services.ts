@@ -10,6 +10,7 @@ import { createMailService, type MailLog, type MailService } from "./mail.ts";
 import type { MailTransport } from "./mail_transport.ts";
 import { createMemberService, type MemberService } from "./members.ts";
 import { createOperatorService, type OperatorService } from "./operator.ts";
+import { createOrganizationEndService, type OrganizationEndService } from "./organization_end.ts";
 import { createOrganizationService, type OrganizationService } from "./organizations.ts";
 import { createPasskeyService, type PasskeyService } from "./passkeys.ts";
 import { createPasswordHasher } from "./password_hasher.ts";
@@ -42,6 +43,7 @@ export interface Services {
   readonly apiKeys: ApiKeyService;
   readonly usage: UsageService;
   readonly usageRecords: UsageRecordService;
+  readonly organizationEnd: OrganizationEndService;
   /** Swept about once a second by whoever runs the program. */
   readonly deadlines: Deadlines;
   /** @returns Milliseconds since 1970. */
@@ -94,6 +96,7 @@ export function createServices(context: ServiceContext, options: ServicesOptions
     apiKeys: createApiKeyService(context),
     usage: createUsageService(context, recorder),
     usageRecords: createUsageRecordService(context),
+    organizationEnd: createOrganizationEndService(context),
     deadlines: new Deadlines(context.clock),
     clock: context.clock,
     async isReady() {

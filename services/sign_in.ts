@@ -1,13 +1,14 @@
 // Signing in and out. With two-step sign-in the password alone gives no session, only a token for the second step.
 import { insertAuditEvent } from "../db/audit.ts";
 import type { Statement } from "../db/database.ts";
-import { deleteEndedPendingSignIns, insertPendingSignIn } from "../db/pending_sign_ins.ts";
+import { deleteEndedSignIns } from "../db/ended_sign_ins.ts";
+import { insertPendingSignIn } from "../db/pending_sign_ins.ts";
 import { deleteEndedSessions, deleteSessions, findSessions, insertSession } from "../db/sessions.ts";
 import { findUserCredentials, updatePasswordHash, type UserCredentials } from "../db/users.ts";
 import type { ClientInfo, PersonActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import { AppError, unauthenticatedError, unavailableError } from "../domain/errors.ts";
-import { secondStepTimeoutMs } from "../domain/limits.ts";
+import { endedSignInsMax, secondStepTimeoutMs } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Credentials } from "./credentials.ts";
@@ -43,6 +44,8 @@ export interface SignInService {
   ): Promise<SignedIn | SecondStepNeeded>;
   /** Ends the session of each token, on the server. */
   signOut(tokens: readonly string[], client: ClientInfo): Promise<void>;
+  /** Deletes some of the sign-ins that nobody finished in time. @returns Whether there may be more. @throws {DatabaseError} */
+  deleteEndedSignIns(): Promise<boolean>;
 }
 
 /** @param context See {@linkcode ServiceContext}. */
@@ -90,7 +93,6 @@ export function createSignInService(context: ServiceContext, credentials: Creden
     const pending = { tokenHash: hashToken(token), userId: found.id, expiresAt };
     const [inserted] = await database.write([
       insertPendingSignIn(pending, found.passwordHash),
-      deleteEndedPendingSignIns(now),
       ...more,
     ]);
     if (inserted?.changes !== 1) throw changedMeanwhile();
@@ -128,6 +130,9 @@ export function createSignInService(context: ServiceContext, credentials: Creden
       );
       await database.write([deleteSessions(hashes), ...entries.map(({ statement }) => statement)]);
     },
+
+    deleteEndedSignIns: async () =>
+      await deleteEndedSignIns(database, { now: clock(), limit: endedSignInsMax }) >= endedSignInsMax,
   };
 }
 
