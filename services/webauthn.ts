@@ -102,13 +102,20 @@ function named({ credentialId, transports }: PasskeyRow) {
 }
 
 /** @returns The challenge that an answer says it answers, or null when the answer cannot be read. */
-export function answeredChallenge({ response }: RegistrationAnswer | PasskeyAnswer): string | null {
+export function answeredChallenge(answer: RegistrationAnswer | PasskeyAnswer): string | null {
+  const challenge = clientData(answer)?.["challenge"];
+  return typeof challenge === "string" ? challenge : null;
+}
+
+/** No other site's page has a frame of ours; the library would let some such answers pass. */
+function isFramed(answer: RegistrationAnswer | PasskeyAnswer): boolean {
+  return clientData(answer)?.["crossOrigin"] === true;
+}
+
+function clientData({ response }: RegistrationAnswer | PasskeyAnswer): Record<string, unknown> | null {
   try {
     const data = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString()) as unknown;
-    if (typeof data !== "object" || data === null) return null;
-    const { challenge, crossOrigin } = data as { challenge?: unknown; crossOrigin?: unknown };
-    // No other site's page has a frame of ours: the library would let this pass.
-    return typeof challenge === "string" && crossOrigin !== true ? challenge : null;
+    return typeof data === "object" ? data as Record<string, unknown> | null : null;
   } catch {
     return null;
   }
@@ -138,7 +145,7 @@ export async function verifyRegistration(
     })
   );
   const credential = verified?.registrationInfo?.credential;
-  if (credential === undefined || credential.id !== answer.id) return null;
+  if (credential === undefined || credential.id !== answer.id || isFramed(answer)) return null;
   return {
     credentialId: credential.id,
     publicKey: Buffer.from(credential.publicKey).toString("base64url"),
@@ -174,7 +181,8 @@ export async function verifySignIn(
       requireUserVerification: true,
     })
   );
-  return verified?.verified === true ? verified.authenticationInfo.newCounter : null;
+  if (verified?.verified !== true || isFramed(answer)) return null;
+  return verified.authenticationInfo.newCounter;
 }
 
 /** @returns The user that a passkey says it is of, or null when it does not say. */
