@@ -2,6 +2,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import { accountRoutes } from "./routes/api/account.ts";
 import { apiKeyRoutes } from "./routes/api/api_keys.ts";
+import { auditRoutes } from "./routes/api/audit.ts";
 import { authRoutes } from "./routes/api/auth.ts";
 import { invitationRoutes } from "./routes/api/invitations.ts";
 import { memberRoutes } from "./routes/api/members.ts";
@@ -14,6 +15,7 @@ import { twoStepRoutes } from "./routes/api/two_step.ts";
 import { usageRoutes } from "./routes/api/usage.ts";
 import { usageRecordRoutes } from "./routes/api/usage_records.ts";
 import { assetRoutes } from "./routes/assets.ts";
+import { noteDenied } from "./routes/denied.ts";
 import type { App, AppContext, AppEnv, AppParts } from "./routes/env.ts";
 import { jsonError, publicError } from "./routes/errors.ts";
 import { knownRoutes } from "./routes/method_not_allowed.ts";
@@ -51,6 +53,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
 
   const answerError = (error: unknown, c: AppContext) => {
     const shown = publicError(error, c, parts);
+    noteDenied(c, shown, parts);
     return isForPrograms(c.req.path) ? jsonError(c, shown) : page(c, shown);
   };
   app.use(conversation(parts, {
@@ -69,6 +72,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   organizationRoutes(app, parts);
   memberRoutes(app, parts);
   invitationRoutes(app, parts);
+  auditRoutes(app, parts);
   apiKeyRoutes(app, parts);
   const apiKeyLimits = createApiKeyLimits(parts);
   usageRoutes(app, parts, apiKeyLimits);

@@ -85,6 +85,7 @@ export async function serve(options: { version: string }): Promise<number> {
 /** What is deleted in the background, a little with each call, which says whether there may be more. */
 const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
   "old usage records": ({ usageRecords }) => usageRecords.deleteOldUsageRecords(),
+  "old audit entries": ({ audit }) => audit.deleteOldAuditEvents(),
   "what deleted organizations left": ({ organizationEnd }) => organizationEnd.deleteSome(),
   "sign-ins that were not finished": ({ signIn }) => signIn.deleteEndedSignIns(),
 };

@@ -114,9 +114,9 @@ export function findActiveApiKey(
   database: Database,
   keyHash: string,
   now: number,
-): Promise<{ id: string; organizationId: string } | undefined> {
+): Promise<{ id: string; name: string; organizationId: string } | undefined> {
   return database.readFirst(sql(
-    `SELECT id, organization_id AS organizationId FROM api_keys
+    `SELECT id, name, organization_id AS organizationId FROM api_keys
      WHERE key_hash = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
     keyHash,
     now,

@@ -1,6 +1,6 @@
 // All SQL of the audit log. An entry is written in the batch of the change that it is about, and only if that change was made.
 import type { Actor } from "../domain/actor.ts";
-import type { AuditAction, AuditEntry } from "../domain/audit.ts";
+import { type AuditAction, auditActions, type AuditEntry } from "../domain/audit.ts";
 import { newId } from "../domain/id.ts";
 import { type Database, sql, type Statement } from "./database.ts";
 
@@ -54,15 +54,23 @@ export function insertAuditEvent(
 /** A condition for later statements of a batch: the change that an audit entry is about was made. Takes the entry's id. */
 export const ifAudited = "EXISTS (SELECT 1 FROM audit_events WHERE id = ?)";
 
-/** Which entries of an organization. Times in milliseconds since 1970: `from` is included, `to` is not. */
+/** A place in the order of the list: by time, then by id, both descending. */
+export interface AuditPosition {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly id: string;
+}
+
+/** Which entries of an organization. */
 export interface AuditQuery {
   readonly organizationId: string;
+  /** Left out: every action. */
   readonly actions?: readonly AuditAction[] | undefined;
   readonly actorId?: string | undefined;
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
-  /** Only entries before this one, which is older. */
-  readonly before?: string | undefined;
+  /** Only entries from then on, in milliseconds since 1970. */
+  readonly from: number;
+  /** Only entries after this place in the list, which are older. */
+  readonly before: AuditPosition;
   readonly limit: number;
 }
 
@@ -83,24 +91,76 @@ export interface AuditEventRow {
   readonly requestId: string | null;
 }
 
+const inRange = "n.organization_id = ?1 AND (n.at, n.id) < (?2, ?3) AND n.at >= ?4";
+const newestFirst = "ORDER BY n.at DESC, n.id DESC LIMIT ?5";
+const shownColumns =
+  `n.id, n.at, n.action, n.actor_type AS actorType, n.actor_id AS actorId, n.actor_name AS actorName,
+  n.target_id AS targetId, n.target_name AS targetName, n.details, n.address, n.user_agent AS userAgent,
+  n.request_id AS requestId`;
+/**
+ * Among a million entries three may fit. So each action's newest are taken from an index in the order of the list, and put
+ * together: however many there are of others, nothing else is looked at.
+ */
+const ofActions = (fits: string) =>
+  `SELECT ${shownColumns.replaceAll("n.", "e.")} FROM json_each(?6) a
+   CROSS JOIN audit_events e ON e.id IN (
+     SELECT n.id FROM audit_events n WHERE ${inRange} AND n.action = a.value ${fits} ${newestFirst})
+   ${newestFirst.replaceAll("n.", "e.")}`;
+const listAll = `SELECT ${shownColumns} FROM audit_events n WHERE ${inRange} ${newestFirst}`;
+const listOfActions = ofActions("");
+const listOfActor = ofActions("AND n.actor_id = ?7");
+
 /** @returns Entries newest first. @throws {DatabaseError} */
 export function listAuditEvents(database: Database, query: AuditQuery): Promise<AuditEventRow[]> {
+  const { organizationId, actions, actorId, from, before, limit } = query;
+  const range = [organizationId, before.at, before.id, from, limit] as const;
+  if (actorId !== undefined) {
+    const names = JSON.stringify(actions ?? Object.keys(auditActions));
+    return database.read(sql(listOfActor, ...range, names, actorId));
+  }
+  return database.read(
+    actions === undefined ? sql(listAll, ...range) : sql(listOfActions, ...range, JSON.stringify(actions)),
+  );
+}
+
+/** Somebody who did something in an organization. */
+export interface AuditActorRow {
+  readonly id: string;
+  /** As it is now, or for who has left as it was. */
+  readonly name: string;
+  /** Null for who has left. */
+  readonly email: string | null;
+}
+
+/** @returns The people in an organization's audit log, at most so many. @throws {DatabaseError} */
+export function listAuditActors(
+  database: Database,
+  { organizationId, limit }: { organizationId: string; limit: number },
+): Promise<AuditActorRow[]> {
+  // One step in the index for each person, however many entries they have.
   return database.read(sql(
-    `SELECT id, at, action, actor_type AS actorType, actor_id AS actorId, actor_name AS actorName, target_id AS targetId,
-       target_name AS targetName, details, address, user_agent AS userAgent, request_id AS requestId
-     FROM audit_events
-     WHERE organization_id = ?1 AND (?2 IS NULL OR id < ?2)
-       AND (?3 IS NULL OR action IN (SELECT value FROM json_each(?3)))
-       AND (?4 IS NULL OR actor_id = ?4) AND (?5 IS NULL OR at >= ?5) AND (?6 IS NULL OR at < ?6)
-     ORDER BY id DESC LIMIT ?7`,
-    query.organizationId,
-    query.before ?? null,
-    query.actions === undefined ? null : JSON.stringify(query.actions),
-    query.actorId ?? null,
-    query.from ?? null,
-    query.to ?? null,
-    query.limit,
+    `WITH RECURSIVE a (id) AS (
+       SELECT min(actor_id) FROM audit_events WHERE organization_id = ?1 AND actor_id >= 'usr_'
+       UNION ALL
+       SELECT (SELECT min(n.actor_id) FROM audit_events n WHERE n.organization_id = ?1 AND n.actor_id > a.id)
+       FROM a WHERE a.id IS NOT NULL LIMIT ?2
+     )
+     SELECT a.id, u.email, coalesce(u.name,
+       (SELECT n.actor_name FROM audit_events n WHERE n.organization_id = ?1 AND n.actor_id = a.id LIMIT 1), a.id) AS name
+     FROM a LEFT JOIN memberships m ON m.user_id = a.id AND m.organization_id = ?1
+     LEFT JOIN users u ON u.id = m.user_id
+     WHERE a.id IS NOT NULL`,
+    organizationId,
+    limit,
   ));
+}
+
+/** @returns When the oldest entry was written, or undefined when there is none. @throws {DatabaseError} */
+export async function oldestAuditEventAt(database: Database): Promise<number | undefined> {
+  const row = await database.readFirst<{ at: number }>(
+    sql("SELECT at FROM audit_events ORDER BY at LIMIT 1"),
+  );
+  return row?.at;
 }
 
 /** @returns A statement that deletes entries older than a time, at most so many. */

@@ -55,6 +55,42 @@ export function isAuditAction(text: string): text is AuditAction {
   return Object.hasOwn(auditActions, text);
 }
 
+/** What people look for together: by the noun that an action begins with. */
+const groupNouns = {
+  "sign-ins": ["session"],
+  accounts: ["account", "email", "password", "two_step", "recovery_codes", "passkey"],
+  people: ["member", "invitation"],
+  keys: ["api_key"],
+  organization: ["organization"],
+} as const;
+const isRefusal = /(refused|limited|denied)$/;
+
+/** A group of actions; `refusals` are those of every noun that say that something was not done. */
+export type AuditGroup = keyof typeof groupNouns | "refusals";
+
+/** Every group with what people read. */
+export const auditGroups: Readonly<Record<AuditGroup, string>> = {
+  "sign-ins": "Sign-ins",
+  accounts: "Accounts and passwords",
+  people: "People",
+  keys: "API keys",
+  organization: "Organization",
+  refusals: "Refused and limited",
+};
+
+/**
+ * @param name The name of an action or of a group.
+ * @returns The actions that it stands for; none for a name that is neither.
+ */
+export function auditActionsOf(name: string): readonly AuditAction[] {
+  if (isAuditAction(name)) return [name];
+  if (!Object.hasOwn(auditGroups, name)) return [];
+  const all = Object.keys(auditActions).filter(isAuditAction);
+  if (name === "refusals") return all.filter((action) => isRefusal.test(action));
+  const nouns: readonly string[] = groupNouns[name as keyof typeof groupNouns];
+  return all.filter((action) => nouns.includes(action.slice(0, action.indexOf("."))));
+}
+
 /** Something that an act was done to: an id, and the name that it had then. */
 export interface AuditTarget {
   readonly id: string | null;
@@ -73,6 +109,7 @@ export interface AuditEntry {
 
 /** An entry as it leaves the program. */
 export interface AuditEvent {
+  /** Such as `aud_0199…`. */
   readonly id: string;
   /** ISO 8601 UTC with milliseconds. */
   readonly at: string;

@@ -87,6 +87,14 @@ export const operatorLinkLifetimeMs = 24 * 3_600_000;
 export const operatorPageItems = 500;
 /** How long the audit log is kept, in milliseconds: 400 days. */
 export const auditRetentionMs = 400 * 24 * 3_600_000;
+/** Entries that one step of the audit log's CSV reads: a few milliseconds. */
+export const auditStepEventsMax = 200;
+/** People whom the audit log's page offers to choose from. */
+export const auditPageActorsMax = 500;
+/** A denied attempt of one person at one path, and a limit that one key hits, is written at most once in this time. */
+export const auditNotedIntervalMs = 60_000;
+/** Cross-site attempts from one client address whose session is looked up, in that time. */
+export const auditLookUpsMax = 60;
 /** Refused API keys that one client address has in a minute. */
 export const refusedApiKeysPerMinuteMax = 60;
 

@@ -1,7 +1,7 @@
 // What a request carries through the routes: facts of this request only.
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import type { Config } from "../config.ts";
-import type { ClientInfo } from "../domain/actor.ts";
+import type { ClientInfo, SessionActor } from "../domain/actor.ts";
 import type { Deadlines } from "../services/deadlines.ts";
 import type { Services } from "../services/services.ts";
 
@@ -11,6 +11,8 @@ export interface AppEnv {
     /** Such as `req_0199…`; in every answer and log line. */
     requestId: string;
     client: ClientInfo;
+    /** Who acts, once that is known. */
+    actor: SessionActor | undefined;
     /** The request's headers by lower-case name, read once: asking the request for each costs five times as much. */
     headers: Readonly<Record<string, string | undefined>>;
     /** Ends waits for a slow client. */

@@ -32,7 +32,9 @@ export function byActor(parts: AppParts): { authenticate: (c: AppContext) => Pro
   return { authenticate: (c) => requireSession(c, parts) };
 }
 
-/** @returns A session as the one who acts in this request. */
+/** @returns A session as the one who acts in this request, and from now on for errors too. */
 export function sessionActor(c: AppContext, session: Session): SessionActor {
-  return { ...session, type: "session", client: c.get("client") };
+  const actor = { ...session, type: "session", client: c.get("client") } as const;
+  c.set("actor", actor);
+  return actor;
 }

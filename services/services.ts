@@ -2,6 +2,7 @@
 import type { ServiceContext } from "./context.ts";
 import { type AccountService, createAccountService } from "./accounts.ts";
 import { type ApiKeyService, createApiKeyService } from "./api_keys.ts";
+import { type AuditService, createAuditService } from "./audit.ts";
 import { createCredentials } from "./credentials.ts";
 import { Deadlines } from "./deadlines.ts";
 import { createEmailAddressService, type EmailAddressService } from "./email_addresses.ts";
@@ -41,6 +42,7 @@ export interface Services {
   readonly operator: OperatorService;
   readonly mail: MailService;
   readonly apiKeys: ApiKeyService;
+  readonly audit: AuditService;
   readonly usage: UsageService;
   readonly usageRecords: UsageRecordService;
   readonly organizationEnd: OrganizationEndService;
@@ -94,6 +96,7 @@ export function createServices(context: ServiceContext, options: ServicesOptions
     operator: createOperatorService(context, { credentials, mail }),
     mail,
     apiKeys: createApiKeyService(context),
+    audit: createAuditService(context, { onBackgroundError }),
     usage: createUsageService(context, recorder),
     usageRecords: createUsageRecordService(context),
     organizationEnd: createOrganizationEndService(context),

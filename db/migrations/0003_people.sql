@@ -140,6 +140,11 @@ CREATE TABLE audit_events (
   request_id TEXT
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX audit_events_organization ON audit_events (organization_id, id);
+-- Each list is read from an index in its own order, newest first: of all, of an action, of somebody's action.
+CREATE INDEX audit_events_organization ON audit_events (organization_id, at);
+
+CREATE INDEX audit_events_action ON audit_events (organization_id, action, at);
+
+CREATE INDEX audit_events_actor ON audit_events (organization_id, actor_id, action, at);
 
 CREATE INDEX audit_events_at ON audit_events (at);

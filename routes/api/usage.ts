@@ -13,6 +13,7 @@ import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
 import { requireSession } from "../session.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
+import { csvHeaders } from "./csv.ts";
 import { check, mount } from "./endpoint.ts";
 import { usageCsv } from "./usage_csv.ts";
 import {
@@ -146,10 +147,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     async answer(c, { query }, session) {
       const { range, parts: sums } = await usage.streamUsage(session, query as UsageReadInput);
       const file = `usage-${isoTime(range.from).slice(0, 10)}-${isoTime(range.to).slice(0, 10)}.csv`;
-      return c.body(usageCsv(sums, query.groupBy ?? []), 200, {
-        "Content-Type": "text/csv; charset=utf-8; header=present",
-        "Content-Disposition": `attachment; filename="${file}"`,
-      });
+      return c.body(usageCsv(sums, query.groupBy ?? []), 200, csvHeaders(file));
     },
   });
 }

@@ -26,7 +26,7 @@ export interface ApiKeyLimits {
   noteFailure(c: AppContext, error: unknown): unknown;
 }
 
-/** @param parts The settings and the clock. */
+/** @param parts The settings, the clock and the audit log. */
 export function createApiKeyLimits({ config, services }: AppParts): ApiKeyLimits {
   const perSecond = config.apiKeyRequestsPerSecond;
   const { clock } = services;
@@ -43,7 +43,9 @@ export function createApiKeyLimits({ config, services }: AppParts): ApiKeyLimits
         ["ratelimit", `"key";r=${state.remaining};t=${Math.ceil(state.resetMs / 1000)}`],
         ["ratelimit-policy", policy],
       ]);
-      if (!state.isAllowed) throw tooMany(state, `This key may make ${perSecond} requests a second.`);
+      if (state.isAllowed) return;
+      services.audit.noteLimitedApiKey(keyHash, c.get("client"));
+      throw tooMany(state, `This key may make ${perSecond} requests a second.`);
     },
     noteFailure(c, error) {
       if (!(error instanceof AppError) || error.code !== "invalid_api_key") return error;
