@@ -12,6 +12,12 @@ export function codeOf(secret: string, at: number): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: at });
 }
 
+/** @returns A code that the app shows neither now nor a step away. */
+export function wrongCode(secret: string, at: number): string {
+  const near = [-1, 0, 1].map((step) => codeOf(secret, at + step * totpPeriodMs));
+  return ["000000", "111111", "222222", "333333"].find((code) => !near.includes(code)) ?? "";
+}
+
 /** Somebody with two-step sign-in. */
 export interface TwoStepPerson extends TestPerson {
   readonly secret: string;
