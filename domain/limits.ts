@@ -84,7 +84,7 @@ export const mailSubjectNameCharactersMax = 60;
 /** How long a link that the operator hands over works, in milliseconds. */
 export const operatorLinkLifetimeMs = 24 * 3_600_000;
 /** Users, or keys, that the operator's commands read at once. */
-export const operatorPageItems = 500;
+export const operatorPageItemsMax = 500;
 /** How long the audit log is kept, in milliseconds: 400 days. */
 export const auditRetentionMs = 400 * 24 * 3_600_000;
 /** Entries that one step of the audit log's CSV reads: a few milliseconds. */

@@ -20,7 +20,7 @@ import type { OperatorActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
-import { operatorLinkLifetimeMs, operatorPageItems } from "../domain/limits.ts";
+import { operatorLinkLifetimeMs, operatorPageItemsMax } from "../domain/limits.ts";
 import type { Role } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import type { ServiceContext } from "./context.ts";
@@ -141,7 +141,7 @@ export function createOperatorService(
     let revoked = 0;
     for (;;) {
       const now = clock();
-      const keys = await listActiveKeysOfUser(database, userId, { now, limit: operatorPageItems });
+      const keys = await listActiveKeysOfUser(database, userId, { now, limit: operatorPageItemsMax });
       if (keys.length === 0) return revoked;
       const results = await database.write(keys.flatMap(({ id, name, organizationId }) => [
         revokeApiKeyStatement({ organizationId, createdBy: userId }, id, now),

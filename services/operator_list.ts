@@ -1,7 +1,7 @@
 // Every account, as the operator lists them: a page in memory at a time.
 import type { Database } from "../db/database.ts";
 import { type ListedMemberships, type ListedUserRow, listUsers } from "../db/operator_users.ts";
-import { operatorPageItems } from "../domain/limits.ts";
+import { operatorPageItemsMax } from "../domain/limits.ts";
 import type { Role } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
 
@@ -22,7 +22,7 @@ export interface OperatorUser {
 /** @returns Every user by address, a page at a time. @throws {DatabaseError} */
 export async function* listOperatorUsers(database: Database): AsyncGenerator<readonly OperatorUser[]> {
   for (let after = "";;) {
-    const rows = await listUsers(database, { after, limit: operatorPageItems });
+    const rows = await listUsers(database, { after, limit: operatorPageItemsMax });
     const last = rows.at(-1);
     if (last === undefined) return;
     yield rows.map(shown);

@@ -4,6 +4,7 @@ import {
   byKey,
   type Entry,
   inActive,
+  inActiveFromAdmin,
   inNamed,
   inNamedForOwner,
   inNamedFromAdmin,
@@ -217,6 +218,8 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     object: ["id", "pas"],
   },
 
+  "GET /api/portal/audit": { who: inActiveFromAdmin },
+  "GET /api/portal/audit.csv": { who: inActiveFromAdmin },
   "GET /api/portal/usage": { who: inActive },
   "GET /api/portal/usage.csv": { who: inActive },
 
