@@ -84,10 +84,13 @@ function Address({ frame, hasMail, mailError, pendingEmail }: AccountPageProps) 
     <>
       {mailError === null ? null : <Notice tone="refused" text={mailError} />}
       <div class="between">
-        <p class="address">
-          <span class="name">{email}</span>{" "}
-          {emailVerified ? <Badge tone="on">Confirmed</Badge> : <Badge tone="soon">Not confirmed</Badge>}
-        </p>
+        <div class="said">
+          <p class="address">
+            <span class="name">{email}</span>{" "}
+            {emailVerified ? <Badge tone="on">Confirmed</Badge> : <Badge tone="soon">Not confirmed</Badge>}
+          </p>
+          <p class="muted small">{addressWords(emailVerified, hasMail)}</p>
+        </div>
         {hasMail
           ? (
             <div class="buttons">
@@ -103,13 +106,14 @@ function Address({ frame, hasMail, mailError, pendingEmail }: AccountPageProps) 
           )
           : null}
       </div>
-      <p class="muted small">{addressWords(emailVerified, hasMail)}</p>
       {pendingEmail === null ? null : (
-        <p class="aside-note">
-          You asked to change it to{" "}
-          <strong>{pendingEmail}</strong>. We wrote there: open the link in that mail, signed in here, and the
-          address changes. Until then nothing does.
-        </p>
+        <div class="aside-note">
+          <p>
+            You asked to change it to{" "}
+            <strong>{pendingEmail}</strong>. Open the link in the mail that we sent there, signed in here, and
+            it changes.
+          </p>
+        </div>
       )}
     </>
   );

@@ -30,35 +30,32 @@ export function deleteAccountPage(props: DeleteAccountPageProps): Page {
     <PortalPage title="Delete your account" frame={frame} place={null}>
       <ConfirmPanel
         title="Delete your account?"
-        text="You are signed out everywhere, and nobody can bring the account back, we neither."
-        facts={[
-          { label: "Account", value: email },
-          {
-            label: "API keys that you made",
-            value:
-              "All are revoked, in every organization: programs that use them are refused from their next request on.",
-          },
-          {
-            label: "Organizations",
-            value: ending.length === 0
-              ? "You leave all of them. They stay, for those who belong to them."
-              : `${namesInWords(ending)}: nobody else is there, so ${
-                ending.length === 1 ? "it is" : "they are"
-              } deleted, with all keys and usage. You leave any other.`,
-          },
-        ]}
+        text="You are signed out everywhere, and the account cannot be brought back."
+        facts={[{ label: "Account", value: email }]}
         action="/portal/account/delete"
         submit="Delete my account"
         tone="destroy"
         back={accountBack}
       >
         {error === null ? null : <Notice tone="refused" text={error} />}
+        <ul class="list">
+          <li>
+            <strong>API keys that you made</strong>{" "}
+            are revoked, in every organization. Programs that use them are refused from their next request on.
+          </li>
+          {ending.length === 0 ? null : (
+            <li>
+              <strong>{namesInWords(ending)}</strong> {ending.length === 1 ? "is" : "are"}{" "}
+              deleted, with all keys and usage: nobody else belongs to {ending.length === 1 ? "it" : "them"}.
+            </li>
+          )}
+          <li>You leave every other organization. What was recorded there stays.</li>
+        </ul>
         <TextField
           label="Type your address to confirm"
           name="email"
           type="email"
           value={value}
-          hint={email}
           error={fieldErrors["email"]}
           autocomplete="off"
           required

@@ -57,8 +57,17 @@ function ReadyPage({ frame, purpose, email, token }: { frame: GateFrame; token: 
           <h1>{title}</h1>
           <p class="muted">
             {purpose === "verify_email"
-              ? "One press, and we know that mails reach you. Other places where this account is signed in are signed out."
-              : "From then on you sign in with this address, and our mails go there."}
+              ? (
+                <>
+                  One press, and we know that mails to <strong>{email}</strong>{" "}
+                  reach you. Wherever else this account is signed in, it is signed out.
+                </>
+              )
+              : (
+                <>
+                  From then on you sign in with <strong>{email}</strong>, and our mails go there.
+                </>
+              )}
           </p>
         </div>
         <input type="hidden" name="token" value={token} />

@@ -28,7 +28,8 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
       | { error: string | null; fieldErrors: Record<string, string>; status: ContentfulStatusCode }
       | null = null,
   ): Promise<Response> {
-    const list = await sessions.listSessions(session);
+    const all = await sessions.listSessions(session);
+    const list = [...all.filter(({ current }) => current), ...all.filter(({ current }) => !current)];
     const devices = await deviceWords(list.map(({ userAgent }) => userAgent));
     const view = securityPage({
       frame: portalFrame(parts, assets, session),

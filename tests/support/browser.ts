@@ -21,8 +21,9 @@ export function browserMissing(): boolean {
   }
 }
 
-/** Starts a browser that talks to this machine only. */
-export function launchBrowser(): Promise<Browser> {
+/** Starts a browser that talks to this machine only. @param hosts Addresses by the names that it shall know. */
+export function launchBrowser(hosts: Readonly<Record<string, string>> = {}): Promise<Browser> {
+  const rules = Object.entries(hosts).map(([name, address]) => `MAP ${name} ${address}`);
   return chromium.launch({
     executablePath,
     args: [
@@ -33,6 +34,7 @@ export function launchBrowser(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      ...(rules.length === 0 ? [] : [`--host-resolver-rules=${rules.join(",")}`]),
     ],
   });
 }
@@ -44,10 +46,9 @@ export async function watchedPage(context: BrowserContext): Promise<{ page: Page
   const troubles: string[] = [];
   page.on("pageerror", (error) => troubles.push(`script error: ${error.message}`));
   page.on("console", (message) => {
-    // A refused form is 4xx on purpose, and Chromium says so.
-    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) {
-      troubles.push(message.text());
-    }
+    // A refused form is 4xx on purpose, and Chromium says so; without https it says what it would have done with it.
+    const isExpected = /Failed to load resource|Cross-Origin-Opener-Policy header has been ignored/;
+    if (message.type() === "error" && !isExpected.test(message.text())) troubles.push(message.text());
   });
   return { page, troubles };
 }

@@ -10,6 +10,7 @@ import { rotateApiKeyPage } from "../../views/rotate_api_key.tsx";
 import { signInPage } from "../../views/sign_in.tsx";
 import { signUpPage } from "../../views/sign_up.tsx";
 import { usagePage, type UsagePageProps, type UsageReport } from "../../views/usage.tsx";
+import { accountPages } from "./account_sample.ts";
 
 export const now = Date.parse("2026-11-21T14:05:11Z");
 export const assets: Assets = {
@@ -168,6 +169,14 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
       error: text,
       fieldErrors: {},
     }),
+    "sign-up, by invitation": signUpPage({
+      frame: { ...gateFrame, signUpOpen: false },
+      byInvitation: true,
+      values: signUp,
+      error: text,
+      fieldErrors: {},
+    }),
+    ...accountPages(text, { frame, gateFrame }),
     "API keys": apiKeysPage(keys),
     "API keys, none": apiKeysPage({ ...keys, apiKeys: [], newKey: null, flash: null, nextCursor: null }),
     "rename": renameApiKeyPage({ frame, apiKey, value: text, fieldErrors: { name: text } }),

@@ -1,0 +1,189 @@
+// The pages of one's own account in a real browser, with scripts and without: what a browser adds to a form, and what
+// axe-core finds, light and dark, on a phone and on a desk.
+import assert from "node:assert/strict";
+import { proofLifetimeMs } from "../../domain/limits.ts";
+import { startTestApp, type TestApp, testPassword } from "../support/app.ts";
+import {
+  accessibilityFindings,
+  type Browser,
+  type BrowserContext,
+  browserMissing,
+  launchBrowser,
+  type Page,
+  watchedPage,
+} from "../support/browser.ts";
+import { linkToken } from "../support/links.ts";
+import { signInAgain } from "../support/pages.ts";
+import { freePort } from "../support/sqld.ts";
+
+const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
+const newPassword = "nine purple otters sing";
+
+async function withServer(
+  host: string,
+  run: (test: TestApp, browser: Browser) => Promise<void>,
+): Promise<void> {
+  const port = freePort();
+  const test = await startTestApp({ PORT: String(port), BASE_URL: `http://${host}:${port}` });
+  const server = Deno.serve(
+    { port, hostname: "127.0.0.1", onListen() {} },
+    (request) => test.app.fetch(request),
+  );
+  const browser = await launchBrowser({ [host]: "127.0.0.1" });
+  try {
+    await run(test, browser);
+  } finally {
+    await browser.close();
+    await server.shutdown();
+    await test.dispose();
+  }
+}
+
+async function giveCookie(context: BrowserContext, test: TestApp, cookie: string): Promise<void> {
+  const [name = "", value = ""] = cookie.split("=");
+  await context.addCookies([{ name, value, url: test.config.baseUrl.origin }]);
+}
+
+const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
+
+// Of a host that they do not trust as they trust localhost, browsers send no `Sec-Fetch-Site`: there `Origin` must be right.
+for (
+  const { scripts, host } of [{ scripts: true, host: "localhost" }, {
+    scripts: false,
+    host: "gatehouse.test",
+  }]
+) {
+  Deno.test({
+    ...options,
+    name: `mailed links and the account's forms work in a browser ${
+      scripts ? "with scripts" : "without scripts"
+    }`,
+    fn: () =>
+      withServer(host, async (test, browser) => {
+        const origin = test.config.baseUrl.origin;
+        const person = await test.signUp();
+        const context = await browser.newContext({ javaScriptEnabled: scripts });
+        const { page, troubles } = await watchedPage(context);
+
+        await page.goto(
+          `${origin}/reset-password?token=${await linkToken(test, person, { purpose: "reset_password" })}`,
+        );
+        await page.getByLabel("New password").fill(newPassword);
+        await page.getByRole("button", { name: "Set the new password" }).click();
+        await page.getByText("Your password is changed").waitFor();
+
+        const verify = `${origin}/verify-email?token=${await linkToken(test, person, {
+          purpose: "verify_email",
+        })}`;
+        await page.goto(verify);
+        await page.getByRole("link", { name: "Sign in to confirm" }).click();
+        await page.getByLabel("E-mail").fill(person.email);
+        await page.getByLabel("Password").fill(newPassword);
+        await page.getByRole("button", { name: "Sign in" }).click();
+        assert.equal(page.url(), verify);
+        await page.getByRole("button", { name: `Confirm ${person.email}` }).click();
+        await page.getByText("Your address is confirmed").waitFor();
+        await heading(page, "Account");
+
+        // The password is asked for once more, and then the page that was wanted comes.
+        test.advance(proofLifetimeMs);
+        await page.getByRole("link", { name: "Change address" }).click();
+        await heading(page, "Confirm that it is you");
+        await page.getByLabel("Password", { exact: true }).fill("not my password");
+        await page.getByRole("button", { name: "Go on" }).click();
+        await page.getByText("This is not your password").first().waitFor();
+        assert.match(page.url(), /confirm-password\?return_to|confirm-password$/);
+        if (scripts) assert.match(page.url(), /return_to=/);
+        await page.getByLabel("Password", { exact: true }).fill(newPassword);
+        await page.getByRole("button", { name: "Go on" }).click();
+        await heading(page, "Change your address");
+        await page.getByLabel("New address").fill("new@example.com");
+        await page.getByRole("button", { name: "Send the link" }).click();
+        await page.getByText("You asked to change it to").waitFor();
+
+        // Another browser is signed out from here.
+        const other = await signInAgain(test, person, { password: newPassword });
+        await page.goto(`${origin}/portal/account/security`);
+        await page.getByRole("button", { name: "Sign out “Unknown device" }).click();
+        await page.getByText("That place is signed out").first().waitFor();
+        assert.equal((await test.send("/portal/account", { cookie: other })).status, 303);
+        await page.getByLabel("Present password").fill("not my password");
+        await page.getByLabel("New password").fill(testPassword);
+        await page.getByRole("button", { name: "Change password" }).click();
+        await page.getByText("This is not your password").first().waitFor();
+        await page.getByLabel("Present password").fill(newPassword);
+        await page.getByLabel("New password").fill(testPassword);
+        await page.getByRole("button", { name: "Change password" }).click();
+        await page.getByText("Your password is changed").first().waitFor();
+
+        await page.goto(`${origin}/portal/account`);
+        await page.getByRole("link", { name: "Delete the account" }).click();
+        await page.getByLabel("Type your address").fill(person.email);
+        await page.getByRole("button", { name: "Delete my account" }).click();
+        await page.getByText("Your account is deleted").waitFor();
+        await heading(page, "Sign in");
+        assert.deepEqual(troubles, []);
+      }),
+  });
+}
+
+Deno.test({
+  ...options,
+  name: "axe-core finds nothing on the account's pages, and nothing scrolls sideways",
+  fn: () =>
+    withServer("localhost", async (test, browser) => {
+      const person = await test.signUp("Ada Augusta King, Countess of Lovelace".repeat(2));
+      await signInAgain(test, person, { password: testPassword, userAgent: "x".repeat(300) });
+      const email = `${"long".repeat(14)}@${"very-long-".repeat(5)}name.example`;
+      const [reset, verify, change] = [
+        await linkToken(test, person, { purpose: "reset_password" }),
+        await linkToken(test, person, { purpose: "verify_email" }),
+        await linkToken(test, person, { purpose: "change_email", email }),
+      ];
+      const open = [
+        "/forgot-password",
+        `/reset-password?token=${reset}`,
+        "/reset-password",
+        `/verify-email?token=${verify}`,
+      ];
+      const own = ["account", "account/security", "account/email", "account/delete"].map((path) =>
+        `/portal/${path}`
+      );
+      const mine = [
+        ...own,
+        `/verify-email?token=${verify}`,
+        `/verify-email?token=${change}`,
+        "/verify-email",
+      ];
+      for (const colorScheme of ["light", "dark"] as const) {
+        for (const width of [360, 1440]) {
+          const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } });
+          const { page, troubles } = await watchedPage(context);
+          const look = async (path: string) => {
+            await page.goto(`${test.config.baseUrl.origin}${path}`);
+            assert.deepEqual(await accessibilityFindings(page), [], `${path} ${colorScheme} ${width}`);
+            assert.equal(
+              await page.evaluate("document.documentElement.scrollWidth > innerWidth"),
+              false,
+              `${path} ${width}`,
+            );
+          };
+          for (const path of open) await look(path);
+          await giveCookie(context, test, person.cookie);
+          for (const path of mine) await look(path);
+          const { cookie } = await test.signUp("Grace");
+          await giveCookie(context, test, cookie);
+          await look(`/verify-email?token=${verify}`);
+          assert.deepEqual(troubles, []);
+          await context.close();
+        }
+      }
+      test.advance(proofLifetimeMs);
+      const context = await browser.newContext({ viewport: { width: 360, height: 800 } });
+      const { page } = await watchedPage(context);
+      await giveCookie(context, test, person.cookie);
+      await page.goto(`${test.config.baseUrl.origin}/portal/account/delete`);
+      await heading(page, "Confirm that it is you");
+      assert.deepEqual(await accessibilityFindings(page), []);
+    }),
+});

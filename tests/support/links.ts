@@ -1,0 +1,21 @@
+// Links as they go out by mail, without the mail.
+import { insertLinkToken } from "../../db/link_tokens.ts";
+import { linkLifetimesMs, type LinkPurpose } from "../../domain/mail.ts";
+import { hashToken, newToken } from "../../services/session_tokens.ts";
+import type { TestApp, TestPerson } from "./app.ts";
+
+/** Makes a link work. @param options `email`: the address that it proves, the person's own if left out. @returns Its token. */
+export async function linkToken(
+  test: TestApp,
+  person: TestPerson,
+  options: { purpose: Exclude<LinkPurpose, "invitation">; email?: string },
+): Promise<string> {
+  const { purpose, email = person.email } = options;
+  const token = newToken();
+  const now = test.now();
+  const expiresAt = now + linkLifetimesMs[purpose];
+  await test.opened.database.write([
+    insertLinkToken({ tokenHash: hashToken(token), purpose, subject: person.userId, email, now, expiresAt }),
+  ]);
+  return token;
+}

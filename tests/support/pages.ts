@@ -1,0 +1,41 @@
+// Pages and forms as a browser without scripts asks for them.
+import type { SendOptions, TestApp, TestPerson } from "./app.ts";
+
+/** An answer that was read. */
+export interface TestPage {
+  readonly status: number;
+  readonly location: string | null;
+  readonly html: string;
+  readonly answer: Response;
+}
+
+/** Opens a page, or with `form` sends one. */
+export async function openPage(
+  test: TestApp,
+  path: string,
+  options: Pick<SendOptions, "form" | "cookie" | "headers" | "peerAddress"> & { person?: TestPerson } = {},
+): Promise<TestPage> {
+  const { person, ...more } = options;
+  const answer = await test.send(path, { ...person === undefined ? {} : { cookie: person.cookie }, ...more });
+  const html = await answer.text();
+  return { status: answer.status, location: answer.headers.get("location"), html, answer };
+}
+
+/** @returns A person's other session: a cookie from another browser. */
+export async function signInAgain(
+  test: TestApp,
+  person: TestPerson,
+  options: { password: string; userAgent?: string; address?: string },
+): Promise<string> {
+  const client = {
+    address: options.address ?? "10.9.9.9",
+    userAgent: options.userAgent ?? "",
+    requestId: null,
+  };
+  const result = await test.services.signIn.signIn(
+    { email: person.email, password: options.password },
+    client,
+  );
+  if (!("token" in result)) throw new Error("a second step was asked for");
+  return `access_token=${result.token}`;
+}

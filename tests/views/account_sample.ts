@@ -1,0 +1,96 @@
+// The pages of one's own account with sample data, as sample.ts has the others.
+import { accountPage, changeEmailPage } from "../../views/account.tsx";
+import { confirmPasswordPage } from "../../views/confirm_password.tsx";
+import { deleteAccountPage } from "../../views/delete_account.tsx";
+import { forgotPasswordPage } from "../../views/forgot_password.tsx";
+import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
+import { resetPasswordPage } from "../../views/reset_password.tsx";
+import { securityPage } from "../../views/security.tsx";
+import { verifyEmailPage } from "../../views/verify_email.tsx";
+
+/** @returns Every page about an account by a name, with `text` wherever a text of somebody else's can stand. */
+export function accountPages(
+  text: string,
+  { frame, gateFrame }: { frame: PortalFrame; gateFrame: GateFrame },
+): Readonly<Record<string, Page>> {
+  const { session } = frame;
+  const unconfirmed = { ...frame, session: { ...session, user: { ...session.user, emailVerified: false } } };
+  const account = {
+    frame: unconfirmed,
+    name: text,
+    fieldErrors: { name: text },
+    error: text,
+    mailError: text,
+    hasMail: true,
+    pendingEmail: text,
+    ownerless: [],
+    flash: text,
+  };
+  const place = {
+    id: `ses_1/${text}`,
+    current: false,
+    device: text,
+    address: text,
+    createdAt: "2026-11-20T14:03:11.000Z",
+    lastSeenAt: "2026-11-21T14:03:11.000Z",
+  };
+  const security = {
+    frame,
+    sessions: [{ ...place, current: true }, place],
+    error: text,
+    fieldErrors: { currentPassword: text, newPassword: text },
+    flash: text,
+  };
+  const forgot = { frame: gateFrame, hasMail: true, email: text, error: text, fieldErrors: { email: text } };
+  const reset = { frame: gateFrame, token: text, error: text, fieldErrors: { password: text } };
+  const remove = {
+    frame,
+    ending: [text],
+    ownerless: [],
+    value: text,
+    error: text,
+    fieldErrors: { email: text },
+  };
+  const verify = { frame: gateFrame, email: text } as const;
+  const ready = { ...verify, state: "ready", token: text } as const;
+  const signedOut = { ...verify, state: "signed-out", signInHref: `/sign-in?return_to=${text}` } as const;
+  return {
+    "account": accountPage(account),
+    "account, no mail": accountPage({ ...account, hasMail: false, pendingEmail: null }),
+    "account, last owner": accountPage({ ...account, frame, ownerless: [text, text] }),
+    "change the address": changeEmailPage({ frame, value: text, error: text, fieldErrors: { email: text } }),
+    "delete the account": deleteAccountPage(remove),
+    "delete the account, last owner": deleteAccountPage({ ...remove, ownerless: [text] }),
+    "security": securityPage(security),
+    "security, one session": securityPage({ ...security, sessions: security.sessions.slice(0, 1) }),
+    "the password once more": confirmPasswordPage({
+      frame,
+      returnTo: text,
+      back: `/portal/${text}`,
+      error: text,
+      fieldErrors: { password: text },
+    }),
+    "forgotten password": forgotPasswordPage({ ...forgot, isSent: false }),
+    "forgotten password, sent": forgotPasswordPage({ ...forgot, isSent: true }),
+    "forgotten password, no mail": forgotPasswordPage({ ...forgot, hasMail: false, isSent: false }),
+    "reset password": resetPasswordPage(reset),
+    "reset password, dead link": resetPasswordPage({ ...reset, token: null }),
+    "confirm an address": verifyEmailPage({ ...ready, purpose: "verify_email" }),
+    "confirm a new address": verifyEmailPage({ ...ready, purpose: "change_email" }),
+    "confirm an address, signed out": verifyEmailPage({ ...signedOut, purpose: "verify_email" }),
+    "confirm a new address, signed out": verifyEmailPage({ ...signedOut, purpose: "change_email" }),
+    "confirm an address, somebody else": verifyEmailPage({
+      ...verify,
+      purpose: "verify_email",
+      state: "other",
+      signedInAs: text,
+    }),
+    "confirm an address, dead link": verifyEmailPage({
+      frame: gateFrame,
+      state: "dead",
+      isSignedIn: true,
+      confirmed: text,
+    }),
+    "confirm an address, taken": verifyEmailPage({ frame: gateFrame, state: "taken" }),
+  };
+}
