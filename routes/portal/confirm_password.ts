@@ -14,7 +14,10 @@ const home = "/portal/account";
 /** Mounts `/portal/confirm-password`. */
 export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
-  const returnTo = (text: string | undefined) => portalReturnTo(text, config.baseUrl) ?? home;
+  const returnTo = (text: string | undefined) => {
+    const target = portalReturnTo(text, config.baseUrl);
+    return target === null || target.startsWith(path) ? home : target;
+  };
 
   app.get(
     path,
