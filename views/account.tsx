@@ -161,8 +161,8 @@ export function changeEmailPage({ frame, value, error, fieldErrors }: ChangeEmai
     <PortalPage title="Change your address" frame={frame} place={null}>
       <ConfirmPanel
         title="Change your address"
-        text="We send a link to the new address. It changes when you open the link, signed in here. The present address gets a mail about it, too."
-        facts={[{ label: "Present address", value: frame.session.user.email }]}
+        text="We send a link to the new address. It changes when you open the link, signed in here. The current one gets a mail about it, too."
+        facts={[{ label: "Current address", value: frame.session.user.email }]}
         action="/portal/account/email"
         submit="Send the link"
         tone="primary"

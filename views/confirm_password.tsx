@@ -23,7 +23,7 @@ export function confirmPasswordPage(props: ConfirmPasswordPageProps): Page {
     <PortalPage title="Confirm that it is you" frame={frame} place={null}>
       <ConfirmPanel
         title="Confirm that it is you"
-        text="You gave your password more than ten minutes ago. What comes next is worth asking once more: somebody may have come to your screen meanwhile."
+        text="You gave your password more than ten minutes ago. What comes next could cost you the account, so we make sure that it is still you."
         facts={[{ label: "Signed in as", value: email }]}
         action="/portal/confirm-password"
         submit="Go on"

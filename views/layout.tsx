@@ -48,20 +48,11 @@ const refusedForms = { "hx-status:409:inherited": "push:false", "hx-status:422:i
 
 /** A page for people who are not signed in: one card, one task. */
 export function GatePage(
-  { title, frame, hasToken = false, children }: {
-    title: string;
-    frame: GateFrame;
-    /** The page's address has a secret, and the page a form. */
-    hasToken?: boolean;
-    children: Child;
-  },
+  { title, frame, children }: { title: string; frame: GateFrame; children: Child },
 ): Page {
   return document(
     <>
-      <Head title={title} assets={frame.assets}>
-        {/* Under the header's `no-referrer` browsers send forms with `Origin: null`, which is refused as another site's. */}
-        {hasToken ? <meta name="referrer" content="same-origin" /> : null}
-      </Head>
+      <Head title={title} assets={frame.assets} />
       <body>
         <SkipLink />
         <main id="main" class="gate" tabindex={-1}>
@@ -131,6 +122,8 @@ function Head({ title, assets, children }: { title: string; assets: Assets; chil
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <title>{`${title} · Gatehouse`}</title>
       <meta name="robots" content="noindex" />
+      {/* Where the header says `no-referrer`, browsers would send forms with `Origin: null`, as if from another site. */}
+      <meta name="referrer" content="same-origin" />
       <meta name="theme-color" content="#f7f6f2" media="(prefers-color-scheme: light)" />
       <meta name="theme-color" content="#121311" media="(prefers-color-scheme: dark)" />
       <link rel="icon" href={assets.favicon} type="image/svg+xml" />

@@ -17,7 +17,7 @@ export interface ResetPasswordPageProps {
 export function resetPasswordPage({ frame, token, error, fieldErrors }: ResetPasswordPageProps): Page {
   if (token === null) return deadLinkPage(frame);
   return (
-    <GatePage title="Choose a new password" frame={frame} hasToken>
+    <GatePage title="Choose a new password" frame={frame}>
       <form class="card" method="post" action="/reset-password">
         <div>
           <h1>Choose a new password</h1>

@@ -27,8 +27,8 @@ export function securityPage({ frame, sessions, error, fieldErrors, flash }: Sec
       <div class="head">
         <h1>Security</h1>
         <p class="muted">
-          What keeps your account yours. Sign out what you do not know, then change your password: that signs
-          out everything else, too.
+          What keeps your account yours. If you see a place below that you do not recognise, change your
+          password: that signs out everything but this.
         </p>
       </div>
       {flash === null ? null : <Notice tone="done" text={flash} />}
@@ -38,7 +38,7 @@ export function securityPage({ frame, sessions, error, fieldErrors, flash }: Sec
           <UsernameField email={frame.session.user.email} />
           <div class="row two">
             <PasswordField
-              label="Present password"
+              label="Current password"
               name="currentPassword"
               error={fieldErrors["currentPassword"]}
             />

@@ -51,7 +51,7 @@ export function verifyEmailPage({ frame, ...shown }: { frame: GateFrame } & Veri
 function ReadyPage({ frame, purpose, email, token }: { frame: GateFrame; token: string } & Link) {
   const title = purpose === "verify_email" ? "Confirm your address" : "Change your address";
   return (
-    <GatePage title={title} frame={frame} hasToken>
+    <GatePage title={title} frame={frame}>
       <form class="card" method="post" action="/verify-email">
         <div>
           <h1>{title}</h1>

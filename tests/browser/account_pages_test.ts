@@ -65,6 +65,11 @@ for (
         const context = await browser.newContext({ javaScriptEnabled: scripts });
         const { page, troubles } = await watchedPage(context);
 
+        await page.goto(`${origin}/sign-in`);
+        await page.getByRole("link", { name: "Forgot your password?" }).click();
+        await page.getByLabel("E-mail").fill(person.email);
+        await page.getByRole("button", { name: "Send the link" }).click();
+        await page.getByText(`If ${person.email} has an account`).waitFor();
         await page.goto(
           `${origin}/reset-password?token=${await linkToken(test, person, { purpose: "reset_password" })}`,
         );
@@ -75,6 +80,10 @@ for (
         const verify = `${origin}/verify-email?token=${await linkToken(test, person, {
           purpose: "verify_email",
         })}`;
+        await giveCookie(context, test, (await test.signUp("Grace")).cookie);
+        await page.goto(verify);
+        await page.getByRole("button", { name: "Sign out" }).click();
+        await page.getByText("You are signed out").waitFor();
         await page.goto(verify);
         await page.getByRole("link", { name: "Sign in to confirm" }).click();
         await page.getByLabel("E-mail").fill(person.email);
@@ -107,11 +116,11 @@ for (
         await page.getByRole("button", { name: "Sign out “Unknown device" }).click();
         await page.getByText("That place is signed out").first().waitFor();
         assert.equal((await test.send("/portal/account", { cookie: other })).status, 303);
-        await page.getByLabel("Present password").fill("not my password");
+        await page.getByLabel("Current password").fill("not my password");
         await page.getByLabel("New password").fill(testPassword);
         await page.getByRole("button", { name: "Change password" }).click();
         await page.getByText("This is not your password").first().waitFor();
-        await page.getByLabel("Present password").fill(newPassword);
+        await page.getByLabel("Current password").fill(newPassword);
         await page.getByLabel("New password").fill(testPassword);
         await page.getByRole("button", { name: "Change password" }).click();
         await page.getByText("Your password is changed").first().waitFor();
