@@ -13,7 +13,7 @@ import {
 import type { UserCredentials } from "../db/users.ts";
 import type { Actor, ClientInfo } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
-import type { AuditAction, AuditTarget } from "../domain/audit.ts";
+import type { AuditAction, AuditEntry } from "../domain/audit.ts";
 import { AppError, type ErrorCode, type ErrorDetail } from "../domain/errors.ts";
 import { addressFailuresMax, addressWindowMs } from "../domain/limits.ts";
 import { hasPasswordLength, passwordFault } from "../domain/password.ts";
@@ -21,14 +21,17 @@ import type { ServiceContext } from "./context.ts";
 import type { PasswordHasher } from "./password_hasher.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 
+/** Whom a guess is about, for the audit log. */
+export type About = Pick<AuditEntry, "organizationId" | "target">;
+
 /** What is guessed at, and what the audit log says of a wrong guess. */
 export interface Guess {
   /** A name for the delays: an address or a user's id, never a secret. */
   readonly subject: string;
   readonly actor: Actor;
   readonly refused: AuditAction;
-  /** Whom it is about, if anybody: asked for after the check. */
-  readonly about: () => { organizationId?: string | null; target?: AuditTarget };
+  /** Whom it is about, if anybody: asked for after the check, or instead of it. */
+  readonly about: () => About | Promise<About>;
 }
 
 /** Checks of what only the right person knows. */
@@ -82,21 +85,24 @@ export function createCredentials(
   function takeAddressBudget(client: ClientInfo): void {
     const { isAllowed, resetMs } = addresses.take(addressGroup(client.address));
     if (isAllowed) return;
-    noteLimit({ type: "anonymous", client }, addressGroup(client.address), { organizationId: null });
+    noteLimit({ type: "anonymous", client }, addressGroup(client.address), () => ({ organizationId: null }));
     throw rateLimited(resetMs);
   }
 
   function noteLimit(
     actor: Actor,
     subject: string,
-    about: { organizationId?: string | null; target?: AuditTarget },
+    about: Guess["about"],
   ): void {
     if (!noted.take(subject).isAllowed) return;
-    const { statement } = insertAuditEvent(actor, { action: "session.limited", ...about }, {
-      now: clock(),
-      always: true,
-    });
-    database.write([statement]).catch(parts.onBackgroundError);
+    const { address, userAgent, requestId } = actor.client;
+    // Of a request nothing can be read any more when its answer has gone out.
+    const from = { ...actor, client: { address, userAgent, requestId } };
+    const write = async () => {
+      const entry = { action: "session.limited", ...await about() } as const;
+      await database.write([insertAuditEvent(from, entry, { now: clock(), always: true }).statement]);
+    };
+    write().catch(parts.onBackgroundError);
   }
 
   return {
@@ -122,7 +128,7 @@ export function createCredentials(
         isCounted = counted?.rows.length === 1;
         if (!isCounted) {
           // Whoever knows the right password gets the same answer: a delay tells nothing.
-          noteLimit(actor, subject, about());
+          noteLimit(actor, subject, about);
           throw rateLimited((await findSignInBlock(database, subject)) - clock());
         }
         const result = await check();
@@ -135,7 +141,7 @@ export function createCredentials(
           if (isCounted) await database.write([undoSignInFailure(subject)]);
           throw error;
         }
-        const { statement } = insertAuditEvent(actor, { action: refused, ...about() }, {
+        const { statement } = insertAuditEvent(actor, { action: refused, ...await about() }, {
           now: clock(),
           always: true,
         });

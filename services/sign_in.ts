@@ -102,18 +102,22 @@ export function createSignInService(context: ServiceContext, credentials: Creden
   return {
     async signIn(input, client) {
       const email = canonicalEmail(input.email) ?? "";
-      let found: UserCredentials | undefined;
+      let looking: Promise<UserCredentials | undefined> | undefined;
+      const find = () =>
+        looking ??= email === "" ? Promise.resolve(undefined) : findUserCredentials(database, email);
       return await credentials.guess({
         subject: email,
         actor: { type: "anonymous", client },
         refused: "session.refused",
-        about: () => ({
-          organizationId: found?.organizationId ?? null,
-          ...(found === undefined ? {} : { target: { id: found.id, name: found.email } }),
-        }),
+        async about() {
+          const found = await find();
+          return found === undefined ? { organizationId: null } : {
+            organizationId: found.organizationId ?? null,
+            target: { id: found.id, name: found.email },
+          };
+        },
       }, async () => {
-        found = email === "" ? undefined : await findUserCredentials(database, email);
-        return await checkAndSignIn({ email, password: input.password, found }, client);
+        return await checkAndSignIn({ email, password: input.password, found: await find() }, client);
       });
     },
 
