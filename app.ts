@@ -29,6 +29,7 @@ import { portalAcceptInvitationRoutes } from "./routes/portal/accept_invitation.
 import { portalApiKeyRoutes } from "./routes/portal/api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./routes/portal/confirm_password.ts";
 import { devMailRoutes } from "./routes/portal/dev_mail.ts";
+import { portalAuditRoutes } from "./routes/portal/audit.ts";
 import { errorAnswer } from "./routes/portal/errors.ts";
 import { portalPasswordRoutes } from "./routes/portal/passwords.ts";
 import { portalSecurityRoutes } from "./routes/portal/security.ts";
@@ -94,6 +95,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   portalInvitationRoutes(app, parts, assets);
   portalAcceptInvitationRoutes(app, parts, assets);
   portalOrganizationRoutes(app, parts, assets);
+  portalAuditRoutes(app, parts, assets);
 
   const page = errorAnswer(parts, assets);
   const known = knownRoutes(app);

@@ -140,8 +140,8 @@ function chosenDays(
     : { from, to, span: null, faults: { to: fault } };
 }
 
-/** @returns The day, or what is wrong with it. */
-function parseDay(text: string): Temporal.PlainDate | string {
+/** @returns The day that a text such as `2026-11-21` names, or in a sentence what is wrong with it. */
+export function parseDay(text: string): Temporal.PlainDate | string {
   if (text === "") return "Choose a day.";
   try {
     if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) throw new RangeError("not a date");

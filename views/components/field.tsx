@@ -33,6 +33,8 @@ export interface DateFieldProps extends FieldProps {
   /** The first day that is taken, and the last, such as `2026-11-01`. */
   readonly min: string;
   readonly max: string;
+  /** It may be left empty. */
+  readonly isOptional?: boolean;
 }
 
 /** One of the choices of a {@linkcode SelectField} or {@linkcode RadioGroup}. */
@@ -125,7 +127,7 @@ export function DateField(props: DateFieldProps) {
         value={props.value}
         min={props.min}
         max={props.max}
-        required
+        required={!(props.isOptional ?? false)}
         autofocus={props.error !== undefined}
         aria-invalid={props.error === undefined ? undefined : "true"}
         aria-describedby={describedBy(props)}

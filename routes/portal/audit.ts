@@ -1,0 +1,107 @@
+// The page of the audit log. Whatever its address says, it answers with a page.
+import { auditActionsOf } from "../../domain/audit.ts";
+import { isId } from "../../domain/id.ts";
+import { pageItemsDefault } from "../../domain/limits.ts";
+import { parseDay } from "../../domain/usage_period.ts";
+import { isoTime } from "../../domain/usage_window.ts";
+import { type AuditFilter, parseAuditCursor } from "../../services/audit.ts";
+import { type AuditAddress, auditPage } from "../../views/audit.tsx";
+import type { AuditFaults } from "../../views/components/audit_filters.tsx";
+import type { Assets } from "../../views/layout.tsx";
+import type { App, AppContext, AppParts } from "../env.ts";
+import { deviceWords } from "./device_words.ts";
+import { portalFrame, sendPage, signedIn } from "./page.ts";
+
+/** Mounts `/portal/audit`. */
+export function portalAuditRoutes(app: App, parts: AppParts, assets: Assets): void {
+  const { audit } = parts.services;
+
+  app.get(
+    "/portal/audit",
+    signedIn(parts, async (c, actor) => {
+      const people = await audit.listAuditActors(actor);
+      const { address, filter, faults } = choice(c);
+      const { events, nextCursor } = filter === null ? nothing : await audit.listAuditEvents(actor, {
+        ...filter,
+        limit: pageItemsDefault,
+        cursor: address.cursor ?? undefined,
+      });
+      const devices = await devicesOf(events.map(({ userAgent }) => userAgent));
+      return sendPage(
+        c,
+        auditPage({
+          frame: portalFrame(parts, assets, actor),
+          address,
+          people,
+          faults,
+          events: events.map((event) => ({ ...event, device: devices.get(event.userAgent) ?? null })),
+          nextCursor,
+          csvHref: filter === null ? null : csvHref(address.action, filter),
+        }),
+      );
+    }),
+  );
+}
+
+const nothing = { events: [], nextCursor: null };
+const dayMs = 24 * 3_600_000;
+
+/** @returns What the address says; no filter where what it says cannot be shown. */
+function choice(
+  c: AppContext,
+): { address: AuditAddress; filter: AuditFilter | null; faults: AuditFaults } {
+  const given = (name: string) => c.req.query(name)?.trim() || null;
+  const action = given("action");
+  const actions = action === null ? undefined : auditActionsOf(action);
+  const isAction = actions === undefined || actions.length > 0;
+  const actorId = given("actorId");
+  const isActor = actorId === null || isId("usr", actorId) || isId("key", actorId);
+  const [from, to] = [dayOf(given("from")), dayOf(given("to"))];
+  const isTurned = from.start !== undefined && to.start !== undefined && from.start > to.start;
+  const lastFault = to.fault ?? (isTurned ? "Choose a day that is not before the first." : undefined);
+  const faults: AuditFaults = {
+    ...(isAction ? {} : { action: "There is no such entry: all are shown." }),
+    ...(isActor ? {} : { actorId: "There is nobody like that: all are shown." }),
+    ...(from.fault === undefined ? {} : { from: from.fault }),
+    ...(lastFault === undefined ? {} : { to: lastFault }),
+  };
+  const cursor = given("cursor");
+  return {
+    address: {
+      action: isAction ? action : null,
+      actorId: isActor ? actorId : null,
+      from: given("from"),
+      to: given("to"),
+      cursor: cursor !== null && parseAuditCursor(cursor) !== null ? cursor : null,
+    },
+    filter: from.fault !== undefined || lastFault !== undefined ? null : {
+      actions: isAction ? actions : undefined,
+      actorId: isActor ? actorId ?? undefined : undefined,
+      from: from.start,
+      to: to.start === undefined ? undefined : to.start + dayMs,
+    },
+    faults,
+  };
+}
+
+function dayOf(text: string | null): { start?: number; fault?: string } {
+  if (text === null) return {};
+  const day = parseDay(text);
+  return typeof day === "string" ? { fault: day } : { start: day.toZonedDateTime("UTC").epochMilliseconds };
+}
+
+/** The same entries as a file, from `GET /api/portal/audit.csv`. */
+function csvHref(action: string | null, { actorId, from, to }: AuditFilter): string {
+  const query = new URLSearchParams();
+  if (action !== null) query.set("action", action);
+  if (actorId !== undefined) query.set("actorId", actorId);
+  if (from !== undefined) query.set("from", isoTime(from));
+  if (to !== undefined) query.set("to", isoTime(to));
+  return query.size === 0 ? "/api/portal/audit.csv" : `/api/portal/audit.csv?${query}`;
+}
+
+async function devicesOf(userAgents: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const distinct = [...new Set(userAgents)].filter((one) => one.trim() !== "");
+  const words = await deviceWords(distinct);
+  return new Map(distinct.map((userAgent, index) => [userAgent, words[index] ?? ""]));
+}
