@@ -28,9 +28,11 @@ export interface ProgramOptions {
 const permissions = ["net", "read", "write", "env", "ffi", "sys"].map((name) => `--allow-${name}`);
 const root = new URL("../../", import.meta.url).pathname;
 
-/** Starts the program without waiting for anything. */
-export function startProgram(options: ProgramOptions): Program {
-  const port = options.env?.["PORT"] ?? String(freePort());
+/** @returns The command that starts the program. */
+export function programCommand(
+  options: ProgramOptions,
+  { stdin }: { stdin: "null" | "piped" },
+): Deno.Command {
   const args = options.binary === undefined
     ? ["run", "--no-prompt", "--cached-only", `--config=${root}deno.json`, ...permissions, `${root}main.ts`]
     : [];
@@ -40,15 +42,22 @@ export function startProgram(options: ProgramOptions): Program {
     ...args,
     ...options.args ?? [],
   ];
-  const child = new Deno.Command(command, {
+  return new Deno.Command(command, {
     args: rest,
     cwd: options.folder,
     clearEnv: options.bareEnvironment ?? false,
-    env: { PORT: port, LOG_FORMAT: "json", ...options.env },
-    stdin: "null",
+    env: { LOG_FORMAT: "json", ...options.env },
+    stdin,
     stdout: "piped",
     stderr: "piped",
-  }).spawn();
+  });
+}
+
+/** Starts the program without waiting for anything. */
+export function startProgram(options: ProgramOptions): Program {
+  const port = options.env?.["PORT"] ?? String(freePort());
+  const child = programCommand({ ...options, env: { PORT: port, ...options.env } }, { stdin: "null" })
+    .spawn();
   let output = "";
   const collect = async (stream: ReadableStream<Uint8Array>) => {
     for await (const text of stream.pipeThrough(new TextDecoderStream())) output += text;

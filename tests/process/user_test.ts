@@ -1,0 +1,339 @@
+// `gatehouse user …` with the real program, beside a real running server, which is never started again.
+import assert from "node:assert/strict";
+import { Connection } from "../../db/connection.ts";
+import { migrations } from "../../db/migrate.ts";
+import { cookieOf } from "../support/app.ts";
+import { holdLock } from "../support/held_lock.ts";
+import { sendJson } from "../support/journey.ts";
+import { Ledger } from "../support/ledger.ts";
+import { repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
+import { faultRandom } from "../support/random.ts";
+import { sqldMissing, startSqld } from "../support/sqld.ts";
+import { type CommandEnd, userCommand } from "../support/user_command.ts";
+
+const password = "nine green umbrellas";
+
+/** A folder with, unless `server` is false, a server running in it. */
+interface Place {
+  readonly options: ProgramOptions;
+  /** Runs `gatehouse user …`. */
+  user(...args: readonly string[]): Promise<CommandEnd>;
+  /** The same with something on standard input. */
+  userWith(stdin: string, ...args: readonly string[]): Promise<CommandEnd>;
+  start(): Promise<Program>;
+  /** Of the server that was started last. */
+  baseUrl(): string;
+  send(path: string, options?: Parameters<typeof sendJson>[2]): Promise<Response>;
+  signIn(email: string, given?: string): Promise<Response>;
+}
+
+async function inPlace(
+  { env = {}, server = true }: { env?: Record<string, string>; server?: boolean },
+  test: (place: Place) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-user-" });
+  const options = { folder, env: { LOG_LEVEL: "warning", ...env } };
+  const programs: Program[] = [];
+  const baseUrl = () => programs.at(-1)?.baseUrl ?? "";
+  const place: Place = {
+    options,
+    baseUrl,
+    user: (...args) => userCommand(options, ...args),
+    userWith: (stdin, ...args) => userCommand({ ...options, stdin }, ...args),
+    async start() {
+      const program = startProgram(options);
+      programs.push(program);
+      await isReady(program);
+      return program;
+    },
+    send: (path, options = {}) => sendJson(baseUrl(), path, options),
+    signIn: (email, given = password) =>
+      sendJson(baseUrl(), "/api/auth/sign-in", { json: { email, password: given } }),
+  };
+  try {
+    if (server) await place.start();
+    await test(place);
+    for (const program of programs) assert.doesNotMatch(program.output(), /error|fatal/i);
+  } finally {
+    for (const program of programs) await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function assertEnd(end: CommandEnd, status: number, words: RegExp = /(?:)/): void {
+  assert.equal(end.status, status, end.stdout + end.stderr);
+  assert.match(end.stdout + end.stderr, words);
+  if (status === 0) return;
+  assert.equal(end.stdout, "");
+  assert.equal(end.stderr.trim().split("\n").length, 1, end.stderr);
+}
+
+/** @returns The token of the link that was printed, which is all that is on standard output. */
+function tokenOf({ status, stdout, stderr }: CommandEnd): string {
+  assert.equal(status, 0, stderr);
+  const token = /^http:\/\/localhost:\d+\/reset-password\?token=([\w-]{43})\n$/.exec(stdout)?.[1];
+  assert.ok(token, stdout);
+  assert.ok(!stderr.includes(token));
+  return token;
+}
+
+async function bodyWithoutId(answer: Response): Promise<string> {
+  return JSON.stringify({ status: answer.status, ...await answer.json(), requestId: null });
+}
+
+const setPassword = (place: Place, token: string) =>
+  place.send("/api/auth/password/reset", { json: { token, password } });
+
+/** @returns A cookie and a key. */
+async function signInAndMakeKey(place: Place, email: string): Promise<{ cookie: string; apiKey: string }> {
+  const answer = await place.signIn(email);
+  assert.equal(answer.status, 200, await answer.text());
+  const cookie = cookieOf(answer);
+  const created = await place.send("/api/portal/api-keys", { cookie, json: { name: "Production" } });
+  assert.equal(created.status, 201);
+  return { cookie, apiKey: (await created.json()).fullKey };
+}
+
+const record = { productSlug: "tiles", metric: "requests", quantity: 1 };
+const statusOf = async (answer: Promise<Response>) => {
+  const { status, body } = await answer;
+  await body?.cancel();
+  return status;
+};
+const isSignedIn = async (place: Place, cookie: string) =>
+  (await (await place.send("/api/auth/me", { cookie })).json()).authenticated;
+
+/** The whole way of the first account: made, given a password by its link, signed in, disabled. */
+async function firstAccount(place: Place): Promise<void> {
+  const email = "ada@example.com";
+  const token = tokenOf(
+    await place.user("create", "Ada@Example.com", "--name", "Ada", "--organization", "Engines"),
+  );
+  // Until the link is used no password works, and the answer is that for nobody's address.
+  assert.equal(
+    await bodyWithoutId(await place.signIn(email, token)),
+    await bodyWithoutId(await place.signIn("nobody@example.com", token)),
+  );
+  assert.equal(await statusOf(setPassword(place, token)), 204);
+  assert.equal(await statusOf(setPassword(place, token)), 404);
+  const answer = await place.signIn(email);
+  const cookie = cookieOf(answer);
+  const me = await answer.json();
+  assert.deepEqual(
+    [me.user.email, me.user.emailVerified, me.role, me.memberships[0].name],
+    [email, true, "OWNER", "Engines"],
+  );
+  const before = (await place.user("list", "--json")).stdout;
+  assertEnd(await place.user("create", "ADA@example.com", "--name", "Eve"), 65, /already/);
+  assert.equal((await place.user("list", "--json")).stdout, before);
+  const [line] = before.trim().split("\n").map((line) => JSON.parse(line));
+  assert.deepEqual(line.organizations, [{ id: me.organizationId, name: "Engines", role: "OWNER" }]);
+  assert.equal(line.lastSignInAt.slice(0, 4), String(new Date().getUTCFullYear()));
+  assertEnd(await place.user("disable", email), 0);
+  assert.equal(await isSignedIn(place, cookie), false);
+}
+
+for (const signUp of ["closed", "invite"]) {
+  Deno.test(`with SIGN_UP=${signUp} strangers are refused, and user create makes the first account`, () =>
+    inPlace({ env: { SIGN_UP: signUp } }, async (place) => {
+      const account = { name: "Eve", email: "eve@example.com", password };
+      const refused = await place.send("/api/auth/sign-up", { json: account });
+      assert.equal(refused.status, 403);
+      assert.equal((await refused.json()).error.code, "sign_up_closed");
+      const page = await (await place.send("/sign-up")).text();
+      assert.ok(!page.includes('name="password"'), page);
+      const origin = place.baseUrl();
+      const posted = await fetch(`${origin}/sign-up`, {
+        method: "POST",
+        headers: { origin },
+        body: new URLSearchParams(account),
+      });
+      assert.equal(posted.status, 403);
+      await posted.body?.cancel();
+      assert.equal((await place.user("list", "--json")).stdout, "");
+      await firstAccount(place);
+    }));
+}
+
+Deno.test("without a server the first account is made in an empty folder, and is there when one starts", () =>
+  inPlace({ server: false }, async (place) => {
+    assertEnd(
+      await place.userWith(`${password}\n`, "create", "ada@example.com", "--name", "Ada", "--password-stdin"),
+      0,
+    );
+    await place.start();
+    assert.equal(await statusOf(place.signIn("ada@example.com")), 200);
+  }));
+
+Deno.test({
+  name: "on a libSQL server the same is done beside servers, and before the first one",
+  ignore: sqldMissing() !== null,
+  async fn() {
+    const sqld = await startSqld();
+    try {
+      await inPlace({ env: { DATABASE_URL: sqld.url, SIGN_UP: "closed" }, server: false }, async (place) => {
+        tokenOf(await place.user("create", "first@example.com", "--name", "First"));
+        assertEnd(await place.user("disable", "first@example.com"), 0);
+        assertEnd(
+          await place.userWith("short", "reset-password", "first@example.com", "--password-stdin"),
+          65,
+        );
+        await place.start();
+        assertEnd(await place.user("enable", "first@example.com"), 0);
+        const set = await place.userWith(password, "reset-password", "first@example.com", "--password-stdin");
+        assertEnd(set, 0);
+        const { cookie, apiKey } = await signInAndMakeKey(place, "first@example.com");
+        assertEnd(
+          await place.user("disable", "first@example.com", "--revoke-keys"),
+          0,
+          /Revoked 1 active API key/,
+        );
+        assert.equal(await isSignedIn(place, cookie), false);
+        assert.equal(await statusOf(place.send("/api/v1/usage", { apiKey, json: record })), 401);
+      });
+      await inPlace({ env: { DATABASE_URL: "http://127.0.0.1:1" }, server: false }, async (place) => {
+        assertEnd(await place.user("list"), 75, /127\.0\.0\.1:1/);
+      });
+    } finally {
+      await sqld.stop();
+    }
+  },
+});
+
+Deno.test("disabling ends sessions on the very next request, and keys only when that is asked for", () =>
+  inPlace({}, async (place) => {
+    const email = "ada@example.com";
+    assertEnd(await place.userWith(password, "create", email, "--name", "Ada", "--password-stdin"), 0);
+    const { cookie, apiKey } = await signInAndMakeKey(place, email);
+    const link = tokenOf(await place.user("reset-password", email));
+    const wrong = await bodyWithoutId(await place.signIn(email, "not the password"));
+    assert.equal(await isSignedIn(place, cookie), true, "a link for the password ends no session");
+
+    assertEnd(await place.user("disable", email), 0, /1 active API key that they made still works/);
+    assert.equal(await isSignedIn(place, cookie), false);
+    assert.equal(await bodyWithoutId(await place.signIn(email)), wrong);
+    assert.equal(await statusOf(setPassword(place, link)), 404);
+    assertEnd(await place.user("reset-password", email), 65, /disabled/);
+    assert.equal(await statusOf(place.send("/api/v1/usage", { apiKey, json: record })), 201);
+
+    assertEnd(
+      await place.user("disable", email, "--revoke-keys"),
+      0,
+      /already.*\n.*Revoked 1 active API key/,
+    );
+    assert.equal(await statusOf(place.send("/api/v1/usage", { apiKey, json: record })), 401);
+    assertEnd(await place.user("enable", email), 0);
+    assertEnd(await place.user("enable", email), 0, /not disabled/);
+    assert.equal(await isSignedIn(place, cookie), false, "an ended session stays ended");
+    assert.equal(await statusOf(place.signIn(email)), 200);
+  }));
+
+Deno.test("arguments that are none end with 64, an unknown address with 67, and no value is repeated", () =>
+  inPlace({ server: false }, async (place) => {
+    const secret = "s3cret-value";
+    for (
+      const args of [
+        [],
+        ["dance"],
+        ["list", secret],
+        ["create"],
+        ["create", "a@example.com"],
+        ["create", "a@example.com", "b@example.com", "--name", "A"],
+        ["create", "a@example.com", "--name", "--role"],
+        ["create", "a@example.com", "--name", "A", "--name", "B"],
+        ["create", "a@example.com", "--name", "A", `--password=${secret}`],
+        ["create", "a@example.com", "--name", "A", `--password-stdin=${secret}`],
+        ["create", "a@example.com", "--name", "A", "--join", "org_1"],
+        ["create", "a@example.com", "--name", "A", "--join", "org_1", "--role", "BOSS"],
+        [
+          "create",
+          "a@example.com",
+          "--name",
+          "A",
+          "--organization",
+          "O",
+          "--join",
+          "org_1",
+          "--role",
+          "OWNER",
+        ],
+        ["disable", "a@example.com", "-r"],
+      ]
+    ) {
+      const end = await place.user(...args);
+      assertEnd(end, 64);
+      assert.ok(!end.stderr.includes(secret), end.stderr);
+    }
+    assert.deepEqual([...Deno.readDirSync(place.options.folder)], [], "nothing was opened");
+    const help = await place.user("create", "--help");
+    assertEnd(help, 0, /Exit status/);
+    for (
+      const word of ["create", "list", "disable", "enable", "reset-password", "64", "65", "67", "75", "78"]
+    ) {
+      assert.ok(help.stdout.includes(word), word);
+    }
+    assertEnd(await place.user("disable", "nobody@example.com"), 67, /nobody has this address/);
+    assertEnd(await place.user("create", "no address", "--name", "A"), 65);
+    const joining = ["create", "a@example.com", "--name", "A", "--join", "org_1", "--role", "member"];
+    assertEnd(await place.user(...joining), 65, /no organization/);
+    assertEnd(
+      await place.userWith("umbrellas\n", "create", "a@example.com", "--name", "A", "--password-stdin"),
+      65,
+    );
+    assert.equal((await place.user("list", "--json")).stdout, "");
+  }));
+
+Deno.test("beside a server of another version nothing is migrated or written", () =>
+  inPlace({}, async (place) => {
+    const connection = new Connection(`${place.options.folder}/data/gatehouse.db`, { readOnly: false });
+    const create = () => place.user("create", "ada@example.com", "--name", "Ada");
+    const last = migrations.at(-1)?.number ?? 0;
+    const count = () => connection.first({ sql: "SELECT count(*) AS n FROM schema_migrations", args: [] });
+    try {
+      connection.exec(`UPDATE schema_migrations SET number = 99 WHERE number = ${last}`);
+      assertEnd(await create(), 78, /newer|changed/);
+      connection.exec("DELETE FROM schema_migrations WHERE number = 99");
+      assertEnd(await create(), 78, /lacks migration/);
+      assert.deepEqual(count(), { n: migrations.length - 1 });
+      assert.deepEqual(connection.first({ sql: "SELECT count(*) AS n FROM users", args: [] }), { n: 0 });
+    } finally {
+      connection.close();
+    }
+  }));
+
+Deno.test("while another process holds the lock it ends with 75 and one line, and works afterwards", () =>
+  inPlace({}, async (place) => {
+    const lock = await holdLock(`${place.options.folder}/data/gatehouse.db`);
+    const create = () => place.user("create", "ada@example.com", "--name", "Ada");
+    assertEnd(await create(), 75, /try again/);
+    // Reading needs no lock.
+    assertEnd(await place.user("list"), 0);
+    await lock.giveBack();
+    tokenOf(await create());
+  }));
+
+Deno.test("while a server records at full load accounts are made and disabled, and nothing is lost", () =>
+  inPlace({ env: { API_KEY_REQUESTS_PER_SECOND: "0" } }, async (place) => {
+    const random = faultRandom("user_test.ts");
+    const baseUrl = place.baseUrl();
+    const { apiKeys, cookie } = await signUpForLoad(baseUrl);
+    const ledger = new Ledger({ random, apiKeys });
+    const load = startLoad({ ledger, random, targets: [baseUrl] });
+    await poll(() => ledger.answered > 50);
+    for (let n = 0; n < 4; n++) {
+      const answered = ledger.answered;
+      const email = `person${n}@example.com`;
+      assertEnd(await place.userWith(password, "create", email, "--name", "P", "--password-stdin"), 0);
+      const signedIn = cookieOf(await place.signIn(email));
+      assertEnd(await place.user("disable", email), 0);
+      assert.equal(await isSignedIn(place, signedIn), false);
+      assert.ok(ledger.answered > answered, "recording went on");
+    }
+    await load.stop();
+    assert.deepEqual(ledger.surprises, []);
+    assert.deepEqual(ledger.unanswered, [], "no record was refused");
+    await repeatAll(baseUrl, ledger);
+    assert.equal(await isSignedIn(place, cookie), true);
+  }));
