@@ -127,6 +127,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /dev/mail/:id": { who: everybody("unknown"), attempt: () => ({ params: { id: "mail_1" } }) },
   "GET /dev/mail/:id/html": { who: everybody("unknown"), attempt: () => ({ params: { id: "mail_1" } }) },
 
+  "GET /portal/audit": { who: inActiveFromAdmin },
   "GET /portal/members": { who: inActive },
   "POST /portal/members": {
     who: inActiveFromAdmin,
