@@ -37,6 +37,9 @@ import { portalInvitationRoutes } from "./routes/portal/invitations.ts";
 import { portalMemberRoutes } from "./routes/portal/members.ts";
 import { portalOrganizationRoutes } from "./routes/portal/organizations.ts";
 import { portalSignInRoutes } from "./routes/portal/sign_in.ts";
+import { portalPasskeyRoutes } from "./routes/portal/passkeys.ts";
+import { portalSecondStepRoutes } from "./routes/portal/second_step.ts";
+import { portalTwoStepRoutes } from "./routes/portal/two_step.ts";
 import { portalUsageRoutes } from "./routes/portal/usage.ts";
 import { portalVerifyEmailRoutes } from "./routes/portal/verify_email.ts";
 
@@ -83,6 +86,9 @@ export function createApp(parts: AppParts, options: { version: string }): App {
 
   const assets = assetRoutes(app);
   portalSignInRoutes(app, parts, assets);
+  portalSecondStepRoutes(app, parts, assets);
+  portalTwoStepRoutes(app, parts, assets);
+  portalPasskeyRoutes(app, parts, assets);
   portalApiKeyRoutes(app, parts, assets);
   portalUsageRoutes(app, parts, assets);
   portalPasswordRoutes(app, parts, assets);

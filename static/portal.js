@@ -35,6 +35,9 @@ document.addEventListener("change", (event) => {
 offerOwnTimezone();
 document.addEventListener("htmx:after:swap", offerOwnTimezone);
 
+loadPasskeys();
+document.addEventListener("htmx:after:swap", loadPasskeys);
+
 // A form that the browser sends itself is sent once, however often its button is pressed.
 document.addEventListener("submit", (event) => {
   const form = event.target;
@@ -103,6 +106,12 @@ function offerOwnTimezone() {
   const zone = [...select.options].map(({ value }) => value).find((name) => browserName(name) === own) ?? own;
   const place = zone.split("/").at(-1).replaceAll("_", " ");
   select.options[0].after(new Option(`${place} (this browser)`, zone, false, select.value === zone));
+}
+
+// What passkeys need is loaded by the pages that have a form for them, and by no other.
+async function loadPasskeys() {
+  const form = document.querySelector("form[data-passkeys]");
+  if (form) (await import(form.dataset.passkeys)).offer();
 }
 
 function browserName(timeZone) {

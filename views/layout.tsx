@@ -14,6 +14,8 @@ export interface Assets {
   readonly css: string;
   readonly script: string;
   readonly htmx: string;
+  /** Loaded by `script` where a form needs it. */
+  readonly passkeys: string;
   readonly favicon: string;
   /** The fonts, at the very address that portal.css names (`/static/geist.woff2`): another would load twice. */
   readonly geist: string;

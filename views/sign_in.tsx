@@ -2,6 +2,7 @@
 import { SubmitButton } from "./components/button.tsx";
 import { PasswordField, TextField } from "./components/field.tsx";
 import { Notice } from "./components/notice.tsx";
+import { PasskeyForm } from "./components/passkey_form.tsx";
 import { type GateFrame, GatePage, type Page } from "./layout.tsx";
 import { emailCharactersMax } from "../domain/limits.ts";
 
@@ -59,6 +60,14 @@ export function signInPage({ frame, values, error, fieldErrors, notice }: SignIn
           )
           : null}
       </form>
+      <PasskeyForm
+        assets={frame.assets}
+        act="get"
+        options="/api/auth/sign-in/passkey/options"
+        action="/sign-in/passkey"
+        returnTo={values.returnTo}
+        submit="Sign in with a passkey"
+      />
     </GatePage>
   );
 }

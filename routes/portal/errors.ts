@@ -43,6 +43,7 @@ export function errorAnswer(
 const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "validation_failed",
   "invalid_credentials",
+  "invalid_code",
   "email_taken",
   "sign_up_closed",
   "rate_limited",
@@ -51,6 +52,7 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "last_owner",
   "already_member",
   "already_invited",
+  "two_step_state",
   "unavailable",
   "mail_unavailable",
 ]);

@@ -11,12 +11,14 @@ import { signInPage } from "../../views/sign_in.tsx";
 import { signUpPage } from "../../views/sign_up.tsx";
 import { usagePage, type UsagePageProps, type UsageReport } from "../../views/usage.tsx";
 import { accountPages } from "./account_sample.ts";
+import { twoStepPages } from "./two_step_sample.ts";
 
 export const now = Date.parse("2026-11-21T14:05:11Z");
 export const assets: Assets = {
   css: "/static/portal.0.css",
   script: "/static/portal.0.js",
   htmx: "/static/htmx.0.js",
+  passkeys: "/static/passkeys.0.js",
   favicon: "/static/favicon.0.svg",
   geist: "/static/geist.woff2",
   geistMono: "/static/geist-mono.woff2",
@@ -177,6 +179,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
       fieldErrors: {},
     }),
     ...accountPages(text, { frame, gateFrame }),
+    ...twoStepPages(text, { frame, gateFrame }),
     "API keys": apiKeysPage(keys),
     "API keys, none": apiKeysPage({ ...keys, apiKeys: [], newKey: null, flash: null, nextCursor: null }),
     "rename": renameApiKeyPage({ frame, apiKey, value: text, fieldErrors: { name: text } }),

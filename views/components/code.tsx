@@ -19,12 +19,12 @@ export function exampleCurl(usageUrl: string, fullKey: string | null): string {
   ].join("\n");
 }
 
-/** A key in full, with a button that copies it. */
-export function Secret({ id, value }: { id: string; value: string }) {
+/** A key in full, with a button that copies it; `copy` are the words on it. */
+export function Secret({ id, value, copy = "Copy key" }: { id: string; value: string; copy?: string }) {
   return (
     <div class="secret">
       <code id={id} class="pick">{value}</code>
-      <CopyButton target={id} tone="primary">Copy key</CopyButton>
+      <CopyButton target={id} tone="primary">{copy}</CopyButton>
     </div>
   );
 }
@@ -44,7 +44,8 @@ export function CodeBlock({ id, label, code }: { id: string; label: string; code
   );
 }
 
-function CopyButton(props: { target: string; tone: "primary" | "quiet"; children: Child }) {
+/** Copies the text of the element whose id is `target`. */
+export function CopyButton(props: { target: string; tone: "primary" | "quiet"; children: Child }) {
   return (
     <button type="button" class={`button ${props.tone} with-scripts`} data-copy={props.target}>
       <Icon name="copy" />

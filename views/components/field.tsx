@@ -18,6 +18,8 @@ export interface FieldProps {
 export interface TextFieldProps extends FieldProps {
   readonly type?: "text" | "email" | "password";
   readonly autocomplete: string;
+  /** Which keys a phone shows. */
+  readonly inputmode?: "numeric" | "text";
   readonly required?: boolean;
   readonly minlength?: number;
   readonly maxlength: number;
@@ -61,6 +63,7 @@ export function TextField(props: TextFieldProps) {
         name={props.name}
         value={type === "password" ? undefined : props.value}
         autocomplete={props.autocomplete}
+        inputmode={props.inputmode}
         required={props.required ?? false}
         minlength={props.minlength}
         maxlength={props.maxlength}

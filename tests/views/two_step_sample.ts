@@ -1,0 +1,58 @@
+// The pages of two-step sign-in and passkeys with sample data, as sample.ts has the others.
+import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
+import { removePasskeyPage, renamePasskeyPage } from "../../views/passkey_acts.tsx";
+import { addPasskeyPage, passkeysPage } from "../../views/passkeys.tsx";
+import { qrCodeSvg } from "../../views/qr_code.ts";
+import { secondStepPage } from "../../views/second_step.tsx";
+import { twoStepPage } from "../../views/two_step.tsx";
+import { newRecoveryCodesPage, turnOffTwoStepPage } from "../../views/two_step_acts.tsx";
+import { twoStepSetUpPage } from "../../views/two_step_set_up.tsx";
+
+/** @returns Every page about the second step by a name, with `text` wherever a text of somebody else's can stand. */
+export function twoStepPages(
+  text: string,
+  { frame, gateFrame }: { frame: PortalFrame; gateFrame: GateFrame },
+): Readonly<Record<string, Page>> {
+  const step = {
+    frame: gateFrame,
+    email: text,
+    hasPasskeys: true,
+    isRecovery: false,
+    values: { code: text, returnTo: text },
+    error: text,
+    fieldErrors: { code: text },
+  };
+  const at = "2026-11-20T14:03:11.000Z";
+  const off = {
+    frame,
+    confirmedAt: null,
+    recoveryCodesLeft: 0,
+    recoveryCodes: null,
+    flash: text,
+    error: text,
+  };
+  const on = { ...off, confirmedAt: at, recoveryCodesLeft: 3 };
+  const passkey = { id: `pas_1/${text}`, name: text, createdAt: at, lastUsedAt: at };
+  return {
+    "second step": secondStepPage(step),
+    "second step, recovery code": secondStepPage({ ...step, isRecovery: true, hasPasskeys: false }),
+    "two-step sign-in, off": twoStepPage(off),
+    "two-step sign-in, on": twoStepPage({ ...on, recoveryCodes: ["7KQ2-MXFB-0D9T-HE4W"] }),
+    "two-step sign-in, set up": twoStepSetUpPage({
+      frame,
+      secret: "JBSWY3DPEHPK3PXP",
+      otpauthUrl: `otpauth://totp/${encodeURIComponent(text)}`,
+      qrCode: qrCodeSvg(text),
+      value: text,
+      fieldErrors: { code: text },
+      error: text,
+    }),
+    "two-step sign-in, turn off": turnOffTwoStepPage({ frame, recoveryCodesLeft: 1 }),
+    "new recovery codes": newRecoveryCodesPage({ frame, recoveryCodesLeft: 1 }),
+    "passkeys": passkeysPage({ frame, passkeys: [passkey, { ...passkey, lastUsedAt: null }], flash: text }),
+    "passkeys, none": passkeysPage({ frame, passkeys: [], flash: null }),
+    "passkeys, add": addPasskeyPage({ frame, value: text, fieldErrors: { name: text }, error: text }),
+    "passkeys, rename": renamePasskeyPage({ frame, passkey, value: text, fieldErrors: { name: text } }),
+    "passkeys, remove": removePasskeyPage({ frame, passkey }),
+  };
+}
