@@ -7,7 +7,7 @@ import { ButtonLink, SubmitButton } from "./components/button.tsx";
 import { TextField } from "./components/field.tsx";
 import { Notice } from "./components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "./layout.tsx";
-import { asRole, roleSentences } from "./text/role.ts";
+import { asRole, roleWords, yourRoleSentences } from "./text/role.ts";
 
 /** What an invitation's link offers. */
 export interface OfferView {
@@ -59,7 +59,7 @@ export function acceptInvitationPage(props: AcceptInvitationPageProps): Page {
           </h1>
           <p class="muted small">
             {invitedBy === null ? "You are invited" : `${invitedBy} invites you`}
-            {` to join as ${asRole(role)}. ${roleSentences[role]}`}
+            {` to join as ${asRole(role)}. ${yourRoleSentences[role]}`}
           </p>
         </div>
         {error === null ? null : <Notice tone="refused" text={error} />}
@@ -94,7 +94,7 @@ function InviteePart({ offer, invitee, token }: AcceptInvitationPageProps) {
     case "invited":
       return (
         <TokenForm action="/invitations/accept" token={token}>
-          <SubmitButton>{`Join as ${asRole(offer.role)}`}</SubmitButton>
+          <SubmitButton>{`Join ${offer.organization.name} as ${roleWords[offer.role]}`}</SubmitButton>
         </TokenForm>
       );
     case "unverified":

@@ -9,7 +9,7 @@ import { Notice } from "./components/notice.tsx";
 import { DayTime } from "./components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 import { groupDigits } from "./text/number.ts";
-import { asRole, roleSentences } from "./text/role.ts";
+import { asRole, yourRoleSentences } from "./text/role.ts";
 
 /** An organization as one of its members sees it. */
 export interface OrganizationView {
@@ -47,14 +47,22 @@ export function organizationPage(props: OrganizationPageProps): Page {
           <bdi>{organization.name}</bdi>
         </h1>
         <p class="muted">
-          {`You are ${asRole(organization.role)} here. ${roleSentences[organization.role]}`}
+          {`You are ${asRole(organization.role)} here. ${yourRoleSentences[organization.role]}`}
         </p>
       </div>
       {flash === null ? null : <Notice tone="done" text={flash} />}
       <Card title="Name">
-        {isOwner
-          ? <RenameForm {...props.form} />
-          : <p class="muted">Only an owner can change the name of the organization.</p>}
+        {isOwner ? <RenameForm {...props.form} /> : (
+          <TextField
+            label="Name of the organization"
+            name="name"
+            value={organization.name}
+            hint="Only an owner can change it."
+            autocomplete="off"
+            maxlength={nameCharactersMax}
+            readonly
+          />
+        )}
       </Card>
       <Card title="Facts" flush>
         <Facts organization={organization} now={frame.now} />

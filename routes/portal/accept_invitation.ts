@@ -71,7 +71,7 @@ export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: 
     hideAddress(c);
     const { token = "" } = await readFormBody(c);
     const session = await findSession(c, parts);
-    if (session === null) return await show(c, token);
+    if (session === null) return await show(c, token, { status: 401 });
     try {
       await invitations.acceptInvitation(sessionActor(c, session), token);
       return redirect(c, joined);

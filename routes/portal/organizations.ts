@@ -230,10 +230,7 @@ function mountDelete(app: App, parts: AppParts, assets: Assets): void {
         const page = await show(session, { value, fieldErrors: fields, error: message });
         return sendPage(c, page, status);
       }
-      const isLast = session.memberships.length <= 1;
-      return redirect(c, isLast ? `${organizationsHome}?done=deleted` : `${path}?done=deleted`, {
-        frameChanges: true,
-      });
+      return redirect(c, `${organizationsHome}?done=deleted`, { frameChanges: true });
     }),
   );
 }

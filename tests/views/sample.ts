@@ -7,6 +7,7 @@ import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.ts
 import { renameApiKeyPage } from "../../views/rename_api_key.tsx";
 import { revokeApiKeyPage } from "../../views/revoke_api_key.tsx";
 import { rotateApiKeyPage } from "../../views/rotate_api_key.tsx";
+import { peoplePages } from "./sample_people.ts";
 import { signInPage } from "../../views/sign_in.tsx";
 import { signUpPage } from "../../views/sign_up.tsx";
 import { usagePage, type UsagePageProps, type UsageReport } from "../../views/usage.tsx";
@@ -195,6 +196,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "mails, in development": devMailsPage({ frame: gateFrame, mails: [mail, mail], now }),
     "mails, none yet": devMailsPage({ frame: gateFrame, mails: [], now }),
     "mail, in development": devMailPage({ frame: gateFrame, mail, home: "http://localhost:8000", now }),
+    ...peoplePages(text, { frame, gateFrame }),
     "error, signed out": errorPage({ frame: gateFrame, ...fault }),
     "error, signed in": errorPage({ frame, ...fault }),
   };

@@ -46,7 +46,7 @@ export function InvitationTable(
       {invitations.map((invitation) => {
         const isOpen = invitation.status === "pending" || invitation.status === "expired";
         return (
-          <Row over={!isOpen}>
+          <Row over={invitation.status === "revoked"}>
             <Cell place="title">
               <div class="name plain-name">{invitation.email}</div>
               <div class="muted tiny">{inviterWords(invitation)}</div>

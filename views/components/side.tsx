@@ -71,13 +71,14 @@ export function Side({ session, place }: SideProps) {
       </nav>
       <div class="foot">
         <details class="menu">
-          <summary aria-label={`${organizationName(session)}, switch organization`}>
+          <summary>
             <span class="menu-name">
               <strong class="cut">{organizationName(session)}</strong>
               {session.organization === null
                 ? null
                 : <span class="muted tiny">{roleWords[session.organization.role]}</span>}
             </span>
+            <span class="unseen">Switch organization</span>
             <Icon name="updown" />
           </summary>
           <div class="menu-box">
@@ -138,9 +139,11 @@ function SwitchForm(
       <input type="hidden" name="organizationId" value={membership.organizationId} />
       {back === undefined ? null : <input type="hidden" name="return_to" value={back} />}
       <button type="submit" class="menu-item" aria-current={isActive ? "true" : undefined}>
-        <span class="cut">{membership.name}</span>
-        <span class="muted tiny">{roleWords[membership.role]}</span>
-        {isActive ? <Icon name="check" /> : <span class="no-icon"></span>}
+        <span class="menu-name">
+          <span class="cut">{membership.name}</span>
+          <span class="muted tiny">{roleWords[membership.role]}</span>
+        </span>
+        {isActive ? <Icon name="check" /> : null}
       </button>
     </form>
   );

@@ -1,0 +1,92 @@
+// People of one organization, and the portal's pages as a browser without scripts asks for them.
+import assert from "node:assert/strict";
+import type { Role } from "../../domain/session.ts";
+import { cookieOf, type TestApp, testPassword, type TestPerson } from "./app.ts";
+
+/** A page as it came. */
+export interface TestPage {
+  readonly status: number;
+  readonly location: string | null;
+  readonly html: string;
+  readonly answer: Response;
+}
+
+/** Loads a page. */
+export async function page(
+  test: TestApp,
+  path: string,
+  person?: Pick<TestPerson, "cookie">,
+): Promise<TestPage> {
+  return await read(await test.send(path, person === undefined ? {} : { cookie: person.cookie }));
+}
+
+/** Sends a form. */
+export async function submit(
+  test: TestApp,
+  path: string,
+  { form = {}, person }: { form?: Record<string, string>; person?: Pick<TestPerson, "cookie"> },
+): Promise<TestPage> {
+  return await read(
+    await test.send(path, { form, ...(person === undefined ? {} : { cookie: person.cookie }) }),
+  );
+}
+
+/** Invites an address by the page's form. @returns The path of the mailed link, and its token. */
+export async function invite(
+  test: TestApp,
+  by: TestPerson,
+  { email, role = "MEMBER" }: { email: string; role?: Role },
+): Promise<{ path: string; token: string }> {
+  const answer = await submit(test, "/portal/members", { form: { email, role }, person: by });
+  assert.equal(answer.location, "/portal/members?done=invited", answer.html);
+  return await latestLink(test, email);
+}
+
+/** @returns The link in the latest mail to an address. */
+export async function latestLink(test: TestApp, email: string): Promise<{ path: string; token: string }> {
+  const link = (await test.mails()).findLast(({ to }) => to === email)?.link ?? "";
+  const { pathname, search, searchParams } = new URL(link);
+  return { path: pathname + search, token: searchParams.get("token") ?? "" };
+}
+
+let joiners = 0;
+
+/** Makes an account by an invitation. */
+export async function joinBy(
+  test: TestApp,
+  by: TestPerson,
+  { name, role = "MEMBER" }: { name: string; role?: Role },
+): Promise<TestPerson> {
+  const email = `joiner${++joiners}@example.com`;
+  const { token } = await invite(test, by, { email, role });
+  const answer = await test.send("/invitations/sign-up", {
+    form: { token, name, password: testPassword },
+    peerAddress: `10.2.${joiners >> 8}.${joiners & 255}`,
+  });
+  assert.equal(answer.headers.get("location"), "/portal/members?done=joined", await answer.clone().text());
+  const cookie = cookieOf(answer);
+  const me = await (await test.send("/api/auth/me", { cookie })).json();
+  return { email, cookie, userId: me.user.id, organizationId: me.organizationId };
+}
+
+/** @returns What is said to be done or refused, without markup. */
+export function news(html: string): string[] {
+  return [...html.matchAll(/<div class="note (?:done|refused)".*?<p>(.*?)<\/p>/g)].map(([, text = ""]) =>
+    text
+  );
+}
+
+/** @returns The names of the acts in the row of a member or an invitation. */
+export function actsOf(html: string, text: string): string[] {
+  const row = html.split("<tr").slice(1).find((part) => part.includes(`>${text}<`)) ?? "";
+  return [...row.matchAll(/class="button quiet[^"]*"[^>]*>([^<]+)</g)].map(([, words = ""]) => words.trim());
+}
+
+async function read(answer: Response): Promise<TestPage> {
+  return {
+    status: answer.status,
+    location: answer.headers.get("location"),
+    html: await answer.clone().text(),
+    answer,
+  };
+}

@@ -1,0 +1,171 @@
+// Sample pages of organizations, members and invitations, each text of a stranger's replaceable.
+import { acceptInvitationPage, endedInvitationPage, type Invitee } from "../../views/accept_invitation.tsx";
+import { deleteOrganizationPage } from "../../views/delete_organization.tsx";
+import { handOverPage } from "../../views/hand_over.tsx";
+import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
+import { leaveOrganizationPage } from "../../views/leave_organization.tsx";
+import { makeOwnerPage } from "../../views/make_owner.tsx";
+import { memberRolePage } from "../../views/member_role.tsx";
+import { membersPage, type MembersPageProps } from "../../views/members.tsx";
+import { organizationPage } from "../../views/organization.tsx";
+import { organizationsPage } from "../../views/organizations.tsx";
+import { removeMemberPage } from "../../views/remove_member.tsx";
+import { revokeInvitationPage } from "../../views/revoke_invitation.tsx";
+
+/** @returns What the page of members shows: one of each state. */
+export function membersProps(text: string, frame: PortalFrame): MembersPageProps {
+  const member = {
+    role: "OWNER",
+    joinedAt: "2026-08-23T14:05:11.000Z",
+    twoStep: true,
+    activeApiKeys: 2,
+  } as const;
+  const invitation = {
+    email: text,
+    role: "ADMIN",
+    invitedBy: { id: "usr_2", name: text },
+    sentAt: "2026-11-20T14:05:11.000Z",
+    expiresAt: "2026-11-27T14:05:11.000Z",
+    acceptedAt: null,
+    invitedByYou: false,
+    canRevoke: true,
+    canResend: true,
+  } as const;
+  return {
+    frame,
+    members: [
+      { ...member, user: { id: "usr_1", name: text, email: text }, isYou: true, acts: ["role", "leave"] },
+      {
+        ...member,
+        user: { id: `usr_2/${text}`, name: text, email: text },
+        role: "MEMBER",
+        twoStep: false,
+        isYou: false,
+        acts: ["role", "owner", "remove"],
+      },
+    ],
+    counts: { OWNER: 1, ADMIN: 0, MEMBER: 1 },
+    nextHref: `/portal/members?cursor=${encodeURIComponent(text)}`,
+    inviting: {
+      roles: ["MEMBER", "ADMIN", "OWNER"],
+      form: { values: { email: text, role: "ADMIN" }, fieldErrors: { email: text, role: text }, error: text },
+      invitations: [
+        { ...invitation, id: `inv_1/${text}`, status: "pending" },
+        { ...invitation, id: "inv_2", status: "expired", invitedBy: null, canResend: false },
+        { ...invitation, id: "inv_3", status: "revoked", invitedByYou: true, canRevoke: false },
+        {
+          ...invitation,
+          id: "inv_4",
+          status: "accepted",
+          acceptedAt: "2026-11-21T10:00:00.000Z",
+          canRevoke: false,
+        },
+      ],
+      nextHref: `/portal/members?ended=${encodeURIComponent(text)}`,
+      isContinued: true,
+    },
+    flash: text,
+    trouble: text,
+  };
+}
+
+/** @returns Every page about people by a name. */
+export function peoplePages(
+  text: string,
+  { frame, gateFrame }: { frame: PortalFrame; gateFrame: GateFrame },
+): Readonly<Record<string, Page>> {
+  const props = membersProps(text, frame);
+  const { session } = frame;
+  const unverified = { ...frame, session: { ...session, user: { ...session.user, emailVerified: false } } };
+  const alone = { ...frame, session: { ...session, organization: null, memberships: [] } };
+  const [member] = props.members;
+  const [invitation] = props.inviting?.invitations ?? [];
+  if (member === undefined || invitation === undefined) throw new Error("the sample has nobody");
+  const organization = {
+    id: `org_1/${text}`,
+    name: text,
+    role: "OWNER",
+    memberCount: 2,
+    createdAt: "2026-08-23T14:05:11.000Z",
+  } as const;
+  const name = { value: text, fieldErrors: { name: text }, error: text };
+  const names = { values: { name: text }, fieldErrors: { name: text }, error: text };
+  const offer = { organization: { name: text }, email: text, role: "ADMIN", invitedBy: text } as const;
+  const accept = (invitee: Invitee) =>
+    acceptInvitationPage({ frame: gateFrame, token: text, offer, invitee, error: text });
+  return {
+    "members": membersPage(props),
+    "members, as a member": membersPage({ ...props, inviting: null, nextHref: null, trouble: null }),
+    "members, without mail": membersPage({ ...props, frame: { ...frame, sendsMail: false } }),
+    "members, alone and unverified": membersPage({
+      ...props,
+      frame: unverified,
+      counts: { OWNER: 1, ADMIN: 0, MEMBER: 0 },
+      inviting: props.inviting && { ...props.inviting, invitations: [], nextHref: null, isContinued: false },
+    }),
+    "member's role": memberRolePage({
+      frame,
+      member,
+      isYou: false,
+      value: text,
+      fieldErrors: { role: text },
+      error: text,
+    }),
+    "member's removal": removeMemberPage({
+      frame,
+      member,
+      value: "keep",
+      fieldErrors: { keys: text },
+      error: text,
+    }),
+    "member's removal, no keys": removeMemberPage({
+      frame,
+      member: { ...member, activeApiKeys: 0 },
+      value: "revoke",
+      fieldErrors: {},
+      error: null,
+    }),
+    "making an owner": makeOwnerPage({ frame, member, error: text }),
+    "leaving": leaveOrganizationPage({ frame, member, error: null }),
+    "leaving, refused": leaveOrganizationPage({ frame, member, error: text }),
+    "invitation's end": revokeInvitationPage({ frame, invitation }),
+    "organization": organizationPage({ frame, organization, isOnlyOwner: true, form: name, flash: text }),
+    "organization, as a member": organizationPage({
+      frame,
+      organization: { ...organization, role: "MEMBER" },
+      isOnlyOwner: false,
+      form: name,
+      flash: null,
+    }),
+    "organization's end": deleteOrganizationPage({
+      frame,
+      organization,
+      counts: { activeApiKeys: 2 },
+      ...name,
+    }),
+    "handing over": handOverPage({
+      frame,
+      members: [member],
+      hasMore: true,
+      fieldErrors: { userId: text },
+    }),
+    "handing over, alone": handOverPage({ frame, members: [], hasMore: false, fieldErrors: {} }),
+    "organizations": organizationsPage({ frame, organizations: [organization], form: names, flash: text }),
+    "organizations, none": organizationsPage({ frame: alone, organizations: [], form: names, flash: null }),
+    "invitation": accept({ kind: "invited" }),
+    "invitation, unverified": accept({ kind: "unverified", sendsMail: true }),
+    "invitation, unverified without mail": accept({ kind: "unverified", sendsMail: false }),
+    "invitation, somebody else": accept({ kind: "other", email: text }),
+    "invitation, to sign in": accept({ kind: "signIn", href: `/sign-in?x=${encodeURIComponent(text)}` }),
+    "invitation, to sign up": accept({
+      kind: "signUp",
+      name: text,
+      fieldErrors: { name: text, email: text, password: text },
+    }),
+    "invitation, closed": accept({ kind: "closed" }),
+    "invitation, over": endedInvitationPage({
+      frame: gateFrame,
+      home: { href: "/sign-in", label: "Go to sign-in" },
+    }),
+  };
+}
