@@ -40,6 +40,7 @@ function ownOrganization(
     name: organizationName ?? `${user.name}’s organization`,
     now,
   };
+  const account = accountCreated(user, { actor, organizationId });
   const made = insertAuditEvent(actor, {
     action: "organization.created",
     organizationId,
@@ -47,7 +48,7 @@ function ownOrganization(
   }, { now });
   return [
     insertUser(user),
-    accountCreated(user, { actor, organizationId }).statement,
+    account.statement,
     insertOrganization(organization, { userId, membershipsMax: membershipsPerUserMax }),
     made.statement,
     insertMembership({ userId, organizationId, role: "OWNER", now }, made.id),

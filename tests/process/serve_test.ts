@@ -158,7 +158,7 @@ Deno.test("the commands that end by themselves say what they did", () =>
     assert.match((await run("--version")).output, /^gatehouse \d+\.\d+\.\d+\n$/);
     const help = await run("--help");
     assert.equal(help.status, 0);
-    for (const word of ["serve", "migrate", "openapi", "DATABASE_URL", "USAGE_RETENTION_DAYS"]) {
+    for (const word of ["serve", "migrate", "openapi", "user", "DATABASE_URL", "USAGE_RETENTION_DAYS"]) {
       assert(help.output.includes(word));
     }
     assert.equal((await run("migrate")).output, "Applied: 1, 2, 3.\n");

@@ -11,6 +11,7 @@ import {
   objectFromAdmin,
   objectInActive,
   open,
+  passkeyOf,
   sessionOf,
   signedIn,
   withKey,
@@ -27,6 +28,14 @@ const withInvitation = (more: Attempt) => async (world: World) => ({
 });
 const withOffer = (attempt: (token: string) => Attempt) => async (world: World) =>
   attempt((await world.newInvitation()).token);
+
+const withPasskey = (more: Attempt) => ({
+  attempt: async (world: World) => ({
+    ...more,
+    params: { id: await passkeyOf(world, await world.newMember("OWNER")) },
+  }),
+  object: ["id", "pas"] as const,
+});
 
 /** Every page and form by method and path. */
 export const portalTable: Readonly<Record<string, Entry>> = {
@@ -126,6 +135,57 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   // Nothing was mailed: there is nothing to see.
   "GET /dev/mail/:id": { who: everybody("unknown"), attempt: () => ({ params: { id: "mail_1" } }) },
   "GET /dev/mail/:id/html": { who: everybody("unknown"), attempt: () => ({ params: { id: "mail_1" } }) },
+
+  "GET /portal/account/two-step": { who: signedIn },
+  "GET /portal/account/two-step/begin": { who: open },
+  "POST /portal/account/two-step/begin": { who: signedIn, attempt: () => ({ form: {} }) },
+  "GET /portal/account/two-step/set-up": { who: signedIn },
+  "POST /portal/account/two-step/set-up": {
+    who: signedIn,
+    attempt: () => ({ form: { code: "000000" } }),
+    also: [401, 409],
+  },
+  "GET /portal/account/two-step/recovery-codes": { who: signedIn },
+  "POST /portal/account/two-step/recovery-codes": {
+    who: signedIn,
+    attempt: () => ({ form: {} }),
+    also: [409],
+  },
+  "GET /portal/account/two-step/turn-off": { who: signedIn },
+  "POST /portal/account/two-step/turn-off": { who: signedIn, attempt: () => ({ form: {} }), also: [409] },
+  "GET /portal/account/passkeys": { who: signedIn },
+  "GET /portal/account/passkeys/new": { who: signedIn },
+  "POST /portal/account/passkeys/new": {
+    who: signedIn,
+    attempt: () => ({ form: { name: "Phone", response: "{}" } }),
+    also: [401, 422],
+  },
+  "GET /portal/account/passkeys/:id/rename": { who: nobodyElses, ...withPasskey({}) },
+  "POST /portal/account/passkeys/:id/rename": {
+    who: nobodyElses,
+    ...withPasskey({ form: { name: "Mine" } }),
+  },
+  "GET /portal/account/passkeys/:id/remove": { who: nobodyElses, ...withPasskey({}) },
+  "POST /portal/account/passkeys/:id/remove": { who: nobodyElses, ...withPasskey({ form: {} }) },
+  "GET /sign-in/second-step": { who: open },
+  "POST /sign-in/second-step": {
+    who: open,
+    attempt: () => ({ form: { code: "000000" } }),
+    also: [401, 409],
+  },
+  "POST /sign-in/second-step/passkey/options": {
+    who: open,
+    attempt: () => ({ form: {} }),
+    also: [401, 409],
+  },
+  "GET /sign-in/second-step/passkey": { who: open },
+  "POST /sign-in/second-step/passkey": {
+    who: open,
+    attempt: () => ({ form: { response: "{}" } }),
+    also: [401, 409, 422],
+  },
+  "GET /sign-in/passkey": { who: open },
+  "POST /sign-in/passkey": { who: open, attempt: () => ({ form: { response: "{}" } }), also: [401, 422] },
 
   "GET /portal/audit": { who: inActiveFromAdmin },
   "GET /portal/members": { who: inActive },
