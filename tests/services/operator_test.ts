@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { sql } from "../../db/database.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
-import { operatorLinkLifetimeMs, operatorPageItems } from "../../domain/limits.ts";
+import { operatorLinkLifetimeMs, operatorPageItemsMax } from "../../domain/limits.ts";
 import { hashToken } from "../../services/session_tokens.ts";
 import { createTestKey, type TestApp, testPassword } from "../support/app.ts";
 import { onEveryDatabase } from "../support/usage.ts";
@@ -274,13 +274,13 @@ onEveryDatabase(
 );
 
 onEveryDatabase("a long list comes in order, a page at a time, and once each", async (test) => {
-  const count = 2 * operatorPageItems + 7;
+  const count = 2 * operatorPageItemsMax + 7;
   const row = "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, 'N', '', 1)";
   await test.opened.database.write(
     Array.from({ length: count }, (_, n) => sql(row, `usr_${n}`, `p${(n * 7919) % count}@example.com`)),
   );
   const pages = await Array.fromAsync(test.services.operator.listUsers());
-  assert.deepEqual(pages.map((page) => page.length), [operatorPageItems, operatorPageItems, 7]);
+  assert.deepEqual(pages.map((page) => page.length), [operatorPageItemsMax, operatorPageItemsMax, 7]);
   const emails = pages.flat().map(({ email }) => email);
   assert.deepEqual(emails, Array.from({ length: count }, (_, n) => `p${n}@example.com`).sort());
 });

@@ -235,7 +235,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "POST /invitations/accept": {
     who: open,
     attempt: withOffer((token) => ({ form: { token } })),
-    also: [403],
+    also: [401, 403],
   },
   "GET /invitations/sign-up": { who: open },
   "POST /invitations/sign-up": {
