@@ -1,0 +1,166 @@
+// What people do with each other, in real browsers, with scripts and without: sign up, prove the address, invite, accept,
+// change a role, switch organizations, sign in with two steps, reset the password, end a session.
+import assert from "node:assert/strict";
+import { totpPeriodMs } from "../../domain/limits.ts";
+import { startTestApp, type TestApp, testPassword } from "../support/app.ts";
+import { type Browser, browserMissing, launchBrowser, type Page, watchedPage } from "../support/browser.ts";
+import { lastMail } from "../support/people.ts";
+import { codeOf } from "../support/second_step.ts";
+import { freePort } from "../support/sqld.ts";
+
+const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
+const newPassword = "nine purple otters sing";
+
+async function withServer(run: (test: TestApp, browser: Browser) => Promise<void>): Promise<void> {
+  const port = freePort();
+  const test = await startTestApp({ PORT: String(port), BASE_URL: `http://localhost:${port}` });
+  const server = Deno.serve(
+    { port, hostname: "127.0.0.1", onListen() {} },
+    (request) => test.app.fetch(request),
+  );
+  const browser = await launchBrowser();
+  try {
+    await run(test, browser);
+  } finally {
+    await browser.close();
+    await server.shutdown();
+    await test.dispose();
+  }
+}
+
+const heading = (page: Page, name: string | RegExp) =>
+  page.getByRole("heading", { name, level: 1 }).first().waitFor();
+const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).first().click();
+const follow = (page: Page, name: string | RegExp) => page.getByRole("link", { name }).first().click();
+
+/** Opens the link in the newest mail to an address. */
+async function openMail(test: TestApp, page: Page, email: string): Promise<void> {
+  await page.goto((await lastMail(test, email)).link ?? "about:blank");
+}
+
+async function fillSignIn(page: Page, email: string, password: string): Promise<void> {
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await press(page, "Sign in");
+}
+
+for (const scripts of [true, false]) {
+  Deno.test({
+    ...options,
+    name: `people join, get roles, prove who they are and are signed out ${
+      scripts ? "with scripts" : "without scripts"
+    }`,
+    fn: () =>
+      withServer(async (test, browser) => {
+        const { origin } = test.config.baseUrl;
+        const profile = async () =>
+          await watchedPage(await browser.newContext({ javaScriptEnabled: scripts }));
+        const { page: ada, troubles } = await profile();
+        const { page: grace, troubles: troublesOfGrace } = await profile();
+
+        // Sign up, and prove the address by the mail's link.
+        await ada.goto(`${origin}/sign-up`);
+        await ada.getByLabel("Your name").fill("Ada Lovelace");
+        await ada.getByLabel("E-mail").fill("ada@example.com");
+        await ada.getByLabel("Password").fill(testPassword);
+        await ada.getByLabel("Organization").fill("Analytical Engines");
+        await press(ada, "Create account");
+        await heading(ada, "API keys");
+        await ada.getByText("Confirm your address").first().waitFor();
+        await openMail(test, ada, "ada@example.com");
+        await press(ada, /Confirm/);
+        await ada.getByText("Your address is confirmed").first().waitFor();
+
+        // Invite, and accept in another browser.
+        await ada.goto(`${origin}/portal/members`);
+        await ada.getByLabel("E-mail").fill("grace@example.com");
+        await press(ada, "Send invitation");
+        await ada.getByText("Waiting").first().waitFor();
+        await openMail(test, grace, "grace@example.com");
+        await heading(grace, "Join Analytical Engines");
+        await grace.getByLabel("Your name").fill("Grace Hopper");
+        await grace.getByLabel("Password").fill(testPassword);
+        await press(grace, /Create account|Join/);
+        await heading(grace, "Members");
+        assert.equal(await grace.getByRole("link", { name: "Audit log" }).count(), 0);
+
+        // A role that changes holds at the other's next click.
+        await ada.goto(`${origin}/portal/members`);
+        await follow(ada, /Change role.*Grace/);
+        await ada.getByRole("radio", { name: /Admin/ }).check();
+        await press(ada, /Change|Save/);
+        await heading(ada, "Members");
+        await follow(grace, "Usage");
+        await heading(grace, "Usage");
+        await grace.goto(`${origin}/portal/audit`);
+        await heading(grace, "Audit log");
+        await grace.locator("tr", { hasText: /Ada Lovelace.*role.*Grace Hopper|Grace Hopper.*role/s }).first()
+          .waitFor();
+
+        // A second organization, and back to the first by the menu.
+        await ada.goto(`${origin}/portal/organizations`);
+        await ada.getByLabel("Name").fill("Second Venture");
+        await press(ada, "Create organization");
+        await heading(ada, "Members");
+        assert.match(await ada.locator("#side").innerText(), /Second Venture/);
+        await ada.locator("#side summary:visible").first().click();
+        await ada.locator("#side button.menu-item:visible", { hasText: "Analytical Engines" }).first()
+          .click();
+        await ada.getByText("Members of Analytical Engines").first().waitFor();
+
+        // Two-step sign-in: after the password there is no session yet.
+        await ada.goto(`${origin}/portal/account/two-step`);
+        await press(ada, /Set up/);
+        await heading(ada, "Set up two-step sign-in");
+        const secret = (await ada.locator("#totp-secret").innerText()).replaceAll(/\s/g, "");
+        await ada.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
+        await press(ada, "Turn on");
+        await ada.getByText(/[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/).first().waitFor();
+        await press(ada, "Sign out");
+        await heading(ada, "Sign in");
+        await fillSignIn(ada, "ada@example.com", testPassword);
+        await heading(ada, "One more step");
+        const between = await ada.context().newPage();
+        await between.goto(`${origin}/portal/members`);
+        await heading(between, "Sign in");
+        await between.close();
+        test.advance(totpPeriodMs);
+        await ada.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
+        await press(ada, "Sign in");
+        await heading(ada, "API keys");
+
+        // A forgotten password signs everything out; the second step stays.
+        const { page: other } = await profile();
+        await other.goto(`${origin}/sign-in`);
+        await follow(other, "Forgot your password?");
+        await other.getByLabel("E-mail").fill("ada@example.com");
+        await press(other, /Send/);
+        await openMail(test, other, "ada@example.com");
+        await other.getByLabel("New password").fill(newPassword);
+        await press(other, "Set the new password");
+        await heading(other, "Sign in");
+        await follow(ada, "Usage");
+        await heading(ada, "Sign in");
+        await fillSignIn(other, "ada@example.com", newPassword);
+        test.advance(totpPeriodMs);
+        await other.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
+        await press(other, "Sign in");
+        await heading(other, "API keys");
+
+        // Ending a session signs the other browser out at its next click.
+        await fillSignIn(ada, "ada@example.com", newPassword);
+        test.advance(totpPeriodMs);
+        await ada.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
+        await press(ada, "Sign in");
+        await heading(ada, "Usage");
+        await other.goto(`${origin}/portal/account/security`);
+        await other.locator("table").getByRole("button", { name: /Sign out/ }).first().click();
+        await other.getByText(/signed out/i).first().waitFor();
+        await follow(ada, "API keys");
+        await heading(ada, "Sign in");
+        await follow(grace, "Members");
+        await heading(grace, "Members");
+        assert.deepEqual([...troubles, ...troublesOfGrace], []);
+      }),
+  });
+}
