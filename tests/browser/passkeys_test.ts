@@ -1,0 +1,292 @@
+// Two-step sign-in and passkeys in a real browser, with its virtual authenticator: added, used alone and as the second step,
+// removed and refused. On the way axe-core looks at every page, light and dark, on a phone and on a desk.
+import assert from "node:assert/strict";
+import { testPassword } from "../support/app.ts";
+import {
+  accessibilityFindings,
+  type Browser,
+  type BrowserContext,
+  browserMissing,
+  launchBrowser,
+  type Page,
+  watchedPage,
+} from "../support/browser.ts";
+import { isReady, startProgram } from "../support/program.ts";
+import { codeOf } from "../support/second_step.ts";
+import { poll } from "../support/poll.ts";
+
+const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
+const email = "ada@example.com";
+
+async function withServer(run: (baseUrl: string, browser: Browser) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-browser-" });
+  const program = startProgram({ folder });
+  await isReady(program);
+  const browser = await launchBrowser();
+  try {
+    await run(program.baseUrl, browser);
+  } finally {
+    await browser.close();
+    program.kill("SIGTERM");
+    assert.equal(await program.ended(), 0);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** A fingerprint reader, or so the browser thinks. */
+async function authenticator(context: BrowserContext, page: Page) {
+  const session = await context.newCDPSession(page);
+  await session.send("WebAuthn.enable");
+  const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    /** Whether its user lets their fingerprint be seen. */
+    setVerified: (isUserVerified: boolean) =>
+      session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified }),
+    credentials: async () => (await session.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
+  };
+}
+
+async function signUp(page: Page, baseUrl: string): Promise<void> {
+  await page.goto(`${baseUrl}/sign-up`);
+  await page.getByLabel("Your name").fill("Ada Lovelace");
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password").fill(testPassword);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
+}
+
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Sign out" }).first().click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+}
+
+async function givePassword(page: Page): Promise<void> {
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password").fill(testPassword);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+}
+
+/** Turns two-step sign-in on. @returns The secret, and the codes. */
+async function turnOn(page: Page, baseUrl: string): Promise<{ secret: string; codes: string[] }> {
+  await page.goto(`${baseUrl}/portal/account/two-step`);
+  await page.getByRole("button", { name: "Set up two-step sign-in" }).click();
+  await page.getByRole("heading", { name: "Set up two-step sign-in", level: 1 }).waitFor();
+  const secret = (await page.locator("#totp-secret").innerText()).replaceAll(" ", "");
+  await page.getByLabel("Code", { exact: true }).fill(codeOf(secret, Date.now()));
+  await page.getByRole("button", { name: "Turn on" }).click();
+  await page.getByText("They will not be shown again").first().waitFor();
+  const codes = await page.locator("#recovery-codes code").allInnerTexts();
+  return { secret, codes: codes.map((code) => code.trim()) };
+}
+
+Deno.test({
+  ...options,
+  name: "a passkey is added, signs in alone and as the second step, and is refused once it is removed",
+  fn: () =>
+    withServer(async (baseUrl, browser) => {
+      const context = await browser.newContext();
+      const { page, troubles } = await watchedPage(context);
+      const device = await authenticator(context, page);
+      await signUp(page, baseUrl);
+      await page.goto(`${baseUrl}/portal/account/passkeys`);
+      await page.getByRole("link", { name: "Add a passkey" }).click();
+      await page.getByLabel("Name").fill("Laptop");
+      await page.getByRole("button", { name: "Add passkey" }).click();
+      await page.getByText("The passkey is added").first().waitFor();
+      assert.match(await page.locator("table").innerText(), /Laptop/);
+      assert.equal((await device.credentials()).length, 1);
+
+      // Of one account a device has one.
+      await page.getByRole("link", { name: "Add a passkey" }).click();
+      await page.getByLabel("Name").fill("Again");
+      await page.getByRole("button", { name: "Add passkey" }).click();
+      await page.getByText("There is a passkey for this account on this device already").waitFor();
+      assert.equal(await page.getByLabel("Name").inputValue(), "Again");
+
+      await signOut(page);
+      await page.goto(`${baseUrl}/portal/usage`);
+      await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+      await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
+
+      const { secret } = await turnOn(page, baseUrl);
+      assert.match(secret, /^[A-Z2-7]{32}$/);
+      await signOut(page);
+      await givePassword(page);
+      await page.getByRole("heading", { name: "One more step" }).waitFor();
+      // Whose fingerprint is not seen is not let in, and may try again.
+      await device.setVerified(false);
+      await page.getByRole("button", { name: "Use a passkey" }).click();
+      await page.getByText("That was cancelled, or took too long").waitFor();
+      await device.setVerified(true);
+      await page.getByRole("button", { name: "Use a passkey" }).click();
+      await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
+
+      await page.goto(`${baseUrl}/portal/account/passkeys`);
+      await page.getByRole("link", { name: /Remove/ }).click();
+      await page.getByRole("button", { name: "Remove passkey" }).click();
+      await page.getByText("The passkey is removed").first().waitFor();
+      await signOut(page);
+      // The device still has it, and offers it.
+      assert.equal((await device.credentials()).length, 1);
+      await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+      await page.getByText("This passkey was not accepted").waitFor();
+      await givePassword(page);
+      await page.getByRole("heading", { name: "One more step" }).waitFor();
+      assert.equal(await page.getByRole("button", { name: "Use a passkey" }).count(), 0);
+      assert.deepEqual(troubles, []);
+    }),
+});
+
+for (const scripts of [true, false]) {
+  Deno.test({
+    ...options,
+    name: `two-step sign-in works in a browser ${scripts ? "with scripts" : "without scripts"}`,
+    fn: () =>
+      withServer(async (baseUrl, browser) => {
+        const context = await browser.newContext({
+          javaScriptEnabled: scripts,
+          permissions: ["clipboard-read", "clipboard-write"],
+        });
+        const { page, troubles } = await watchedPage(context);
+        await signUp(page, baseUrl);
+        const { codes } = await turnOn(page, baseUrl);
+        assert.equal(codes.length, 10);
+        assert.equal(new URL(page.url()).pathname, `/portal/account/two-step${scripts ? "" : "/set-up"}`);
+        const copy = page.getByRole("button", { name: "Copy codes" });
+        if (scripts) {
+          await copy.click();
+          await page.getByText("Copied").first().waitFor();
+          const copied = await page.evaluate("navigator.clipboard.readText()") as string;
+          assert.deepEqual(copied.trim().split("\n").map((line) => line.trim()), codes);
+        } else assert.equal(await copy.isVisible(), false);
+        const saving = page.waitForEvent("download");
+        await page.getByRole("link", { name: "Save as a file" }).click();
+        const saved = await saving;
+        assert.equal(saved.suggestedFilename(), "gatehouse-recovery-codes.txt");
+        const text = await Deno.readTextFile(await saved.path());
+        for (const code of codes) assert.ok(text.includes(code));
+
+        await signOut(page);
+        await page.goto(`${baseUrl}/portal/usage`);
+        await givePassword(page);
+        await page.getByRole("heading", { name: "One more step" }).waitFor();
+        // There is no session yet.
+        await page.goto(`${baseUrl}/portal/api-keys`);
+        await page.getByRole("heading", { name: "Sign in" }).waitFor();
+        await page.goto(`${baseUrl}/sign-in/second-step?return_to=%2Fportal%2Fusage`);
+        await page.getByRole("link", { name: "Use a recovery code" }).click();
+        await page.getByLabel("Recovery code").fill("0000-0000-0000-0000");
+        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.getByText("This code is not right").waitFor();
+        assert.equal(await page.getByLabel("Recovery code").inputValue(), "0000-0000-0000-0000");
+        await page.getByLabel("Recovery code").fill(codes[0]?.toLowerCase() ?? "");
+        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
+        await page.goto(`${baseUrl}/portal/account/two-step`);
+        await page.getByText("9 codes left").waitFor();
+        await page.goto(`${baseUrl}/portal/account/passkeys/new`);
+        if (!scripts) {
+          await page.getByText("Passkeys need scripts").waitFor();
+          assert.equal(await page.getByRole("button", { name: "Add passkey" }).isVisible(), false);
+        }
+        assert.deepEqual(troubles, []);
+      }),
+  });
+}
+
+Deno.test({
+  ...options,
+  name: "axe-core finds nothing on the pages of the second step, light and dark, phone and desk",
+  fn: () =>
+    withServer(async (baseUrl, browser) => {
+      const first = await browser.newContext();
+      const { page } = await watchedPage(first);
+      await authenticator(first, page);
+      await signUp(page, baseUrl);
+      const empty = await visit(page, `${baseUrl}/portal/account/passkeys`);
+      assert.deepEqual(empty, []);
+      await page.goto(`${baseUrl}/portal/account/passkeys/new`);
+      await page.getByLabel("Name").fill(`“${"Wörld<wide>".repeat(8)}” 🗝`);
+      await page.getByRole("button", { name: "Add passkey" }).click();
+      await page.getByText("The passkey is added").first().waitFor();
+      const id = /passkeys\/(pas_[0-9a-f]+)\/rename/.exec(await page.content())?.[1];
+      await page.goto(`${baseUrl}/portal/account/two-step`);
+      await page.getByRole("button", { name: "Set up two-step sign-in" }).click();
+      await page.getByRole("heading", { name: "Set up two-step sign-in", level: 1 }).waitFor();
+      const cookies = await first.cookies();
+      const looks = (["light", "dark"] as const).flatMap((colorScheme) =>
+        [360, 1440].map((width) => ({ colorScheme, viewport: { width, height: 900 } }))
+      );
+      const setUp = [
+        "two-step",
+        "two-step/set-up",
+        "passkeys",
+        "passkeys/new",
+        `passkeys/${id}/rename`,
+        `passkeys/${id}/remove`,
+      ];
+      for (const look of looks) {
+        const member = await browser.newContext(look);
+        await member.addCookies(cookies);
+        const { page: shown, troubles } = await watchedPage(member);
+        for (const path of setUp) {
+          assert.deepEqual(await visit(shown, `${baseUrl}/portal/account/${path}`), [], path);
+        }
+        await shown.goto(`${baseUrl}/portal/account/two-step/set-up`);
+        const qr = await shown.evaluate("getComputedStyle(document.querySelector('.qr')).backgroundColor");
+        assert.equal(qr, "rgb(255, 255, 255)", "phones read black on white");
+        assert.deepEqual(troubles, []);
+        await member.close();
+      }
+      await page.goto(`${baseUrl}/portal/account/two-step/set-up`);
+      const secret = (await page.locator("#totp-secret").innerText()).replaceAll(" ", "");
+      await page.getByLabel("Code", { exact: true }).fill(codeOf(secret, Date.now()));
+      await page.getByRole("button", { name: "Turn on" }).click();
+      await page.getByText("They will not be shown again").first().waitFor();
+      for (const look of looks) {
+        await page.setViewportSize(look.viewport);
+        await page.emulateMedia({ colorScheme: look.colorScheme });
+        assert.deepEqual(await findings(page), [], "recovery codes");
+        const member = await browser.newContext(look);
+        await member.addCookies(cookies);
+        const shown = await member.newPage();
+        for (const path of ["two-step", "two-step/recovery-codes", "two-step/turn-off"]) {
+          assert.deepEqual(await visit(shown, `${baseUrl}/portal/account/${path}`), [], path);
+        }
+        await member.close();
+        const stranger = await browser.newContext(look);
+        const gate = await stranger.newPage();
+        assert.deepEqual(await visit(gate, `${baseUrl}/sign-in`), []);
+        await givePassword(gate);
+        await gate.getByRole("heading", { name: "One more step" }).waitFor();
+        await poll(() => gate.getByRole("button", { name: "Use a passkey" }).isVisible());
+        assert.deepEqual(await findings(gate), []);
+        await gate.goto(`${baseUrl}/sign-in/second-step?recovery=1`);
+        await gate.getByLabel("Recovery code").fill("not a code");
+        await gate.getByRole("button", { name: "Sign in" }).click();
+        await gate.getByText("This code is not right").waitFor();
+        assert.deepEqual(await findings(gate), []);
+        await stranger.close();
+      }
+    }),
+});
+
+async function visit(page: Page, url: string): Promise<string[]> {
+  await page.goto(url);
+  return await findings(page);
+}
+
+async function findings(page: Page): Promise<string[]> {
+  const over = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
+  assert.equal(await page.locator("h1").count(), 1, page.url());
+  return [...await accessibilityFindings(page), ...(over > 0 ? [`scrolls sideways by ${over} px`] : [])];
+}
