@@ -93,7 +93,7 @@ export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: 
       setSessionCookie(c, config, made.token);
       return redirect(c, joined);
     } catch (error) {
-      if (error instanceof AppError && (explained.has(error.code) || error.code === "email_taken")) {
+      if (error instanceof AppError && explained.has(error.code)) {
         return await show(c, token, { status: error.status as ContentfulStatusCode });
       }
       const { message, fields, status } = formError(c, error);

@@ -6,10 +6,12 @@ import { Icon } from "./icon.tsx";
 export function UnverifiedNotice({ email }: { email: string }) {
   return (
     <div class="note plain">
-      <Icon name="mail" />
-      <p>
-        Confirm your address: we sent a mail to <strong>{email}</strong>. Open the link in it.
-      </p>
+      <div>
+        <Icon name="mail" />
+        <p>
+          Confirm your address: we sent a mail to <strong>{email}</strong>. Open the link in it.
+        </p>
+      </div>
       <form method="post" action="/portal/account/verification">
         <SubmitButton tone="plain">Send it again</SubmitButton>
       </form>
