@@ -1,0 +1,220 @@
+// The audit log's table: an entry is written exactly when the statement before it changed something, on both kinds of
+// database; and a few entries among very many are found without looking at the others.
+import assert from "node:assert/strict";
+import {
+  type AuditQuery,
+  deleteOldAuditEvents,
+  insertAuditEvent,
+  listAuditActors,
+  listAuditEvents,
+  oldestAuditEventAt,
+} from "../../db/audit.ts";
+import { type Database, sql, type Statement } from "../../db/database.ts";
+import type { AuditAction } from "../../domain/audit.ts";
+import { databaseKinds } from "../support/database.ts";
+
+const organizationId = "org_test";
+const client = { address: "203.0.113.7", userAgent: "test", requestId: "req_1" };
+const newest = { at: Number.MAX_SAFE_INTEGER, id: "" };
+const query: AuditQuery = { organizationId, from: 0, before: newest, limit: 100 };
+
+/** An entry by a person. */
+function entry(
+  more: { action?: AuditAction; user?: string; now?: number; organizationId?: string; always?: boolean } = {},
+): Statement {
+  const { action = "session.created", user = "ada", now = 1_000, always } = more;
+  return insertAuditEvent(
+    { type: "session", user: { id: `usr_${user}`, name: user }, organization: { organizationId }, client },
+    { action, organizationId: more.organizationId ?? organizationId },
+    { now, ...(always === undefined ? {} : { always }) },
+  ).statement;
+}
+
+function on(promise: string, test: (database: Database) => Promise<void>): void {
+  for (const kind of databaseKinds) {
+    Deno.test({
+      name: `${kind.name} database: ${promise}`,
+      ignore: kind.ignore,
+      fn: async () => {
+        const { database, dispose } = await kind.open();
+        try {
+          await database.write([
+            sql("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT"),
+            sql("INSERT INTO notes (text) VALUES ('a'), ('b')"),
+          ]);
+          await test(database);
+        } finally {
+          await dispose();
+        }
+      },
+    });
+  }
+}
+
+const update = (to: string, from: string) => sql("UPDATE notes SET text = ? WHERE text = ?", to, from);
+/** What may stand before an entry, and whether it changes something each time. */
+const before: readonly { name: string; batch: Statement[]; isWritten: boolean }[] = [
+  { name: "an UPDATE of a row", batch: [update("A", "a")], isWritten: true },
+  { name: "an UPDATE of no row", batch: [update("A", "nobody")], isWritten: false },
+  {
+    name: "an UPDATE of no row after one of a row",
+    batch: [update("B", "b"), update("A", "x")],
+    isWritten: false,
+  },
+  {
+    name: "an UPDATE of a row after one of no row",
+    batch: [update("A", "x"), update("b", "B")],
+    isWritten: true,
+  },
+  { name: "an INSERT", batch: [sql("INSERT INTO notes (text) VALUES ('c')")], isWritten: true },
+  {
+    name: "an INSERT that returns rows",
+    batch: [sql("INSERT INTO notes (text) VALUES ('d'), ('e'), ('f') RETURNING id, text")],
+    isWritten: true,
+  },
+  {
+    name: "an INSERT that returns no rows",
+    batch: [sql("INSERT INTO notes (text) SELECT 'g' WHERE 1 = 2 RETURNING id")],
+    isWritten: false,
+  },
+  {
+    name: "an INSERT with a conflict",
+    batch: [sql("INSERT INTO notes (text) VALUES ('c') ON CONFLICT DO NOTHING")],
+    isWritten: false,
+  },
+  {
+    name: "an INSERT that becomes an UPDATE",
+    batch: [
+      sql("INSERT INTO notes (text) VALUES ('c') ON CONFLICT (text) DO UPDATE SET text = 'h' RETURNING id"),
+    ],
+    isWritten: true,
+  },
+  {
+    name: "a DELETE of a row",
+    batch: [sql("DELETE FROM notes WHERE text = 'd' RETURNING id")],
+    isWritten: true,
+  },
+  { name: "a DELETE of no row", batch: [sql("DELETE FROM notes WHERE text = 'd'")], isWritten: false },
+  { name: "an entry that was written", batch: [update("e2", "e"), entry()], isWritten: true },
+  { name: "an entry that was not", batch: [update("i", "i"), entry()], isWritten: false },
+];
+
+on(
+  "an entry is written exactly when the statement directly before it changed something",
+  async (database) => {
+    for (const { name, batch, isWritten } of before) {
+      const results = await database.write([...batch, entry()]);
+      assert.equal(results.at(-1)?.rows.length, isWritten ? 1 : 0, `after ${name}`);
+    }
+    // The batch before changed something; this one has changed nothing yet that an entry could be about.
+    await database.write([update("j", "f")]);
+    const [, none] = await database.write([update("x", "x"), entry()]);
+    assert.equal(none?.rows.length, 0);
+    const [always] = await database.write([entry({ always: true })]);
+    assert.equal(always?.rows.length, 1);
+  },
+);
+
+on(
+  "lists are of one organization, newest first, and every filter fits alone and with others",
+  async (database) => {
+    const [a, b, c] = ["session.created", "api_key.created", "member.joined"] as const;
+    // Several share a time; the order of ids is that of writing.
+    const all = [
+      { action: a, user: "ada", now: 1_000 },
+      { action: b, user: "ada", now: 2_000 },
+      { action: b, user: "eve", now: 2_000 },
+      { action: c, user: "eve", now: 2_000 },
+      { action: a, user: "eve", now: 3_000 },
+      { action: c, user: "ada", now: 4_000 },
+    ] as const;
+    for (const one of all) {
+      await database.write([entry({ ...one, always: true })]);
+      await database.write([entry({ ...one, organizationId: "org_other", always: true })]);
+    }
+    const list = async (more: Partial<AuditQuery>) =>
+      (await listAuditEvents(database, { ...query, ...more })).map(({ action, actorId, at }) =>
+        `${action} ${actorId} ${at}`
+      );
+    const expected = (fits: (one: typeof all[number]) => boolean) =>
+      all.filter(fits).map(({ action, user, now }) => `${action} usr_${user} ${now}`).reverse();
+    assert.deepEqual(await list({}), expected(() => true));
+    for (const actions of [undefined, [a], [b, c], [a, b, c], ["account.deleted"]] as const) {
+      for (const actorId of [undefined, "usr_ada", "usr_eve", "usr_nobody"]) {
+        for (const [from, to] of [[0, 9_000], [2_000, 4_000], [2_001, 3_000]] as const) {
+          const fits = (one: typeof all[number]) =>
+            (actions === undefined || (actions as readonly string[]).includes(one.action)) &&
+            (actorId === undefined || actorId === `usr_${one.user}`) && one.now >= from && one.now < to;
+          const more = { actions, actorId, from, before: { at: to, id: "" } };
+          assert.deepEqual(await list(more), expected(fits), JSON.stringify(more));
+          assert.deepEqual(
+            await list({ ...more, limit: 2 }),
+            expected(fits).slice(0, 2),
+            JSON.stringify(more),
+          );
+        }
+      }
+    }
+    const people = await listAuditActors(database, { organizationId, limit: 10 });
+    assert.deepEqual(people.map((one) => ({ ...one })), [
+      { id: "usr_ada", name: "ada", email: null },
+      { id: "usr_eve", name: "eve", email: null },
+    ]);
+    assert.equal((await listAuditActors(database, { organizationId, limit: 1 })).length, 1);
+    assert.deepEqual(await listAuditActors(database, { organizationId: "org_none", limit: 10 }), []);
+  },
+);
+
+on("what is too old goes, the oldest first and so many at a time", async (database) => {
+  assert.equal(await oldestAuditEventAt(database), undefined);
+  for (const now of [1_000, 2_000, 3_000, 4_000]) await database.write([entry({ now, always: true })]);
+  const [first] = await database.write([deleteOldAuditEvents({ before: 4_000, limit: 2 })]);
+  assert.equal(first?.changes, 2);
+  assert.equal(await oldestAuditEventAt(database), 3_000);
+  const [second] = await database.write([deleteOldAuditEvents({ before: 4_000, limit: 2 })]);
+  assert.equal(second?.changes, 1);
+  assert.deepEqual((await listAuditEvents(database, query)).map(({ at }) => at), [4_000]);
+});
+
+Deno.test("embedded database: whatever is asked for, an index in the order of the list answers", async () => {
+  const kind = databaseKinds.find(({ name }) => name === "embedded");
+  assert.ok(kind);
+  const { database, dispose } = await kind.open();
+  try {
+    const asked: Statement[] = [];
+    const spy = {
+      ...database,
+      read: (statement: Statement) => {
+        asked.push(statement);
+        return Promise.resolve([]);
+      },
+    };
+    await listAuditEvents(spy, query);
+    await listAuditEvents(spy, { ...query, actions: ["api_key.created", "api_key.revoked"] });
+    await listAuditEvents(spy, { ...query, actions: ["api_key.created"], actorId: "usr_ada" });
+    await listAuditEvents(spy, { ...query, actorId: "usr_ada" });
+    await listAuditActors(spy, { organizationId, limit: 10 });
+    const range = "(organization_id=? AND at>? AND (at,id)<(?,?))";
+    const expected = [
+      [`audit_events_organization ${range}`],
+      [`audit_events_action ${range.replace(" AND", " AND action=? AND")}`],
+      [`audit_events_actor ${range.replace(" AND", " AND actor_id=? AND action=? AND")}`],
+      [`audit_events_actor ${range.replace(" AND", " AND actor_id=? AND action=? AND")}`],
+      Array(2).fill("audit_events_actor (organization_id=? AND actor_id>?)"),
+    ].flat();
+    const used: string[] = [];
+    for (const { sql: text, args } of asked) {
+      const plan = await database.read<{ detail: string }>(sql(`EXPLAIN QUERY PLAN ${text}`, ...args));
+      for (const { detail } of plan) {
+        assert.doesNotMatch(detail, /SCAN (n|e|audit_events)\b/, text);
+        used.push(...(/ INDEX (audit_events_\w+ \(.*\))$/.exec(detail)?.slice(1) ?? []));
+      }
+    }
+    assert.deepEqual(
+      used.filter((one) => one !== "audit_events_actor (organization_id=? AND actor_id=?)"),
+      expected,
+    );
+  } finally {
+    await dispose();
+  }
+});

@@ -1,0 +1,297 @@
+// The audit log over the API: each act leaves who did what in which organization, from where, when and in which request;
+// what was not done leaves nothing; and it is read by those alone who run the organization.
+import assert from "node:assert/strict";
+import { sql } from "../../../db/database.ts";
+import type { AuditEvent } from "../../../domain/audit.ts";
+import { auditRetentionMs } from "../../../domain/limits.ts";
+import {
+  assertError,
+  createTestKey,
+  type SendOptions,
+  type TestApp,
+  testApp,
+  testPassword,
+  type TestPerson,
+} from "../../support/app.ts";
+import { auditPath as path, listAudit, notedAudit } from "../../support/audit.ts";
+import { joinedPerson, mailedToken, signInAgain } from "../../support/people.ts";
+
+const keysPath = "/api/portal/api-keys";
+
+async function refused(test: TestApp, to: string, options: SendOptions): Promise<Response> {
+  const answer = await test.send(to, options);
+  assert.ok(answer.status >= 400, `${to}: ${answer.status}`);
+  return answer;
+}
+
+/** Sends with a sign of its own in everything that an entry has, and checks the one entry that comes of it. */
+async function leaves(
+  test: TestApp,
+  reader: TestPerson,
+  act:
+    & { path: string; options: SendOptions; action: string }
+    & Partial<Pick<AuditEvent, "actor" | "target" | "details">>,
+): Promise<Response> {
+  test.advance(60_000);
+  const peerAddress = "198.51.100.23";
+  const headers = { "user-agent": `Agent of ${act.action}` };
+  const answer = await test.send(act.path, {
+    peerAddress,
+    ...act.options,
+    headers: { ...headers, ...act.options.headers },
+  });
+  const [event] = await notedAudit(
+    test,
+    reader.cookie,
+    `?action=${act.action}&from=${new Date(test.now()).toISOString()}`,
+  );
+  assert.ok(event);
+  assert.match(event.id, /^aud_[0-9a-f]{32}$/);
+  assert.equal(event.at, new Date(test.now()).toISOString());
+  assert.equal(event.address, peerAddress);
+  assert.equal(event.userAgent, headers["user-agent"]);
+  assert.equal(event.requestId, answer.headers.get("x-request-id"), act.action);
+  for (const name of ["actor", "target", "details"] as const) {
+    if (act[name] !== undefined) assert.deepEqual(event[name], act[name], `${act.action}: ${name}`);
+  }
+  return answer;
+}
+
+testApp("each act leaves who, what, which organization, from where, when and the request", async (test) => {
+  const ada = await test.signUp("Ada Lovelace");
+  const eve = await joinedPerson(test, ada, "MEMBER");
+  const eveName = (await (await test.send("/api/auth/me", { cookie: eve.cookie })).json()).user.name;
+  const actor = { type: "session", id: ada.userId, name: "Ada Lovelace" } as const;
+  const anonymous = { type: "anonymous", id: null, name: null } as const;
+  const self = { id: ada.userId, name: ada.email };
+  const { cookie } = ada;
+  const organization = `/api/portal/organizations/${ada.organizationId}`;
+  const can = (action: string, to: string, options: SendOptions, more: Partial<AuditEvent> = {}) =>
+    leaves(test, ada, { action, path: to, options: { cookie, ...options }, actor, ...more });
+
+  const signIn = (password: string) => ({ cookie: "", json: { email: ada.email, password } });
+  await can("session.created", "/api/auth/sign-in", signIn(testPassword), {
+    details: { method: "password" },
+  });
+  await can("session.refused", "/api/auth/sign-in", signIn("wrong"), { actor: anonymous, target: self });
+  for (let n = 0; n < 4; n++) {
+    await refused(test, "/api/auth/sign-in", { json: { email: ada.email, password: "wrong" } });
+  }
+  const other = await signInAgainLater(test, ada.email);
+  await can("session.ended", "/api/auth/sign-out", { cookie: other, method: "POST" });
+
+  const created = await can("api_key.created", keysPath, { json: { name: "Production" } });
+  const { id } = (await created.json()).apiKey;
+  await can("api_key.renamed", `${keysPath}/${id}`, { method: "PATCH", json: { name: "Live" } }, {
+    target: { id, name: "Live" },
+  });
+  const rotated = await can("api_key.rotated", `${keysPath}/${id}/rotate`, { json: {} }, {
+    target: { id, name: "Live" },
+  });
+  const newKey = (await rotated.json()).apiKey.id;
+  await can("api_key.revoked", `${keysPath}/${newKey}`, { method: "DELETE" }, {
+    target: { id: newKey, name: "Live" },
+  });
+
+  const invitation = { email: "grace@example.com", role: "ADMIN" };
+  const invited = await can("invitation.created", `${organization}/invitations`, { json: invitation }, {
+    details: { role: "ADMIN" },
+  });
+  const invitationId = (await invited.json()).invitation.id;
+  const target = { id: invitationId, name: "grace@example.com" };
+  await can("invitation.resent", `${organization}/invitations/${invitationId}/resend`, { method: "POST" }, {
+    target,
+  });
+  await can("invitation.revoked", `${organization}/invitations/${invitationId}`, { method: "DELETE" }, {
+    target,
+  });
+  const member = `${organization}/members/${eve.userId}`;
+  await can("member.role_changed", member, { method: "PATCH", json: { role: "ADMIN" } }, {
+    target: { id: eve.userId, name: eveName },
+    details: { from: "MEMBER", to: "ADMIN" },
+  });
+  await can("member.removed", member, { method: "DELETE" }, { target: { id: eve.userId, name: eveName } });
+  await can("organization.renamed", organization, { method: "PATCH", json: { name: "Northwind" } }, {
+    details: { from: "Ada Lovelace’s organization", to: "Northwind" },
+  });
+  await can("password.reset_requested", "/api/auth/password/forgot", {
+    cookie: "",
+    json: { email: ada.email },
+  }, {
+    actor: anonymous,
+    target: self,
+  });
+  const joined = (await listAudit(test, cookie, "?action=member.joined")).events[0];
+  assert.deepEqual([joined?.actor.id, joined?.details, joined?.address], [
+    eve.userId,
+    { role: "MEMBER" },
+    "10.2.0.1",
+  ]);
+  const token = await mailedToken(test, ada.email);
+  const reset = { token, password: "another horse 7 battery" };
+  await refused(test, "/api/auth/password/reset", { json: { ...reset, token: `${token}x` } });
+  assert.equal((await test.send("/api/auth/password/reset", { json: reset })).status, 204);
+  const again = await signInAgain(test, ada.email, reset.password);
+  const resets = (await listAudit(test, again, "?action=password.reset")).events;
+  assert.deepEqual(resets.map((one) => one.target), [self]);
+});
+
+/** After failures the right password waits too. */
+async function signInAgainLater(test: TestApp, email: string): Promise<string> {
+  test.advance(20 * 60_000);
+  return await signInAgain(test, email);
+}
+
+testApp(
+  "a limit that is hit is an entry: at sign-in in the account's organization, of a key in the key's",
+  async (test) => {
+    const ada = await test.signUp();
+    const json = { email: ada.email, password: "wrong" };
+    for (let n = 0; n < 5; n++) await refused(test, "/api/auth/sign-in", { json });
+    for (let n = 0; n < 3; n++) {
+      const answer = await refused(test, "/api/auth/sign-in", { json: { ...json, password: testPassword } });
+      assert.equal(answer.status, 429);
+    }
+    const [limited] = await notedAudit(test, ada.cookie, "?action=session.limited");
+    assert.deepEqual(limited?.target, { id: ada.userId, name: ada.email });
+    assert.equal(limited?.actor.type, "anonymous");
+
+    const { id, fullKey: apiKey } = await createTestKey(test, ada);
+    const record = (peerAddress: string) =>
+      test.send("/api/v1/usage", {
+        apiKey,
+        peerAddress,
+        json: { productSlug: "p", metric: "m", quantity: 1 },
+      });
+    assert.equal((await record("192.0.2.1")).status, 201);
+    const first = await record("192.0.2.2");
+    assert.equal(first.status, 429);
+    for (let n = 0; n < 5; n++) assert.equal((await record("192.0.2.3")).status, 429);
+    const [event] = await notedAudit(test, ada.cookie, "?action=api_key.limited");
+    assert.deepEqual(event?.actor, { type: "apiKey", id, name: null });
+    assert.deepEqual(event?.target, { id, name: "Production" });
+    assert.deepEqual([event?.address, event?.requestId], ["192.0.2.2", first.headers.get("x-request-id")]);
+    test.advance(60_000);
+    assert.equal((await record("192.0.2.1")).status, 201);
+    assert.equal((await record("192.0.2.1")).status, 429);
+    await notedAudit(test, ada.cookie, "?action=api_key.limited", 2);
+    assert.equal((await listAudit(test, ada.cookie, `?actorId=${id}`)).events.length, 2);
+  },
+  { API_KEY_REQUESTS_PER_SECOND: "1" },
+);
+
+testApp("an act that was not done leaves nothing", async (test) => {
+  const ada = await test.signUp();
+  const eve = await joinedPerson(test, ada, "ADMIN");
+  const keys = [];
+  for (let n = 0; n < 100; n++) keys.push(await createTestKey(test, ada));
+  const { events } = await listAudit(test, ada.cookie, "?limit=100");
+  const newest = events[0]?.id;
+  const organization = `/api/portal/organizations/${ada.organizationId}`;
+  const { cookie } = ada;
+  const id = keys[0]?.id;
+  const refusals: [string, SendOptions][] = [
+    [keysPath, { cookie, json: { name: "The 101st" } }],
+    [keysPath, { cookie, json: { name: "" } }],
+    [`${organization}/members/${ada.userId}`, { cookie, method: "PATCH", json: { role: "MEMBER" } }],
+    [`${organization}/members/${ada.userId}`, { cookie, method: "DELETE" }],
+    [`${organization}/invitations`, { cookie, json: { email: eve.email, role: "MEMBER" } }],
+    [`${keysPath}/key_${"0".repeat(32)}`, { cookie, method: "DELETE" }],
+    [`${keysPath}/key_${"0".repeat(32)}`, { cookie, method: "PATCH", json: { name: "x" } }],
+    [`${keysPath}/${id}`, { cookie: (await test.signUp()).cookie, method: "DELETE" }],
+  ];
+  for (const [to, options] of refusals) await refused(test, to, options);
+  assert.equal((await listAudit(test, cookie)).events[0]?.id, newest);
+  // Done twice it is one entry.
+  for (let n = 0; n < 2; n++) await test.send(`${keysPath}/${id}`, { cookie, method: "DELETE" });
+  assert.equal((await listAudit(test, cookie, "?action=api_key.revoked")).events.length, 1);
+  await refused(test, `${keysPath}/${id}/rotate`, { cookie, method: "POST" });
+  assert.equal((await listAudit(test, cookie, "?action=api_key.rotated")).events.length, 0);
+});
+
+testApp("it is read by OWNERs and ADMINs alone, and each organization's by its own", async (test) => {
+  const ada = await test.signUp("Ada");
+  const stranger = await test.signUp("Stranger");
+  const admin = await joinedPerson(test, ada, "ADMIN");
+  const member = await joinedPerson(test, ada, "MEMBER");
+  await createTestKey(test, ada, { name: "Ours" });
+  for (const to of [path, `${path}.csv`]) {
+    await assertError(await test.send(to), 401, "unauthenticated");
+    await assertError(await test.send(to, { cookie: member.cookie }), 403, "forbidden");
+    for (const { cookie } of [ada, admin]) {
+      assert.match(await (await test.send(to, { cookie })).text(), /Ours/);
+    }
+    const foreign = await (await test.send(`${to}?actorId=${ada.userId}`, { cookie: stranger.cookie }))
+      .text();
+    assert.doesNotMatch(foreign, /Ours|Ada/);
+    assert.doesNotMatch(await (await test.send(to, { cookie: stranger.cookie })).text(), /Ours|Ada/);
+  }
+  // Of a reader who is no ADMIN any more, the very next request is refused.
+  const to = `/api/portal/organizations/${ada.organizationId}/members/${admin.userId}`;
+  await test.send(to, { cookie: ada.cookie, method: "PATCH", json: { role: "MEMBER" } });
+  await assertError(await test.send(path, { cookie: admin.cookie }), 403, "forbidden");
+});
+
+testApp("pages follow each other without gaps or repeats while new entries come", async (test) => {
+  const ada = await test.signUp();
+  // Some at one moment, some at moments of their own.
+  for (let n = 0; n < 12; n++) {
+    if (n % 3 === 0) test.advance(1_000);
+    await createTestKey(test, ada, { name: `Key ${n}` });
+  }
+  for (const query of ["", "&action=keys", `&actorId=${ada.userId}`]) {
+    const { events: all } = await listAudit(test, ada.cookie, `?limit=100${query}`);
+    const seen: AuditEvent[] = [];
+    let cursor = "";
+    do {
+      const page = await listAudit(test, ada.cookie, `?limit=2${query}${cursor}`);
+      assert.ok(page.events.length <= 2);
+      seen.push(...page.events);
+      cursor = page.nextCursor === null ? "" : `&cursor=${encodeURIComponent(page.nextCursor)}`;
+      await createTestKey(test, ada, { name: "meanwhile" });
+    } while (cursor !== "");
+    assert.deepEqual(seen, all);
+  }
+});
+
+testApp("what it is asked for is checked, and the answer names the parameter", async (test) => {
+  const { cookie } = await test.signUp();
+  const bad: Record<string, string[]> = {
+    limit: ["0", "101", "x", "1.5"],
+    cursor: ["x", "1.aud_x", `-1.aud_${"0".repeat(32)}`, `aud_${"0".repeat(32)}`],
+    action: ["x", "api_key.created,x", "", "__proto__", "toString"],
+    from: ["yesterday", "2026-13-01T00:00:00Z"],
+    to: ["x"],
+    organizationId: ["org_1"],
+  };
+  for (const [name, values] of Object.entries(bad)) {
+    for (const value of values) {
+      const answer = await test.send(`${path}?${new URLSearchParams({ [name]: value })}`, { cookie });
+      const { error } = await assertError(answer, 422, "validation_failed");
+      assert.deepEqual(error.details?.map((one) => one.path), [name], value);
+    }
+  }
+  const turned = `${path}?from=2026-11-22T00:00:00.000Z&to=2026-11-21T00:00:00.000Z`;
+  const { error } = await assertError(await test.send(turned, { cookie }), 422, "validation_failed");
+  assert.equal(error.details?.[0]?.path, "to");
+  const csv = await test.send(`${path}.csv?limit=1`, { cookie });
+  await assertError(csv, 422, "validation_failed");
+});
+
+testApp("entries go when they are 400 days old, and not before", async (test) => {
+  const ada = await test.signUp();
+  test.advance(1_000);
+  await createTestKey(test, ada);
+  const { audit } = test.services;
+  const count = async () => (await test.opened.database.read(sql("SELECT id FROM audit_events"))).length;
+  const before = await count();
+  test.advance(auditRetentionMs - 1_000);
+  assert.equal(await audit.deleteOldAuditEvents(), false);
+  assert.equal(await count(), before);
+  test.advance(1);
+  assert.equal(await audit.deleteOldAuditEvents(), false);
+  assert.equal(await count(), 1);
+  test.advance(1_000);
+  await audit.deleteOldAuditEvents();
+  assert.equal(await count(), 0);
+});

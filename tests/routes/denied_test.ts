@@ -1,0 +1,77 @@
+// Refused attempts of people who are signed in, as the audit log has them.
+import assert from "node:assert/strict";
+import { sql } from "../../db/database.ts";
+import { assertError, testApp } from "../support/app.ts";
+import { auditPath as path, listAudit, notedAudit } from "../support/audit.ts";
+import { joinedPerson } from "../support/people.ts";
+
+const keysPath = "/api/portal/api-keys";
+
+testApp(
+  "what somebody may not do is an entry, once a minute for each person and route, without the query",
+  async (test) => {
+    const ada = await test.signUp("Ada");
+    const eve = await joinedPerson(test, ada, "MEMBER");
+    // Where the attempt was made counts, and not where the person works at the moment.
+    const own = await test.send("/api/portal/organizations", {
+      cookie: eve.cookie,
+      json: { name: "Eve’s own" },
+    });
+    assert.equal(own.status, 201);
+    const organizationId = (await own.json()).organization.id;
+    await test.send("/api/auth/organization", { cookie: eve.cookie, json: { organizationId } });
+    const rename = (name: string) =>
+      test.send(`/api/portal/organizations/${ada.organizationId}`, {
+        cookie: eve.cookie,
+        method: "PATCH",
+        json: { name },
+      });
+    const first = await rename("a");
+    await assertError(first.clone(), 403, "forbidden");
+    for (const name of ["b", "c", "d"]) await rename(name);
+    const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+    assert.equal(denied?.actor.id, eve.userId);
+    assert.equal(denied?.requestId, first.headers.get("x-request-id"));
+    const route = { method: "PATCH", path: "/api/portal/organizations/:id", reason: "forbidden" };
+    assert.deepEqual(denied?.details, route);
+    assert.deepEqual((await listAudit(test, eve.cookie, "?action=access.denied")).events, []);
+    await test.send("/api/auth/organization", {
+      cookie: eve.cookie,
+      json: { organizationId: ada.organizationId },
+    });
+    await assertError(await test.send(`${path}?actorId=canary`, { cookie: eve.cookie }), 403, "forbidden");
+    test.advance(60_000);
+    await rename("e");
+    const events = await notedAudit(test, ada.cookie, "?action=refusals", 3);
+    assert.deepEqual(events.map(({ details }) => details["path"]), [route.path, path, route.path]);
+    assert.doesNotMatch(JSON.stringify(events), /canary/);
+  },
+);
+
+testApp(
+  "what another site sends in somebody's name is an entry; what it sends in nobody's is none",
+  async (test) => {
+    const ada = await test.signUp();
+    const attack = (cookie: string) =>
+      test.send(`${keysPath}?x=canary`, {
+        cookie,
+        json: { name: "x" },
+        headers: { origin: "https://evil.example.com" },
+      });
+    for (const cookie of ["", "access_token=planted", `access_token=${"A".repeat(43)}`]) await attack(cookie);
+    const eve = await test.signUp();
+    // Whose name it was in cannot be said when two came along.
+    await attack(`${ada.cookie}; ${eve.cookie}`);
+    const answer = await attack(ada.cookie);
+    await assertError(answer.clone(), 403, "cross_site");
+    await attack(ada.cookie);
+    const [event] = await notedAudit(test, ada.cookie, "?action=access.denied");
+    assert.equal(event?.actor.id, ada.userId);
+    assert.equal(event?.requestId, answer.headers.get("x-request-id"));
+    assert.deepEqual(event?.details, { method: "POST", path: keysPath, reason: "cross_site" });
+    const all = await test.opened.database.read(
+      sql("SELECT id FROM audit_events WHERE action = 'access.denied'"),
+    );
+    assert.equal(all.length, 1);
+  },
+);

@@ -1,0 +1,31 @@
+// What tests of the audit log share: reading it over the API, and waiting for what is written in the background.
+import assert from "node:assert/strict";
+import type { AuditEvent } from "../../domain/audit.ts";
+import type { TestApp } from "./app.ts";
+import { poll } from "./poll.ts";
+
+export const auditPath = "/api/portal/audit";
+
+/** Reads a page of it. */
+export async function listAudit(
+  test: TestApp,
+  cookie: string,
+  query = "",
+): Promise<{ events: AuditEvent[]; nextCursor: string }> {
+  const answer = await test.send(`${auditPath}${query}`, { cookie });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return await answer.json();
+}
+
+/** Waits for an entry that is written in the background. */
+export async function notedAudit(
+  test: TestApp,
+  cookie: string,
+  query: string,
+  count = 1,
+): Promise<AuditEvent[]> {
+  await poll(async () => (await listAudit(test, cookie, query)).events.length >= count);
+  const { events } = await listAudit(test, cookie, query);
+  assert.equal(events.length, count);
+  return events;
+}
