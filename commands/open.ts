@@ -31,20 +31,27 @@ export async function openForCommand(
  * Opens the database for a command that works beside a running server. Where one may be running the schema must be
  * exactly this program's, and nothing is migrated under its feet.
  *
+ * @param options `onlyReads`: a server may start meanwhile; whoever pages through a long list would keep it from that.
  * @returns The database; or an exit status after the reason was told.
  */
-export async function openBesideServer(config: Config): Promise<OpenedDatabase | number> {
+export async function openBesideServer(
+  config: Config,
+  { onlyReads }: { onlyReads: boolean },
+): Promise<OpenedDatabase | number> {
   // What a fatal error leaves undone is told by the write that met it.
-  return await open(config, { onFatal: () => {}, isGuest: true });
+  return await open(config, { onFatal: () => {}, isGuest: true, onlyReads });
 }
 
 interface OpenOptions {
   readonly onFatal: (error: DatabaseError) => void;
   /** Go on when a server has the file. */
   readonly isGuest: boolean;
+  /** Give the lock back once the schema is right. */
+  readonly onlyReads?: boolean;
 }
 
-async function open(config: Config, { onFatal, isGuest }: OpenOptions): Promise<OpenedDatabase | number> {
+async function open(config: Config, options: OpenOptions): Promise<OpenedDatabase | number> {
+  const { onFatal, isGuest, onlyReads = false } = options;
   const refuse = (message: string, status: number): number => {
     writeLine(`gatehouse: ${message}`, "stderr");
     return status;
@@ -65,6 +72,10 @@ async function open(config: Config, { onFatal, isGuest }: OpenOptions): Promise<
     const isReady = isShared && await checkSchema(opened);
     if (unlock === null && !isReady) throw new MigrationError("the database has no schema yet");
     const applied = isReady ? [] : await migrate(opened, { now: Date.now() });
+    if (onlyReads) {
+      unlock?.();
+      unlock = null;
+    }
     return {
       database: opened,
       applied,

@@ -73,7 +73,7 @@ async function run(parsed: UserArguments): Promise<number> {
   if (typeof password === "object") throw new Refusal(password.fault, exitData);
   const config = readSettings();
   if (config === null) return exitConfig;
-  const opened = await openBesideServer(config);
+  const opened = await openBesideServer(config, { onlyReads: parsed.verb === "list" });
   if (typeof opened === "number") return opened;
   const context = { config, database: opened.database, clock: Date.now };
   const services = createServices(context, { onBackgroundError: () => {} });

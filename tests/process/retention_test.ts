@@ -33,3 +33,32 @@ Deno.test("a server deletes records that are too old by itself, and keeps their 
   assert.equal(await second.ended(), 0);
   await Deno.remove(folder, { recursive: true });
 });
+
+Deno.test("a server deletes what deleted organizations left, and sign-ins that nobody finished, by itself", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-retention-" });
+  const first = startProgram({ folder });
+  await isReady(first);
+  const { cookie } = await signUpAndRecord(first.baseUrl);
+  const { organizationId, user, memberships: [{ name }] } =
+    await (await sendJson(first.baseUrl, "/api/auth/me", { cookie })).json();
+  const path = `/api/portal/organizations/${organizationId}`;
+  const deleted = await sendJson(first.baseUrl, path, { method: "DELETE", cookie, json: { name } });
+  assert.equal(deleted.status, 204);
+  first.kill("SIGTERM");
+  assert.equal(await first.ended(), 0);
+
+  const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
+  const pending = "INSERT INTO pending_sign_ins VALUES ('hash', ?, 1, 0)";
+  connection.run({ sql: pending, args: [user.id] });
+  const second = startProgram({ folder });
+  await isReady(second);
+  const count = (table: string) =>
+    connection.first({ sql: `SELECT count(*) AS n FROM ${table}`, args: [] }) as { n: number };
+  const tables = ["organizations", "api_keys", "usage_records", "usage_rollups", "pending_sign_ins"];
+  await poll(() => tables.every((table) => count(table).n === 0));
+  connection.close();
+  second.kill("SIGTERM");
+  assert.equal(await second.ended(), 0);
+  assert.doesNotMatch(first.output() + second.output(), /failed/);
+  await Deno.remove(folder, { recursive: true });
+});

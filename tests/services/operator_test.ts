@@ -204,14 +204,24 @@ onEveryDatabase(
     assert.deepEqual([left["totp"], left["recovery_codes"], left["pending_sign_ins"]], [0, 0, 0]);
     assert.deepEqual(await signIn(test, ada.email), [200, false]);
     assert.deepEqual(await signIn(test, bob.email), [200, true]);
+    // What was never turned on is not turned off.
+    const { database } = test.opened;
+    await database.write([sql("UPDATE totp SET confirmed_at = NULL WHERE user_id = ?", bob.userId)]);
+    assert.equal((await operator.resetPassword(actor, bob.email, turnOff)).hadTwoStep, false);
     const entry = { organizationId: ada.organizationId, target: ada.email, userAgent: "gatehouse user test" };
     assert.deepEqual(await entries(test), [
       { ...entry, action: "password.reset_requested" },
       { ...entry, action: "two_step.disabled" },
       { ...entry, action: "password.reset_requested" },
+      {
+        ...entry,
+        action: "password.reset_requested",
+        organizationId: bob.organizationId,
+        target: bob.email,
+      },
     ]);
     const mails = sql("SELECT recipient FROM outbox WHERE kind = 'two_step_disabled'");
-    assert.deepEqual(await test.opened.database.read(mails), [{ recipient: ada.email }]);
+    assert.deepEqual(await database.read(mails), [{ recipient: ada.email }]);
   },
 );
 
