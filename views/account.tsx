@@ -19,8 +19,6 @@ export interface AccountPageProps {
   readonly error: string | null;
   /** Why the mail that confirms the address could not be sent again. */
   readonly mailError: string | null;
-  /** Whether this service can send a mail at all. */
-  readonly hasMail: boolean;
   /** The address that the account changes to when its link is opened, or null. */
   readonly pendingEmail: string | null;
   /** Organizations that would be left without an owner. */
@@ -36,7 +34,7 @@ export const accountBack = { href: "/portal/account", label: "Account" };
 export function accountPage(props: AccountPageProps): Page {
   const { frame, name, fieldErrors, error, flash } = props;
   return (
-    <PortalPage title="Account" frame={frame} place={null}>
+    <PortalPage title="Account" frame={frame} place="account">
       <div class="head">
         <h1>Account</h1>
         <p class="muted">
@@ -78,7 +76,7 @@ export function accountPage(props: AccountPageProps): Page {
   );
 }
 
-function Address({ frame, hasMail, mailError, pendingEmail }: AccountPageProps) {
+function Address({ frame, mailError, pendingEmail }: AccountPageProps) {
   const { email, emailVerified } = frame.session.user;
   return (
     <>
@@ -89,9 +87,9 @@ function Address({ frame, hasMail, mailError, pendingEmail }: AccountPageProps) 
             <span class="name">{email}</span>{" "}
             {emailVerified ? <Badge tone="on">Confirmed</Badge> : <Badge tone="soon">Not confirmed</Badge>}
           </p>
-          <p class="muted small">{addressWords(emailVerified, hasMail)}</p>
+          <p class="muted small">{addressWords(emailVerified, frame.sendsMail)}</p>
         </div>
-        {hasMail
+        {frame.sendsMail
           ? (
             <div class="buttons">
               {emailVerified
@@ -158,7 +156,7 @@ export interface ChangeEmailPageProps {
 /** @returns The page that asks for another address. */
 export function changeEmailPage({ frame, value, error, fieldErrors }: ChangeEmailPageProps): Page {
   return (
-    <PortalPage title="Change your address" frame={frame} place={null}>
+    <PortalPage title="Change your address" frame={frame} place="account">
       <ConfirmPanel
         title="Change your address"
         text="We send a link to the new address. It changes when you open the link, signed in here. The current one gets a mail about it, too."

@@ -27,7 +27,7 @@ export function deleteAccountPage(props: DeleteAccountPageProps): Page {
   const { email } = frame.session.user;
   if (ownerless.length > 0) return ownerlessPage(frame, ownerless);
   return (
-    <PortalPage title="Delete your account" frame={frame} place={null}>
+    <PortalPage title="Delete your account" frame={frame} place="account">
       <ConfirmPanel
         title="Delete your account?"
         text="You are signed out everywhere, and the account cannot be brought back."
@@ -68,7 +68,7 @@ export function deleteAccountPage(props: DeleteAccountPageProps): Page {
 
 function ownerlessPage(frame: PortalFrame, ownerless: readonly string[]): Page {
   return (
-    <PortalPage title="Delete your account" frame={frame} place={null}>
+    <PortalPage title="Delete your account" frame={frame} place="account">
       <div class="fault">
         <div>
           <h1>Somebody must own it first</h1>

@@ -30,7 +30,7 @@ export function forgotPasswordPage(props: ForgotPasswordPageProps): Page {
           <h1>{title}</h1>
           <p class="muted small">
             {isSent
-              ? "Nothing came? Look where unwanted mail goes, check the address, then send it once more. Only the newest link works."
+              ? "Nothing came? Look in your spam folder, check the address, then send it once more. Only the newest link works."
               : "Enter the address of your account. We send you a link with which you choose a new password."}
           </p>
         </div>

@@ -80,6 +80,8 @@ export interface PortalPageProps {
 /** A page for signed-in people: the sidebar and the content. */
 export function PortalPage({ title, frame, place, children }: PortalPageProps): Page {
   const { user } = frame.session;
+  // The page of the account says the same in its place.
+  const isAsked = frame.sendsMail && !user.emailVerified && place !== "account";
   return document(
     <>
       <Head title={title} assets={frame.assets}>
@@ -99,7 +101,7 @@ export function PortalPage({ title, frame, place, children }: PortalPageProps): 
         <div class="frame">
           <Side session={frame.session} place={place} />
           <main id="main" tabindex={-1}>
-            {frame.sendsMail && !user.emailVerified ? <UnverifiedNotice email={user.email} /> : null}
+            {isAsked ? <UnverifiedNotice email={user.email} /> : null}
             {children}
           </main>
         </div>

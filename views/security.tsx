@@ -23,7 +23,7 @@ export interface SecurityPageProps {
 /** @returns The page of the account's security. */
 export function securityPage({ frame, sessions, error, fieldErrors, flash }: SecurityPageProps): Page {
   return (
-    <PortalPage title="Security" frame={frame} place={null}>
+    <PortalPage title="Security" frame={frame} place="security">
       <div class="head">
         <h1>Security</h1>
         <p class="muted">

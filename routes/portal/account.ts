@@ -38,7 +38,7 @@ interface Refused {
 
 /** Mounts `/portal/account`. */
 export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { config, services: { accounts, emailAddresses, mail } } = parts;
+  const { config, services: { accounts, emailAddresses } } = parts;
 
   async function show(c: AppContext, session: SessionActor, refused?: Refused): Promise<Response> {
     const [pendingEmail, { ownerless }] = await Promise.all([
@@ -51,7 +51,6 @@ export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): 
       fieldErrors: refused?.fieldErrors ?? {},
       error: refused?.error ?? null,
       mailError: refused?.mailError ?? null,
-      hasMail: mail.mode !== "none",
       pendingEmail,
       ownerless,
       flash: c.req.method === "GET" ? flashes.get(c.req.query("done") ?? "") ?? null : null,

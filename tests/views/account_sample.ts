@@ -21,7 +21,6 @@ export function accountPages(
     fieldErrors: { name: text },
     error: text,
     mailError: text,
-    hasMail: true,
     pendingEmail: text,
     ownerless: [],
     flash: text,
@@ -56,7 +55,11 @@ export function accountPages(
   const signedOut = { ...verify, state: "signed-out", signInHref: `/sign-in?return_to=${text}` } as const;
   return {
     "account": accountPage(account),
-    "account, no mail": accountPage({ ...account, hasMail: false, pendingEmail: null }),
+    "account, no mail": accountPage({
+      ...account,
+      frame: { ...unconfirmed, sendsMail: false },
+      pendingEmail: null,
+    }),
     "account, last owner": accountPage({ ...account, frame, ownerless: [text, text] }),
     "change the address": changeEmailPage({ frame, value: text, error: text, fieldErrors: { email: text } }),
     "delete the account": deleteAccountPage(remove),
