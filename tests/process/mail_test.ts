@@ -302,3 +302,36 @@ Deno.test({
       }
     }),
 });
+
+Deno.test({
+  ...withTimersLeft,
+  name: "the program sends by smtps to a server whose authority the operator names, and logs no link of it",
+  ignore: smtpTlsMissing() !== null,
+  fn: () =>
+    withFolder(async (folder) => {
+      const authority = await testAuthority();
+      const certificate = await authority.certify("localhost");
+      const server = await startSmtpTls({ encryption: "smtps", certificate, credentials });
+      const [address] = putIntoFile(folder, 1);
+      const smtpUrl = `smtps://${signIn}localhost:${server.port}`;
+      const env = {
+        SMTP_URL: smtpUrl,
+        MAIL_FROM: mailFrom,
+        DENO_CERT: authority.certPath,
+        LOG_LEVEL: "debug",
+      };
+      const program = startProgram({ folder, env });
+      try {
+        await poll(() => countWaiting(folder) === 0);
+        const [mail] = server.received;
+        assert.deepEqual([mail?.to, mail?.wasEncrypted], [[address], true]);
+        program.kill("SIGTERM");
+        assert.equal(await program.ended(), 0);
+        assert.doesNotMatch(program.output(), /token=|person0/);
+      } finally {
+        await killProgram(program);
+        await server.stop();
+        await authority.dispose();
+      }
+    }),
+});
