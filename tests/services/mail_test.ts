@@ -229,22 +229,46 @@ Deno.test("a request that was replaced sends nothing and makes no link, even aft
     assert.deepEqual(links.map(({ subject }) => subject), ["usr_1", "usr_3"]);
   }));
 
-Deno.test("a slow instance whose lease has ended makes no link and sends nothing", () =>
-  withServer(async (test, sent) => {
+Deno.test("an instance whose lease has ended makes no link, sends nothing, and does not disturb who has it now", async () => {
+  const calls: PromiseWithResolvers<void>[] = [];
+  await withServer(async (test, sent) => {
     const { database } = test.opened;
+    const { mail } = test.services;
     await putMails(database, [verifyMail(1)], test.now());
+    const first = mail.deliverDue();
+    await poll(() => calls.length === 1);
+    test.advance(mailLeaseMs);
     let writes = 0;
+    let second: Promise<unknown> | undefined;
     const other = otherInstance(test, {
       sent,
       async before() {
         if (++writes !== 2) return;
         test.advance(mailLeaseMs);
-        assert.equal(await deliverAll(test), 1);
+        second = mail.deliverDue();
+        await poll(() => calls.length === 2);
       },
     });
-    assert.deepEqual(await other.deliverDue(), { sent: 0, nextDueAt: null });
+    await other.deliverDue();
+    assert.deepEqual(sent, []);
+    calls[0]?.reject(new MailError("server", "CONN: ETIMEDOUT"));
+    await first;
+    const [waiting] = await waitingMails(database);
+    assert.deepEqual([waiting?.attempts, waiting?.dueAt], [3, test.now() + mailLeaseMs]);
+    const links = await database.read({ sql: "SELECT 1 FROM link_tokens", args: [] });
+    assert.equal(links.length, 2);
+    calls[1]?.resolve();
+    await second;
     assert.equal(sent.length, 1);
-  }));
+    assert.deepEqual(await waitingMails(database), []);
+  }, {
+    onMail: () => {
+      const call = Promise.withResolvers<void>();
+      calls.push(call);
+      return call.promise;
+    },
+  });
+});
 
 Deno.test("a link works for its time, counted from when it is sent, and is removed after it", () =>
   withServer(async (test, sent) => {
