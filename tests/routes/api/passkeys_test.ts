@@ -56,6 +56,10 @@ testApp(
       timeout: 300_000,
       userVerification: "required",
     });
+    // Those that are on several devices count nothing: they say 0 each time.
+    for (let n = 0; n < 2; n++) {
+      assert.equal((await signIn(test, { response: passkey.signIn(await signInOptions(test)) })).status, 200);
+    }
     passkey.counter = 7;
     const answer = await signIn(test, { response: passkey.signIn(asked) });
     assert.equal(answer.status, 200, await answer.clone().text());
@@ -123,6 +127,34 @@ testApp(
       409,
       "two_step_state",
     );
+  },
+);
+
+testApp(
+  "a passkey is no second step any more once two-step sign-in is off, the user disabled, or it took too long",
+  async (test) => {
+    const ada = await twoStepPerson(test);
+    const { passkey } = await addPasskey(test, ada.cookie);
+    const begin = async () => {
+      const token = await firstStep(test, ada.email);
+      return { token, response: passkey.signIn(await signInOptions(test, token)) };
+    };
+    const { database } = test.opened;
+    const changes: readonly (() => Promise<unknown> | void)[] = [
+      () => database.write([sql("UPDATE totp SET confirmed_at = NULL WHERE user_id = ?", ada.userId)]),
+      () => database.write([sql("UPDATE users SET disabled_at = 1 WHERE id = ?", ada.userId)]),
+      () => test.advance(10 * minuteMs),
+    ];
+    for (const change of changes) {
+      const json = await begin();
+      await change();
+      await assertError(await signIn(test, json), 409, "two_step_state");
+      await database.write([
+        sql("UPDATE totp SET confirmed_at = 1 WHERE user_id = ?", ada.userId),
+        sql("UPDATE users SET disabled_at = NULL WHERE id = ?", ada.userId),
+      ]);
+    }
+    assert.equal((await signIn(test, await begin())).status, 200);
   },
 );
 
