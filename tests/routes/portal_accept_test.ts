@@ -1,5 +1,6 @@
 // The page that an invitation's link leads to, for everybody who can look at it.
 import assert from "node:assert/strict";
+import { membershipsPerUserMax } from "../../domain/limits.ts";
 import { cookieOf, startTestApp, type TestApp, testApp, testPassword } from "../support/app.ts";
 import { embeddedTestDatabase } from "../support/database.ts";
 import { invite, joinBy, news, page, submit } from "../support/portal_people.ts";
@@ -119,6 +120,25 @@ testApp("an address that is not proved is to be confirmed first, and the invitat
     "/portal/members?done=joined",
   );
 });
+
+testApp(
+  "who belongs to as many organizations as one may is told so, and the invitation waits",
+  async (test) => {
+    const owner = await test.signUp("Olive Owner");
+    const grace = await joinBy(test, await test.signUp(), { name: "Grace" });
+    const { token } = await invite(test, owner, { email: grace.email });
+    for (let count = 1; count < membershipsPerUserMax; count++) {
+      await submit(test, "/portal/organizations", { form: { name: `Nr ${count}` }, person: grace });
+    }
+    const full = await submit(test, accept, { form: { token }, person: grace });
+    assert.equal(full.status, 409);
+    assert.match(news(full.html).join(), /50 organizations at most/);
+    assert.match(full.html, /as Member<\/button>/);
+    await submit(test, "/portal/organization/delete", { form: { name: "Nr 49" }, person: grace });
+    const joined = await submit(test, accept, { form: { token }, person: grace });
+    assert.equal(joined.location, "/portal/members?done=joined");
+  },
+);
 
 testApp("a link that never was, with anything in it, says plainly that it does not work", async (test) => {
   const person = await test.signUp();

@@ -1,5 +1,6 @@
 // Inviting by a form, and what is done about invitations, by those who may.
 import assert from "node:assert/strict";
+import { invitationMailsPerHourMax } from "../../domain/limits.ts";
 import { sql } from "../../db/database.ts";
 import { cookieOf, testApp, testPassword } from "../support/app.ts";
 import { actsOf, invite, joinBy, latestLink, news, page, submit } from "../support/portal_people.ts";
@@ -183,3 +184,26 @@ testApp("an address that is not proved is asked for on every page, until it is",
   const member = await joinBy(test, owner, { name: "Mia Member" });
   assert.doesNotMatch((await page(test, path, member)).html, /Confirm your address/);
 });
+
+testApp(
+  "more mails in an hour than an organization has are refused above the list, and later sent",
+  async (test) => {
+    const owner = await test.signUp("Olive Owner");
+    await invite(test, owner, { email: "grace@example.com" });
+    const address = `/portal/invitations/${await idOf(test, owner)}/resend`;
+    for (let sent = 1; sent < invitationMailsPerHourMax; sent++) {
+      assert.equal((await submit(test, address, { person: owner })).status, 303);
+    }
+    const refused = await submit(test, address, { person: owner });
+    assert.equal(refused.status, 429);
+    assert.deepEqual(news(refused.html), ["Too many attempts. Wait a little, then try again."]);
+    const waitSeconds = Number(refused.answer.headers.get("retry-after"));
+    assert.ok(waitSeconds > 0 && waitSeconds <= 3600);
+    const form = { email: "linus@example.com", role: "ADMIN" };
+    const kept = await submit(test, path, { form, person: owner });
+    assert.equal(kept.status, 429);
+    assert.match(kept.html, /name="email" value="linus@example\.com"/);
+    test.advance(waitSeconds * 1000);
+    assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=resent`);
+  },
+);

@@ -1,7 +1,7 @@
 // The pages of members over plain forms: what each role is offered, and that the verbs refuse what is not.
 import assert from "node:assert/strict";
 import { proofLifetimeMs } from "../../domain/limits.ts";
-import { createTestKey, type TestApp, testApp, type TestPerson } from "../support/app.ts";
+import { createTestKey, type TestApp, testApp, testPassword, type TestPerson } from "../support/app.ts";
 import { sql } from "../../db/database.ts";
 import { actsOf, joinBy, news, page, submit } from "../support/portal_people.ts";
 
@@ -176,6 +176,37 @@ testApp("handing over asks for a fresh proof, then once more, then swaps the rol
   assert.deepEqual([after["Mia Member"], after["Olive Owner"]], ["OWNER", "ADMIN"]);
   assert.equal((await page(test, "/portal/organization/hand-over", owner)).status, 403);
 });
+
+testApp("a proof that is given on the way leads back to the page, which then works", async (test) => {
+  const { owner, member } = await team(test);
+  const address = `${path}/${member.userId}/owner`;
+  test.advance(proofLifetimeMs);
+  const asked = await page(test, (await page(test, address, owner)).location ?? "", owner);
+  const return_to = /name="return_to" value="([^"]+)"/.exec(asked.html)?.[1] ?? "";
+  const form = { password: testPassword, return_to };
+  const proved = await submit(test, "/portal/confirm-password", { form, person: owner });
+  assert.equal(proved.location, address);
+  assert.equal((await page(test, address, owner)).status, 200);
+  assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=owner`);
+});
+
+testApp(
+  "a role that is taken away between a page and its form is answered with a page that says so",
+  async (test) => {
+    const { owner, admin, member } = await team(test);
+    const address = `${path}/${member.userId}/remove`;
+    assert.equal((await page(test, address, admin)).status, 200);
+    const form = { role: "MEMBER" };
+    await submit(test, `${path}/${admin.userId}/role`, { form, person: owner });
+    const refused = await submit(test, address, { form: { keys: "revoke" }, person: admin });
+    assert.equal(refused.status, 403);
+    assert.match(
+      refused.html,
+      /<h1>You may not do this<\/h1>.*Your role in this organization does not allow this/,
+    );
+    assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
+  },
+);
 
 testApp("members of another organization have no page here", async (test) => {
   const { owner } = await team(test);
