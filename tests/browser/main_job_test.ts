@@ -120,7 +120,7 @@ for (const scripts of [true, false]) {
         await page.goto(`${baseUrl}/portal/usage`);
         await page.getByLabel("E-mail").fill("ADA@example.com");
         await page.getByLabel("Password").fill(testPassword);
-        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.getByRole("button", { name: "Sign in", exact: true }).click();
         await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
         assert.deepEqual(troubles, []);
       }),
