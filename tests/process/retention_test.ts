@@ -5,11 +5,11 @@ import { readsSum, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, startProgram } from "../support/program.ts";
 
-Deno.test("a server deletes records that are too old by itself, and keeps their sums", async () => {
+Deno.test("a server deletes records and audit entries that are too old by itself, and keeps sums", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-retention-" });
   const first = startProgram({ folder });
   await isReady(first);
-  const { fullKey: apiKey } = await signUpAndRecord(first.baseUrl);
+  const { fullKey: apiKey, cookie } = await signUpAndRecord(first.baseUrl);
   first.kill("SIGTERM");
   assert.equal(await first.ended(), 0);
 
@@ -17,6 +17,12 @@ Deno.test("a server deletes records that are too old by itself, and keeps their 
   const age = { sql: "UPDATE usage_records SET recorded_at = recorded_at - ?", args: [401 * 24 * 3_600_000] };
   assert.equal(
     connection.run({ ...age, sql: `${age.sql} WHERE idempotency_key = 'once'` }).changes,
+    1,
+  );
+  const { sql } = age;
+  const entries = sql.replace("usage_records", "audit_events").replaceAll("recorded_at", "at");
+  assert.equal(
+    connection.run({ ...age, sql: `${entries} WHERE action = 'organization.created'` }).changes,
     1,
   );
   connection.close();
@@ -28,6 +34,12 @@ Deno.test("a server deletes records that are too old by itself, and keeps their 
     return (await answer.json()).usageRecords.length;
   };
   await poll(async () => await kept() === 1);
+  const entriesLeft = async () => {
+    const { events } = await (await sendJson(second.baseUrl, "/api/portal/audit", { cookie })).json();
+    return events.map(({ action }: { action: string }) => action);
+  };
+  await poll(async () => !(await entriesLeft()).includes("organization.created"));
+  assert.deepEqual((await entriesLeft()).sort(), ["account.created", "api_key.created"]);
   await readsSum(second.baseUrl, { fullKey: apiKey, sum: 1.6 });
   second.kill("SIGTERM");
   assert.equal(await second.ended(), 0);

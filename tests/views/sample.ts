@@ -1,5 +1,6 @@
 // Pages with sample data, for the tests of the views: every page once, each text of a stranger's replaceable.
 import { exampleCurl } from "../../views/components/code.tsx";
+import { auditPage, type AuditPageProps, wholeAuditLog } from "../../views/audit.tsx";
 import { apiKeysPage, type ApiKeysPageProps } from "../../views/api_keys.tsx";
 import { devMailPage, devMailsPage } from "../../views/dev_mail.tsx";
 import { errorPage } from "../../views/error.tsx";
@@ -138,6 +139,52 @@ export function usageProps(text: string): UsagePageProps & { readonly report: Us
   };
 }
 
+/** @returns What the page of the audit log shows, with an entry of a person, one of a key and one of nobody. */
+export function auditProps(text: string): AuditPageProps {
+  const event = {
+    id: "aud_1",
+    at: "2026-11-21T14:03:11.000Z",
+    action: "member.role_changed",
+    actor: { type: "session", id: "usr_1", name: text },
+    target: { id: "usr_2", name: text },
+    details: { from: text, to: text },
+    address: text,
+    userAgent: text,
+    requestId: text,
+    device: text,
+  } as const;
+  return {
+    frame: portalFrame(text),
+    address: { action: "keys", actorId: text, from: text, to: text, cursor: text },
+    people: [{ id: "usr_1", name: text, email: text }, { id: "usr_2", name: text, email: null }],
+    faults: { action: text, actorId: text, from: text, to: text },
+    events: [
+      event,
+      {
+        ...event,
+        id: "aud_2",
+        action: "access.denied",
+        details: { method: text, path: text, reason: "forbidden" },
+      },
+      {
+        ...event,
+        id: "aud_3",
+        action: "api_key.limited",
+        actor: { type: "apiKey", id: "key_1", name: null },
+      },
+      {
+        ...event,
+        id: "aud_4",
+        actor: { type: "anonymous", id: null, name: null },
+        requestId: null,
+        device: null,
+      },
+    ],
+    nextCursor: text,
+    csvHref: `/api/portal/audit.csv?action=${encodeURIComponent(text)}`,
+  };
+}
+
 /** @returns Every page by a name, with `text` wherever a text of somebody else's can stand. */
 export function everyPage(text: string): Readonly<Record<string, Page>> {
   const keys = apiKeysProps(text);
@@ -197,6 +244,15 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "mails, none yet": devMailsPage({ frame: gateFrame, mails: [], now }),
     "mail, in development": devMailPage({ frame: gateFrame, mail, home: "http://localhost:8000", now }),
     ...peoplePages(text, { frame, gateFrame }),
+    "audit log": auditPage(auditProps(text)),
+    "audit log, nothing fits": auditPage({ ...auditProps(text), events: [] }),
+    "audit log, none": auditPage({
+      ...auditProps(text),
+      events: [],
+      address: wholeAuditLog,
+      nextCursor: null,
+    }),
+    "audit log, no days": auditPage({ ...auditProps(text), events: [], csvHref: null }),
     "error, signed out": errorPage({ frame: gateFrame, ...fault }),
     "error, signed in": errorPage({ frame, ...fault }),
   };

@@ -53,20 +53,22 @@ const endedOther = "Ended one of their other sessions";
 const fromAnotherSite = "Another site tried something in their name[: {request}]";
 
 /** Values that are stored as programs write them. */
-const valueWords: Readonly<Record<string, string>> = {
-  OWNER: "Owner",
-  ADMIN: "Admin",
-  MEMBER: "Member",
-};
-/** Details that are words of ours. */
+const valueWords: ReadonlyMap<string, string> = new Map([
+  ["OWNER", "Owner"],
+  ["ADMIN", "Admin"],
+  ["MEMBER", "Member"],
+  ["revoked", "revoked"],
+  ["handed over", "handed over"],
+]);
+/** Details whose values are words of ours; all others may be anybody’s text. */
 const ownDetails: ReadonlySet<string> = new Set(["role", "keys"]);
 
 /** @returns What was done, in parts that make a sentence without its full stop. */
 export function auditSentence({ action, target, details }: AuditEvent): AuditPart[] {
   const values = new Map<string, AuditPart>();
   for (const [name, value] of Object.entries(details)) {
-    const isOwn = ownDetails.has(name) || action === "member.role_changed";
-    values.set(name, isOwn ? valueWords[value] ?? value : { name: value });
+    const word = ownDetails.has(name) || action === "member.role_changed" ? valueWords.get(value) : undefined;
+    values.set(name, word ?? { name: value });
   }
   const name = target?.name ?? target?.id ?? null;
   if (name !== null) values.set("target", { name });
