@@ -88,7 +88,7 @@ for (
         await page.getByRole("link", { name: "Sign in to confirm" }).click();
         await page.getByLabel("E-mail").fill(person.email);
         await page.getByLabel("Password").fill(newPassword);
-        await page.getByRole("button", { name: "Sign in" }).click();
+        await page.getByRole("button", { name: "Sign in", exact: true }).click();
         assert.equal(page.url(), verify);
         await page.getByRole("button", { name: `Confirm ${person.email}` }).click();
         await page.getByText("Your address is confirmed").waitFor();
