@@ -327,7 +327,7 @@ Deno.test({
       };
       const program = startProgram({ folder, env });
       try {
-        await poll(() => countWaiting(folder) === 0);
+        await poll(() => server.received.length > 0 && countWaiting(folder) === 0);
         const [mail] = server.received;
         assert.deepEqual([mail?.to, mail?.wasEncrypted], [[address], true]);
         program.kill("SIGTERM");
