@@ -155,6 +155,9 @@ on(
         }
       }
     }
+    const byKey = { type: "apiKey", id: "key_1", client } as const;
+    const limited = { action: "api_key.limited", organizationId } as const;
+    await database.write([insertAuditEvent(byKey, limited, { now: 5_000, always: true }).statement]);
     const people = await listAuditActors(database, { organizationId, limit: 10 });
     assert.deepEqual(people.map((one) => ({ ...one })), [
       { id: "usr_ada", name: "ada", email: null },

@@ -1,6 +1,7 @@
 // Refused attempts of people who are signed in, as the audit log has them.
 import assert from "node:assert/strict";
 import { sql } from "../../db/database.ts";
+import { auditLookUpsMax } from "../../domain/limits.ts";
 import { assertError, testApp } from "../support/app.ts";
 import { auditPath as path, listAudit, notedAudit } from "../support/audit.ts";
 import { joinedPerson } from "../support/people.ts";
@@ -75,3 +76,22 @@ testApp(
     assert.equal(all.length, 1);
   },
 );
+
+testApp("nobody can keep an attempt out of the log by many others before it", async (test) => {
+  const ada = await test.signUp();
+  const eve = await joinedPerson(test, ada, "MEMBER");
+  const evil = { origin: "https://evil.example.com" };
+  for (let n = 0; n <= auditLookUpsMax; n++) {
+    const cookie = `access_token=${String(n).padStart(43, "A")}`;
+    await test.send(keysPath, { cookie, json: { name: "x" }, headers: evil });
+  }
+  await assertError(await test.send(path, { cookie: eve.cookie }), 403, "forbidden");
+  const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+  assert.equal(denied?.actor.id, eve.userId);
+  // From that address nobody's cookie is looked up any more, until a minute has passed.
+  await test.send(keysPath, { cookie: eve.cookie, json: { name: "x" }, headers: evil });
+  test.advance(60_000);
+  await test.send(keysPath, { cookie: eve.cookie, json: { name: "x" }, headers: evil });
+  const events = await notedAudit(test, ada.cookie, "?action=access.denied", 2);
+  assert.equal(events[0]?.at, new Date(test.now()).toISOString());
+});

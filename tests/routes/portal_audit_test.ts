@@ -89,6 +89,7 @@ testApp("filters and pages are in the address, and the file has the same entries
   assert.deepEqual((await auditPage(test, ada.cookie, { ...query, from: "2026-11-22", to: "" })).whats, []);
   const day = await auditPage(test, ada.cookie, { from: "2026-11-22" });
   assert.deepEqual(day.whats, ["Created the key The day after"]);
+  assert.equal((await auditPage(test, ada.cookie, { to: "2026-11-21" })).whats[0], "Created the key Key 59");
 });
 
 testApp("who can be chosen are the people in the log, those who have left among them", async (test) => {

@@ -245,7 +245,7 @@ testApp("pages follow each other without gaps or repeats while new entries come"
     let cursor = "";
     do {
       const page = await listAudit(test, ada.cookie, `?limit=2${query}${cursor}`);
-      assert.ok(page.events.length <= 2);
+      assert.ok(page.events.length === 1 || page.events.length === 2);
       seen.push(...page.events);
       cursor = page.nextCursor === null ? "" : `&cursor=${encodeURIComponent(page.nextCursor)}`;
       await createTestKey(test, ada, { name: "meanwhile" });
