@@ -1,0 +1,71 @@
+// Compiles the program into dist/gatehouse. What a package brings along that no program reads (source maps, types, tests,
+// documents) is left out: the binary holds in memory all that is embedded in it.
+// Run by `deno task compile`, which names nothing but this file.
+
+const root = new URL("../../", import.meta.url).pathname;
+const permissions = ["net", "read", "write", "env", "ffi", "sys"].map((name) => `--allow-${name}`);
+const workers = ["db/writer_worker.ts", "services/password_worker.ts"];
+const unread = /(\.map|\.d\.[cm]?ts|\.md|\.markdown)$/;
+const unreadFolders = new Set(["test", "tests", "docs", "example", "examples"]);
+
+/** @returns The files and folders of the packages of a lock file that no program reads. */
+async function leftOut(lockPath: string): Promise<string[]> {
+  const info = JSON.parse(await output(["info", "--json"])) as { npmCache: string };
+  const lock = JSON.parse(await Deno.readTextFile(lockPath)) as { npm: Record<string, unknown> };
+  const found: string[] = [];
+  for await (const registry of Deno.readDir(info.npmCache)) {
+    for (const specifier of Object.keys(lock.npm)) {
+      // Such as `@hono/zod-openapi@1.6.3_hono@4.13.19`: the version ends where peers begin.
+      const at = specifier.indexOf("@", 1);
+      const version = specifier.slice(at + 1).split("_")[0] ?? "";
+      const folder = `${info.npmCache}/${registry.name}/${specifier.slice(0, at)}/${version}`;
+      if (await Deno.stat(folder).then(({ isDirectory }) => isDirectory, () => false)) {
+        await walk(folder, found);
+      }
+    }
+  }
+  return found;
+}
+
+async function walk(folder: string, found: string[]): Promise<void> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const path = `${folder}/${name}`;
+    if (isDirectory && !unreadFolders.has(name)) await walk(path, found);
+    else if (isDirectory || unread.test(name)) found.push(path);
+  }
+}
+
+async function output(args: string[]): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: root,
+    stdin: "null",
+  }).output();
+  if (!success) throw new Error(`deno ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
+  return new TextDecoder().decode(stdout);
+}
+
+if (import.meta.main) {
+  const lock = `${root}deno.production.lock`;
+  const args = [
+    "compile",
+    `--lock=${lock}`,
+    "--frozen",
+    "--no-prompt",
+    ...permissions,
+    ...workers.map((path) => `--include=${path}`),
+    ...(await leftOut(lock)).map((path) => `--exclude=${path}`),
+    `--output=${Deno.args[0] ?? "dist/gatehouse"}`,
+    "main.ts",
+  ];
+  const command = new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: root,
+    // The compiler's own stack is too small for these packages.
+    env: { RUST_MIN_STACK: "33554432" },
+    stdin: "null",
+    stdout: "inherit",
+    stderr: "inherit",
+  });
+  Deno.exit((await command.spawn().status).code);
+}
