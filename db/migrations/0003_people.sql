@@ -5,6 +5,8 @@
 -- When the person behind a session last gave a password or used a passkey.
 ALTER TABLE sessions ADD COLUMN proved_at INTEGER NOT NULL DEFAULT 0;
 
+CREATE INDEX sessions_organization ON sessions (organization_id);
+
 -- Nobody sees an organization from this moment on; its usage is deleted in the background, then the row itself.
 ALTER TABLE organizations ADD COLUMN deleted_at INTEGER;
 
