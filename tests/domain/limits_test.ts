@@ -15,6 +15,10 @@ const relations: Readonly<Record<string, boolean>> = {
   "the longest e-mail address is that of RFC 5321": limits.emailCharactersMax === 254,
   "delays after failed sign-ins grow": limits.signInDelayMinMs < limits.signInDelayMaxMs,
   "an account is slowed down before its address is": limits.signInFailuresFree < limits.addressFailuresMax,
+  "the second step of one sign-in has no more attempts than come before the delays":
+    limits.secondStepAttemptsMax <= limits.signInFailuresFree,
+  "a passkey is asked within the time that its second step has":
+    limits.passkeyTimeoutMs <= limits.secondStepTimeoutMs,
   "a page has at most as many items as may be asked for": limits.pageItemsDefault <= limits.pageItemsMax,
   "all active keys fit on one page": limits.activeApiKeysMax <= limits.pageItemsMax,
   "a batch is never split over two commits, as it is all or nothing":

@@ -248,6 +248,9 @@ testApp("a passkey is the second step of the cookie's sign-in", async (test) => 
   assert.equal(bad.status, 401);
   assert.match(bad.html, /One more step/);
   const response = JSON.stringify(passkey.signIn(options));
+  // Without the step's cookie this address takes no passkey, not even one that could sign in alone.
+  const alone = JSON.stringify(passkey.signIn(await signInOptions(test)));
+  assert.equal((await open(test, path, { form: { response: alone } })).status, 409);
   // The step's answer is none for signing in without the password.
   assert.equal((await open(test, "/sign-in/passkey", { cookie, form: { response } })).status, 401);
   const sent = await open(test, path, { cookie, form: { response } });
