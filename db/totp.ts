@@ -1,5 +1,6 @@
 // All SQL of authenticator apps. A code is good once: each use moves `last_step` on, in the batch that makes the session.
 import { type Database, sql, type Statement } from "./database.ts";
+import { sessionIsLive } from "./live_session.ts";
 import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
 
 /** A user's authenticator app. Times in milliseconds since 1970. */
@@ -31,14 +32,21 @@ export function insertTotp(totp: { userId: string; secret: string; now: number }
   );
 }
 
-/** @returns A statement that turns two-step sign-in on, if this very secret still waits for its first code. */
-export function confirmTotp(totp: { userId: string; secret: string; step: number; now: number }): Statement {
+/**
+ * @returns A statement that turns two-step sign-in on, if this very secret still waits for its first code and the session that
+ *   asks has not ended.
+ */
+export function confirmTotp(
+  totp: { userId: string; secret: string; step: number; now: number; sessionId: string },
+): Statement {
   return sql(
-    "UPDATE totp SET confirmed_at = ?, last_step = ? WHERE user_id = ? AND secret = ? AND confirmed_at IS NULL",
+    `UPDATE totp SET confirmed_at = ?, last_step = ? WHERE user_id = ? AND secret = ? AND confirmed_at IS NULL
+       AND ${sessionIsLive}`,
     totp.now,
     totp.step,
     totp.userId,
     totp.secret,
+    totp.sessionId,
   );
 }
 

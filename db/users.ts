@@ -1,5 +1,6 @@
 // All SQL of users. A password is never here, only its hash.
 import { type Database, sql, type Statement } from "./database.ts";
+import { sessionIsLive } from "./live_session.ts";
 import { linkWorks } from "./link_tokens.ts";
 
 /** A user as the password check and the audit log need them. Times in milliseconds since 1970. */
@@ -139,20 +140,25 @@ export function verifyUserEmail(
   );
 }
 
-/** @returns A statement that gives a user another, proved address, with a link that still works; nothing if it is taken. */
+/**
+ * @param user `sessionId`: of the session that asks; when it has ended, nothing is changed.
+ * @returns A statement that gives a user another, proved address, with a link that still works; nothing if it is taken.
+ */
 export function updateUserEmail(
-  user: { id: string; from: string; to: string; tokenHash: string; now: number },
+  user: { id: string; from: string; to: string; tokenHash: string; now: number; sessionId: string },
 ): Statement {
   return sql(
     `UPDATE users SET email = ?1, email_verified_at = ?2 WHERE id = ?3 AND email = ?4
        AND NOT EXISTS (SELECT 1 FROM users WHERE email = ?1)
        AND EXISTS (SELECT 1 FROM link_tokens
-         WHERE token_hash = ?5 AND purpose = 'change_email' AND subject = ?3 AND expires_at > ?2)`,
+         WHERE token_hash = ?5 AND purpose = 'change_email' AND subject = ?3 AND expires_at > ?2)
+       AND ${sessionIsLive.replace("?", "?6")}`,
     user.to,
     user.now,
     user.id,
     user.from,
     user.tokenHash,
+    user.sessionId,
   );
 }
 

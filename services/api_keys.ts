@@ -11,9 +11,10 @@ import {
   updateApiKeyName,
 } from "../db/api_keys.ts";
 import { insertAuditEvent } from "../db/audit.ts";
+import { hasLiveSession } from "../db/live_session.ts";
 import type { SessionActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain/api_key.ts";
-import { AppError, notFoundError, validationError } from "../domain/errors.ts";
+import { AppError, notFoundError, unauthenticatedError, validationError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { activeApiKeysMax } from "../domain/limits.ts";
 import { mayDo } from "../domain/permissions.ts";
@@ -77,8 +78,10 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
     return shown(await get(scope, id), clock());
   }
 
-  /** @returns Why no key was made: there is no room, or the person was put out since they asked. */
-  async function noKeyError(organizationId: string, now: number): Promise<AppError> {
+  /** @returns Why no key was made: there is no room, or the person was put out, or signed out, since they asked. */
+  async function noKeyError(session: Session, now: number): Promise<AppError> {
+    if (!await hasLiveSession(database, session.id)) return unauthenticatedError();
+    const { organizationId } = organizationOf(session);
     const { active } = await countApiKeys(database, { organizationId }, now);
     return active >= activeApiKeysMax ? keyLimitError() : noOrganizationError();
   }
@@ -100,12 +103,13 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
           keyPrefix,
           name,
           createdBy: session.user.id,
+          sessionId: session.id,
           now,
           expiresAt,
         }, { activeMax: activeApiKeysMax }),
         insertAuditEvent(session, { action: "api_key.created", target: { id, name } }, { now }).statement,
       ]);
-      if (inserted?.rows.length !== 1) throw await noKeyError(organizationId, now);
+      if (inserted?.rows.length !== 1) throw await noKeyError(session, now);
       // Made from what was written: a read that failed now would lose the only copy of the key.
       return {
         apiKey: shown(newRow(session, { id, name, keyPrefix, createdAt: now, expiresAt }), now),
@@ -170,6 +174,7 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
         keyPrefix,
         name: old.name,
         createdBy: session.user.id,
+        sessionId: session.id,
         now,
         expiresAt: old.expiresAt,
       };
@@ -189,7 +194,7 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
       ]);
       if (inserted?.rows.length !== 1) {
         if (apiKeyStatus(await get(scope, id), now) !== "active") throw notActive;
-        throw await noKeyError(scope.organizationId, now);
+        throw await noKeyError(session, now);
       }
       const { name, expiresAt } = old;
       return {

@@ -1,6 +1,7 @@
 // Proving an address, and changing it. Both take a mailed link and a session of the same account: the link alone would let a
 // stranger's account be proved by its victim's click.
 import { insertAuditEvent } from "../db/audit.ts";
+import { hasLiveSession } from "../db/live_session.ts";
 import { deleteLinks, findLinkToken, findPendingEmail, insertLinkToken } from "../db/link_tokens.ts";
 import { deleteSessionsIfAudited } from "../db/sessions.ts";
 import {
@@ -112,7 +113,7 @@ export function createEmailAddressService(
     const audited = { now, audited: audit.id };
     const fields = { name, from, to };
     const [, written] = await database.write([
-      updateUserEmail({ id, from, to, tokenHash, now }),
+      updateUserEmail({ id, from, to, tokenHash, now, sessionId: actor.id }),
       audit.statement,
       // A link that was mailed to the old address must not open the account any more.
       ...deleteLinks(id, {
@@ -123,6 +124,7 @@ export function createEmailAddressService(
       ...mail.outgoing({ kind: "email_changed", to, fields }, audited),
     ]);
     if (written?.rows.length !== 1) {
+      if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
       if (await findUserCredentials(database, to) === undefined) throw invalidTokenError();
       throw new AppError("email_taken", "There is another account with this address by now.");
     }

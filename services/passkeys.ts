@@ -1,6 +1,7 @@
 // Passkeys of one's own account: adding, renaming, removing. Everything here takes a proof that is at most ten minutes old, but
 // for looking.
 import { insertAuditEvent } from "../db/audit.ts";
+import { hasLiveSession } from "../db/live_session.ts";
 import {
   deletePasskey,
   findPasskey,
@@ -11,7 +12,7 @@ import {
   updatePasskeyName,
 } from "../db/passkeys.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { AppError, notFoundError } from "../domain/errors.ts";
+import { AppError, notFoundError, unauthenticatedError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { passkeysPerUserMax } from "../domain/limits.ts";
 import type { Passkey } from "../domain/passkey.ts";
@@ -89,7 +90,7 @@ export function createPasskeyService(context: ServiceContext, mail: MailService)
         target: { id: passkey.id, name },
       }, { now });
       const [, written] = await database.write([
-        insertPasskey(passkey, { max: passkeysPerUserMax }),
+        insertPasskey(passkey, { max: passkeysPerUserMax, sessionId: actor.id }),
         audit.statement,
         ...mail.outgoing(
           { kind: "passkey_added", to, fields: { name: actor.user.name, passkey: name } },
@@ -97,6 +98,7 @@ export function createPasskeyService(context: ServiceContext, mail: MailService)
         ),
       ]);
       if (written?.rows.length !== 1) {
+        if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
         if (await findPasskeyByCredential(database, made.credentialId) === undefined) throw limitError();
         throw new AppError("two_step_state", "This passkey was added before.");
       }

@@ -133,7 +133,12 @@ export function createPasswordService(
         resetPasswordHash({ userId: user.id, passwordHash, tokenHash, email, now }),
         audit.statement,
         ...deleteLinks(user.id, {
-          purposes: isTakenBack ? ["reset_password", "verify_email", "change_email"] : ["reset_password"],
+          // The mail about another address says: if it was not you, change your password. That must be enough.
+          purposes: [
+            "reset_password",
+            "change_email",
+            ...(isTakenBack ? ["verify_email"] as const : []),
+          ],
           audited: audit.id,
         }),
         deleteSessionsIfAudited(user.id, { audited: audit.id }),
@@ -171,7 +176,7 @@ export function createPasswordService(
           deleteSessionsIfAudited(user.id, { keep: actor.id, audited: audit.id }),
           updateSessionToken(actor.id, { ...audited, tokenHash: hashToken(token) }),
           deletePendingSignIns(user.id),
-          ...deleteLinks(user.id, { purposes: ["reset_password"], audited: audit.id }),
+          ...deleteLinks(user.id, { purposes: ["reset_password", "change_email"], audited: audit.id }),
           credentials.forgetFailures(user.email),
           ...mail.outgoing(
             { kind: "password_changed", to: user.email, fields: { name: user.name } },

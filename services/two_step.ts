@@ -1,11 +1,12 @@
 // Two-step sign-in of one's own account: setting an authenticator app up, recovery codes, turning it off again. Everything here
 // takes a proof that is at most ten minutes old, but for looking.
 import { insertAuditEvent } from "../db/audit.ts";
+import { hasLiveSession } from "../db/live_session.ts";
 import { deletePendingSignInsIfAudited } from "../db/pending_sign_ins.ts";
 import { countRecoveryCodes, deleteRecoveryCodes, replaceRecoveryCodes } from "../db/recovery_codes.ts";
 import { confirmTotp, deleteTotp, findTotp, insertTotp, requireTotp } from "../db/totp.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { AppError } from "../domain/errors.ts";
+import { AppError, unauthenticatedError } from "../domain/errors.ts";
 import { parseSecondStepCode } from "../domain/recovery_code.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import { qrCodeSvg } from "../views/qr_code.ts";
@@ -116,12 +117,13 @@ export function createTwoStepService(context: ServiceContext, mail: MailService)
       const audit = insertAuditEvent(actor, { action: "two_step.enabled" }, { now });
       const audited = { now, audited: audit.id };
       const [, written] = await database.write([
-        confirmTotp({ userId, secret, step, now }),
+        confirmTotp({ userId, secret, step, now, sessionId: actor.id }),
         audit.statement,
         ...replaceRecoveryCodes(userId, { codeHashes, audited: audit.id }),
         ...mail.outgoing({ kind: "two_step_enabled", to, fields: { name } }, audited),
       ]);
       if (written?.rows.length !== 1) {
+        if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
         throw stateError("This was begun anew meanwhile. Scan the new QR code.");
       }
       mail.wake();

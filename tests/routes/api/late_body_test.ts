@@ -1,0 +1,125 @@
+// A request may send its body for ten seconds after its session was looked up. What ends the session in between, ends what the
+// request would have made: a stranger who is being put out plants nothing behind the owner's back.
+import assert from "node:assert/strict";
+import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../support/app.ts";
+import { mailedToken, me, signInAgain, verifiedPerson } from "../../support/people.ts";
+import { codeOf, passkeyOptions, TestPasskey } from "../../support/second_step.ts";
+
+const account = "/api/portal/account";
+const newPassword = "an entirely different 7 phrase";
+
+/** Sends a request, does something when its body is asked for, and only then sends the body. */
+function sendLate(
+  test: TestApp,
+  path: string,
+  request: { cookie: string; json: unknown; meanwhile: () => Promise<void> },
+): Promise<Response> {
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await request.meanwhile();
+      controller.enqueue(new TextEncoder().encode(JSON.stringify(request.json)));
+      controller.close();
+    },
+  }, { highWaterMark: 0 });
+  return test.send(path, {
+    cookie: request.cookie,
+    body,
+    headers: { "content-type": "application/json" },
+  });
+}
+
+/** The owner of an address sets a new password by mail. */
+async function reset(test: TestApp, email: string): Promise<void> {
+  const asked = await test.send("/api/auth/password/forgot", { json: { email } });
+  assert.equal(asked.status, 202);
+  const token = await mailedToken(test, email);
+  const done = await test.send("/api/auth/password/reset", { json: { token, password: newPassword } });
+  assert.equal(done.status, 204, await done.text());
+}
+
+testApp("no passkey is added by a session that a reset has ended", async (test) => {
+  const squatter = await test.signUp();
+  const passkey = new TestPasskey(test.config.baseUrl.origin);
+  const response = passkey.register(await passkeyOptions(test, squatter.cookie));
+  const answer = await sendLate(test, `${account}/passkeys`, {
+    cookie: squatter.cookie,
+    json: { name: "Back door", response },
+    meanwhile: () => reset(test, squatter.email),
+  });
+  await assertError(answer, 401, "unauthenticated");
+  const owner = await signInAgain(test, squatter.email, newPassword);
+  assert.deepEqual((await (await test.send(`${account}/passkeys`, { cookie: owner })).json()).passkeys, []);
+});
+
+testApp("two-step sign-in is not turned on by a session that has ended", async (test) => {
+  const ada = await test.signUp();
+  const stolen = await signInAgain(test, ada.email);
+  const begun = await test.send(`${account}/two-step/totp`, { method: "POST", cookie: stolen });
+  const { secret } = await begun.json();
+  const answer = await sendLate(test, `${account}/two-step/totp/confirm`, {
+    cookie: stolen,
+    json: { code: codeOf(secret, test.now()) },
+    meanwhile: async () => {
+      const ended = await test.send("/api/auth/sessions", { method: "DELETE", cookie: ada.cookie });
+      assert.equal(ended.status, 204);
+    },
+  });
+  await assertError(answer, 401, "unauthenticated");
+  assert.match(await signInAgain(test, ada.email), /access_token/, "the password alone signs in as before");
+});
+
+testApp("no key is made by a session that a reset has ended", async (test) => {
+  const squatter = await test.signUp();
+  const answer = await sendLate(test, "/api/portal/api-keys", {
+    cookie: squatter.cookie,
+    json: { name: "Back door" },
+    meanwhile: () => reset(test, squatter.email),
+  });
+  await assertError(answer, 401, "unauthenticated");
+  const owner = await signInAgain(test, squatter.email, newPassword);
+  assert.deepEqual((await (await test.send("/api/portal/api-keys", { cookie: owner })).json()).apiKeys, []);
+});
+
+testApp("the address is not changed by a session that has ended", async (test) => {
+  const ada = await verifiedPerson(test);
+  const stolen = await signInAgain(test, ada.email);
+  const asked = await test.send(`${account}/email`, { cookie: stolen, json: { email: "eve@example.com" } });
+  assert.equal(asked.status, 202);
+  const answer = await sendLate(test, "/api/auth/email/verify", {
+    cookie: stolen,
+    json: { token: await mailedToken(test, "eve@example.com") },
+    meanwhile: async () => {
+      const ended = await test.send("/api/auth/sessions", { method: "DELETE", cookie: ada.cookie });
+      assert.equal(ended.status, 204);
+    },
+  });
+  await assertError(answer, 401, "unauthenticated");
+  assert.equal((await me(test, ada.cookie)).user?.email, ada.email);
+});
+
+testApp("a new password takes back that the address was about to change", async (test) => {
+  for (const way of ["reset", "change"]) {
+    const ada = await verifiedPerson(test);
+    const eve = `eve-${way}@example.com`;
+    const asked = await test.send(`${account}/email`, { cookie: ada.cookie, json: { email: eve } });
+    assert.equal(asked.status, 202);
+    const token = await mailedToken(test, eve);
+    let cookie = ada.cookie;
+    if (way === "reset") {
+      await reset(test, ada.email);
+      cookie = await signInAgain(test, ada.email, newPassword);
+    } else {
+      const changed = await test.send("/api/auth/password/change", {
+        cookie,
+        json: { currentPassword: testPassword, newPassword },
+      });
+      assert.equal(changed.status, 204);
+      cookie = cookieOf(changed);
+    }
+    await assertError(
+      await test.send("/api/auth/email/verify", { cookie, json: { token } }),
+      404,
+      "invalid_token",
+    );
+  }
+});
