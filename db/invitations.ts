@@ -194,13 +194,17 @@ export function acceptInvitationStatement(
   );
 }
 
-/** @returns Statements that end the open invitations of a former member, after the audited change. */
+/**
+ * @returns A statement that ends the open invitations that somebody could not make any more, after the audited change of their
+ *   role or the end of their membership: nobody comes back by an invitation to a role that was taken from them.
+ */
 export function endInvitationsBy(
   { organizationId, userId, now }: { organizationId: string; userId: string; now: number },
   audited: string,
 ): Statement {
   return sql(
-    `UPDATE invitations SET revoked_at = ? WHERE organization_id = ? AND invited_by = ? AND ${isOpen} AND ${ifAudited}`,
+    `UPDATE invitations SET revoked_at = ?1 WHERE organization_id = ?2 AND invited_by = ?3 AND ${isOpen}
+       AND NOT ${mayInvite("?2", "?3", "invitations.role")} AND ${ifAudited.replace("?", "?4")}`,
     now,
     organizationId,
     userId,

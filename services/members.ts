@@ -107,9 +107,12 @@ export function createMemberService({ database, clock }: ServiceContext): Member
         target: { id: userId, name: before.name },
         details: { from: before.role, to: role },
       } as const;
+      const now = clock();
+      const audit = insertAuditEvent(actor, entry, { now });
       const [changed] = await database.write([
         updateMemberRole({ ...place, actorId: actor.user.id }, { from: before.role, to: role }),
-        insertAuditEvent(actor, entry, { now: clock() }).statement,
+        audit.statement,
+        endInvitationsBy({ ...place, now }, audit.id),
       ]);
       if (changed?.changes !== 1) await refuse(actor, place);
       return shown({ ...before, role });

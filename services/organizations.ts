@@ -1,5 +1,6 @@
 // Organizations: create, rename, hand over, delete.
 import { insertAuditEvent } from "../db/audit.ts";
+import { endInvitationsBy } from "../db/invitations.ts";
 import { insertMembership, makeOwner, stepDownFromOwner } from "../db/memberships.ts";
 import {
   endOrganization,
@@ -117,6 +118,7 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
         makeOwner({ organizationId: id, userId, actorId: actor.user.id }),
         audit.statement,
         stepDownFromOwner({ organizationId: id, userId: actor.user.id }, audit.id),
+        endInvitationsBy({ organizationId: id, userId: actor.user.id, now }, audit.id),
       ]);
       if (made?.changes !== 1) {
         if ((await get(actor, id)).role !== "OWNER") throw forbiddenError();

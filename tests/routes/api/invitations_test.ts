@@ -264,3 +264,41 @@ testApp("without a mail server on an https address nobody is invited in vain", a
   });
   assert.equal(rows.length, 0);
 }, { BASE_URL: "https://auth.example.com" });
+
+testApp("invitations that their maker could not make any more end with the change of role", async (test) => {
+  const owner = await test.signUp();
+  const second = await joinedPerson(test, owner, "OWNER");
+  const member = (rest: string) => `/api/portal/organizations/${owner.organizationId}${rest}`;
+  const byRole = async (roles: readonly string[]) => {
+    const tokens: string[] = [];
+    for (const role of roles) {
+      const email = `puppet-${role}-${++address}@example.com`.toLowerCase();
+      assert.equal((await invite(test, second, { owner, email, role })).status, 201);
+      tokens.push(await mailedToken(test, email));
+    }
+    return tokens;
+  };
+  const [asOwner = "", asAdmin = "", asMember = ""] = await byRole(["OWNER", "ADMIN", "MEMBER"]);
+  const demote = async (role: string) => {
+    const answer = await test.send(member(`/members/${second.userId}`), {
+      cookie: owner.cookie,
+      method: "PATCH",
+      json: { role },
+    });
+    assert.equal(answer.status, 200, await answer.text());
+  };
+  await demote("ADMIN");
+  await assertError(await signUpBy(test, asOwner), 404, "invalid_token");
+  assert.equal((await signUpBy(test, asAdmin)).status, 201, "an ADMIN may still invite ADMINs");
+  await demote("MEMBER");
+  await assertError(await signUpBy(test, asMember), 404, "invalid_token");
+
+  await demote("OWNER");
+  const [again = ""] = await byRole(["OWNER"]);
+  const handedOver = await test.send(member("/transfer"), {
+    cookie: second.cookie,
+    json: { userId: owner.userId },
+  });
+  assert.equal(handedOver.status, 200, await handedOver.text());
+  await assertError(await signUpBy(test, again), 404, "invalid_token");
+});
