@@ -44,6 +44,19 @@ export function markAccountDeletable(
   );
 }
 
+/** @returns A statement that ends one membership of an account that goes, so that its organization's log can say so. */
+export function leaveWithAccount(
+  { userId, organizationId }: { userId: string; organizationId: string },
+  audited: string,
+): Statement {
+  return sql(
+    `DELETE FROM memberships WHERE user_id = ? AND organization_id = ? AND ${ifAudited}`,
+    userId,
+    organizationId,
+    audited,
+  );
+}
+
 /**
  * @param options `audited`: the id of the entry about the deletion.
  * @returns Statements that end what an account has, and then the account. Its keys are revoked and name nobody any more.

@@ -1,6 +1,11 @@
 // Accounts: signing up, alone or by an invitation, changing one's name, and deleting the account.
 import { insertAuditEvent } from "../db/audit.ts";
-import { deleteAccountTraces, listAccountEnds, markAccountDeletable } from "../db/account_end.ts";
+import {
+  deleteAccountTraces,
+  leaveWithAccount,
+  listAccountEnds,
+  markAccountDeletable,
+} from "../db/account_end.ts";
 import type { Statement } from "../db/database.ts";
 import { acceptInvitationStatement, findInvitationByToken } from "../db/invitations.ts";
 import { deleteLinks } from "../db/link_tokens.ts";
@@ -184,7 +189,8 @@ export function createAccountService(
         action: "account.deleted",
         target: { id: actor.user.id, name: found.email },
       }, { now });
-      const alone = (await listOrganizations(database, actor.user.id)).filter(({ members }) => members === 1);
+      const organizations = await listOrganizations(database, actor.user.id);
+      const alone = organizations.filter(({ members }) => members === 1);
       const ends = alone.flatMap(({ id, name }) => {
         const entry = { action: "organization.deleted", organizationId: id, target: { id, name } } as const;
         const audit = insertAuditEvent(actor, entry, { now });
@@ -194,11 +200,25 @@ export function createAccountService(
           ...endOrganization(id, { now, audited: audit.id }),
         ];
       });
+      const leaves = organizations.filter(({ members }) => members > 1).flatMap(({ id, role }) => {
+        const { user } = actor;
+        const entry = {
+          action: "member.left",
+          organizationId: id,
+          target: { id: user.id, name: user.name },
+          details: { role, keys: "revoked" },
+        } as const;
+        return [
+          leaveWithAccount({ userId: user.id, organizationId: id }, account.id),
+          insertAuditEvent(actor, entry, { now }).statement,
+        ];
+      });
       const bye = { kind: "account_deleted", to: found.email, fields: { name: found.name } } as const;
       const [, audited] = await database.write([
         markAccountDeletable(actor.user.id, { now, aloneIn: alone.length }),
         account.statement,
         ...ends,
+        ...leaves,
         ...mail.outgoing(bye, { now, audited: account.id }),
         ...deleteAccountTraces(actor.user.id, { now, audited: account.id }),
       ]);

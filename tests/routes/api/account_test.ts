@@ -1,6 +1,7 @@
 // One's own account: sessions, name and the end.
 import assert from "node:assert/strict";
 import { assertError, createTestKey, type TestApp, testApp } from "../../support/app.ts";
+import { listAudit } from "../../support/audit.ts";
 import { joinedPerson, lastMail, me, signInAgain } from "../../support/people.ts";
 
 const sessions = "/api/auth/sessions";
@@ -105,6 +106,26 @@ testApp(
     const { apiKeys } = await (await test.send("/api/portal/api-keys", { cookie: owner.cookie })).json();
     assert.deepEqual([apiKeys[0].status, apiKeys[0].createdBy], ["revoked", null]);
     assert.match((await lastMail(test, bob.email)).subject, /deleted/i);
+  },
+);
+
+testApp(
+  "each organization's audit log says that somebody left it with their account, wherever they were active",
+  async (test) => {
+    const [first, second] = [await test.signUp("First"), await test.signUp("Second")];
+    const bob = await joinedPerson(test, first, "ADMIN");
+    const { database } = test.opened;
+    await database.write([{
+      sql: "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'MEMBER', 0)",
+      args: [bob.userId, second.organizationId],
+    }]);
+    assert.equal((await test.send(account, { cookie: bob.cookie, method: "DELETE" })).status, 204);
+    for (const [owner, role] of [[first, "ADMIN"], [second, "MEMBER"]] as const) {
+      const { events } = await listAudit(test, owner.cookie, "?action=member.left");
+      assert.deepEqual(events.map(({ actor, details }) => [actor.id, details]), [
+        [bob.userId, { role, keys: "revoked" }],
+      ]);
+    }
   },
 );
 
