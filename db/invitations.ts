@@ -172,7 +172,7 @@ export function revokeInvitationStatement(
 
 /**
  * @param options `membershipsMax`: with so many the user joins no further organization.
- * @returns A statement that uses an invitation up, for a user whose proved address is the invited one.
+ * @returns A statement that uses an invitation up, for a user whose proved address is the invited one and who is no member yet.
  */
 export function acceptInvitationStatement(
   invitation: { id: string; tokenHash: string; userId: string; now: number },
@@ -185,6 +185,8 @@ export function acceptInvitationStatement(
          AND expires_at > ?1)
        AND EXISTS (SELECT 1 FROM users u WHERE u.id = ?2 AND u.email = invitations.email
          AND u.email_verified_at IS NOT NULL AND u.disabled_at IS NULL)
+       AND NOT EXISTS (SELECT 1 FROM memberships m
+         WHERE m.user_id = ?2 AND m.organization_id = invitations.organization_id)
        AND (SELECT count(*) FROM memberships WHERE user_id = ?2) < ?5`,
     invitation.now,
     invitation.userId,

@@ -54,7 +54,7 @@ export const passkeyChallengesMax = 100;
 export const membershipsPerUserMax = 50;
 /** Invitations of one organization that wait for an answer. */
 export const openInvitationsMax = 100;
-/** Mails that one organization's invitations, or one address, cause in an hour. */
+/** Mails that the invitations of one organization, and of one person, cause in an hour; and those to one address. */
 export const invitationMailsPerHourMax = 50;
 export const accountMailsPerHourMax = 5;
 /** Mails that are sent at once, and how long one may take from claim to answer, in milliseconds. */

@@ -100,7 +100,7 @@ export interface InvitationService {
    * Joins, once; the organization becomes the active one.
    *
    * @returns The organization's id.
-   * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `limit_reached`.
+   * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `already_member`, `limit_reached`.
    */
   acceptInvitation(actor: SessionActor, token: string): Promise<{ organizationId: string }>;
 }
@@ -114,9 +114,12 @@ export function createInvitationService(
 ): InvitationService {
   const mails = new RateLimiter({ points: invitationMailsPerHourMax, windowMs: hourMs, clock });
 
-  function takeMail(organizationId: string): void {
-    const budget = mails.take(organizationId);
-    if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+  /** Of the organization, and of the person: organizations are made and deleted as often as one likes. */
+  function takeMail(actor: SessionActor, organizationId: string): void {
+    const names = [organizationId, actor.user.id];
+    const refused = names.map((name) => mails.peek(name)).find(({ remaining }) => remaining <= 0);
+    if (refused !== undefined) throw rateLimited(refused.resetMs);
+    for (const name of names) mails.take(name);
   }
 
   async function find({ organizationId, id }: InvitationPlace): Promise<InvitationRow> {
@@ -186,7 +189,7 @@ export function createInvitationService(
           message: "Enter an e-mail address such as ada@example.com.",
         }]);
       }
-      takeMail(organizationId);
+      takeMail(actor, organizationId);
       const now = clock();
       const id = newId("inv");
       const expiresAt = now + linkLifetimesMs.invitation;
@@ -218,7 +221,7 @@ export function createInvitationService(
     async resendInvitation(actor, place) {
       const row = await findManaged(actor, place);
       mail.requireMail();
-      takeMail(place.organizationId);
+      takeMail(actor, place.organizationId);
       const now = clock();
       const entry = {
         action: "invitation.resent",
@@ -297,6 +300,9 @@ export function createInvitationService(
         );
       }
       const { id, organizationId, role } = row;
+      if (actor.memberships.some((one) => one.organizationId === organizationId)) {
+        throw new AppError("already_member", `You belong to ${row.organizationName} already.`);
+      }
       const userId = user.id;
       const entry = {
         action: "member.joined",

@@ -123,6 +123,7 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       "email_unverified",
       "cross_site",
       "invalid_token",
+      "already_member",
       "limit_reached",
       "validation_failed",
     ],

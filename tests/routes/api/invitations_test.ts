@@ -1,5 +1,6 @@
 // Invitations: for one address, good once, for seven days, until they are revoked or replaced.
 import assert from "node:assert/strict";
+import { listAudit } from "../../support/audit.ts";
 import {
   assertError,
   cookieOf,
@@ -301,4 +302,47 @@ testApp("invitations that their maker could not make any more end with the chang
   });
   assert.equal(handedOver.status, 200, await handedOver.text());
   await assertError(await signUpBy(test, again), 404, "invalid_token");
+});
+
+testApp("a person sends fifty invitations an hour at most, in however many organizations", async (test) => {
+  const owner = await test.signUp();
+  const statuses: number[] = [];
+  for (let round = 0; round < 2; round++) {
+    const made = await test.send("/api/portal/organizations", {
+      cookie: owner.cookie,
+      json: { name: `Round ${round}` },
+    });
+    const { organization } = await made.json();
+    const there = { ...owner, organizationId: organization.id };
+    for (let i = 0; i < 30; i++) {
+      statuses.push((await invite(test, there, { email: `a${round}-${i}@example.com` })).status);
+    }
+  }
+  assert.equal(statuses.filter((status) => status === 201).length, 50);
+  assert.equal(statuses.at(-1), 429);
+});
+
+testApp("an invitation to where one belongs already changes nothing, and no entry says so", async (test) => {
+  const owner = await test.signUp();
+  const bob = await joinedPerson(test, owner, "MEMBER");
+  assert.equal((await invite(test, owner, { email: "bob-new@example.com", role: "ADMIN" })).status, 201);
+  const token = await mailedToken(test, "bob-new@example.com");
+  const asked = await test.send("/api/portal/account/email", {
+    cookie: bob.cookie,
+    json: { email: "bob-new@example.com" },
+  });
+  assert.equal(asked.status, 202);
+  const change = await mailedToken(test, "bob-new@example.com");
+  const verified = await test.send("/api/auth/email/verify", {
+    cookie: bob.cookie,
+    json: { token: change },
+  });
+  assert.equal(verified.status, 200);
+  await assertError(
+    await test.send(accept, { cookie: bob.cookie, json: { token } }),
+    409,
+    "already_member",
+  );
+  const { events } = await listAudit(test, owner.cookie, "?action=member.joined");
+  assert.deepEqual(events.map(({ details }) => details["role"]), ["MEMBER"]);
 });
