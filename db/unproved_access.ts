@@ -4,7 +4,7 @@ import { sql, type Statement } from "./database.ts";
 
 /**
  * @param options `audited`: the id of the entry about the reset. `everything`: the address was never proved before, so
- *   second steps, passkeys and keys go too; otherwise only sign-ins that are half done.
+ *   second steps, passkeys, keys and invitations go too; otherwise only sign-ins that are half done.
  * @returns The statements.
  */
 export function endUnprovedAccess(
@@ -23,6 +23,13 @@ export function endUnprovedAccess(
     remove("passkeys"),
     sql(
       `UPDATE api_keys SET revoked_at = ? WHERE created_by = ? AND revoked_at IS NULL AND ${ifAudited}`,
+      now,
+      userId,
+      audited,
+    ),
+    sql(
+      `UPDATE invitations SET revoked_at = ? WHERE invited_by = ? AND accepted_at IS NULL AND revoked_at IS NULL
+         AND ${ifAudited}`,
       now,
       userId,
       audited,

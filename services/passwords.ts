@@ -34,7 +34,7 @@ export interface PasswordService {
   canReset(token: string): Promise<boolean>;
   /**
    * Sets a new password with a mailed link, which is then used up. Every session ends; if nobody had proved the address
-   * before, so do the keys and second steps that were made by whoever had the account.
+   * before, so do the keys, second steps and invitations that were made by whoever had the account.
    *
    * @throws {AppError} `invalid_token`, `validation_failed`, `rate_limited`, `unavailable`.
    */

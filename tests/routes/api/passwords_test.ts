@@ -91,6 +91,12 @@ testApp("resetting takes an account back from somebody who never owned its addre
   const squatter = await test.signUp("Squatter");
   const { fullKey } = await createTestKey(test, squatter);
   const verification = await mailedToken(test, squatter.email);
+  const invited = await test.send(`/api/portal/organizations/${squatter.organizationId}/invitations`, {
+    cookie: squatter.cookie,
+    json: { email: "accomplice@example.com", role: "OWNER" },
+  });
+  assert.equal(invited.status, 201);
+  const invitationToken = await mailedToken(test, "accomplice@example.com");
   await forgot(test, squatter.email);
   assert.equal((await reset(test, await mailedToken(test, squatter.email))).status, 204);
   assert.equal((await me(test, squatter.cookie)).authenticated, false);
@@ -101,6 +107,13 @@ testApp("resetting takes an account back from somebody who never owned its addre
     }),
     401,
     "invalid_api_key",
+  );
+  await assertError(
+    await test.send("/api/auth/sign-up", {
+      json: { name: "Accomplice", password: testPassword, invitationToken },
+    }),
+    404,
+    "invalid_token",
   );
   const cookie = await signInAgain(test, squatter.email, newPassword);
   assert.equal((await me(test, cookie)).user?.emailVerified, true, "the mail proved the address");
