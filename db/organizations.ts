@@ -122,12 +122,8 @@ export function endOrganization(
       organizationId,
       audited,
     ),
-    // Only members have it active. Asked by user: there is no index of sessions by organization.
     sql(
-      `UPDATE sessions SET organization_id = NULL WHERE organization_id = ?1
-         AND user_id IN (SELECT user_id FROM memberships WHERE organization_id = ?1) AND ${
-        ifAudited.replace("?", "?2")
-      }`,
+      `UPDATE sessions SET organization_id = NULL WHERE organization_id = ? AND ${ifAudited}`,
       organizationId,
       audited,
     ),
