@@ -51,6 +51,7 @@ export function leaveOrganizationPage({ frame, member, error }: LeaveOrganizatio
         }. To come back, you need an invitation.`}
         facts={memberFacts(member, frame.now)}
         action="/portal/members/leave"
+        about={{ organizationId: frame.session.organization?.organizationId ?? "" }}
         submit="Leave"
         tone="destroy"
         back={membersBack}

@@ -147,15 +147,20 @@ function mountLeave(app: App, parts: AppParts, assets: Assets): void {
   app.post(
     `${path}/leave`,
     inOrganization(parts, async (c, session) => {
-      const member = await members.getMember(session, own(session));
+      const { organizationId = own(session).organizationId } = await readFormBody(c);
+      const left = () => redirect(c, "/portal/organizations?done=left", { frameChanges: true });
+      // Pressed twice: by now another organization is the active one, which nobody asked to leave.
+      if (!session.memberships.some((one) => one.organizationId === organizationId)) return left();
+      const named = { organizationId, userId: session.user.id };
+      const member = await members.getMember(session, named);
       try {
-        await members.removeMember(session, own(session), { keepKeys: false });
+        await members.removeMember(session, named, { keepKeys: false });
       } catch (error) {
         const { message, status } = formError(c, error);
         const page = { frame: portalFrame(parts, assets, session), member, error: message };
         return sendPage(c, leaveOrganizationPage(page), status);
       }
-      return redirect(c, "/portal/organizations?done=left", { frameChanges: true });
+      return left();
     }),
   );
 }

@@ -164,3 +164,33 @@ testApp("every page of people leads strangers to sign-in, and back", async (test
     assert.equal(location, "/sign-in?return_to=%2Fportal%2Fapi-keys", one);
   }
 });
+
+testApp("“Leave”, pressed twice, leaves the organization that the page named, and no other", async (test) => {
+  const owner = await test.signUp();
+  const member = await joinBy(test, owner, { name: "Member" });
+  const made = await test.send("/api/portal/organizations", {
+    cookie: member.cookie,
+    json: { name: "Other" },
+  });
+  const { organization } = await made.json();
+  // Somebody else owns it too, so that one could leave it by mistake.
+  await test.opened.database.write([{
+    sql: "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'OWNER', 0)",
+    args: [owner.userId, organization.id],
+  }]);
+  const { html } = await page(test, "/portal/members/leave", member);
+  const organizationId =
+    /name="organizationId" value="(org_[0-9a-f]+)"\s*\/?>(?:(?!<\/form>).)*Leave<\/button>/s
+      .exec(html)?.[1] ?? "";
+  assert.equal(organizationId, owner.organizationId);
+  for (let press = 0; press < 2; press++) {
+    const { location } = await submit(test, "/portal/members/leave", {
+      person: member,
+      form: { organizationId },
+    });
+    assert.equal(location, "/portal/organizations?done=left");
+  }
+  const answer = await test.send("/api/auth/me", { cookie: member.cookie });
+  const { memberships } = await answer.json();
+  assert.deepEqual(memberships.map(({ name }: { name: string }) => name), ["Other"]);
+});

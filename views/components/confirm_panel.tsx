@@ -21,6 +21,8 @@ export interface ConfirmPanelProps {
   readonly tone: ButtonTone;
   /** Where the page came from, and goes back to. */
   readonly back: { readonly href: string; readonly label: string };
+  /** What the form says beside its fields, by name: what it is about must not depend on what is active when it is sent. */
+  readonly about?: Readonly<Record<string, string>>;
   /** Fields, if the act needs any. */
   readonly children?: Child;
 }
@@ -38,6 +40,9 @@ export function ConfirmPanel(props: ConfirmPanelProps) {
         <p class="muted">{props.text}</p>
       </div>
       <form class="card" method="post" action={props.action} hx-disable="find button">
+        {Object.entries(props.about ?? {}).map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
         <dl class="facts">
           {props.facts.map((fact) => (
             <div>
