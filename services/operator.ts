@@ -239,7 +239,7 @@ export function createOperatorService(
           : [
             updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash }),
             reset.statement,
-            ...deleteLinks(user.id, { purposes: ["reset_password"], audited: reset.id }),
+            ...deleteLinks(user.id, { purposes: ["reset_password", "change_email"], audited: reset.id }),
             deleteSessionsIfAudited(user.id, { audited: reset.id }),
             ...endHalfDoneSignIns(user.id, reset.id),
             ...mail.outgoing(passwordChanged(user), audited),
