@@ -4,6 +4,7 @@ import { accountRoutes } from "./routes/api/account.ts";
 import { apiKeyRoutes } from "./routes/api/api_keys.ts";
 import { auditRoutes } from "./routes/api/audit.ts";
 import { authRoutes } from "./routes/api/auth.ts";
+import { forwardRoutes } from "./routes/api/forward.ts";
 import { invitationRoutes } from "./routes/api/invitations.ts";
 import { memberRoutes } from "./routes/api/members.ts";
 import { openApiRoute } from "./routes/api/openapi.ts";
@@ -81,6 +82,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   const apiKeyLimits = createApiKeyLimits(parts);
   usageRoutes(app, parts, apiKeyLimits);
   usageRecordRoutes(app, parts, apiKeyLimits);
+  forwardRoutes(app, parts, apiKeyLimits);
   openApiRoute(app, { baseUrl: config.baseUrl.origin, version: options.version });
   operationRoutes(app, parts, metrics);
 

@@ -119,13 +119,22 @@ export function findActiveApiKey(
   database: Database,
   keyHash: string,
   now: number,
-): Promise<{ id: string; name: string; organizationId: string } | undefined> {
+): Promise<{ id: string; name: string; organizationId: string; lastUsedAt: number | null } | undefined> {
   return database.readFirst(sql(
-    `SELECT id, name, organization_id AS organizationId FROM api_keys
+    `SELECT id, name, organization_id AS organizationId, last_used_at AS lastUsedAt FROM api_keys
      WHERE key_hash = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
     keyHash,
     now,
   ));
+}
+
+/** @returns A statement that notes when a key was last used. */
+export function updateApiKeyUsed(id: string, now: number): Statement {
+  return sql(
+    "UPDATE api_keys SET last_used_at = ?1 WHERE id = ?2 AND coalesce(last_used_at, 0) < ?1",
+    now,
+    id,
+  );
 }
 
 /** @returns A statement that renames a key in the scope. */

@@ -1,13 +1,10 @@
 // The SQL of the recorder: one group of requests in one transaction, with a fixed number of statements. Authentication,
 // records, their keys and the rollups are one transaction: a key that was revoked before it is refused by it.
-import { rollupHourMs, rollupQuarterMs } from "../domain/limits.ts";
+import { apiKeyUsedIntervalMs, rollupHourMs, rollupQuarterMs } from "../domain/limits.ts";
 import { lowBits, millionthsWholeMax, type Quantity } from "../domain/quantity.ts";
 import { idempotencyKeyHash, type StoredUsageRecord } from "../domain/usage_record.ts";
 import { type Database, sql, type Statement, type WriteResult } from "./database.ts";
 import { indexHash, lookUpKeys, movedPositions, moveKeys, somethingRecorded } from "./usage_keys.ts";
-
-/** A key's last use is written at most this often, in milliseconds. */
-const lastUsedIntervalMs = 60_000;
 
 /** One record of a group. Times in milliseconds since 1970. */
 export interface GroupRecord {
@@ -256,7 +253,7 @@ export async function recordUsage(database: Database, group: RecordGroup): Promi
       ...addUp,
       ...(keys > 0 ? [sql(dropUnusedSeries, null, seriesText, now)] : []),
       sql(moveCursor, count, keys),
-      sql(useKeys, keyHashes, now - lastUsedIntervalMs, now),
+      sql(useKeys, keyHashes, now - apiKeyUsedIntervalMs, now),
     );
   }
   const results = await database.write(batch);

@@ -95,6 +95,8 @@ export const auditPageActorsMax = 500;
 export const auditNotedIntervalMs = 60_000;
 /** Cross-site attempts from one client address whose session is looked up, in that time. */
 export const auditLookUpsMax = 60;
+/** A key's last use is written at most this often, in milliseconds. */
+export const apiKeyUsedIntervalMs = 60_000;
 /** Refused API keys that one client address has in a minute. */
 export const refusedApiKeysPerMinuteMax = 60;
 

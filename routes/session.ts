@@ -7,17 +7,25 @@ import type { AppContext, AppParts } from "./env.ts";
 
 /** @returns The session, or null for nobody. Cookies of two people at once sign nobody in and are taken away. */
 export async function findSession(c: AppContext, parts: AppParts): Promise<Session | null> {
+  return (await findSessionOrConflict(c, parts)).session;
+}
+
+/** @returns Like {@linkcode findSession}; `conflict` says that nobody is signed in because two people are. */
+export async function findSessionOrConflict(
+  c: AppContext,
+  parts: AppParts,
+): Promise<{ session: Session | null; conflict: boolean }> {
   const tokens = sessionTokens(c.get("headers")["cookie"]);
-  if (tokens.length === 0) return null;
-  const { session, conflict } = await parts.services.sessions.findSession(tokens);
-  if (conflict) {
+  if (tokens.length === 0) return { session: null, conflict: false };
+  const found = await parts.services.sessions.findSession(tokens);
+  if (found.conflict) {
     clearSessionCookies(c, parts.config);
     parts.log.warn("session cookies of two users came together; both were cleared", {
       requestId: c.get("requestId"),
       address: c.get("client").address,
     });
   }
-  return session;
+  return found;
 }
 
 /** @returns The session, as the one who acts. @throws {AppError} `unauthenticated`. */

@@ -6,6 +6,7 @@ import { type AuditService, createAuditService } from "./audit.ts";
 import { createCredentials } from "./credentials.ts";
 import { Deadlines } from "./deadlines.ts";
 import { createEmailAddressService, type EmailAddressService } from "./email_addresses.ts";
+import { createForwardAuthService, type ForwardAuthService } from "./forward_auth.ts";
 import { createInvitationService, type InvitationService } from "./invitations.ts";
 import { createMailService, type MailLog, type MailService } from "./mail.ts";
 import type { MailTransport } from "./mail_transport.ts";
@@ -45,6 +46,7 @@ export interface Services {
   readonly audit: AuditService;
   readonly usage: UsageService;
   readonly usageRecords: UsageRecordService;
+  readonly forwardAuth: ForwardAuthService;
   readonly organizationEnd: OrganizationEndService;
   /** Swept about once a second by whoever runs the program. */
   readonly deadlines: Deadlines;
@@ -99,6 +101,7 @@ export function createServices(context: ServiceContext, options: ServicesOptions
     audit: createAuditService(context, { onBackgroundError }),
     usage: createUsageService(context, recorder),
     usageRecords: createUsageRecordService(context),
+    forwardAuth: createForwardAuthService(context, { recorder, onBackgroundError }),
     organizationEnd: createOrganizationEndService(context),
     deadlines: new Deadlines(context.clock),
     clock: context.clock,

@@ -57,6 +57,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   },
   "POST /api/auth/sign-out": { who: open },
   "GET /api/auth/me": { who: open },
+  "GET /api/auth/forward": { who: signedIn },
   "POST /api/auth/password/forgot": { who: open, attempt: ({ me }) => ({ json: { email: me.email } }) },
   "POST /api/auth/password/reset": {
     who: open,

@@ -1,0 +1,143 @@
+// Forward authentication: a reverse proxy asks here, for each request of an application behind it, who it is from and
+// whether to let it through. It never answers 2xx unless somebody is there and meets every condition.
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { unauthenticatedError } from "../../domain/errors.ts";
+import { type ForwardConditions, identityHeaders, signInAddress } from "../../domain/forward_auth.ts";
+import { isId } from "../../domain/id.ts";
+import { roles } from "../../domain/session.ts";
+import { slugForm } from "../../domain/usage_record.ts";
+import type { Meter } from "../../services/forward_auth.ts";
+import type { AppContext, AppEnv, AppParts } from "../env.ts";
+import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
+import { findSessionOrConflict, sessionActor } from "../session.ts";
+import { apiKeyAuth } from "./api_key_auth.ts";
+import { mount } from "./endpoint.ts";
+
+const meterSchema = z.string().transform((text, context): Meter => {
+  const [productSlug = "", metric = "", ...rest] = text.split("/");
+  const isMeter = rest.length === 0 && [productSlug, metric].every((part) => slugForm.test(part));
+  if (isMeter) return { productSlug, metric };
+  context.addIssue({ code: "custom", message: "must be a product and a metric such as tiles/requests." });
+  return z.NEVER;
+});
+const querySchema = z.strictObject({
+  role: z.enum(roles, { error: `must be one of ${roles.join(", ")}.` }).optional().openapi({
+    description: "At least this role, in `organization` or else in the active organization. A key has none.",
+  }),
+  organization: z.string().refine((text) => isId("org", text), "must be the id of an organization.")
+    .optional()
+    .openapi({ description: "A member, or a key, of this organization; need not be the active one." }),
+  accept: z.enum(["session", "key", "session,key", "key,session"], {
+    error: "must be session, key or session,key.",
+  }).optional().openapi({
+    description: "With `key`, a request with an `Authorization` header is judged by that alone.",
+    default: "session",
+  }),
+  meter: meterSchema.optional().openapi({
+    type: "string",
+    example: "tiles/requests",
+    description:
+      "Records 1 under the API key for each request that is let through. Needs `key` in `accept`; what a session " +
+      "lets through is not metered.",
+  }),
+  redirect: z.enum(["302", "401"], { error: "must be 302 or 401." }).optional().openapi({
+    description: "The status that goes with a `Location`; 401 for nginx, which takes no other.",
+    default: "302",
+  }),
+}).refine(({ meter, accept }) => meter === undefined || (accept ?? "session") !== "session", {
+  path: ["meter"],
+  message: "needs accept=key or accept=session,key.",
+});
+
+const forwardedHeaders = z.object({
+  "X-Forwarded-Method": z.string().optional(),
+  "X-Forwarded-Proto": z.string().optional().openapi({ description: "`BASE_URL`'s when left out." }),
+  "X-Forwarded-Host": z.string().optional(),
+  "X-Forwarded-Uri": z.string().optional().openapi({ description: "Path and query." }),
+});
+
+/** Mounts `/api/auth/forward`. */
+export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: ApiKeyLimits): void {
+  const { forwardAuth } = parts.services;
+  const apiKey = apiKeyAuth(parts, limits);
+  const { baseUrl, cookieDomain, allowedOrigins } = parts.config;
+  const bounds = {
+    baseUrl,
+    cookieDomain,
+    isAllowedOrigin: (origin: string) => allowedOrigins.some((allowed) => allowed.matches(origin)),
+  };
+
+  async function answerApiKey(
+    c: AppContext,
+    options: { conditions: ForwardConditions; meter: Meter | null },
+  ): Promise<Response> {
+    try {
+      const keyHash = await apiKey.authenticate(c);
+      return c.body(null, 200, identityHeaders(await forwardAuth.admitApiKey(keyHash, options)));
+    } catch (error) {
+      throw await apiKey.failed(c, error);
+    }
+  }
+
+  async function answerSession(
+    c: AppContext,
+    options: { conditions: ForwardConditions; redirect: "302" | "401" },
+  ): Promise<Response> {
+    const { session, conflict } = await findSessionOrConflict(c, parts);
+    if (session !== null) {
+      try {
+        return c.body(null, 200, identityHeaders(forwardAuth.admitSession(session, options.conditions)));
+      } catch (error) {
+        // The audit log tells of attempts like this.
+        sessionActor(c, session);
+        throw error;
+      }
+    }
+    // The sign-in page may get only one of two people's cookies, and would send its browser back at once.
+    const address = conflict ? null : signInAddress(c.get("headers"), bounds);
+    if (address === null) throw unauthenticatedError();
+    if (options.redirect === "302") return c.redirect(address, 302);
+    c.header("Location", address);
+    throw unauthenticatedError();
+  }
+
+  mount(app, {
+    method: "get",
+    path: "/api/auth/forward",
+    tag: "Sign-in",
+    summary: "Who a request is from, for reverse proxies",
+    description:
+      "For nginx `auth_request`, Caddy `forward_auth` and Traefik ForwardAuth. 200 has `Remote-User`, `Remote-Email`, " +
+      "`Remote-Name`, `Remote-Organization`, `Remote-Role` and `Remote-Api-Key`, each of them always, empty where there " +
+      "is no value. E-mail and name are percent-encoded where they are not printable ASCII, and `%` is `%25`. " +
+      "The address is there only when the person has confirmed it.",
+    security: "session",
+    query: querySchema,
+    headers: forwardedHeaders,
+    answers: {
+      200: { description: "Let it through." },
+      302: { description: "A browser loads a page and nobody is signed in: to the sign-in page, and back." },
+    },
+    errors: [
+      "unauthenticated",
+      "invalid_api_key",
+      "forbidden",
+      "validation_failed",
+      "rate_limited",
+      "headers_too_large",
+      "unavailable",
+    ],
+  }, {
+    // Who has to be there depends on what the proxy asks for.
+    authenticate: () => null,
+    answer(c, { query }) {
+      const { role, organization, accept = "session", meter = null, redirect = "302" } = query;
+      const conditions = { role, organization };
+      // A request that shows a key, whatever it is, is never let through for its cookie.
+      const showsKey = accept === "key" || c.get("headers")["authorization"] !== undefined;
+      return accept !== "session" && showsKey
+        ? answerApiKey(c, { conditions, meter })
+        : answerSession(c, { conditions, redirect });
+    },
+  });
+}

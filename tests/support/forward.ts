@@ -1,0 +1,87 @@
+// Asking as a reverse proxy does, in this process: what it sends, and what it would pass on.
+import { DatabaseError } from "../../db/database.ts";
+import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
+import type { SendOptions, TestApp } from "./app.ts";
+
+export const forwardPath = "/api/auth/forward";
+/** Every header that an application behind a proxy may believe. */
+export const identityNames = [
+  "Remote-User",
+  "Remote-Email",
+  "Remote-Name",
+  "Remote-Organization",
+  "Remote-Role",
+  "Remote-Api-Key",
+] as const;
+
+/** Asks with a query such as `?role=ADMIN`. */
+export function ask(test: TestApp, query = "", options: SendOptions = {}): Promise<Response> {
+  return test.send(forwardPath + query, options);
+}
+
+/** @returns The status, and each identity header as it came; null for one that is missing. */
+export function told(answer: Response): { status: number; identity: (string | null)[] } {
+  return { status: answer.status, identity: identityNames.map((name) => answer.headers.get(name)) };
+}
+
+/** @returns What a proxy says of a browser that loads a page. */
+export function pageLoad(address: string, more: Record<string, string> = {}): Record<string, string> {
+  const { protocol, host, pathname, search } = new URL(address);
+  return {
+    "x-forwarded-method": "GET",
+    "x-forwarded-proto": protocol.slice(0, -1),
+    "x-forwarded-host": host,
+    "x-forwarded-uri": pathname + search,
+    accept: "text/html,application/xhtml+xml,*/*;q=0.8",
+    ...more,
+  };
+}
+
+/** A data file that counts what is asked of it, and can be out of reach. */
+export interface WatchedDatabase {
+  readonly open: () => Promise<TestDatabase>;
+  /** @returns How many reads and writes there were. */
+  operations(): number;
+  /** What does not answer from now on. */
+  refuse(what: "all" | "writes" | "nothing"): void;
+}
+
+/** @returns A new one, for `startTestApp`. */
+export function watchedDatabase(): WatchedDatabase {
+  let operations = 0;
+  let refused = "nothing";
+  const count = (kind: "read" | "write") => {
+    operations++;
+    if (refused === "all" || (refused === "writes" && kind === "write")) {
+      throw new DatabaseError("unavailable", "out of reach");
+    }
+  };
+  return {
+    async open() {
+      const opened = await embeddedTestDatabase();
+      const { database } = opened;
+      return {
+        ...opened,
+        database: {
+          async read(statement) {
+            count("read");
+            return await database.read(statement);
+          },
+          async readFirst(statement) {
+            count("read");
+            return await database.readFirst(statement);
+          },
+          async write(batch) {
+            count("write");
+            return await database.write(batch);
+          },
+          close: () => database.close(),
+        },
+      };
+    },
+    operations: () => operations,
+    refuse: (what) => {
+      refused = what;
+    },
+  };
+}
