@@ -15,10 +15,12 @@ export interface NewSession {
   readonly userAgent: string;
 }
 
-/** A session with the time at which it was last seen, in milliseconds since 1970. */
+/** A session with its times, in milliseconds since 1970, and what it was found by. */
 export interface FoundSession {
   readonly session: Session;
+  readonly createdAt: number;
   readonly lastSeenAt: number;
+  readonly tokenHash: string;
 }
 
 /** Times after which a session counts no more, in milliseconds since 1970. */
@@ -63,6 +65,8 @@ type SessionRow = [
   emailVerifiedAt: number | null,
   memberships: [organizationId: string, name: string, role: Role][],
   provedAt: number,
+  createdAt: number,
+  tokenHash: string,
 ];
 
 const findOne = findBy("s.token_hash = ?");
@@ -73,7 +77,7 @@ function findBy(condition: string): string {
   return `SELECT json_array(s.id, s.last_seen_at, s.organization_id, u.id, u.name, u.email, u.email_verified_at, (
          SELECT json_group_array(json_array(m.organization_id, o.name, m.role))
          FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id
-       ), s.proved_at) AS row
+       ), s.proved_at, s.created_at, s.token_hash) AS row
      FROM sessions s JOIN users u ON u.id = s.user_id
      WHERE ${condition} AND s.created_at > ? AND s.last_seen_at > ? AND u.disabled_at IS NULL`;
 }
@@ -104,9 +108,19 @@ export async function findSessions(
 }
 
 function parseRow(text: string): FoundSession {
-  const [id, lastSeenAt, organizationId, userId, name, email, emailVerifiedAt, rows, provedAt] = JSON.parse(
-    text,
-  ) as SessionRow;
+  const [
+    id,
+    lastSeenAt,
+    organizationId,
+    userId,
+    name,
+    email,
+    emailVerifiedAt,
+    rows,
+    provedAt,
+    createdAt,
+    tokenHash,
+  ] = JSON.parse(text) as SessionRow;
   const memberships: Membership[] = rows.map(([organizationId, name, role]) => ({
     organizationId,
     name,
@@ -116,7 +130,8 @@ function parseRow(text: string): FoundSession {
   if (memberships.length > 1) memberships.sort(byName);
   const organization = memberships.find((m) => m.organizationId === organizationId) ?? memberships[0] ?? null;
   const user = { id: userId, name, email, emailVerified: emailVerifiedAt !== null };
-  return { session: { id, user, organization, memberships, provedAt }, lastSeenAt };
+  const session = { id, user, organization, memberships, provedAt };
+  return { session, createdAt, lastSeenAt, tokenHash };
 }
 
 function byName(a: Membership, b: Membership): number {

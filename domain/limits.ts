@@ -11,6 +11,8 @@ export const jsonDepthMax = 16;
 export const bodyReadTimeoutMs = 10_000;
 /** Longest request target (path and query) that is answered, in characters. */
 export const urlCharactersMax = 8 * 1024;
+/** Longest address to go to after signing in, in characters: written as a parameter it fits into a request target. */
+export const returnToCharactersMax = 2_000;
 /** Largest sum of header names and values that is answered, in characters. */
 export const headerCharactersMax = 16 * 1024;
 

@@ -1,4 +1,5 @@
 // Where to go after signing in: an own path or an allowed origin, and nowhere else.
+import { returnToCharactersMax } from "./limits.ts";
 
 /**
  * @param text What the address bar said; anything may be in it.
@@ -18,16 +19,19 @@ export function safeReturnTo(
   options: { base: URL; isAllowedOrigin: (origin: string) => boolean },
 ): string | null {
   // Browsers read a backslash as a slash, and drop control characters.
-  if (text === undefined || text === "" || text.length > 2_000 || /[\\\p{Cc}]/u.test(text)) return null;
+  if (text === undefined || text === "" || text.length > returnToCharactersMax || /[\\\p{Cc}]/u.test(text)) {
+    return null;
+  }
   const isPath = text.startsWith("/") && !text.startsWith("//");
   if (!isPath && !/^https?:\/\//i.test(text)) return null;
   if (!URL.canParse(text, options.base)) return null;
   const url = new URL(text, options.base);
   if (url.username !== "" || url.password !== "") return null;
-  if (url.origin === options.base.origin) {
-    return url.pathname.startsWith("//") ? null : url.pathname + url.search + url.hash;
-  }
-  return options.isAllowedOrigin(url.origin) ? url.href : null;
+  const isOwn = url.origin === options.base.origin;
+  if (isOwn ? url.pathname.startsWith("//") : !options.isAllowedOrigin(url.origin)) return null;
+  const target = isOwn ? url.pathname + url.search + url.hash : url.href;
+  // Of one character up to twelve were made: what is sent on must pass here again.
+  return target.length > returnToCharactersMax ? null : target;
 }
 
 /**
@@ -46,4 +50,9 @@ export function safeReturnTo(
 export function portalReturnTo(text: string | undefined, base: URL): string | null {
   const path = safeReturnTo(text, { base, isAllowedOrigin: () => false });
   return path !== null && /^\/portal(?=[/?#]|$)/.test(path) ? path : null;
+}
+
+/** @returns A path of our own that leads on to where the person wanted to go. */
+export function withReturnTo(path: string, target: string | null): string {
+  return target === null ? path : `${path}?return_to=${encodeURIComponent(target)}`;
 }

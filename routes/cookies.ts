@@ -8,15 +8,35 @@ import type { AppContext } from "./env.ts";
 export const sessionCookieName = "access_token";
 const daySeconds = 24 * 3600;
 
+/** A session cookie as it came along. */
+export interface SessionCookie {
+  readonly token: string;
+  /** It was set as the settings say now: for the domain, or for this host alone. */
+  readonly isCurrent: boolean;
+}
+
 /**
- * Reads every session token that came along. A sibling subdomain can plant a cookie of the same name, and a browser
+ * Reads every session cookie that came along. A sibling subdomain can plant a cookie of the same name, and a browser
  * then sends both; taking the first, as cookie helpers do, would let it choose who is signed in.
  *
+ * Browsers do not tell the domain of a cookie. So the value of one with a domain ends with it, as in
+ * `TOKEN.example.com`: that is how a cookie from before `COOKIE_DOMAIN` was set is known.
+ *
  * @param header The `Cookie` header.
- * @returns Their values, in order.
+ * @returns The cookies, those first that were set as the settings say now.
  */
+export function sessionCookies(header: string | undefined, config: Config): SessionCookie[] {
+  const cookies = cookieValues(header, sessionCookieName).map((value) => {
+    const end = value.indexOf(".");
+    const token = end === -1 ? value : value.slice(0, end);
+    return { token, isCurrent: value === token + (config.cookieDomain ?? "") };
+  });
+  return cookies.length < 2 ? cookies : cookies.sort((a, b) => Number(b.isCurrent) - Number(a.isCurrent));
+}
+
+/** @returns The tokens of all session cookies that came along. */
 export function sessionTokens(header: string | undefined): string[] {
-  return cookieValues(header, sessionCookieName);
+  return cookieValues(header, sessionCookieName).map((value) => value.replace(/\..*/, ""));
 }
 
 function cookieValues(header: string | undefined, name: string): string[] {
@@ -31,16 +51,30 @@ function cookieValues(header: string | undefined, name: string): string[] {
   return tokens;
 }
 
-/** Puts a new session's token into the cookie, and takes away the host-only twin where a domain is set. */
-export function setSessionCookie(c: AppContext, config: Config, token: string): void {
-  const maxAge = config.sessionMaxDays * daySeconds;
-  if (config.cookieDomain !== undefined) appendCookie(c, config, { value: "", maxAge: 0, domain: undefined });
-  appendCookie(c, config, { value: token, maxAge, domain: config.cookieDomain });
+/**
+ * Puts a session's token into the cookie, and takes away the host-only twin where a domain is set.
+ *
+ * @param given `maxAge`: seconds that the session has left, where it is not a new one.
+ */
+export function setSessionCookie(
+  c: AppContext,
+  config: Config,
+  given: { token: string; maxAge?: number },
+): void {
+  const { cookieDomain: domain } = config;
+  const { token, maxAge = config.sessionMaxDays * daySeconds } = given;
+  if (domain !== undefined) clearHostCookie(c, config);
+  appendCookie(c, config, { value: token + (domain ?? ""), maxAge, domain });
+}
+
+/** Takes the host-only cookie away, and leaves the one of the domain. */
+export function clearHostCookie(c: AppContext, config: Config): void {
+  appendCookie(c, config, { value: "", maxAge: 0, domain: undefined });
 }
 
 /** Takes the cookie away, in its host-only and in its domain form. */
 export function clearSessionCookies(c: AppContext, config: Config): void {
-  appendCookie(c, config, { value: "", maxAge: 0, domain: undefined });
+  clearHostCookie(c, config);
   if (config.cookieDomain !== undefined) {
     appendCookie(c, config, { value: "", maxAge: 0, domain: config.cookieDomain });
   }

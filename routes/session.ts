@@ -2,7 +2,13 @@
 import type { SessionActor } from "../domain/actor.ts";
 import { unauthenticatedError } from "../domain/errors.ts";
 import type { Session } from "../domain/session.ts";
-import { clearSessionCookies, sessionTokens } from "./cookies.ts";
+import {
+  clearHostCookie,
+  clearSessionCookies,
+  type SessionCookie,
+  sessionCookies,
+  setSessionCookie,
+} from "./cookies.ts";
 import type { AppContext, AppParts } from "./env.ts";
 
 /** @returns The session, or null for nobody. Cookies of two people at once sign nobody in and are taken away. */
@@ -15,17 +21,40 @@ export async function findSessionOrConflict(
   c: AppContext,
   parts: AppParts,
 ): Promise<{ session: Session | null; conflict: boolean }> {
-  const tokens = sessionTokens(c.get("headers")["cookie"]);
-  if (tokens.length === 0) return { session: null, conflict: false };
-  const found = await parts.services.sessions.findSession(tokens);
-  if (found.conflict) {
+  const cookies = sessionCookies(c.get("headers")["cookie"], parts.config);
+  if (cookies.length === 0) return { session: null, conflict: false };
+  const { session, conflict, held } = await parts.services.sessions.findSession(
+    cookies.map(({ token }) => token),
+  );
+  if (conflict) {
     clearSessionCookies(c, parts.config);
     parts.log.warn("session cookies of two users came together; both were cleared", {
       requestId: c.get("requestId"),
       address: c.get("client").address,
     });
   }
-  return found;
+  if (held !== undefined && cookies.some(({ isCurrent }) => !isCurrent)) {
+    shareSession(c, parts, { cookies, held });
+  }
+  return { session, conflict };
+}
+
+/**
+ * Makes one cookie for every subdomain of what a browser has from before `COOKIE_DOMAIN` was set: without this somebody
+ * would be signed in here, nobody on the products, and nobody after each way to the sign-in page and back.
+ */
+function shareSession(
+  c: AppContext,
+  { config, services }: AppParts,
+  { cookies, held }: { cookies: readonly SessionCookie[]; held: { token: string; expiresAt: number } },
+): void {
+  if (config.cookieDomain === undefined) return;
+  if (cookies.some(({ token, isCurrent }) => isCurrent && token === held.token)) {
+    clearHostCookie(c, config);
+    return;
+  }
+  const maxAge = Math.max(1, Math.floor((held.expiresAt - services.clock()) / 1000));
+  setSessionCookie(c, config, { token: held.token, maxAge });
 }
 
 /** @returns The session, as the one who acts. @throws {AppError} `unauthenticated`. */

@@ -32,14 +32,23 @@ export interface SessionInfo {
   readonly userAgent: string;
 }
 
+/** What was found of the tokens that came along. */
+export interface SessionSearch {
+  readonly session: Session | null;
+  readonly conflict: boolean;
+  /** The token that found it, and when the session ends at the latest, in milliseconds since 1970. */
+  readonly held?: { readonly token: string; readonly expiresAt: number };
+}
+
 /** The verbs of sessions. */
 export interface SessionService {
   /**
    * Says who is signed in, of all the tokens that came along: stale and planted ones among them sign nobody out.
    *
+   * @param tokens Of several valid ones the first counts.
    * @returns The session; or null, with `conflict` when valid tokens of different users came together.
    */
-  findSession(tokens: readonly string[]): Promise<{ session: Session | null; conflict: boolean }>;
+  findSession(tokens: readonly string[]): Promise<SessionSearch>;
   /** @returns The person's own sessions, the last used first. */
   listSessions(actor: SessionActor): Promise<SessionInfo[]>;
   /** Ends one of the person's own sessions at once. @throws {AppError} `not_found`. */
@@ -78,20 +87,23 @@ export function createSessionService(
   return {
     async findSession(tokens) {
       const now = clock();
-      const hashes = tokens.map(wellFormedHash).filter((one) => one !== null);
-      const found = await findSessions(database, hashes, sessionBounds(config, now));
+      const hashes = tokens.map(wellFormedHash);
+      const known = hashes.filter((one) => one !== null);
+      const found = await findSessions(database, known, sessionBounds(config, now));
       const users = new Set(found.map(({ session }) => session.user.id));
       if (users.size > 1) return { session: null, conflict: true };
-      const latest = found.at(-1);
-      if (latest === undefined) return { session: null, conflict: false };
-      const { session, lastSeenAt } = latest;
+      const at = hashes.findIndex((hash) => found.some(({ tokenHash }) => tokenHash === hash));
+      const first = found.find(({ tokenHash }) => tokenHash === hashes[at]);
+      if (first === undefined) return { session: null, conflict: false };
+      const { session, lastSeenAt, createdAt } = first;
       if (now - lastSeenAt >= sessionSeenIntervalMs && !beingSeen.has(session.id)) {
         beingSeen.add(session.id);
         database.write([updateSessionSeen(session.id, now)])
           .catch(parts.onBackgroundError)
           .finally(() => beingSeen.delete(session.id));
       }
-      return { session, conflict: false };
+      const held = { token: tokens[at] ?? "", expiresAt: createdAt + config.sessionMaxDays * dayMs };
+      return { session, conflict: false, held };
     },
 
     async listSessions(actor) {

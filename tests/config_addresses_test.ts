@@ -40,6 +40,7 @@ Deno.test("COOKIE_DOMAIN is BASE_URL's host or a parent of it", () => {
   assert.equal(at(".shop.co.uk", "https://auth.shop.co.uk"), ".shop.co.uk");
   assert.equal(at(".acme.github.io", "https://auth.acme.github.io"), ".acme.github.io");
   assert.equal(at(".www.ck", "https://auth.www.ck"), ".www.ck");
+  assert.equal(at(".example.test", "https://auth.example.test"), ".example.test");
   assert.equal(at(".corp.internal", "https://auth.corp.internal"), ".corp.internal");
   for (
     const [domain, base] of [
@@ -57,8 +58,16 @@ Deno.test("COOKIE_DOMAIN is never a public suffix", () => {
     const suffix of [
       "com",
       "co.uk",
+      "org.uk",
+      "com.au",
       "github.io",
+      "GitHub.IO",
       "pages.dev",
+      "vercel.app",
+      "netlify.app",
+      "herokuapp.com",
+      "s3.amazonaws.com",
+      "test",
       "foo.ck",
       "internal",
       "localhost",
@@ -67,7 +76,7 @@ Deno.test("COOKIE_DOMAIN is never a public suffix", () => {
     ]
   ) {
     const fault = assertRefused("COOKIE_DOMAIN", `.${suffix}`, { BASE_URL: `https://auth.acme.${suffix}` });
-    assert.match(fault, /everybody can have a name under/);
+    assert.match(fault, /everybody can have a name under/, suffix);
   }
 });
 
@@ -75,7 +84,12 @@ Deno.test("COOKIE_DOMAIN is never part of an address", () => {
   for (const domain of [".127.0.0.1", ".0.0.1", ".0.1", ".1"]) {
     assertRefused("COOKIE_DOMAIN", domain, { BASE_URL: "http://127.0.0.1:8000" });
   }
-  assertRefused("COOKIE_DOMAIN", ".10.0.0.1", { BASE_URL: "https://auth.example.com" });
+  for (const base of ["http://[::1]:8000", "https://10.1.2.3", "https://0x7f.1", "https://2130706433"]) {
+    assertRefused("COOKIE_DOMAIN", ".example.com", { BASE_URL: base });
+  }
+  for (const domain of [".10.0.0.1", ".0x7f.1", ".1.2.3"]) {
+    assertRefused("COOKIE_DOMAIN", domain, { BASE_URL: "https://auth.example.com" });
+  }
 });
 
 Deno.test("COOKIE_DOMAIN is written with a leading dot and nothing that would end a header's value", () => {
@@ -94,6 +108,10 @@ Deno.test("COOKIE_DOMAIN is written with a leading dot and nothing that would en
       "https://example.com",
     ]
   ) assertRefused("COOKIE_DOMAIN", text, { BASE_URL: "https://auth.example.com" });
+  // Nor does a dot at the end make another name of a public suffix, or of the host.
+  for (const text of [".com.", ".co.uk.", ".github.io.", ".example.com."]) {
+    assertRefused("COOKIE_DOMAIN", text, { BASE_URL: `https://auth${text}` });
+  }
 });
 
 /** @returns Which of the origins an `ALLOWED_ORIGINS` setting allows. */

@@ -48,13 +48,15 @@ const boost = "swap:outerHTML target:#main select:#main selectOOB:'#side'";
 /** A refused form shows its message without a new entry in the history. */
 const refusedForms = { "hx-status:409:inherited": "push:false", "hx-status:422:inherited": "push:false" };
 
-/** A page for people who are not signed in: one card, one task. */
+/** A page for people who are not signed in: one card, one task. It leads on by itself to `goOnTo`, a whole address. */
 export function GatePage(
-  { title, frame, children }: { title: string; frame: GateFrame; children: Child },
+  { title, frame, goOnTo, children }: { title: string; frame: GateFrame; goOnTo?: string; children: Child },
 ): Page {
   return document(
     <>
-      <Head title={title} assets={frame.assets} />
+      <Head title={title} assets={frame.assets}>
+        {goOnTo === undefined ? null : <meta http-equiv="refresh" content={`0; url=${goOnTo}`} />}
+      </Head>
       <body>
         <SkipLink />
         <main id="main" class="gate" tabindex={-1}>

@@ -4,6 +4,7 @@ import { PasswordField, TextField } from "./components/field.tsx";
 import { Notice } from "./components/notice.tsx";
 import { PasskeyForm } from "./components/passkey_form.tsx";
 import { type GateFrame, GatePage, type Page } from "./layout.tsx";
+import { withReturnTo } from "../domain/return_to.ts";
 import { emailCharactersMax } from "../domain/limits.ts";
 
 /** What the page shows. */
@@ -55,7 +56,7 @@ export function signInPage({ frame, values, error, fieldErrors, notice }: SignIn
         {frame.signUpOpen
           ? (
             <p class="small muted">
-              New here? <a href="/sign-up">Create an account</a>
+              New here? <a href={withReturnTo("/sign-up", values.returnTo)}>Create an account</a>
             </p>
           )
           : null}

@@ -3,13 +3,19 @@ import { ButtonLink, SubmitButton } from "./components/button.tsx";
 import { PasswordField, TextField } from "./components/field.tsx";
 import { Notice } from "./components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "./layout.tsx";
+import { withReturnTo } from "../domain/return_to.ts";
 import { emailCharactersMax, nameCharactersMax } from "../domain/limits.ts";
 
 /** What the page shows. */
 export interface SignUpPageProps {
   readonly frame: GateFrame;
-  /** What was typed. */
-  readonly values: { readonly name: string; readonly email: string; readonly organizationName: string };
+  /** What was typed; `returnTo` is where to go afterwards, checked by the caller. */
+  readonly values: {
+    readonly name: string;
+    readonly email: string;
+    readonly organizationName: string;
+    readonly returnTo: string | null;
+  };
   /** What is wrong with the whole form. */
   readonly error: string | null;
   /** What is wrong with one field, by its name. */
@@ -30,6 +36,7 @@ export function signUpPage(props: SignUpPageProps): Page {
           <p class="muted small">One account for every product here.</p>
         </div>
         {error === null ? null : <Notice tone="refused" text={error} />}
+        {values.returnTo === null ? null : <input type="hidden" name="return_to" value={values.returnTo} />}
         <TextField
           label="Your name"
           name="name"
@@ -62,7 +69,7 @@ export function signUpPage(props: SignUpPageProps): Page {
         />
         <SubmitButton>Create account</SubmitButton>
         <p class="small muted">
-          You have an account? <a href="/sign-in">Sign in</a>
+          You have an account? <a href={withReturnTo("/sign-in", values.returnTo)}>Sign in</a>
         </p>
       </form>
     </GatePage>

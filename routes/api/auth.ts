@@ -33,7 +33,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...nobody,
     async answer(c, { body }) {
       const { token, session } = await services.accounts.signUp(body, c.get("client"));
-      setSessionCookie(c, config, token);
+      setSessionCookie(c, config, { token });
       return c.json(sessionUser(session), 201);
     },
   });
@@ -62,7 +62,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
         const { token, expiresAt } = result.secondStep;
         return c.json({ ...sessionUser(null), secondStep: { token, expiresAt: isoTime(expiresAt) } });
       }
-      setSessionCookie(c, config, result.token);
+      setSessionCookie(c, config, { token: result.token });
       return c.json(sessionUser(result.session));
     },
   });

@@ -72,7 +72,7 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     ...session,
     async answer(c, { body }, actor) {
       const { token } = await passwords.changePassword(actor, body);
-      setSessionCookie(c, config, token);
+      setSessionCookie(c, config, { token });
       return c.body(null, 204);
     },
   });

@@ -41,7 +41,7 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     ...nobody,
     async answer(c, { body }) {
       const { token, session } = await secondStep.finishWithCode(body, c.get("client"));
-      setSessionCookie(c, config, token);
+      setSessionCookie(c, config, { token });
       return c.json(sessionUser(session));
     },
   });
@@ -81,7 +81,7 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     ...nobody,
     async answer(c, { body: { response, token } }) {
       const signedIn = await secondStep.finishWithPasskey({ answer: response, token }, c.get("client"));
-      setSessionCookie(c, config, signedIn.token);
+      setSessionCookie(c, config, { token: signedIn.token });
       return c.json(sessionUser(signedIn.session));
     },
   });

@@ -90,7 +90,7 @@ export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: 
     try {
       const input = check(signUpSchema, { name, password, invitationToken: token }, "body");
       const made = await accounts.signUp(input as Parameters<typeof accounts.signUp>[0], c.get("client"));
-      setSessionCookie(c, config, made.token);
+      setSessionCookie(c, config, { token: made.token });
       return redirect(c, joined);
     } catch (error) {
       if (error instanceof AppError && explained.has(error.code)) {

@@ -2,7 +2,7 @@
 // cookie that only these addresses get.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError } from "../../domain/errors.ts";
-import { safeReturnTo } from "../../domain/return_to.ts";
+import { withReturnTo } from "../../domain/return_to.ts";
 import type { SignedIn } from "../../services/sign_in.ts";
 import type { PasskeyAnswer } from "../../services/webauthn.ts";
 import type { Assets } from "../../views/layout.tsx";
@@ -16,9 +16,8 @@ import type { App, AppContext, AppParts } from "../env.ts";
 import { jsonError, publicError } from "../errors.ts";
 import { formError } from "./errors.ts";
 import { gateFrame, redirect, sendPage } from "./page.ts";
-import { withReturnTo } from "./sign_in.ts";
+import { goOn, wayBack } from "./sign_in.ts";
 
-const home = "/portal/api-keys";
 const path = "/sign-in/second-step";
 
 /** Why a form of these pages was refused. */
@@ -42,12 +41,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
   const frame = gateFrame(parts, assets);
   const waiting = (c: AppContext) => secondStep.findWaiting(secondStepTokens(c.get("headers")["cookie"]));
 
-  function returnTo(text: string | undefined): string | null {
-    return safeReturnTo(text, {
-      base: config.baseUrl,
-      isAllowedOrigin: (origin) => config.allowedOrigins.some((allowed) => allowed.matches(origin)),
-    });
-  }
+  const returnTo = (text: string | undefined) => wayBack(text, config);
 
   /** The page, or where there is nothing to take a second step of, the one that asks for the password. */
   async function show(c: AppContext, shown: Shown): Promise<Response> {
@@ -75,10 +69,10 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
     return sendPage(c, signInPage({ frame, values, error, fieldErrors: {}, notice: null }), refusal?.status);
   }
 
-  function goOn(c: AppContext, { token }: SignedIn, target: string | null): Response {
-    setSessionCookie(c, config, token);
+  function signedIn(c: AppContext, { token }: SignedIn, target: string | null): Response {
+    setSessionCookie(c, config, { token });
     clearSecondStepCookie(c, config);
-    return redirect(c, target ?? home);
+    return goOn(c, target);
   }
 
   app.get(path, (c) =>
@@ -94,7 +88,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
     try {
       // Without a token the answer is that of one that is over.
       const input = { token: found?.token ?? "", code: code.slice(0, 100) };
-      return goOn(c, await secondStep.finishWithCode(input, c.get("client")), target);
+      return signedIn(c, await secondStep.finishWithCode(input, c.get("client")), target);
     } catch (error) {
       const refusal = refusalOf(c, error);
       return await show(c, { code, isRecovery: recovery === "1", target, refusal });
@@ -117,7 +111,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
     const found = await waiting(c);
     try {
       const input = { answer: passkeyAnswer(form["response"]), token: found?.token ?? "" };
-      return goOn(c, await secondStep.finishWithPasskey(input, c.get("client")), target);
+      return signedIn(c, await secondStep.finishWithPasskey(input, c.get("client")), target);
     } catch (error) {
       return await show(c, { target, refusal: refusalOf(c, error) });
     }
@@ -128,7 +122,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
     const target = returnTo(form["return_to"]);
     try {
       const answer = passkeyAnswer(form["response"]);
-      return goOn(c, await secondStep.finishWithPasskey({ answer }, c.get("client")), target);
+      return signedIn(c, await secondStep.finishWithPasskey({ answer }, c.get("client")), target);
     } catch (error) {
       return await startOver(c, { target, refusal: refusalOf(c, error) });
     }

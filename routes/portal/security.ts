@@ -51,7 +51,7 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
       const { currentPassword = "", newPassword = "" } = await readFormBody(c);
       try {
         const { token } = await passwords.changePassword(session, { currentPassword, newPassword });
-        setSessionCookie(c, config, token);
+        setSessionCookie(c, config, { token });
         return redirect(c, `${path}?done=password`);
       } catch (error) {
         const { message, fields, status } = formError(c, error);

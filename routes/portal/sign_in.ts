@@ -1,6 +1,8 @@
 // The pages for signing up, in and out.
+import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
-import { safeReturnTo } from "../../domain/return_to.ts";
+import { safeReturnTo, withReturnTo } from "../../domain/return_to.ts";
+import { goOnPage } from "../../views/go_on.tsx";
 import type { Assets } from "../../views/layout.tsx";
 import { signInPage } from "../../views/sign_in.tsx";
 import { signUpPage } from "../../views/sign_up.tsx";
@@ -20,19 +22,14 @@ const notices: readonly (readonly [parameter: string, text: string])[] = [
   ["deleted", "Your account is deleted."],
 ];
 
-/** Mounts `/`, `/sign-in`, `/sign-up` and `/sign-out`. */
+/** Mounts `/`, `/sign-in`, `/sign-in/continue`, `/sign-up` and `/sign-out`. */
 export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
   const { accounts } = services;
   const frame = gateFrame(parts, assets);
   const byInvitation = config.signUp === "invite";
 
-  function returnTo(text: string | undefined): string | null {
-    return safeReturnTo(text, {
-      base: config.baseUrl,
-      isAllowedOrigin: (origin) => config.allowedOrigins.some((allowed) => allowed.matches(origin)),
-    });
-  }
+  const returnTo = (text: string | undefined) => wayBack(text, config);
 
   async function away(c: AppContext): Promise<Response | null> {
     const session = await findSession(c, parts);
@@ -74,8 +71,8 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
         setSecondStepCookie(c, config, result.secondStep.token);
         return redirect(c, withReturnTo("/sign-in/second-step", target));
       }
-      setSessionCookie(c, config, result.token);
-      return redirect(c, target ?? home);
+      setSessionCookie(c, config, { token: result.token });
+      return goOn(c, target);
     } catch (error) {
       const { message, fields, status } = formError(c, error);
       const values = { email: form["email"] ?? "", returnTo: target };
@@ -87,14 +84,29 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
     }
   });
 
+  app.get("/sign-in/continue", async (c) => {
+    const target = returnTo(c.req.query("return_to"));
+    // A browser that took no cookie is asked again instead of being sent back and forth.
+    if (await findSession(c, parts) === null) return redirect(c, withReturnTo("/sign-in", target));
+    return target === null || isOwn(target)
+      ? redirect(c, target ?? home)
+      : sendPage(c, goOnPage({ frame, href: target, host: new URL(target).host }));
+  });
+
   app.get("/sign-up", async (c) => {
-    const values = { name: "", email: "", organizationName: "" };
+    const values = {
+      name: "",
+      email: "",
+      organizationName: "",
+      returnTo: returnTo(c.req.query("return_to")),
+    };
     return await away(c) ??
       sendPage(c, signUpPage({ frame, byInvitation, values, error: null, fieldErrors: {} }));
   });
 
   app.post("/sign-up", async (c) => {
     const form = await readFormBody(c);
+    const target = returnTo(form["return_to"]);
     try {
       const given = pick(form, ["name", "email", "password", "organizationName"]);
       if (given["organizationName"]?.trim() === "") delete given["organizationName"];
@@ -103,14 +115,15 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
         input as Parameters<typeof accounts.signUp>[0],
         c.get("client"),
       );
-      setSessionCookie(c, config, token);
-      return redirect(c, home);
+      setSessionCookie(c, config, { token });
+      return goOn(c, target);
     } catch (error) {
       const { message, fields, status } = formError(c, error);
       const values = {
         name: form["name"] ?? "",
         email: form["email"] ?? "",
         organizationName: form["organizationName"] ?? "",
+        returnTo: target,
       };
       const errors = error instanceof AppError && error.code === "email_taken"
         ? { email: error.message }
@@ -131,9 +144,25 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
   });
 }
 
-/** @returns A path of our own that leads on to where the person wanted to go. */
-export function withReturnTo(path: string, target: string | null): string {
-  return target === null ? path : `${path}?return_to=${encodeURIComponent(target)}`;
+/** @returns Where an address bar or a form may lead to: a path of our own, an allowed origin's address, or null. */
+export function wayBack(text: string | undefined, { baseUrl, allowedOrigins }: Config): string | null {
+  return safeReturnTo(text, {
+    base: baseUrl,
+    isAllowedOrigin: (origin) => allowedOrigins.some((allowed) => allowed.matches(origin)),
+  });
+}
+
+/**
+ * @returns The answer to a form that has signed somebody in. Chromium holds `form-action` against every redirect that
+ *   follows a form, and a product may have redirects of its own: so other origins are reached from a page of ours.
+ */
+export function goOn(c: AppContext, target: string | null): Response {
+  if (target === null || isOwn(target)) return redirect(c, target ?? home);
+  return redirect(c, withReturnTo("/sign-in/continue", target));
+}
+
+function isOwn(target: string): boolean {
+  return target.startsWith("/");
 }
 
 function pick(form: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {

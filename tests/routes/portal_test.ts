@@ -80,7 +80,10 @@ testApp("sign-in goes back to the page asked for, and to no stranger's", async (
   const go = async (return_to: string) =>
     (await submit(test, "/sign-in", { email, password: testPassword, return_to })).location;
   assert.equal(await go("/portal/usage?range=7d"), "/portal/usage?range=7d");
-  assert.equal(await go("https://app.example.com/a?b=c"), "https://app.example.com/a?b=c");
+  assert.equal(
+    await go("https://app.example.com/a?b=c"),
+    "/sign-in/continue?return_to=https%3A%2F%2Fapp.example.com%2Fa%3Fb%3Dc",
+  );
   const tricks = [
     "//evil.example",
     "/\\evil.example",

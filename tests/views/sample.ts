@@ -9,6 +9,7 @@ import { renameApiKeyPage } from "../../views/rename_api_key.tsx";
 import { revokeApiKeyPage } from "../../views/revoke_api_key.tsx";
 import { rotateApiKeyPage } from "../../views/rotate_api_key.tsx";
 import { peoplePages } from "./sample_people.ts";
+import { goOnPage } from "../../views/go_on.tsx";
 import { signInPage } from "../../views/sign_in.tsx";
 import { signUpPage } from "../../views/sign_up.tsx";
 import { usagePage, type UsagePageProps, type UsageReport } from "../../views/usage.tsx";
@@ -192,7 +193,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
   if (apiKey === undefined) throw new Error("the sample has no key");
   const frame = portalFrame(text);
   const signIn = { email: text, returnTo: text };
-  const signUp = { name: text, email: text, organizationName: text };
+  const signUp = { name: text, email: text, organizationName: text, returnTo: text };
   const signUpErrors = { name: text, email: text, password: text, organizationName: text };
   const fault = { status: 404, title: text, message: text, requestId: text };
   const usage = usageProps(text);
@@ -212,6 +213,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
       fieldErrors: errors,
       notice: text,
     }),
+    "signed in, going on": goOnPage({ frame: gateFrame, href: `https://x.example/${text}`, host: text }),
     "sign-up": signUpPage({ frame: gateFrame, values: signUp, error: text, fieldErrors: signUpErrors }),
     "sign-up, closed": signUpPage({
       frame: { ...gateFrame, signUpOpen: false },

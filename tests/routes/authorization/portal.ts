@@ -46,6 +46,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     attempt: () => ({ form: { email: "x@example.com", password: "not a password" } }),
     also: [401],
   },
+  "GET /sign-in/continue": { who: open },
   "GET /sign-up": { who: open },
   "POST /sign-up": {
     who: open,
