@@ -16,6 +16,7 @@ import { twoStepRoutes } from "./routes/api/two_step.ts";
 import { usageRoutes } from "./routes/api/usage.ts";
 import { usageRecordRoutes } from "./routes/api/usage_records.ts";
 import { assetRoutes } from "./routes/assets.ts";
+import { browserClientRoutes } from "./routes/browser_client.ts";
 import { noteDenied } from "./routes/denied.ts";
 import type { App, AppContext, AppEnv, AppParts } from "./routes/env.ts";
 import { jsonError, publicError } from "./routes/errors.ts";
@@ -86,6 +87,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   openApiRoute(app, { baseUrl: config.baseUrl.origin, version: options.version });
   operationRoutes(app, parts, metrics);
 
+  browserClientRoutes(app);
   const assets = assetRoutes(app);
   portalSignInRoutes(app, parts, assets);
   portalSecondStepRoutes(app, parts, assets);

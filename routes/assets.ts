@@ -12,6 +12,7 @@ import css from "../static/portal.css" with { type: "text" };
 import script from "../static/portal.js" with { type: "text" };
 import type { Assets } from "../views/layout.tsx";
 import type { AppEnv } from "./env.ts";
+import { serveFile } from "./files.ts";
 
 const yearSeconds = 365 * 24 * 3600;
 
@@ -22,17 +23,14 @@ const yearSeconds = 365 * 24 * 3600;
  */
 export function assetRoutes(app: Hono<AppEnv>): Assets {
   function serve(path: string, content: string | Uint8Array, type: string): string {
-    // A copy: a response takes its bytes' buffer for itself.
-    const body = typeof content === "string" ? content : new Uint8Array(content);
-    const etag = `"${hash("sha256", content, "hex").slice(0, 16)}"`;
-    app.get(path, (c) => {
-      c.set("answerHeaders", [
+    serveFile(app, {
+      path,
+      content,
+      type,
+      headers: [
         ["Cache-Control", `public, max-age=${yearSeconds}, immutable`],
-        ["ETag", etag],
         ["Cross-Origin-Resource-Policy", "same-site"],
-      ]);
-      if (c.req.header("If-None-Match") === etag) return c.body(null, 304);
-      return c.body(body, 200, { "Content-Type": type });
+      ],
     });
     return path;
   }

@@ -57,7 +57,7 @@ const mayImport: Readonly<Record<Layer, readonly Layer[]>> = {
   "deno.json": [],
 };
 /** Folders that nothing of the program may import, and that may import everything. */
-const outside = /^(tests|smoke|bench|docs)\//;
+const outside = /^(tests|smoke|bench|docs|examples)\//;
 const importForms = [
   /^[ \t]*(?:import|export)\s[^;="`]*?\bfrom\s*"([^"]*)"/gm,
   /^[ \t]*import\s*"([^"]*)"/gm,

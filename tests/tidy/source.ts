@@ -39,9 +39,9 @@ export function isTypeScript(path: string): boolean {
   return /\.tsx?$/.test(path);
 }
 
-/** @returns Whether a file is part of the program, and not of its tests, measurements or documentation. */
+/** @returns Whether a file is part of the program, and not of its tests, measurements, examples or documentation. */
 export function isProduction(path: string): boolean {
-  return isTypeScript(path) && !/^(tests|smoke|bench|docs)\//.test(path);
+  return isTypeScript(path) && !/^(tests|smoke|bench|docs|examples)\//.test(path);
 }
 
 const tokens = {

@@ -77,6 +77,8 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   },
   "GET /portal/usage": { who: inActive },
 
+  "GET /gatehouse.js": { who: open },
+  "GET /gatehouse.d.ts": { who: open },
   "GET /forgot-password": { who: open },
   "POST /forgot-password": { who: open, attempt: ({ me }) => ({ form: { email: me.email } }) },
   "GET /reset-password": { who: open, attempt: () => ({ query: "?token=x" }), also: [404] },

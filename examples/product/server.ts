@@ -1,0 +1,37 @@
+// The example product's server: three files, and one page that asks Gatehouse itself, by the cookie that came along.
+//
+//   deno run --allow-net --allow-read=. server.ts http://localhost:8000 8001
+
+const files = { "/": "index.html", "/product.js": "product.js", "/product.css": "product.css" };
+const types = { html: "text/html", js: "text/javascript", css: "text/css" };
+
+/**
+ * Answers a request to the product.
+ *
+ * @param gatehouse The service's origin, such as `https://auth.example.com`.
+ * @param ask Sends a request to it.
+ */
+export async function answer(request: Request, gatehouse: string, ask = fetch): Promise<Response> {
+  const { pathname } = new URL(request.url);
+  const policy =
+    `default-src 'none'; script-src 'self' ${gatehouse}; style-src 'self'; connect-src ${gatehouse}; ` +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  const headers = { "Content-Security-Policy": policy, "Cache-Control": "no-store" };
+  if (pathname === "/server") {
+    const cookie = request.headers.get("Cookie") ?? "";
+    const who = await ask(`${gatehouse}/api/auth/me`, { headers: { Cookie: cookie } });
+    return Response.json(await who.json(), { headers });
+  }
+  const name = files[pathname as keyof typeof files];
+  if (name === undefined) return new Response("There is nothing here.", { status: 404, headers });
+  const text = await Deno.readTextFile(new URL(name, import.meta.url));
+  const type = types[name.split(".")[1] as keyof typeof types];
+  return new Response(text.replace("GATEHOUSE", gatehouse), {
+    headers: { ...headers, "Content-Type": `${type}; charset=utf-8` },
+  });
+}
+
+if (import.meta.main) {
+  const [gatehouse = "http://localhost:8000", port = "8001"] = Deno.args;
+  Deno.serve({ port: Number(port), hostname: "127.0.0.1" }, (request) => answer(request, gatehouse));
+}

@@ -1,0 +1,31 @@
+// The browser client, for pages of every origin: what it can ask is decided by CORS on `/api/auth/*`, not here.
+import type { Hono } from "hono";
+import script from "../static/gatehouse.js" with { type: "text" };
+import types from "../static/gatehouse.d.ts" with { type: "text" };
+import type { AppEnv } from "./env.ts";
+import { serveFile } from "./files.ts";
+
+/** Its name never changes: for so long a browser may go on with an old one. */
+const maxAgeSeconds = 300;
+
+/** Mounts `/gatehouse.js` and `/gatehouse.d.ts`. */
+export function browserClientRoutes(app: Hono<AppEnv>): void {
+  const headers = [
+    ["Cache-Control", `public, max-age=${maxAgeSeconds}`],
+    ["Access-Control-Allow-Origin", "*"],
+    ["Cross-Origin-Resource-Policy", "cross-origin"],
+  ] as const;
+  serveFile(app, {
+    path: "/gatehouse.js",
+    content: script,
+    type: "text/javascript; charset=utf-8",
+    // Deno's way of finding the types of what is imported from an address.
+    headers: [...headers, ["X-TypeScript-Types", "./gatehouse.d.ts"]],
+  });
+  serveFile(app, {
+    path: "/gatehouse.d.ts",
+    content: types,
+    type: "application/typescript; charset=utf-8",
+    headers,
+  });
+}

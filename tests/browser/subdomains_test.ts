@@ -1,0 +1,385 @@
+// One account on real subdomains: a browser signs in on one product, and the others know; what is not allowed learns nothing.
+import assert from "node:assert/strict";
+import { startTestApp, testPassword } from "../support/app.ts";
+import {
+  type BrowserContext,
+  browserMissing,
+  launchBrowser,
+  type Page,
+  watchedPage,
+} from "../support/browser.ts";
+import { answer as answerOfProduct } from "../../examples/product/server.ts";
+import { signInAgain } from "../support/people.ts";
+import { poll } from "../support/poll.ts";
+import { codeOf, turnOn } from "../support/second_step.ts";
+import { smtpTlsMissing } from "../support/smtp_tls.ts";
+import { freePort } from "../support/sqld.ts";
+import { run } from "../support/world.ts";
+import { type Subdomains, withSubdomains } from "../support/subdomains.ts";
+
+const options = {
+  ignore: browserMissing() || smtpTlsMissing() !== null,
+  sanitizeOps: false,
+  sanitizeResources: false,
+};
+const shared = { COOKIE_DOMAIN: ".example.test" };
+const nobody = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
+
+async function signIn(page: Page, email: string): Promise<void> {
+  await page.getByLabel("E-mail").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(testPassword);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+}
+
+const says = (page: Page, text: string) => page.locator("#who", { hasText: text }).waitFor();
+
+/** @returns What a page gets that asks the service, or the error's name. */
+function ask(page: Page, auth: string, path = "/api/auth/me", init: RequestInit = {}) {
+  const act = async ([url, init]: [string, RequestInit]) => {
+    const answer = await fetch(url, { credentials: "include", ...init });
+    return answer.status === 204 || answer.type === "opaque" ? answer.status : await answer.json();
+  };
+  return page.evaluate(act, [auth + path, init] as [string, RequestInit])
+    .catch((error: Error) => /TypeError/.exec(error.message)?.[0] ?? error.message);
+}
+
+/** @returns What the product's server gets for this browser. */
+async function askServer(context: BrowserContext, product: string) {
+  const page = await context.newPage();
+  await page.goto(`${product}/server`);
+  const text = await page.locator("body").innerText();
+  await page.close();
+  return JSON.parse(text);
+}
+
+/** As if the person came back to the tab. */
+const comeBack = (page: Page) => page.evaluate(() => dispatchEvent(new Event("focus")));
+
+/** @returns The session cookies of a browser: their domains, without those of before. */
+const cookieDomains = async (context: BrowserContext) =>
+  (await context.cookies()).filter(({ name }) => name === "access_token").map(({ domain }) => domain);
+
+const cookieHeader = (token: string) => ({ cookie: `access_token=${token}` });
+
+Deno.test({
+  ...options,
+  name: "signed in on one product is signed in on all, and signed out or removed on one is so on all at once",
+  fn: () =>
+    withSubdomains(shared, async ({ test, auth, app, docs, profile }) => {
+      const ada = await test.signUp();
+      const bob = await test.signUp("Bob");
+      await run(
+        test,
+        "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'MEMBER', ?)",
+        bob.userId,
+        ada.organizationId,
+        test.now() + 1,
+      );
+      const context = await profile();
+      const { page, troubles } = await watchedPage(context);
+      await page.goto(`${app}/?page=1#part`);
+      await says(page, "Nobody");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.waitForURL(`${auth}/sign-in?**`);
+      await signIn(page, bob.email);
+      await page.waitForURL(`${app}/?page=1#part`);
+      await says(page, "Bob, OWNER");
+
+      // No handshake: the other product's page and both servers know at once.
+      const { page: other, troubles: troublesOfOther } = await watchedPage(context);
+      await other.goto(`${docs}/`);
+      await says(other, "Bob, OWNER");
+
+      // Switching on one.
+      await other.getByLabel("Organization").selectOption(ada.organizationId);
+      await says(other, "Bob, MEMBER");
+      await comeBack(page);
+      await says(page, "Bob, MEMBER");
+      const known = {
+        authenticated: true,
+        user: { id: bob.userId, name: "Bob", email: bob.email, emailVerified: false },
+        organizationId: ada.organizationId,
+        role: "MEMBER",
+        memberships: [
+          { organizationId: ada.organizationId, name: "Ada Lovelace’s organization", role: "MEMBER" },
+          { organizationId: bob.organizationId, name: "Bob’s organization", role: "OWNER" },
+        ],
+      };
+      for (const one of [page, other]) assert.deepEqual(await ask(one, auth), known);
+      for (const product of [app, docs]) assert.deepEqual(await askServer(context, product), known);
+
+      // Already signed in: there and back at once.
+      await page.goto(`${auth}/sign-in?return_to=${encodeURIComponent(`${docs}/?again=1`)}`);
+      assert.equal(page.url(), `${docs}/?again=1`);
+      await page.goto(`${app}/`);
+      await says(page, "Bob, MEMBER");
+
+      // Losing the membership.
+      const path = `/api/portal/organizations/${ada.organizationId}/members/${bob.userId}`;
+      assert.equal((await test.send(path, { method: "DELETE", cookie: ada.cookie })).status, 204);
+      for (const now of [await ask(page, auth), await ask(other, auth), await askServer(context, docs)]) {
+        assert.deepEqual([now.organizationId, now.role], [bob.organizationId, "OWNER"]);
+        assert.deepEqual(now.memberships.length, 1);
+      }
+      await comeBack(page);
+      await says(page, "Bob, OWNER");
+
+      // Signing out on one.
+      await other.getByRole("button", { name: "Sign out" }).click();
+      await says(other, "Nobody");
+      assert.deepEqual(await ask(page, auth), nobody);
+      assert.deepEqual(await askServer(context, app), nobody);
+      await comeBack(page);
+      await says(page, "Nobody");
+      await page.goto(`${auth}/portal/api-keys`);
+      await page.getByRole("heading", { name: "Sign in", level: 1 }).waitFor();
+      assert.deepEqual(await cookieDomains(context), []);
+      assert.deepEqual([...troubles, ...troublesOfOther], []);
+    }),
+});
+
+Deno.test({
+  ...options,
+  name: "an origin that is not allowed learns nothing and changes nothing, a sibling with the cookie too",
+  fn: () =>
+    withSubdomains(shared, async ({ test, auth, app, other, evil, seen, profile }) => {
+      const ada = await test.signUp();
+      const context = await profile();
+      const page = await context.newPage();
+      await page.goto(`${auth}/sign-in?return_to=${encodeURIComponent(`${other}/`)}`);
+      await signIn(page, ada.email);
+      // Nobody is led there either.
+      await page.waitForURL(`${auth}/portal/api-keys`);
+      for (const origin of [other, evil]) {
+        await page.goto(`${origin}/`);
+        // The client itself loads anywhere, and gets nothing.
+        await page.locator("#trouble", { hasText: /./ }).waitFor();
+        seen.length = 0;
+        assert.equal(await ask(page, auth), "TypeError");
+        assert.equal(await ask(page, auth, "/api/auth/sign-out", { method: "POST" }), "TypeError");
+        const blind = { method: "POST", mode: "no-cors" } as const;
+        assert.equal(await ask(page, auth, "/api/auth/sign-out", blind), "TypeError");
+        const json = { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" };
+        assert.equal(await ask(page, auth, "/api/auth/organization", json), "TypeError");
+        assert.deepEqual(seen.map(({ request, status }) => `${status} ${request}`), [
+          "200 GET /api/auth/me",
+          "403 POST /api/auth/sign-out",
+          "403 POST /api/auth/sign-out",
+          "204 OPTIONS /api/auth/organization",
+        ]);
+        for (const { origin: from, headers } of seen) {
+          assert.equal(from, origin);
+          const told = [...headers.keys()].filter((name) => name.startsWith("access-control-"));
+          assert.deepEqual(told, []);
+        }
+      }
+      await page.goto(`${app}/`);
+      await says(page, "OWNER");
+    }),
+});
+
+for (const javaScriptEnabled of [true, false]) {
+  Deno.test({
+    ...options,
+    name: `every way to sign in leads back to the product ${javaScriptEnabled ? "with" : "without"} scripts`,
+    fn: () =>
+      withSubdomains(shared, async ({ test, auth, app, docs, profile }) => {
+        const ada = await test.signUp();
+        const grace = await test.signUp("Grace Hopper");
+        const { secret } = await turnOn(test, grace.cookie);
+        const to = (address: string) => `return_to=${encodeURIComponent(address)}`;
+
+        // A password; and a product that leads on to another one.
+        for (const [asked, got] of [[`${app}/?a=1#b`], [`${app}/moved`, `${docs}/?moved=1`]] as const) {
+          const { page, troubles } = await watchedPage(await profile({ javaScriptEnabled }));
+          await page.goto(`${auth}/sign-in?${to(asked)}`);
+          await page.getByLabel("E-mail").fill(ada.email);
+          await page.getByLabel("Password", { exact: true }).fill("wrong wrong wrong");
+          await page.getByRole("button", { name: "Sign in", exact: true }).click();
+          await page.getByText("is not right").waitFor();
+          await signIn(page, ada.email);
+          await page.waitForURL(got ?? asked);
+          // Back is the product's or the sign-in page, never one that sends people on again.
+          assert.deepEqual(troubles, []);
+          await page.context().close();
+        }
+
+        // A second step.
+        const { page: second, troubles } = await watchedPage(await profile({ javaScriptEnabled }));
+        await second.goto(`${auth}/sign-in?${to(`${docs}/?second=1`)}`);
+        await signIn(second, grace.email);
+        await second.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
+        await second.getByRole("button", { name: "Sign in", exact: true }).click();
+        await second.waitForURL(`${docs}/?second=1`);
+
+        // A new account, from the sign-in page.
+        const { page: fresh, troubles: more } = await watchedPage(await profile({ javaScriptEnabled }));
+        await fresh.goto(`${auth}/sign-in?${to(`${docs}/?new=1`)}`);
+        await fresh.getByRole("link", { name: "Create an account" }).click();
+        await fresh.getByLabel("Your name").fill("Kay");
+        await fresh.getByLabel("E-mail").fill("kay@example.com");
+        await fresh.getByLabel("Password").fill(testPassword);
+        await fresh.getByRole("button", { name: "Create account" }).click();
+        await fresh.waitForURL(`${docs}/?new=1`);
+        assert.deepEqual([...troubles, ...more], []);
+      }),
+  });
+}
+
+Deno.test({
+  ...options,
+  name: "turning COOKIE_DOMAIN on leaves nobody half signed in",
+  fn: () =>
+    withSubdomains({}, async ({ test, auth, app, docs, profile, restart }) => {
+      const ada = await test.signUp();
+      const profiles: BrowserContext[] = [];
+      for (let i = 0; i < 3; i++) {
+        const context = await profile();
+        const page = await context.newPage();
+        await page.goto(`${auth}/sign-in`);
+        await signIn(page, ada.email);
+        await page.waitForURL(`${auth}/portal/api-keys`);
+        assert.deepEqual(await cookieDomains(context), ["auth.example.test"]);
+        assert.deepEqual(await askServer(context, app), nobody);
+        profiles.push(context);
+      }
+      await restart(shared);
+      // Whatever these people open first, they are signed in everywhere from then on.
+      const first = [`${auth}/portal/usage`, `${app}/`, `${auth}/sign-in?return_to=${app}/server`];
+      for (const [i, context] of profiles.entries()) {
+        const page = await context.newPage();
+        await page.goto(first[i] ?? "");
+        if (i === 1) await says(page, "OWNER");
+        if (i === 2) assert.equal(JSON.parse(await page.locator("body").innerText()).authenticated, true);
+        assert.deepEqual(await cookieDomains(context), [".example.test"], `profile ${i}`);
+        for (const product of [app, docs]) {
+          assert.equal((await askServer(context, product)).user.id, ada.userId);
+        }
+      }
+    }),
+});
+
+/** A browser with a host-only cookie of before, and the domain's: two sessions of one person. */
+async function twoCookies({ test, auth, profile }: Subdomains, email: string) {
+  const context = await profile();
+  const tokens = [];
+  for (let i = 0; i < 2; i++) {
+    tokens.push(/access_token=([\w-]+)/.exec(await signInAgain(test, email))?.[1] ?? "");
+  }
+  const [old = "", young = ""] = tokens;
+  const cookie = { name: "access_token", httpOnly: true, secure: true, sameSite: "Lax" } as const;
+  await context.addCookies([
+    { ...cookie, value: old, url: auth },
+    { ...cookie, value: `${young}.example.test`, domain: ".example.test", path: "/" },
+  ]);
+  assert.deepEqual((await cookieDomains(context)).sort(), [".example.test", "auth.example.test"]);
+  const isValid = async (token: string) =>
+    (await (await test.send("/api/auth/me", cookieHeader(token))).json()).authenticated;
+  return { context, page: await context.newPage(), old, young, isValid };
+}
+
+Deno.test({
+  ...options,
+  name:
+    "a browser with the old cookie and the new one is one person: signing in, out, switching, a new password",
+  fn: () =>
+    withSubdomains(shared, async (subdomains) => {
+      const { test, auth, app, docs } = subdomains;
+      const ada = await test.signUp();
+      const made = await test.send("/api/portal/organizations", {
+        cookie: ada.cookie,
+        json: { name: "Second" },
+      });
+      const { organization: { id: second } } = await made.json();
+
+      const out = await twoCookies(subdomains, ada.email);
+      await out.page.goto(`${docs}/`);
+      await says(out.page, "OWNER");
+      assert.deepEqual(await cookieDomains(out.context), [".example.test"]);
+      await out.context.close();
+
+      const early = await twoCookies(subdomains, ada.email);
+      await early.page.goto(`${docs}/?nothing-asked-yet`, { waitUntil: "commit" });
+      await ask(early.page, auth, "/api/auth/sign-out", { method: "POST" });
+      await poll(async () => (await cookieDomains(early.context)).length === 0);
+      for (const token of [early.old, early.young]) assert.equal(await early.isValid(token), false);
+      await early.context.close();
+
+      const switching = await twoCookies(subdomains, ada.email);
+      await switching.page.goto(`${docs}/`);
+      await switching.page.getByLabel("Organization").selectOption(second);
+      await poll(async () => (await askServer(switching.context, app)).organizationId === second);
+      assert.equal((await ask(switching.page, auth)).organizationId, second);
+      await switching.context.close();
+
+      const signing = await twoCookies(subdomains, ada.email);
+      await signing.page.goto(`${auth}/robots.txt`);
+      await ask(signing.page, auth, "/api/auth/sign-in", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ email: ada.email, password: testPassword }),
+      });
+      assert.deepEqual(await cookieDomains(signing.context), [".example.test"]);
+      assert.equal((await askServer(signing.context, app)).user.id, ada.userId);
+      await signing.context.close();
+
+      const changing = await twoCookies(subdomains, ada.email);
+      await changing.page.goto(`${auth}/robots.txt`);
+      await ask(changing.page, auth, "/api/auth/password/change", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ currentPassword: testPassword, newPassword: "nine purple otters sing" }),
+      });
+      assert.deepEqual(await cookieDomains(changing.context), [".example.test"]);
+      assert.equal((await askServer(changing.context, app)).user.id, ada.userId);
+      for (const token of [changing.old, changing.young]) assert.equal(await changing.isValid(token), false);
+    }),
+});
+
+Deno.test({
+  ...options,
+  name: "without COOKIE_DOMAIN all of it works on one host, whatever the port",
+  async fn() {
+    const [port, ...products] = [freePort(), freePort(), freePort()] as const;
+    const [first, second] = products.map((one) => `http://localhost:${one}`) as [string, string];
+    const auth = `http://localhost:${port}`;
+    const test = await startTestApp({
+      PORT: `${port}`,
+      BASE_URL: auth,
+      ALLOWED_ORIGINS: `${first},${second}`,
+    });
+    const serve = (port: number, answer: (request: Request) => Response | Promise<Response>) =>
+      Deno.serve({ port, hostname: "127.0.0.1", onListen() {} }, answer);
+    const servers = [
+      serve(port, (request) => test.app.fetch(request)),
+      ...products.map((one) => serve(one, (request) => answerOfProduct(request, auth))),
+    ];
+    const browser = await launchBrowser();
+    try {
+      const ada = await test.signUp();
+      const context = await browser.newContext();
+      const { page, troubles } = await watchedPage(context);
+      const { page: other } = await watchedPage(context);
+      await other.goto(`${second}/`);
+      await says(other, "Nobody");
+      await page.goto(`${first}/`);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await signIn(page, ada.email);
+      await page.waitForURL(`${first}/`);
+      await says(page, "Ada Lovelace, OWNER");
+      assert.equal((await askServer(context, second)).user.id, ada.userId);
+      await comeBack(other);
+      await says(other, "Ada Lovelace, OWNER");
+      await other.getByRole("button", { name: "Sign out" }).click();
+      await says(other, "Nobody");
+      await comeBack(page);
+      await says(page, "Nobody");
+      assert.deepEqual(await askServer(context, first), nobody);
+      assert.deepEqual(troubles, []);
+    } finally {
+      await browser.close();
+      for (const server of servers) await server.shutdown();
+      await test.dispose();
+    }
+  },
+});

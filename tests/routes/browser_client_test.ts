@@ -1,0 +1,332 @@
+// The browser client: how it is served, its types, and what it does when the page is looked at again. That products can use
+// it is shown in tests/browser/subdomains_test.ts.
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+import { startTestApp, testApp } from "../support/app.ts";
+import { freePort } from "../support/sqld.ts";
+
+testApp(
+  "/gatehouse.js can be loaded by pages of every origin, and is asked for anew after minutes",
+  async (test) => {
+    const answer = await test.send("/gatehouse.js", { headers: { origin: "https://anything.example" } });
+    assert.equal(answer.status, 200);
+    const header = (name: string) => answer.headers.get(name);
+    assert.equal(header("content-type"), "text/javascript; charset=utf-8");
+    assert.equal(header("access-control-allow-origin"), "*");
+    assert.equal(header("access-control-allow-credentials"), null);
+    assert.equal(header("cross-origin-resource-policy"), "cross-origin");
+    assert.equal(header("cache-control"), "public, max-age=300");
+    assert.equal(header("x-typescript-types"), "./gatehouse.d.ts");
+    assert.deepEqual(answer.headers.getSetCookie(), []);
+    const etag = header("etag") ?? "";
+    assert.match(etag, /^"[0-9a-f]{16}"$/);
+    const bytes = gzipSync(new Uint8Array(await answer.arrayBuffer())).length;
+    assert(bytes < 3_000, `${bytes} bytes`);
+    // As it is, as a proxy that compresses weakens it, and among others.
+    for (const known of [etag, `W/${etag}`, `"other", W/${etag}`]) {
+      const again = await test.send("/gatehouse.js", { headers: { "if-none-match": known } });
+      assert.equal(again.status, 304, known);
+      assert.equal(await again.text(), "");
+      assert.equal(again.headers.get("etag"), etag);
+      assert.equal(again.headers.get("access-control-allow-origin"), "*");
+    }
+    const other = await test.send("/gatehouse.js", { headers: { "if-none-match": '"other"' } });
+    assert.equal(other.status, 200);
+    await other.body?.cancel();
+    const types = await test.send("/gatehouse.d.ts");
+    assert.equal(types.headers.get("content-type"), "application/typescript; charset=utf-8");
+    assert.equal(types.headers.get("access-control-allow-origin"), "*");
+    assert.match(await types.text(), /export function onChange/);
+  },
+);
+
+Deno.test("/gatehouse.js has types: what is right passes the compiler, and what is wrong does not", async () => {
+  const port = freePort();
+  const test = await startTestApp();
+  const server = Deno.serve(
+    { port, hostname: "127.0.0.1", onListen() {} },
+    (request) => test.app.fetch(request),
+  );
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-types-" });
+  try {
+    await Deno.writeTextFile(
+      `${folder}/product.ts`,
+      `import * as gatehouse from "http://localhost:${port}/gatehouse.js";
+       import type { Role, SessionUser } from "http://localhost:${port}/gatehouse.js";
+       const { me, signIn, signOut, switchOrganization, onChange, GatehouseError } = gatehouse;
+       const user: SessionUser = await me();
+       // @ts-expect-error there may be nobody
+       user.user.name;
+       if (user.authenticated) {
+         const name: string = user.user.name;
+         const role: Role | null = user.role;
+         const switched = await switchOrganization(user.memberships[0]!.organizationId);
+         const id: string | null = switched.organizationId;
+         console.log(name, role, id, switched.user.email);
+         // @ts-expect-error no such role
+         if (role === "ROOT") signIn();
+       }
+       signIn();
+       signIn({ returnTo: "/here" });
+       signIn({ returnTo: new URL("https://app.example.com") });
+       // @ts-expect-error no such option
+       signIn({ back: "/here" });
+       // @ts-expect-error which one
+       switchOrganization();
+       const stop: () => void = onChange((now) => console.log(now.authenticated));
+       stop();
+       await signOut().catch((error: unknown) => {
+         if (error instanceof GatehouseError) console.log(error.code, error.status, error.requestId);
+       });
+       const all: readonly (keyof typeof gatehouse)[] = [
+         "me", "signIn", "signOut", "switchOrganization", "onChange", "GatehouseError",
+       ];
+       console.log(all);`,
+    );
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "check",
+        "--no-config",
+        "--no-lock",
+        "--quiet",
+        `--allow-import=localhost:${port}`,
+        "product.ts",
+      ],
+      cwd: folder,
+      env: { DENO_DIR: `${folder}/cache`, NO_COLOR: "1" },
+      stdin: "null",
+    }).output();
+    assert(success, new TextDecoder().decode(stderr));
+  } finally {
+    await server.shutdown();
+    await Deno.remove(folder, { recursive: true });
+    await test.dispose();
+  }
+});
+
+const nobody = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
+const ada = { ...nobody, authenticated: true, user: { id: "usr_1", name: "Ada" } };
+
+/** A page that has loaded the client, and a service that answers when it is told to. */
+interface Stage {
+  readonly client: typeof import("../../static/gatehouse.d.ts");
+  /** Requests that wait for their answer, as method and path. */
+  readonly waiting: string[];
+  /** Answers the oldest request, or the oldest of a kind. */
+  answer(body: unknown, options?: { status?: number; to?: string }): Promise<void>;
+  /** Lets the network fail. */
+  fail(): Promise<void>;
+  hide(isHidden: boolean): void;
+  look(type: "focus" | "pageshow" | "visibilitychange", isPersisted?: boolean): void;
+}
+
+let stages = 0;
+
+/** A test of the client in a page of stand-ins. */
+function clientTest(name: string, run: (stage: Stage) => Promise<void>): void {
+  Deno.test(name, async () => {
+    const page = Object.assign(new EventTarget(), { hidden: false });
+    const asked: { request: string; answer: (answer: Response | Error) => void }[] = [];
+    const globals = globalThis as unknown as Record<string, unknown>;
+    const fetchBefore = globals["fetch"];
+    globals["document"] = page;
+    globals["fetch"] = (url: string, { method = "GET", credentials }: RequestInit) => {
+      assert.equal(credentials, "include");
+      return new Promise<Response>((resolve, reject) =>
+        asked.push({
+          request: `${method} ${url.replace(/.*\/api/, "/api")}`,
+          answer: (answer) => answer instanceof Error ? reject(answer) : resolve(answer),
+        })
+      );
+    };
+    const reply = async (answer: unknown, to?: string) => {
+      const at = to === undefined ? 0 : asked.findIndex(({ request }) => request === to);
+      const [first] = asked.splice(at, 1);
+      assert(first !== undefined, "nothing was asked");
+      first.answer(answer as Response);
+      for (let i = 0; i < 50; i++) await Promise.resolve();
+    };
+    try {
+      await run({
+        client: await import(`../../static/gatehouse.js?stage=${++stages}`),
+        get waiting() {
+          return asked.map(({ request }) => request);
+        },
+        answer: (body, { status = 200, to } = {}) => {
+          const json = () => status === 204 ? Promise.reject(new SyntaxError()) : Promise.resolve(body);
+          return reply({ status, ok: status < 300, json }, to);
+        },
+        fail: () => reply(new TypeError("Failed to fetch")),
+        hide: (isHidden) => {
+          page.hidden = isHidden;
+        },
+        look(type, isPersisted = false) {
+          const event = Object.assign(new Event(type), { persisted: isPersisted });
+          (type === "visibilitychange" ? page : globalThis).dispatchEvent(event);
+        },
+      });
+    } finally {
+      globals["fetch"] = fetchBefore;
+      delete globals["document"];
+    }
+  });
+}
+
+const me = "GET /api/auth/me";
+
+clientTest("the client does nothing before it is called, and exports what its types say", (stage) => {
+  stage.look("focus");
+  assert.deepEqual(stage.waiting, []);
+  assert.deepEqual(Object.keys(stage.client).sort(), [
+    "GatehouseError",
+    "me",
+    "onChange",
+    "signIn",
+    "signOut",
+    "switchOrganization",
+  ]);
+  return Promise.resolve();
+});
+
+clientTest(
+  "onChange() asks when the page is looked at: once at a time, and never while it is hidden",
+  async (stage) => {
+    const told: unknown[] = [];
+    const stop = stage.client.onChange((user) => told.push(user));
+    assert.deepEqual(stage.waiting, [me]);
+    for (const type of ["focus", "visibilitychange", "pageshow"] as const) stage.look(type, true);
+    assert.deepEqual(stage.waiting, [me], "one request at a time");
+    await stage.answer(ada);
+    assert.deepEqual(told, [], "what is first known is no change");
+    // A page that was just loaded has asked already.
+    stage.look("pageshow");
+    assert.deepEqual(stage.waiting, []);
+    stage.look("focus");
+    await stage.answer(ada);
+    assert.deepEqual(told, [], "the same is no change");
+    stage.hide(true);
+    for (const type of ["focus", "visibilitychange", "pageshow"] as const) stage.look(type, true);
+    assert.deepEqual(stage.waiting, [], "hidden");
+    stage.hide(false);
+    for (const type of ["focus", "visibilitychange", "pageshow"] as const) {
+      stage.look(type, true);
+      assert.deepEqual(stage.waiting, [me], type);
+      await stage.answer(told.length % 2 === 0 ? nobody : ada);
+    }
+    assert.deepEqual(told, [nobody, ada, nobody]);
+    stop();
+    stage.look("focus");
+    assert.deepEqual(stage.waiting, []);
+  },
+);
+
+clientTest("a page that is opened in the background asks when it is first looked at", async (stage) => {
+  stage.hide(true);
+  const told: unknown[] = [];
+  const stop = stage.client.onChange((user) => told.push(user));
+  assert.deepEqual(stage.waiting, []);
+  stage.hide(false);
+  stage.look("visibilitychange");
+  await stage.answer(ada);
+  stage.look("focus");
+  await stage.answer(nobody);
+  assert.deepEqual(told, [nobody]);
+  stop();
+});
+
+clientTest("a failed request is no change, and the next look asks again", async (stage) => {
+  const told: unknown[] = [];
+  const stop = stage.client.onChange((user) => told.push(user));
+  await stage.answer(ada);
+  stage.look("focus");
+  await stage.fail();
+  stage.look("focus");
+  await stage.answer({ error: { code: "unavailable", message: "Later." }, requestId: "req_1" }, {
+    status: 503,
+  });
+  // A page of somebody's proxy.
+  stage.look("focus");
+  await stage.answer(null);
+  assert.deepEqual(told, []);
+  stage.look("focus");
+  await stage.answer(nobody);
+  assert.deepEqual(told, [nobody]);
+  stop();
+});
+
+clientTest("an answer from before signing out does not sign anybody in again", async (stage) => {
+  const told: unknown[] = [];
+  const stop = stage.client.onChange((user) => told.push(user));
+  await stage.answer(ada);
+  const asked = stage.client.me();
+  const out = stage.client.signOut();
+  assert.deepEqual(stage.waiting, [me, "POST /api/auth/sign-out"]);
+  // The service answers the later request first.
+  await stage.answer(null, { status: 204, to: "POST /api/auth/sign-out" });
+  await out;
+  assert.deepEqual(told, [nobody]);
+  await stage.answer(ada);
+  assert.deepEqual(told, [nobody], "an old answer");
+  assert.deepEqual(stage.waiting, [me]);
+  await stage.answer(nobody);
+  assert.deepEqual(await asked, nobody);
+  assert.deepEqual(told, [nobody]);
+  stop();
+});
+
+clientTest(
+  "refusals are errors with the API's code; signing out that fails is no sign-out",
+  async (stage) => {
+    const told: unknown[] = [];
+    const stop = stage.client.onChange((user) => told.push(user));
+    await stage.answer(ada);
+    const error = { code: "not_found", message: "There is nothing here." };
+    for (const act of [() => stage.client.switchOrganization("org_1"), () => stage.client.signOut()]) {
+      const refused = assert.rejects(
+        act(),
+        (thrown) =>
+          thrown instanceof stage.client.GatehouseError && thrown.code === "not_found" &&
+          thrown.status === 404 && thrown.requestId === "req_1" && thrown.message === error.message,
+      );
+      await stage.answer({ error, requestId: "req_1" }, { status: 404 });
+      await refused;
+    }
+    assert.deepEqual(told, []);
+    const switched = { ...ada, organizationId: "org_1", role: "ADMIN" };
+    const done = stage.client.switchOrganization("org_1");
+    await stage.answer(switched);
+    assert.deepEqual(await done, switched);
+    assert.deepEqual(told, [switched]);
+    stop();
+  },
+);
+
+clientTest("listeners are independent of each other", async (stage) => {
+  const told: string[] = [];
+  const globals = globalThis as unknown as Record<string, unknown>;
+  const before = globals["reportError"];
+  globals["reportError"] = (error: Error) => told.push(error.message);
+  try {
+    const both = () => told.push("both");
+    const stops = [
+      stage.client.onChange(() => {
+        throw new Error("broken");
+      }),
+      stage.client.onChange(both),
+      stage.client.onChange(both),
+    ];
+    await stage.answer(ada);
+    stage.look("focus");
+    await stage.answer(nobody);
+    assert.deepEqual(told, ["broken", "both", "both"]);
+    stops.splice(1, 1)[0]?.();
+    stage.look("focus");
+    await stage.answer(ada);
+    assert.deepEqual(told.slice(3), ["broken", "both"]);
+    for (const stop of stops) stop();
+    stage.look("focus");
+    assert.deepEqual(stage.waiting, []);
+  } finally {
+    globals["reportError"] = before;
+  }
+});

@@ -1,0 +1,108 @@
+// Gatehouse at auth.example.test and the example product at its siblings, over TLS, on one port of this process.
+import { answer as answerOfProduct } from "../../examples/product/server.ts";
+import { startTestApp, type TestApp } from "./app.ts";
+import { type Browser, type BrowserContext, launchBrowser } from "./browser.ts";
+import { testAuthority } from "./smtp_tls.ts";
+import { freePort } from "./sqld.ts";
+
+/** An answer of Gatehouse. */
+export interface SeenAnswer {
+  readonly origin: string | null;
+  readonly request: string;
+  readonly status: number;
+  readonly headers: Headers;
+}
+
+/** The hosts, and a browser that finds them. */
+export interface Subdomains {
+  readonly test: TestApp;
+  readonly auth: string;
+  readonly app: string;
+  readonly docs: string;
+  /** A sibling that is not allowed, and a stranger. */
+  readonly other: string;
+  readonly evil: string;
+  /** What Gatehouse answered, oldest first. */
+  readonly seen: SeenAnswer[];
+  /** @returns A browser's profile that does not mind the certificate. */
+  profile(options?: { javaScriptEnabled?: boolean }): Promise<BrowserContext>;
+  /** Starts Gatehouse anew over the same data, with other settings. */
+  restart(settings: Record<string, string>): Promise<TestApp>;
+}
+
+const hosts = ["auth.example.test", "app.example.test", "docs.example.test", "other.example.test"] as const;
+
+/**
+ * Runs with the hosts.
+ *
+ * @param settings Beyond `BASE_URL` and the allowed origins `app` and, by a pattern, `docs`.
+ */
+export async function withSubdomains(
+  settings: Record<string, string>,
+  run: (subdomains: Subdomains) => Promise<void>,
+): Promise<void> {
+  const port = freePort();
+  const origin = (host: string) => `https://${host}:${port}`;
+  const auth = origin("auth.example.test");
+  const own = {
+    BASE_URL: auth,
+    ALLOWED_ORIGINS: `${origin("app.example.test")},${origin("docs.example.test")}`,
+  };
+  const authority = await testAuthority();
+  const test = await startTestApp({ ...own, ...settings });
+  const started = [test];
+  let current = test;
+  const seen: SeenAnswer[] = [];
+
+  async function answer(request: Request): Promise<Response> {
+    const { host, pathname } = new URL(request.url);
+    if (host.startsWith("auth.")) {
+      const answer = await current.app.fetch(request);
+      const { status, headers } = answer;
+      seen.push({
+        origin: request.headers.get("Origin"),
+        request: `${request.method} ${pathname}`,
+        status,
+        headers,
+      });
+      return answer;
+    }
+    // A product that leads on to another one.
+    if (pathname === "/moved") return Response.redirect(`${origin("docs.example.test")}/?moved=1`, 302);
+    const ask = (...given: Parameters<typeof fetch>) =>
+      Promise.resolve(current.app.fetch(new Request(...given)));
+    return await answerOfProduct(request, auth, ask);
+  }
+
+  const server = Deno.serve(
+    { port, hostname: "127.0.0.1", onListen() {}, ...await authority.certify("*.example.test") },
+    answer,
+  );
+  const names = [...hosts, "evil.test"];
+  let browser: Browser | undefined;
+  try {
+    browser = await launchBrowser(Object.fromEntries(names.map((name) => [name, "127.0.0.1"])));
+    const { newContext } = browser;
+    await run({
+      test,
+      auth,
+      app: origin("app.example.test"),
+      docs: origin("docs.example.test"),
+      other: origin("other.example.test"),
+      evil: origin("evil.test"),
+      seen,
+      profile: (options = {}) => newContext.call(browser, { ...options, ignoreHTTPSErrors: true }),
+      async restart(more) {
+        const opened = { ...test.opened, dispose: () => Promise.resolve() };
+        current = await startTestApp({ ...own, ...more }, { open: () => Promise.resolve(opened) });
+        started.unshift(current);
+        return current;
+      },
+    });
+  } finally {
+    await browser?.close();
+    await server.shutdown();
+    for (const one of started) await one.dispose();
+    await authority.dispose();
+  }
+}
