@@ -40,6 +40,29 @@ export function splitQuantity(value: number): Quantity | null {
   return { whole: Number(decimal[1]), micro: Number((decimal[2] ?? "").padEnd(6, "0")) };
 }
 
+/**
+ * Reads a quantity that was sent as a text, digit by digit: nothing is rounded on the way.
+ *
+ * @param text Decimal digits, with at most six places that are not zero: `12`, `0.25`, `1.50000000`.
+ * @returns The parts, or null when it is none, or above 2^53−1.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * assert.deepEqual(parseQuantity("2.50"), { whole: 2, micro: 500_000 });
+ * assert.equal(parseQuantity("1e3"), null);
+ * ```
+ */
+export function parseQuantity(text: string): Quantity | null {
+  const decimal = /^(\d{1,16})(?:\.(\d{1,6})0*)?$/.exec(text);
+  if (decimal === null) return null;
+  const whole = Number(decimal[1]);
+  const micro = Number((decimal[2] ?? "").padEnd(6, "0"));
+  return whole > Number.MAX_SAFE_INTEGER || (whole === Number.MAX_SAFE_INTEGER && micro > 0)
+    ? null
+    : { whole, micro };
+}
+
 /** @returns The number nearest to a quantity; for what {@linkcode splitQuantity} split, the same number. */
 export function joinQuantity(quantity: Quantity): number {
   return quantity.micro === 0 ? quantity.whole : Number(`${quantity.whole}.${pad(quantity.micro, 6)}`);

@@ -1,5 +1,6 @@
 // Usage records: what a caller sends, what the program keeps, what it shows.
 import { hash } from "node:crypto";
+import { usageTimestampFutureMaxMs, usageTimestampPastMaxMs } from "./limits.ts";
 import { joinQuantity, type Quantity } from "./quantity.ts";
 import { isoTime } from "./usage_window.ts";
 
@@ -17,6 +18,16 @@ export interface UsageInput {
   readonly timestamp: number | null;
   readonly idempotencyKey: string | null;
   readonly properties: Readonly<Record<string, string>> | null;
+}
+
+/**
+ * @param timestamp Given by the caller; null when left out. Both in milliseconds since 1970.
+ * @returns What is wrong with it, or null.
+ */
+export function timestampFault(timestamp: number | null, now: number): string | null {
+  const isInRange = timestamp === null ||
+    (timestamp >= now - usageTimestampPastMaxMs && timestamp <= now + usageTimestampFutureMaxMs);
+  return isInRange ? null : "must be at most 35 days back and 5 minutes ahead.";
 }
 
 /** One record as callers see it. Times are ISO 8601 UTC. */

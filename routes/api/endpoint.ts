@@ -7,7 +7,7 @@ import {
   errorStatuses,
   validationError,
 } from "../../domain/errors.ts";
-import { readJsonBody, textFault } from "../body.ts";
+import { type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv } from "../env.ts";
 import { errorSchema } from "./schemas.ts";
 
@@ -33,6 +33,8 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
   /** How a caller proves who they are. */
   readonly security: "none" | "session" | "apiKey";
   readonly body?: Body;
+  /** Other bodies that the same request may have, by content type. Which of them comes is told by {@linkcode OtherBody}. */
+  readonly otherBodies?: Readonly<Record<string, z.ZodType>>;
   readonly bodyBytesMax?: number;
   /** No body at all is as good as an empty object. */
   readonly bodyOptional?: boolean;
@@ -50,6 +52,15 @@ export interface Input<Body extends Schema, Query extends Schema, Params extends
   readonly params: Output<Params>;
   /** Size of the body. */
   readonly bytes: number;
+}
+
+/** A body of another form than the route's own, told by a request's headers. Nothing of it is checked yet. */
+export interface OtherBody {
+  /** In lower case; the request must have it. */
+  readonly contentType: string;
+  /** No body at all is as good as an empty object. */
+  readonly optional: boolean;
+  readonly answer: (body: JsonBody) => Promise<Response>;
 }
 
 /**
@@ -75,6 +86,8 @@ export function mount<
       input: Input<Body, Query, Params>,
       auth: Auth,
     ) => Response | Promise<Response>;
+    /** @returns What to read instead of the route's own body, or null. */
+    readonly otherBody?: (c: AppContext, auth: Auth) => OtherBody | null;
     /** Sees every error first. @returns The error to answer with. */
     readonly failed?: (c: AppContext, error: unknown) => Promise<unknown>;
   },
@@ -92,6 +105,11 @@ export function mount<
       const params = endpoint.params === undefined
         ? undefined
         : check(endpoint.params, c.req.param(), "params");
+      const other = handler.otherBody?.(c, auth) ?? null;
+      if (other !== null) {
+        const { contentType: type, optional } = other;
+        return await other.answer(await readJsonBody(c, { ...bodyOptions, type, optional }));
+      }
       const { value, bytes } = endpoint.body === undefined ? noBody : await readJsonBody(c, bodyOptions);
       const body = check(endpoint.body, value, "body");
       return await handler.answer(c, { body, query, params, bytes } as Input<Body, Query, Params>, auth);
@@ -192,7 +210,10 @@ function describe(endpoint: Endpoint<Schema, Schema, Schema>): RouteConfig {
       ...(endpoint.body === undefined ? {} : {
         body: {
           required: !endpoint.bodyOptional,
-          content: { "application/json": { schema: endpoint.body } },
+          content: Object.fromEntries(
+            Object.entries({ "application/json": endpoint.body, ...endpoint.otherBodies })
+              .map(([type, schema]) => [type, { schema }]),
+          ),
         },
       }),
       ...(endpoint.query === undefined ? {} : { query: endpoint.query as z.ZodObject }),

@@ -1,18 +1,16 @@
 // The usage API: recording and reading with an API key, and reading with a session.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { AppError, validationError } from "../../domain/errors.ts";
-import {
-  usageBodyBytesMax,
-  usageTimestampFutureMaxMs,
-  usageTimestampPastMaxMs,
-} from "../../domain/limits.ts";
-import type { UsageInput } from "../../domain/usage_record.ts";
+import { usageBodyBytesMax } from "../../domain/limits.ts";
+import { timestampFault, type UsageInput } from "../../domain/usage_record.ts";
 import { isoTime } from "../../domain/usage_window.ts";
 import type { UsageReadInput, UsageSums } from "../../services/usage.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
 import { requireSession } from "../session.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
+import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
+import { cloudEventSchemas } from "./cloud_event_schemas.ts";
 import { csvHeaders } from "./csv.ts";
 import { check, mount } from "./endpoint.ts";
 import { usageCsv } from "./usage_csv.ts";
@@ -54,15 +52,21 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     path: "/api/v1/usage",
     summary: "Record usage",
     description:
-      "When this answers 201 the record is on disk. A repeat with the same idempotency key changes nothing.",
+      "When this answers 201 the record is on disk. A repeat with the same idempotency key changes nothing.\n\n" +
+      cloudEventsDescription,
     headers: z.object({ "Idempotency-Key": idempotencyKeySchema.optional() }),
     body: usageInputSchema,
+    otherBodies: cloudEventSchemas,
     answers: {
-      201: { description: "Recorded.", schema: recordedUsageSchema },
+      201: {
+        description: "Recorded; of a batch of CloudEvents, how many.",
+        schema: z.union([recordedUsageSchema, recordedBatchSchema]),
+      },
       200: { description: "A repeat: the first record.", schema: recordedUsageSchema },
     },
   }, {
     ...apiKey,
+    otherBody: (c, keyHash) => cloudEventsBody(c, { keyHash, usage, clock }),
     async answer(c, { body, bytes }, keyHash) {
       const header = idempotencyHeader(c);
       if (header !== null && (body.idempotencyKey ?? header) !== header) {
@@ -168,14 +172,8 @@ function usageInput(
   options: { now: number; header: string | null; path: string },
 ): UsageInput {
   const timestamp = body.timestamp ?? null;
-  const { now } = options;
-  if (
-    timestamp !== null &&
-    (timestamp < now - usageTimestampPastMaxMs || timestamp > now + usageTimestampFutureMaxMs)
-  ) {
-    const message = "must be at most 35 days back and 5 minutes ahead.";
-    throw validationError([{ path: `${options.path}timestamp`, message }]);
-  }
+  const message = timestampFault(timestamp, options.now);
+  if (message !== null) throw validationError([{ path: `${options.path}timestamp`, message }]);
   return {
     productSlug: body.productSlug,
     metric: body.metric,
