@@ -1,8 +1,10 @@
 // Health and metrics, for the operator's machines.
 import { timingSafeEqual } from "node:crypto";
 import { Counter, Gauge, Registry } from "prom-client";
-import type { OpenAPIHono } from "@hono/zod-openapi";
+import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { notFoundError } from "../domain/errors.ts";
+import { describe } from "./api/endpoint.ts";
+import { everywhere } from "./api/error_responses.ts";
 import { isLoopback } from "./client_address.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
 
@@ -63,6 +65,8 @@ export function createMetrics(parts: AppParts): Metrics {
 
 /** Mounts `/health/*` and `/metrics`. */
 export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, metrics: Metrics): void {
+  describeOperations(app);
+
   app.get("/health/live", (c) => c.json({ status: "ok" }));
 
   app.get("/health/ready", async (c) => {
@@ -76,6 +80,51 @@ export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, metri
     if (!maySeeMetrics(c, parts.config.metricsToken)) throw notFoundError();
     return c.body(await metrics.registry.metrics(), 200, { "Content-Type": metrics.registry.contentType });
   });
+}
+
+/** These take whatever query a load balancer or a scraper adds. */
+function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
+  const common = { method: "get", tag: "Operations", security: "none" } as const;
+  const healthy = {
+    description: "All is well.",
+    schema: z.object({ status: z.literal("ok").openapi({ description: "What is the matter." }) }),
+  };
+  openAPIRegistry.registerPath(describe({
+    ...common,
+    path: "/health/live",
+    operationId: "getLiveness",
+    summary: "Whether the process is up",
+    answers: { 200: healthy },
+  }, everywhere));
+  openAPIRegistry.registerPath(describe({
+    ...common,
+    path: "/health/ready",
+    operationId: "getReadiness",
+    summary: "Whether requests can be answered",
+    description: "The database answers, and the process is not about to end.",
+    answers: {
+      200: healthy,
+      503: {
+        description: "Not now.",
+        schema: z.object({
+          status: z.literal("unavailable").openapi({ description: "What is the matter." }),
+        }),
+      },
+    },
+  }, everywhere));
+  openAPIRegistry.registerPath(describe({
+    ...common,
+    path: "/metrics",
+    security: "metricsToken",
+    operationId: "getMetrics",
+    summary: "Metrics, for Prometheus",
+    answers: {
+      200: {
+        description: "Prometheus' text format.",
+        contentType: "text/plain; version=0.0.4; charset=utf-8",
+      },
+    },
+  }, [...everywhere, "not_found"]));
 }
 
 function maySeeMetrics(c: AppContext, token: string | undefined): boolean {

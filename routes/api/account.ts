@@ -20,10 +20,10 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "patch",
     path,
+    operationId: "renameUser",
     summary: "Change your name",
     body: userNameSchema,
     answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
-    errors: ["malformed_request", "unauthenticated", "cross_site", "validation_failed"],
   }, {
     ...session,
     async answer(c, { body }, actor) {
@@ -36,12 +36,13 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "delete",
     path,
+    operationId: "deleteAccount",
     summary: "Delete your account",
     description:
       "With a proof of who you are that is at most ten minutes old. Your keys are revoked; organizations in which " +
       "nobody else is are deleted. Not while you are the last OWNER of an organization with other members.",
     answers: { 204: { description: "Deleted; the cookie is cleared." } },
-    errors: ["unauthenticated", "proof_required", "cross_site", "last_owner"],
+    errors: ["proof_required", "last_owner"],
   }, {
     ...session,
     async answer(c, _input, actor) {
@@ -55,18 +56,12 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "post",
     path: `${path}/proof`,
+    operationId: "confirmPassword",
     summary: "Give your password once more",
     description: "For ten minutes it allows what changes or protects the account.",
     body: currentPasswordSchema,
     answers: { 204: { description: "It is yours." } },
-    errors: [
-      "malformed_request",
-      "unauthenticated",
-      "invalid_credentials",
-      "cross_site",
-      "validation_failed",
-      "rate_limited",
-    ],
+    errors: ["invalid_credentials", "rate_limited"],
   }, {
     ...session,
     async answer(c, { body }, actor) {
@@ -79,21 +74,14 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "post",
     path: `${path}/email`,
+    operationId: "requestEmailChange",
     summary: "Ask for another address",
     description:
       "With a proof of who you are that is at most ten minutes old. The new address gets a link, the present one is told. " +
       "Until the link is used nothing changes. The answer is the same when another account has the address.",
     body: emailSchema,
     answers: { 202: { description: "The mails are on their way." } },
-    errors: [
-      "malformed_request",
-      "unauthenticated",
-      "proof_required",
-      "cross_site",
-      "validation_failed",
-      "rate_limited",
-      "mail_unavailable",
-    ],
+    errors: ["proof_required", "rate_limited", "mail_unavailable"],
   }, {
     ...session,
     async answer(c, { body }, actor) {

@@ -7,7 +7,8 @@ import {
   apiKeySchema,
   createApiKeySchema,
   createdApiKeySchema,
-  idParamsSchema,
+  idParam,
+  nextCursorSchema,
   pageQuerySchema,
   renameApiKeySchema,
   rotateApiKeySchema,
@@ -19,17 +20,19 @@ const path = "/api/portal/api-keys";
 export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { apiKeys } = parts.services;
   const session = { authenticate: (c: AppContext) => requireSession(c, parts) };
-  const common = { tag: "API keys", security: "session" } as const;
+  const common = { tag: "API keys", security: "session", errors: ["forbidden"] } as const;
   const one = z.object({ apiKey: apiKeySchema });
+  const params = z.object({ id: idParam("key", "The key's id.") });
 
   mount(app, {
     ...common,
     method: "post",
     path,
+    operationId: "createApiKey",
     summary: "Create a key",
     body: createApiKeySchema,
     answers: { 201: { description: "The key, whole, this once.", schema: createdApiKeySchema } },
-    errors: ["malformed_request", "unauthenticated", "cross_site", "key_limit_reached", "validation_failed"],
+    errors: ["forbidden", "key_limit_reached"],
   }, {
     ...session,
     async answer(c, { body }, session) {
@@ -45,16 +48,16 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "get",
     path,
+    operationId: "listApiKeys",
     summary: "List keys, newest first, revoked ones included",
     description: "A MEMBER sees their own keys; an ADMIN and an OWNER see everyone's.",
     query: pageQuerySchema,
     answers: {
       200: {
         description: "A page of keys.",
-        schema: z.object({ apiKeys: z.array(apiKeySchema), nextCursor: z.string().nullable() }),
+        schema: z.object({ apiKeys: z.array(apiKeySchema), nextCursor: nextCursorSchema }),
       },
     },
-    errors: ["unauthenticated", "validation_failed"],
   }, {
     ...session,
     answer: async (c, { query }, session) => c.json(await apiKeys.listApiKeys(session, query)),
@@ -64,11 +67,11 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "patch",
     path: `${path}/{id}`,
+    operationId: "renameApiKey",
     summary: "Rename a key",
-    params: idParamsSchema,
+    params,
     body: renameApiKeySchema,
     answers: { 200: { description: "The key.", schema: one } },
-    errors: ["malformed_request", "unauthenticated", "cross_site", "not_found", "validation_failed"],
   }, {
     ...session,
     answer: async (c, { params, body }, session) =>
@@ -79,11 +82,11 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "delete",
     path: `${path}/{id}`,
+    operationId: "revokeApiKey",
     summary: "Revoke a key",
     description: "It is refused from the very next request on. Revoking it again gives the same answer.",
-    params: idParamsSchema,
+    params,
     answers: { 200: { description: "The key.", schema: one } },
-    errors: ["unauthenticated", "cross_site", "not_found"],
   }, {
     ...session,
     answer: async (c, { params }, session) =>
@@ -94,20 +97,14 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "post",
     path: `${path}/{id}/rotate`,
+    operationId: "rotateApiKey",
     summary: "Replace a key by a new one of the same name",
     description: "The old key is revoked at once, unless `expireOldAt` gives programs time to change over.",
-    params: idParamsSchema,
+    params,
     body: rotateApiKeySchema,
     bodyOptional: true,
     answers: { 201: { description: "The new key, whole, this once.", schema: createdApiKeySchema } },
-    errors: [
-      "malformed_request",
-      "unauthenticated",
-      "cross_site",
-      "not_found",
-      "key_limit_reached",
-      "validation_failed",
-    ],
+    errors: ["forbidden", "key_limit_reached"],
   }, {
     ...session,
     async answer(c, { params, body }, session) {

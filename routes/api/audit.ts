@@ -12,7 +12,7 @@ import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
 import { csvHeaders, csvStream } from "./csv.ts";
 import { mount } from "./endpoint.ts";
-import { pageQuerySchema, timeSchema } from "./schemas.ts";
+import { exampleId, idOut, nextCursorSchema, pageQuerySchema, timeOut, timeSchema } from "./schemas.ts";
 
 const action = z.string()
   .transform((text, context): AuditAction[] => {
@@ -44,18 +44,30 @@ const filters = {
 
 const text = z.string().nullable();
 const auditEventSchema = z.object({
-  id: z.string().openapi({ example: "aud_0199d3c1a2b47c6e8f00112233445566" }),
-  at: z.string().openapi({ format: "date-time" }),
-  action: z.enum(Object.keys(auditActions) as [AuditAction, ...AuditAction[]]),
-  actor: z.object({
-    type: z.enum(["session", "apiKey", "operator", "system", "anonymous"]),
-    id: text,
-    name: text.openapi({ description: "As it was then." }),
+  id: idOut("aud", "The entry's id."),
+  at: timeOut("When it was done."),
+  action: z.enum(Object.keys(auditActions) as [AuditAction, ...AuditAction[]]).openapi({
+    description: "What was done.",
+    example: "member.role_changed",
   }),
-  target: z.object({ id: text, name: text.openapi({ description: "As it was then." }) }).nullable(),
-  details: z.record(z.string(), z.string()).openapi({ example: { from: "MEMBER", to: "ADMIN" } }),
-  address: z.string().openapi({ example: "198.51.100.7" }),
-  userAgent: z.string(),
+  actor: z.object({
+    type: z.enum(["session", "apiKey", "operator", "system", "anonymous"]).openapi({
+      description:
+        "A person, a program with a key, the operator, the service itself, or somebody who is not known.",
+    }),
+    id: text.openapi({ description: "The id of the person or key.", example: exampleId("usr") }),
+    name: text.openapi({ description: "As it was then.", example: "Ada Lovelace" }),
+  }).openapi({ description: "Who did it." }),
+  target: z.object({
+    id: text.openapi({ description: "The id of what it was done to.", example: exampleId("usr") }),
+    name: text.openapi({ description: "As it was then.", example: "Grace Hopper" }),
+  }).nullable().openapi({ description: "What it was done to." }),
+  details: z.record(z.string(), z.string()).openapi({
+    description: "What else is known of it.",
+    example: { from: "MEMBER", to: "ADMIN" },
+  }),
+  address: z.string().openapi({ description: "Where it came from.", example: "198.51.100.7" }),
+  userAgent: z.string().openapi({ description: "What the client calls itself.", example: "curl/8.14.1" }),
   requestId: text.openapi({ description: "The `X-Request-Id` of the request's answer." }),
 }).openapi("AuditEvent");
 
@@ -79,19 +91,20 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "get",
     tag: "Audit log",
     security: "session",
-    errors: ["unauthenticated", "forbidden", "validation_failed", "unavailable"],
+    errors: ["forbidden"],
   } as const;
 
   mount(app, {
     ...common,
     path: "/api/portal/audit",
+    operationId: "listAuditEvents",
     summary: "Read the active organization's audit log, newest first",
     description: "For ADMINs and OWNERs. Entries are kept for 400 days.",
     query: pageQuerySchema.extend(filters),
     answers: {
       200: {
         description: "A page of entries.",
-        schema: z.object({ events: z.array(auditEventSchema), nextCursor: text }),
+        schema: z.object({ events: z.array(auditEventSchema), nextCursor: nextCursorSchema }),
       },
     },
   }, {
@@ -103,6 +116,7 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   mount(app, {
     ...common,
     path: "/api/portal/audit.csv",
+    operationId: "downloadAuditEvents",
     summary: "The same as a table for spreadsheets, of any length",
     description: "`details` is JSON.",
     query: z.strictObject(filters),

@@ -17,18 +17,12 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "post",
     path: "/api/auth/sign-up",
     tag: "Sign-in",
+    operationId: "signUp",
     summary: "Make an account and an organization, and sign in",
     security: "none",
     body: signUpSchema,
     answers: { 201: { description: "Signed in; the cookie is set.", schema: sessionUserSchema } },
-    errors: [
-      "malformed_request",
-      "cross_site",
-      "sign_up_closed",
-      "email_taken",
-      "validation_failed",
-      "rate_limited",
-    ],
+    errors: ["sign_up_closed", "invalid_token", "email_taken", "rate_limited"],
   }, {
     ...nobody,
     async answer(c, { body }) {
@@ -42,6 +36,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "post",
     path: "/api/auth/sign-in",
     tag: "Sign-in",
+    operationId: "signIn",
     summary: "Sign in with an address and a password",
     security: "none",
     body: signInSchema,
@@ -53,7 +48,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
         schema: signInAnswerSchema,
       },
     },
-    errors: ["malformed_request", "invalid_credentials", "cross_site", "validation_failed", "rate_limited"],
+    errors: ["invalid_credentials", "rate_limited"],
   }, {
     ...nobody,
     async answer(c, { body }) {
@@ -71,10 +66,10 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "post",
     path: "/api/auth/sign-out",
     tag: "Sign-in",
+    operationId: "signOut",
     summary: "End the session on the server and clear the cookie",
     security: "none",
     answers: { 204: { description: "Signed out; also when nobody was signed in." } },
-    errors: ["cross_site"],
   }, {
     ...nobody,
     async answer(c) {
@@ -88,11 +83,11 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "get",
     path: "/api/auth/me",
     tag: "Sign-in",
+    operationId: "getSessionUser",
     summary: "Who is signed in",
     description: "Nobody is an answer, not an error: `authenticated` is then false.",
     security: "none",
     answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
-    errors: [],
   }, {
     authenticate: (c) => findSession(c, parts),
     answer: (c, _input, session) => c.json(sessionUser(session)),

@@ -1,15 +1,10 @@
 // One definition of each API route: what it takes is checked by the same schemas that describe it in the OpenAPI document.
 import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
-import {
-  AppError,
-  type ErrorCode,
-  type ErrorDetail,
-  errorStatuses,
-  validationError,
-} from "../../domain/errors.ts";
+import { AppError, type ErrorCode, type ErrorDetail, validationError } from "../../domain/errors.ts";
 import { type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv } from "../env.ts";
-import { errorSchema } from "./schemas.ts";
+import { endpointErrors, errorResponses } from "./error_responses.ts";
+import type { Tag } from "./tags.ts";
 
 type Schema = z.ZodType | undefined;
 type Output<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;
@@ -27,11 +22,13 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
   readonly method: "get" | "post" | "patch" | "delete";
   /** In OpenAPI's form, such as `/api/portal/api-keys/{id}`. */
   readonly path: string;
-  readonly tag: "Sign-in" | "Account" | "Organizations" | "Audit log" | "API keys" | "Usage" | "Operations";
+  readonly tag: Tag;
+  /** The name of the call in clients that are made from the document; without it, one of method and path. */
+  readonly operationId?: string;
   readonly summary: string;
   readonly description?: string;
   /** How a caller proves who they are. */
-  readonly security: "none" | "session" | "apiKey";
+  readonly security: "none" | "session" | "apiKey" | "metricsToken";
   readonly body?: Body;
   /** Other bodies that the same request may have, by content type. Which of them comes is told by {@linkcode OtherBody}. */
   readonly otherBodies?: Readonly<Record<string, z.ZodType>>;
@@ -42,7 +39,8 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
   readonly params?: Params;
   readonly headers?: z.ZodObject;
   readonly answers: Readonly<Record<number, Answer>>;
-  readonly errors: readonly ErrorCode[];
+  /** Its own errors, beyond those that follow from what it takes: see {@linkcode endpointErrors}. */
+  readonly errors?: readonly ErrorCode[];
 }
 
 /** What a handler gets: everything checked. */
@@ -92,7 +90,7 @@ export function mount<
     readonly failed?: (c: AppContext, error: unknown) => Promise<unknown>;
   },
 ): void {
-  app.openAPIRegistry.registerPath(describe(endpoint));
+  app.openAPIRegistry.registerPath(describe(endpoint, endpointErrors(endpoint)));
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
   const bodyOptions = {
     ...(endpoint.bodyBytesMax === undefined ? {} : { bytesMax: endpoint.bodyBytesMax }),
@@ -180,18 +178,15 @@ function article(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-function describe(endpoint: Endpoint<Schema, Schema, Schema>): RouteConfig {
-  const statuses = new Map<number, ErrorCode[]>();
-  for (const code of endpoint.errors) {
-    const status = errorStatuses[code];
-    statuses.set(status, [...statuses.get(status) ?? [], code]);
-  }
-  const errors = [...statuses].map(([status, codes]) =>
-    [status, {
-      description: codes.map((code) => `\`${code}\``).join(" or "),
-      content: { "application/json": { schema: errorSchema } },
-    }] as const
-  );
+/**
+ * @param endpoint The definition.
+ * @param errors All that it can answer.
+ * @returns What the OpenAPI document says of a route.
+ */
+export function describe(
+  endpoint: Endpoint<Schema, Schema, Schema>,
+  errors: readonly ErrorCode[],
+): RouteConfig {
   const answers = Object.entries(endpoint.answers).map(([status, { description, schema, contentType }]) =>
     [status, {
       description,
@@ -203,6 +198,7 @@ function describe(endpoint: Endpoint<Schema, Schema, Schema>): RouteConfig {
     method: endpoint.method,
     path: endpoint.path,
     tags: [endpoint.tag],
+    operationId: endpoint.operationId ?? nameOf(endpoint),
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
     security: endpoint.security === "none" ? [] : [{ [endpoint.security]: [] }],
@@ -220,6 +216,11 @@ function describe(endpoint: Endpoint<Schema, Schema, Schema>): RouteConfig {
       ...(endpoint.params === undefined ? {} : { params: endpoint.params as z.ZodObject }),
       ...(endpoint.headers === undefined ? {} : { headers: endpoint.headers }),
     },
-    responses: Object.fromEntries([...answers, ...errors]),
+    responses: { ...Object.fromEntries(answers), ...errorResponses(errors) },
   };
+}
+
+function nameOf({ method, path }: { method: string; path: string }): string {
+  const words = path.replace(/^\/api\//, "").split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  return method + words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join("");
 }

@@ -4,13 +4,13 @@ import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
 import { mount } from "./endpoint.ts";
 import {
+  changeRoleSchema,
   listQuerySchema,
   memberAnswerSchema,
   memberParamsSchema,
   membersSchema,
   organizationParamsSchema,
   removeMemberQuerySchema,
-  roleSchema,
 } from "./people_schemas.ts";
 
 const path = "/api/portal/organizations/{id}/members";
@@ -25,11 +25,11 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "get",
     path,
+    operationId: "listMembers",
     summary: "List members",
     params: organizationParamsSchema,
     query: listQuerySchema,
     answers: { 200: { description: "A page of members, oldest account first.", schema: membersSchema } },
-    errors: ["unauthenticated", "not_found", "validation_failed"],
   }, {
     ...session,
     answer: async (c, { params, query }, actor) => c.json(await members.listMembers(actor, params.id, query)),
@@ -39,20 +39,13 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "patch",
     path: `${path}/{userId}`,
+    operationId: "changeMemberRole",
     summary: "Change a member's role",
     description: "For an OWNER. An organization keeps at least one OWNER.",
     params: memberParamsSchema,
-    body: roleSchema,
+    body: changeRoleSchema,
     answers: { 200: { description: "The member.", schema: memberAnswerSchema } },
-    errors: [
-      "malformed_request",
-      "unauthenticated",
-      "forbidden",
-      "cross_site",
-      "not_found",
-      "last_owner",
-      "validation_failed",
-    ],
+    errors: ["forbidden", "last_owner"],
   }, {
     ...session,
     answer: async (c, { params, body }, actor) =>
@@ -69,6 +62,7 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "delete",
     path: `${path}/{userId}`,
+    operationId: "removeMember",
     summary: "Remove a member, or leave",
     description:
       "An OWNER removes anybody, an ADMIN removes ADMINs and MEMBERs, everybody themself. From the next request on their " +
@@ -76,7 +70,7 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     params: memberParamsSchema,
     query: removeMemberQuerySchema,
     answers: { 204: { description: "Removed." } },
-    errors: ["unauthenticated", "forbidden", "cross_site", "not_found", "last_owner", "validation_failed"],
+    errors: ["forbidden", "last_owner"],
   }, {
     ...session,
     async answer(c, { params, query }, actor) {

@@ -28,9 +28,9 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     ...common,
     method: "get",
     path,
+    operationId: "listOrganizations",
     summary: "List your organizations",
     answers: { 200: { description: "All of them, by name.", schema: organizationsSchema } },
-    errors: ["unauthenticated", "validation_failed"],
   }, {
     ...session,
     answer: async (c, _input, actor) =>
@@ -41,11 +41,12 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     ...common,
     method: "post",
     path,
+    operationId: "createOrganization",
     summary: "Create an organization that you own",
     description: "It does not become the active one by this.",
     body: organizationNameSchema,
     answers: { 201: { description: "The organization.", schema: organizationAnswerSchema } },
-    errors: ["malformed_request", "unauthenticated", "cross_site", "limit_reached", "validation_failed"],
+    errors: ["limit_reached"],
   }, {
     ...session,
     answer: async (c, { body }, actor) =>
@@ -56,10 +57,10 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     ...common,
     method: "get",
     path: `${path}/{id}`,
+    operationId: "getOrganization",
     summary: "One of your organizations",
     params: organizationParamsSchema,
     answers: one,
-    errors: ["unauthenticated", "not_found"],
   }, {
     ...session,
     answer: async (c, { params }, actor) =>
@@ -70,19 +71,13 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     ...common,
     method: "patch",
     path: `${path}/{id}`,
+    operationId: "renameOrganization",
     summary: "Rename an organization",
     description: "For an OWNER.",
     params: organizationParamsSchema,
     body: organizationNameSchema,
     answers: one,
-    errors: [
-      "malformed_request",
-      "unauthenticated",
-      "forbidden",
-      "cross_site",
-      "not_found",
-      "validation_failed",
-    ],
+    errors: ["forbidden"],
   }, {
     ...session,
     answer: async (c, { params, body }, actor) =>
@@ -93,6 +88,7 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     ...common,
     method: "delete",
     path: `${path}/{id}`,
+    operationId: "deleteOrganization",
     summary: "Delete an organization",
     description:
       "For an OWNER, with a proof of who they are that is at most ten minutes old. Keys are refused from the " +
@@ -100,15 +96,7 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     params: organizationParamsSchema,
     body: deleteOrganizationSchema,
     answers: { 204: { description: "Deleted." } },
-    errors: [
-      "malformed_request",
-      "unauthenticated",
-      "forbidden",
-      "proof_required",
-      "cross_site",
-      "not_found",
-      "validation_failed",
-    ],
+    errors: ["forbidden", "proof_required"],
   }, {
     ...session,
     async answer(c, { params, body }, actor) {
@@ -121,21 +109,14 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     ...common,
     method: "post",
     path: `${path}/{id}/transfer`,
+    operationId: "transferOrganization",
     summary: "Make another member the owner",
     description:
       "For an OWNER, who becomes an ADMIN, with a proof of who they are that is at most ten minutes old.",
     params: organizationParamsSchema,
     body: transferOrganizationSchema,
     answers: one,
-    errors: [
-      "malformed_request",
-      "unauthenticated",
-      "forbidden",
-      "proof_required",
-      "cross_site",
-      "not_found",
-      "validation_failed",
-    ],
+    errors: ["forbidden", "proof_required"],
   }, {
     ...session,
     answer: async (c, { params, body }, actor) =>
@@ -147,11 +128,12 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     path: "/api/auth/organization",
     tag: "Sign-in",
     security: "session",
+    operationId: "switchOrganization",
     summary: "Make another of your organizations the active one",
     description: "For this session now, and for the next sign-in.",
     body: activeOrganizationSchema,
     answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
-    errors: ["malformed_request", "unauthenticated", "cross_site", "not_found", "validation_failed"],
+    errors: ["not_found"],
   }, {
     ...session,
     answer: async (c, { body }, actor) =>

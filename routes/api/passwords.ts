@@ -19,12 +19,13 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     path: "/api/auth/password/forgot",
     tag: "Sign-in",
     security: "none",
+    operationId: "forgotPassword",
     summary: "Ask for a link that sets a new password",
     description:
       "The answer is the same whether the address has an account or not. The link works once, for an hour.",
     body: emailSchema,
     answers: { 202: { description: "If the address has an account, a mail is on its way." } },
-    errors: ["malformed_request", "cross_site", "validation_failed", "rate_limited", "mail_unavailable"],
+    errors: ["rate_limited", "mail_unavailable"],
   }, {
     ...nobody,
     async answer(c, { body }) {
@@ -38,11 +39,12 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     path: "/api/auth/password/reset",
     tag: "Sign-in",
     security: "none",
+    operationId: "resetPassword",
     summary: "Set a new password by a mailed link",
     description: "Every session of the account ends. It signs nobody in.",
     body: resetPasswordSchema,
     answers: { 204: { description: "Set." } },
-    errors: ["malformed_request", "cross_site", "invalid_token", "validation_failed", "rate_limited"],
+    errors: ["invalid_token", "rate_limited"],
   }, {
     ...nobody,
     async answer(c, { body }) {
@@ -56,18 +58,12 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     path: "/api/auth/password/change",
     tag: "Sign-in",
     security: "session",
+    operationId: "changePassword",
     summary: "Change your password",
     description: "Every other session ends, and the cookie gets a new token.",
     body: changePasswordSchema,
     answers: { 204: { description: "Changed; the cookie is set anew." } },
-    errors: [
-      "malformed_request",
-      "unauthenticated",
-      "invalid_credentials",
-      "cross_site",
-      "validation_failed",
-      "rate_limited",
-    ],
+    errors: ["invalid_credentials", "rate_limited"],
   }, {
     ...session,
     async answer(c, { body }, actor) {
@@ -82,11 +78,12 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     path: "/api/auth/email/verification",
     tag: "Sign-in",
     security: "session",
+    operationId: "requestEmailVerification",
     summary: "Send the mail that confirms your address",
     description:
       "The link works once, for 24 hours; an older one ends. Nothing is sent when the address is confirmed.",
     answers: { 202: { description: "The mail is on its way." } },
-    errors: ["unauthenticated", "cross_site", "rate_limited", "mail_unavailable"],
+    errors: ["rate_limited", "mail_unavailable"],
   }, {
     ...session,
     async answer(c, _input, actor) {
@@ -100,21 +97,14 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     path: "/api/auth/email/verify",
     tag: "Sign-in",
     security: "session",
+    operationId: "verifyEmail",
     summary: "Confirm an address by a mailed link",
     description:
       "Takes the links of new accounts and of changed addresses. It needs a session of the same account: a link " +
       "alone would let a stranger's account be confirmed by a click of the address's owner. Other sessions of the account end.",
     body: linkTokenSchema,
     answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
-    errors: [
-      "malformed_request",
-      "unauthenticated",
-      "wrong_account",
-      "cross_site",
-      "invalid_token",
-      "email_taken",
-      "validation_failed",
-    ],
+    errors: ["wrong_account", "invalid_token", "email_taken"],
   }, {
     ...session,
     async answer(c, { body }, actor) {

@@ -1,6 +1,7 @@
 // The shapes of the JSON API: what is checked on the way in and described in the OpenAPI document.
 import { z } from "@hono/zod-openapi";
 import { parseTimestamp } from "../../domain/usage_window.ts";
+import type { IdPrefix } from "../../domain/id.ts";
 import { roles } from "../../domain/session.ts";
 import {
   apiKeyNameCharactersMax,
@@ -11,19 +12,6 @@ import {
   passwordCharactersMax,
   passwordCharactersMin,
 } from "../../domain/limits.ts";
-
-/** Every error, of every route. */
-export const errorSchema = z.object({
-  error: z.object({
-    code: z.string().openapi({ description: "A stable name, for programs.", example: "validation_failed" }),
-    message: z.string().openapi({ description: "One sentence, for a person." }),
-    details: z.array(z.object({
-      path: z.string().openapi({ example: "records[17].quantity" }),
-      message: z.string(),
-    })).optional(),
-  }),
-  requestId: z.string().openapi({ description: "The same as the header `X-Request-Id`." }),
-}).openapi("Error");
 
 /** A name that people see: trimmed, counted in characters. */
 export function nameSchema(charactersMax: number) {
@@ -41,12 +29,54 @@ export const timeSchema = z.string()
     context.addIssue({ code: "custom", message: "must be a time such as 2026-11-21T14:03:11.000Z." });
     return z.NEVER;
   })
-  .openapi({ type: "string", format: "date-time", example: "2027-01-31T00:00:00.000Z" });
+  .openapi({
+    type: "string",
+    format: "date-time",
+    description: "ISO 8601 with a zone, such as 2027-01-31T00:00:00.000Z.",
+  });
 
-/** A point in time in an answer. */
-export const timeOutSchema = z.string().openapi({
-  format: "date-time",
-  description: "ISO 8601 UTC with milliseconds.",
+/** A point in time in an answer. @param description Of what. */
+export function timeOut(description: string) {
+  return z.string().openapi({
+    format: "date-time",
+    description: `${description} ISO 8601 UTC with milliseconds.`,
+  });
+}
+
+/** The same, where null is as good as leaving it out. @param description Of what. */
+export function optionalTime(description: string) {
+  return timeSchema.nullish().openapi({ type: ["string", "null"], format: "date-time", description });
+}
+
+/** An id in an answer. @param prefix What it begins with. */
+export function idOut(prefix: IdPrefix, description: string) {
+  return z.string().openapi({ description, example: exampleId(prefix) });
+}
+
+/** @returns An id such as the program makes. */
+export function exampleId(prefix: IdPrefix): string {
+  return `${prefix}_0199d3c1a2b47c6e8f00112233445566`;
+}
+
+/** Where the next page of a list begins. */
+export const nextCursorSchema = z.string().nullable().openapi({
+  description: "The `cursor` of the next page; null at the end.",
+});
+
+/** A person's name in an answer. */
+export const personNameSchema = z.string().openapi({
+  description: "The person's name.",
+  example: "Ada Lovelace",
+});
+/** A person's address in an answer. */
+export const addressSchema = z.string().openapi({
+  description: "The person's e-mail address.",
+  example: "ada@example.com",
+});
+
+/** A role in an organization. */
+export const roleSchema = z.enum(roles).openapi({
+  description: "OWNERs may do everything, MEMBERs the least.",
 });
 
 /** A password that is to be. */
@@ -55,22 +85,39 @@ export const passwordSchema = z.string().openapi({
   maxLength: passwordCharactersMax,
   description:
     `${passwordCharactersMin} to ${passwordCharactersMax} characters, counted after NFKC; not a common one.`,
+  example: "correct horse 9 battery",
 });
-const email = z.string().max(emailCharactersMax * 2, "is too long.").openapi({ format: "email" });
+export const emailInSchema = z.string().max(emailCharactersMax * 2, "is too long.").openapi({
+  format: "email",
+  description: `An e-mail address, ${emailCharactersMax} characters at most.`,
+  example: "ada@example.com",
+});
+/** A password that is checked. */
+export const presentPasswordSchema = z.string().openapi({
+  description: "The present password.",
+  example: "correct horse 9 battery",
+});
 
 /** What the last part of a mailed link is. */
 export const tokenSchema = z.string().max(200, "is too long.").openapi({
   description: "The `token` of a mailed link.",
+  example: "3q2Zr8vYw0nK1bT6mXc4LdFpHs9uJ7gE",
 });
 
 export const signUpSchema = z.strictObject({
-  name: nameSchema(nameCharactersMax),
-  email: email.optional().openapi({
+  name: nameSchema(nameCharactersMax).openapi({
+    description: `Your name, 1 to ${nameCharactersMax} characters.`,
+    example: "Ada Lovelace",
+  }),
+  email: emailInSchema.optional().openapi({
     description: "Left out with an invitation: then it is the invited address.",
   }),
   password: passwordSchema,
-  organizationName: nameSchema(nameCharactersMax).optional(),
-  invitationToken: tokenSchema.optional().openapi({
+  organizationName: nameSchema(nameCharactersMax).optional().openapi({
+    description:
+      `The new organization's name, 1 to ${nameCharactersMax} characters; made from yours when left out.`,
+  }),
+  invitationToken: z.string().max(200, "is too long.").optional().openapi({
     description: "From an invitation's link: the account joins that organization, and its address is proved.",
   }),
 }).refine(({ email, invitationToken }) => email !== undefined || invitationToken !== undefined, {
@@ -78,67 +125,96 @@ export const signUpSchema = z.strictObject({
   message: "is required.",
 }).openapi("SignUp");
 
-export const signInSchema = z.strictObject({ email, password: z.string() }).openapi("SignIn");
-
-const roleSchema = z.enum(roles);
+export const signInSchema = z.strictObject({ email: emailInSchema, password: presentPasswordSchema }).openapi(
+  "SignIn",
+);
 
 export const sessionUserSchema = z.object({
-  authenticated: z.boolean(),
+  authenticated: z.boolean().openapi({
+    description: "Somebody is signed in; else the rest is null or empty.",
+  }),
   user: z.object({
-    id: z.string().openapi({ example: "usr_0199d3c1a2b47c6e8f00112233445566" }),
-    name: z.string(),
-    email: z.string(),
-    emailVerified: z.boolean(),
-  }).nullable(),
-  organizationId: z.string().nullable().openapi({ description: "The active organization." }),
-  role: roleSchema.nullable(),
-  memberships: z.array(z.object({ organizationId: z.string(), name: z.string(), role: roleSchema })),
+    id: idOut("usr", "The person's id."),
+    name: personNameSchema,
+    email: addressSchema,
+    emailVerified: z.boolean().openapi({ description: "The address is confirmed." }),
+  }).nullable().openapi({ description: "The person." }),
+  organizationId: z.string().nullable().openapi({
+    description: "The active organization's id; null for somebody who belongs to none.",
+    example: exampleId("org"),
+  }),
+  role: roleSchema.nullable().openapi({ description: "The person's role in the active organization." }),
+  memberships: z.array(z.object({
+    organizationId: idOut("org", "The organization's id."),
+    name: z.string().openapi({ description: "The organization's name.", example: "Analytical Engines" }),
+    role: roleSchema,
+  })).openapi({ description: "Every organization of the person." }),
 }).openapi("SessionUser");
 
 export const signInAnswerSchema = sessionUserSchema.extend({
   secondStep: z.object({
     token: z.string().openapi({ description: "For the second step alone, once." }),
-    expiresAt: timeOutSchema,
-  }).optional(),
+    expiresAt: timeOut("Until when the second step must be done."),
+  }).optional().openapi({ description: "With two-step sign-in on: what the second step takes." }),
 }).openapi("SignInAnswer");
 
 export const apiKeySchema = z.object({
-  id: z.string().openapi({ example: "key_0199d3c1a2b47c6e8f00112233445566" }),
-  name: z.string(),
-  keyPrefix: z.string().openapi({ example: "service_live_7Kq2mXfB…" }),
-  createdAt: timeOutSchema,
-  createdBy: z.object({ id: z.string(), name: z.string() }).nullable(),
-  lastUsedAt: timeOutSchema.nullable().openapi({ description: "Written at most once a minute." }),
-  expiresAt: timeOutSchema.nullable(),
-  revokedAt: timeOutSchema.nullable(),
-  status: z.enum(["active", "revoked", "expired"]),
+  id: idOut("key", "The key's id."),
+  name: z.string().openapi({ description: "What you called it.", example: "Production" }),
+  keyPrefix: z.string().openapi({
+    description: "How the key begins, to tell it from others.",
+    example: "service_live_7Kq2mXfB…",
+  }),
+  createdAt: timeOut("When it was made."),
+  createdBy: z.object({ id: idOut("usr", "The person's id."), name: personNameSchema }).nullable().openapi({
+    description: "Who made it; null when the account is gone.",
+  }),
+  lastUsedAt: timeOut("When it was used last, written at most once a minute.").nullable(),
+  expiresAt: timeOut("When it ends by itself.").nullable(),
+  revokedAt: timeOut("When it was revoked.").nullable(),
+  status: z.enum(["active", "revoked", "expired"]).openapi({ description: "Only an active key is taken." }),
 }).openapi("ApiKey");
 
 export const createdApiKeySchema = z.object({
   apiKey: apiKeySchema,
-  fullKey: z.string().openapi({ description: "The whole key. It is in this answer alone, ever." }),
+  fullKey: z.string().openapi({
+    description: "The whole key. It is in this answer alone, ever.",
+    example: "service_live_7Kq2mXfB0example0example0example0",
+  }),
 }).openapi("CreatedApiKey");
 
+const keyName = nameSchema(apiKeyNameCharactersMax).openapi({
+  description: `What to call it, 1 to ${apiKeyNameCharactersMax} characters.`,
+  example: "Production",
+});
+
 export const createApiKeySchema = z.strictObject({
-  name: nameSchema(apiKeyNameCharactersMax),
-  expiresAt: timeSchema.nullish(),
+  name: keyName,
+  expiresAt: optionalTime("When it ends by itself; never when left out."),
 }).openapi("CreateApiKey");
 
-export const renameApiKeySchema = z.strictObject({ name: nameSchema(apiKeyNameCharactersMax) }).openapi(
-  "RenameApiKey",
-);
+export const renameApiKeySchema = z.strictObject({ name: keyName }).openapi("RenameApiKey");
 
-export const rotateApiKeySchema = z.strictObject({ expireOldAt: timeSchema.nullish() }).openapi(
-  "RotateApiKey",
-);
+export const rotateApiKeySchema = z.strictObject({
+  expireOldAt: optionalTime("Until when the old key works besides; it is revoked at once when left out."),
+}).openapi("RotateApiKey");
 
-export const idParamsSchema = z.object({ id: z.string().max(100) });
+/** An id in a path. @param description Whose. */
+export function idParam(prefix: IdPrefix, description: string) {
+  return z.string().max(100).openapi({ description, example: exampleId(prefix) });
+}
 
 export const pageQuerySchema = z.strictObject({
   limit: z.string().regex(/^\d{1,3}$/, "must be a whole number.").transform(Number)
     .refine((n) => n >= 1 && n <= pageItemsMax, `must be from 1 to ${pageItemsMax}.`).default(
       pageItemsDefault,
     )
-    .openapi({ type: "integer", minimum: 1, maximum: pageItemsMax, default: pageItemsDefault }),
+    .openapi({
+      type: "integer",
+      minimum: 1,
+      maximum: pageItemsMax,
+      default: pageItemsDefault,
+      description: `How many items a page has at most, 1 to ${pageItemsMax}.`,
+    }),
   cursor: z.string().max(200).optional().openapi({ description: "The `nextCursor` of the page before." }),
 });

@@ -24,19 +24,13 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
   mount(app, {
     ...common,
     path: `${path}/second-step`,
+    operationId: "finishSecondStep",
     summary: "The second step of a sign-in: a code",
     description:
       "A code is good once. After five wrong ones, or ten minutes, the password has to be given again (`two_step_state`).",
     body: secondStepSchema,
     answers: signedIn,
-    errors: [
-      "malformed_request",
-      "invalid_code",
-      "cross_site",
-      "two_step_state",
-      "validation_failed",
-      "rate_limited",
-    ],
+    errors: ["invalid_code", "two_step_state", "rate_limited"],
   }, {
     ...nobody,
     async answer(c, { body }) {
@@ -49,13 +43,14 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
   mount(app, {
     ...common,
     path: `${path}/passkey/options`,
+    operationId: "beginPasskeySignIn",
     summary: "Begin to sign in with a passkey",
     description:
       "Alone, or with a `token` as the second step of that sign-in. The challenge is good once, for five minutes.",
     body: passkeyOptionsRequestSchema,
     bodyOptional: true,
     answers: { 200: { description: "What the browser needs.", schema: passkeyOptionsSchema } },
-    errors: ["malformed_request", "cross_site", "two_step_state", "validation_failed", "rate_limited"],
+    errors: ["two_step_state", "rate_limited"],
   }, {
     ...nobody,
     answer: async (c, { body }) =>
@@ -65,18 +60,12 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
   mount(app, {
     ...common,
     path: `${path}/passkey`,
+    operationId: "signInWithPasskey",
     summary: "Sign in with a passkey",
     description: "Alone, or with a `token` as the second step of that sign-in.",
     body: passkeySignInSchema,
     answers: signedIn,
-    errors: [
-      "malformed_request",
-      "invalid_credentials",
-      "cross_site",
-      "two_step_state",
-      "validation_failed",
-      "rate_limited",
-    ],
+    errors: ["invalid_credentials", "two_step_state", "rate_limited"],
   }, {
     ...nobody,
     async answer(c, { body: { response, token } }) {

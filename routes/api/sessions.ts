@@ -3,8 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
 import { mount } from "./endpoint.ts";
-import { sessionsSchema } from "./people_schemas.ts";
-import { idParamsSchema } from "./schemas.ts";
+import { sessionParamsSchema, sessionsSchema } from "./people_schemas.ts";
 
 const path = "/api/auth/sessions";
 
@@ -18,9 +17,9 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "get",
     path,
+    operationId: "listSessions",
     summary: "Where you are signed in",
     answers: { 200: { description: "Your sessions, the last used first.", schema: sessionsSchema } },
-    errors: ["unauthenticated", "validation_failed"],
   }, {
     ...session,
     answer: async (c, _input, actor) => c.json({ sessions: await sessions.listSessions(actor) }),
@@ -30,11 +29,11 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "delete",
     path: `${path}/{id}`,
+    operationId: "endSession",
     summary: "End one of your sessions",
     description: "It is refused from the very next request on. The session that asks can end itself.",
-    params: idParamsSchema,
+    params: sessionParamsSchema,
     answers: { 204: { description: "Ended." } },
-    errors: ["unauthenticated", "cross_site", "not_found"],
   }, {
     ...session,
     async answer(c, { params }, actor) {
@@ -47,9 +46,9 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "delete",
     path,
+    operationId: "endOtherSessions",
     summary: "End all of your sessions but this one",
     answers: { 204: { description: "Ended." } },
-    errors: ["unauthenticated", "cross_site"],
   }, {
     ...session,
     async answer(c, _input, actor) {

@@ -3,12 +3,12 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
 import { mount } from "./endpoint.ts";
-import { idParamsSchema } from "./schemas.ts";
 import {
   addPasskeySchema,
   passkeyBodySchema,
   passkeyNameSchema,
   passkeyOptionsSchema,
+  passkeyParamsSchema,
   passkeysSchema,
   recoveryCodesSchema,
   totpCodeSchema,
@@ -19,7 +19,6 @@ import {
 const path = "/api/portal/account";
 const common = { tag: "Account", security: "session" } as const;
 const proof = "With a proof of who you are that is at most ten minutes old.";
-const errors = ["unauthenticated", "proof_required", "cross_site"] as const;
 
 /** Mounts `/api/portal/account/two-step` and `/api/portal/account/passkeys`. */
 export function twoStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -35,9 +34,9 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "get",
     path: `${path}/two-step`,
+    operationId: "getTwoStep",
     summary: "How your two-step sign-in stands",
     answers: { 200: { description: "What is on.", schema: twoStepSchema } },
-    errors: ["unauthenticated"],
   }, {
     ...session,
     answer: async (c, _input, actor) =>
@@ -48,10 +47,11 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "post",
     path: `${path}/two-step/totp`,
+    operationId: "beginTotp",
     summary: "Begin to set an authenticator app up",
     description: `${proof} Nothing is on before a code of the app is confirmed.`,
     answers: { 200: { description: "What the app needs.", schema: totpSetUpSchema } },
-    errors: [...errors, "two_step_state"],
+    errors: ["proof_required", "two_step_state"],
   }, {
     ...session,
     answer: async (c, _input, actor) => c.json(await twoStep.beginTotp(actor)),
@@ -61,11 +61,12 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "post",
     path: `${path}/two-step/totp/confirm`,
+    operationId: "confirmTotp",
     summary: "Turn two-step sign-in on with a code of the app",
     description: proof,
     body: totpCodeSchema,
     answers: { 200: { description: "It is on.", schema: recoveryCodesSchema } },
-    errors: ["malformed_request", ...errors, "invalid_code", "two_step_state", "validation_failed"],
+    errors: ["proof_required", "invalid_code", "two_step_state"],
   }, {
     ...session,
     answer: async (c, { body }, actor) =>
@@ -76,10 +77,11 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "delete",
     path: `${path}/two-step/totp`,
+    operationId: "turnOffTotp",
     summary: "Turn two-step sign-in off",
     description: `${proof} The recovery codes end; passkeys stay.`,
     answers: { 204: { description: "It is off." } },
-    errors: [...errors, "two_step_state"],
+    errors: ["proof_required", "two_step_state"],
   }, {
     ...session,
     async answer(c, _input, actor) {
@@ -92,10 +94,11 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "post",
     path: `${path}/two-step/recovery-codes`,
+    operationId: "replaceRecoveryCodes",
     summary: "Make new recovery codes",
     description: `${proof} The old codes end.`,
     answers: { 200: { description: "The new ones.", schema: recoveryCodesSchema } },
-    errors: [...errors, "two_step_state"],
+    errors: ["proof_required", "two_step_state"],
   }, {
     ...session,
     answer: async (c, _input, actor) => c.json({ recoveryCodes: await twoStep.replaceRecoveryCodes(actor) }),
@@ -105,15 +108,14 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { passkeys } = parts.services;
   const session = byActor(parts);
-  const bodyErrors = ["malformed_request", ...errors, "validation_failed"] as const;
 
   mount(app, {
     ...common,
     method: "get",
     path: `${path}/passkeys`,
+    operationId: "listPasskeys",
     summary: "List your passkeys",
     answers: { 200: { description: "The oldest first.", schema: passkeysSchema } },
-    errors: ["unauthenticated"],
   }, {
     ...session,
     answer: async (c, _input, actor) => c.json({ passkeys: await passkeys.listPasskeys(actor) }),
@@ -123,10 +125,11 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "post",
     path: `${path}/passkeys/options`,
+    operationId: "beginPasskey",
     summary: "Begin to add a passkey",
     description: `${proof} The challenge is good once, for five minutes.`,
     answers: { 200: { description: "What the browser needs.", schema: passkeyOptionsSchema } },
-    errors: [...errors, "limit_reached"],
+    errors: ["proof_required", "limit_reached"],
   }, {
     ...session,
     answer: async (c, _input, actor) => c.json({ options: await passkeys.beginPasskey(actor) }),
@@ -136,11 +139,12 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "post",
     path: `${path}/passkeys`,
+    operationId: "addPasskey",
     summary: "Add the passkey that the browser made",
     description: proof,
     body: addPasskeySchema,
     answers: { 201: { description: "Added.", schema: passkeyBodySchema } },
-    errors: [...bodyErrors, "limit_reached", "two_step_state"],
+    errors: ["proof_required", "limit_reached", "two_step_state"],
   }, {
     ...session,
     async answer(c, { body: { name, response } }, actor) {
@@ -152,12 +156,13 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "patch",
     path: `${path}/passkeys/{id}`,
+    operationId: "renamePasskey",
     summary: "Rename a passkey",
     description: proof,
-    params: idParamsSchema,
+    params: passkeyParamsSchema,
     body: passkeyNameSchema,
     answers: { 200: { description: "Renamed.", schema: passkeyBodySchema } },
-    errors: [...bodyErrors, "not_found"],
+    errors: ["proof_required"],
   }, {
     ...session,
     answer: async (c, { params: { id }, body: { name } }, actor) =>
@@ -168,11 +173,12 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...common,
     method: "delete",
     path: `${path}/passkeys/{id}`,
+    operationId: "removePasskey",
     summary: "Remove a passkey",
     description: `${proof} It is refused from now on.`,
-    params: idParamsSchema,
+    params: passkeyParamsSchema,
     answers: { 204: { description: "Removed." } },
-    errors: [...errors, "not_found"],
+    errors: ["proof_required"],
   }, {
     ...session,
     async answer(c, { params: { id } }, actor) {

@@ -35,21 +35,13 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     tag: "Usage",
     security: "apiKey",
     bodyBytesMax: usageBodyBytesMax,
-    errors: [
-      "malformed_request",
-      "invalid_api_key",
-      "idempotency_conflict",
-      "body_too_large",
-      "unsupported_media_type",
-      "validation_failed",
-      "rate_limited",
-      "unavailable",
-    ],
+    errors: ["idempotency_conflict"],
   } as const;
 
   mount(app, {
     ...recording,
     path: "/api/v1/usage",
+    operationId: "recordUsage",
     summary: "Record usage",
     description:
       "When this answers 201 the record is on disk. A repeat with the same idempotency key changes nothing.\n\n" +
@@ -86,6 +78,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
   mount(app, {
     ...recording,
     path: "/api/v1/usage/batch",
+    operationId: "recordUsageBatch",
     summary: "Record up to 1,000 records, all or none",
     body: usageBatchSchema,
     answers: { 201: { description: "Recorded.", schema: recordedBatchSchema } },
@@ -115,9 +108,10 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
   mount(app, {
     ...reading,
     path: "/api/v1/usage",
+    operationId: "readUsage",
     summary: "Read usage of the key's organization",
     security: "apiKey",
-    errors: ["invalid_api_key", "validation_failed", "range_too_long", "rate_limited", "unavailable"],
+    errors: ["range_too_long"],
   }, {
     ...apiKey,
     answer: async (c, { query }, keyHash) =>
@@ -129,9 +123,10 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
   mount(app, {
     ...reading,
     path: "/api/portal/usage",
+    operationId: "readOrganizationUsage",
     summary: "Read usage of the active organization",
     security: "session",
-    errors: ["unauthenticated", "forbidden", "validation_failed", "range_too_long", "unavailable"],
+    errors: ["forbidden", "range_too_long"],
   }, {
     authenticate: (c) => requireSession(c, parts),
     answer: async (c, { query }, session) =>
@@ -141,11 +136,12 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
   mount(app, {
     ...reading,
     path: "/api/portal/usage.csv",
+    operationId: "downloadUsage",
     summary: "The same as a table for spreadsheets, of any length",
     description: "Sums are exact decimal numbers. The columns are those of the groups and of the sums.",
     answers: { 200: { description: "CSV (RFC 4180) with a line of names first.", contentType: "text/csv" } },
     security: "session",
-    errors: ["unauthenticated", "forbidden", "validation_failed", "range_too_long", "unavailable"],
+    errors: ["forbidden", "range_too_long"],
   }, {
     authenticate: (c) => requireSession(c, parts),
     async answer(c, { query }, session) {

@@ -4,7 +4,7 @@ import type { AppEnv, AppParts } from "../env.ts";
 import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { mount } from "./endpoint.ts";
-import { idParamsSchema } from "./schemas.ts";
+import { idParam } from "./schemas.ts";
 import {
   usageRecordSchema,
   usageRecordsQuerySchema,
@@ -22,12 +22,12 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
     ...common,
     method: "get",
     path: "/api/v1/usage/records",
+    operationId: "listUsageRecords",
     summary: "List the records of the key's organization, newest first",
     description:
       "By timestamp. Voided records are there too. Records are kept for as long as the server is set to.",
     query: usageRecordsQuerySchema,
     answers: { 200: { description: "A page of records.", schema: usageRecordsSchema } },
-    errors: ["invalid_api_key", "validation_failed", "rate_limited", "unavailable"],
   }, {
     ...apiKey,
     answer: async (c, { query }, keyHash) =>
@@ -38,23 +38,14 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
     ...common,
     method: "post",
     path: "/api/v1/usage/records/{id}/void",
+    operationId: "voidUsageRecord",
     summary: "Void a record",
     description:
       "Sums, counts, smallest and largest drop at once. The record stays in lists and its idempotency key stays " +
       "taken. Voiding it again gives the same answer.",
-    params: idParamsSchema,
+    params: z.object({ id: idParam("use", "The record's id.") }),
     body: voidUsageSchema,
     answers: { 200: { description: "The record.", schema: z.object({ usageRecord: usageRecordSchema }) } },
-    errors: [
-      "malformed_request",
-      "invalid_api_key",
-      "not_found",
-      "body_too_large",
-      "unsupported_media_type",
-      "validation_failed",
-      "rate_limited",
-      "unavailable",
-    ],
   }, {
     ...apiKey,
     answer: async (c, { params, body }, keyHash) =>

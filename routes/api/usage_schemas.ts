@@ -14,7 +14,16 @@ import {
 import { splitQuantity } from "../../domain/quantity.ts";
 import { idempotencyKeyForm, slugForm } from "../../domain/usage_record.ts";
 import { windowUnits } from "../../domain/usage_window.ts";
-import { nameSchema, pageQuerySchema, timeSchema } from "./schemas.ts";
+import {
+  exampleId,
+  idOut,
+  nameSchema,
+  nextCursorSchema,
+  optionalTime,
+  pageQuerySchema,
+  timeOut,
+  timeSchema,
+} from "./schemas.ts";
 
 const dayMs = 24 * 3_600_000;
 const slug = z.string()
@@ -37,7 +46,19 @@ const quantity = z.number({
 
 /** An idempotency key, in the body or in the header `Idempotency-Key`. */
 export const idempotencyKeySchema = z.string()
-  .regex(idempotencyKeyForm, `must be 1 to ${idempotencyKeyCharactersMax} printable ASCII characters.`);
+  .regex(idempotencyKeyForm, `must be 1 to ${idempotencyKeyCharactersMax} printable ASCII characters.`)
+  .openapi({
+    description:
+      `1 to ${idempotencyKeyCharactersMax} printable ASCII characters, unique within the organization for as long as the ` +
+      "record is kept. A repeat changes nothing.",
+    example: "invoice-2026-11-21-17",
+  });
+const productSlug = slug.openapi({ description: "Which product: 1 to 64 characters.", example: "tiles" });
+const metric = slug.openapi({ description: "What was used: 1 to 64 characters.", example: "requests" });
+const apiKeyId = z.string().max(100).openapi({
+  description: "The key that recorded it.",
+  example: exampleId("key"),
+});
 
 const properties = z.record(
   z.string().min(1, "must have a name.").max(
@@ -55,8 +76,8 @@ const properties = z.record(
 
 /** One record. */
 export const usageInputSchema = z.strictObject({
-  productSlug: slug.openapi({ example: "tiles" }),
-  metric: slug.openapi({ example: "requests" }),
+  productSlug,
+  metric,
   quantity: quantity.openapi({
     type: "number",
     minimum: 0,
@@ -64,62 +85,68 @@ export const usageInputSchema = z.strictObject({
     description: "In the metric's own unit; at most 6 decimal places.",
     example: 1,
   }),
-  timestamp: timeSchema.nullish().openapi({
-    description:
-      `When it was used; the time of recording when left out. At most ${
-        usageTimestampPastMaxMs / dayMs
-      } days ` +
+  timestamp: optionalTime(
+    `When it was used; the time of recording when left out. At most ${
+      usageTimestampPastMaxMs / dayMs
+    } days ` +
       `back and ${usageTimestampFutureMaxMs / 60_000} minutes ahead.`,
+  ),
+  idempotencyKey: idempotencyKeySchema.nullish(),
+  properties: properties.nullish().openapi({
+    description: `Whatever you want to keep with it: ${usagePropertiesMax} values at most, names to ` +
+      `${usagePropertyNameCharactersMax} and values to ${usagePropertyValueCharactersMax} characters.`,
+    example: { region: "eu-central" },
   }),
-  idempotencyKey: idempotencyKeySchema.nullish().openapi({
-    description:
-      "Unique within the organization for as long as the record is kept. A repeat changes nothing.",
-  }),
-  properties: properties.nullish().openapi({ example: { region: "eu-central" } }),
 }).openapi("UsageInput");
 
 export const usageBatchSchema = z.strictObject({
   records: z.array(usageInputSchema).min(1, "must have at least one record.").max(
     usageBatchRecordsMax,
     `may have ${usageBatchRecordsMax} records at most.`,
-  ),
+  ).openapi({ description: `1 to ${usageBatchRecordsMax} records.` }),
 }).openapi("UsageBatch");
 
 export const usageRecordSchema = z.object({
-  id: z.string().openapi({ example: "use_01a1fde6017c9e3779b97f4b" }),
-  productSlug: z.string(),
-  metric: z.string(),
-  quantity: z.number(),
-  timestamp: z.string().openapi({ format: "date-time" }),
-  recordedAt: z.string().openapi({ format: "date-time" }),
-  idempotencyKey: z.string().nullable(),
-  properties: z.record(z.string(), z.string()).nullable(),
-  apiKeyId: z.string(),
-  voidedAt: z.string().nullable().openapi({
-    format: "date-time",
-    description: "Since when it does not count any more; null for a record that counts.",
+  id: z.string().openapi({ description: "The record's id.", example: "use_01a1fde6017c9e3779b97f4b" }),
+  productSlug: z.string().openapi({ description: "Which product.", example: "tiles" }),
+  metric: z.string().openapi({ description: "What was used.", example: "requests" }),
+  quantity: z.number().openapi({ description: "How much, in the metric's own unit." }),
+  timestamp: timeOut("When it was used."),
+  recordedAt: timeOut("When it was recorded."),
+  idempotencyKey: z.string().nullable().openapi({
+    description: "As it was given.",
+    example: "invoice-2026-11-21-17",
   }),
+  properties: z.record(z.string(), z.string()).nullable().openapi({
+    description: "As they were given.",
+    example: { region: "eu-central" },
+  }),
+  apiKeyId: idOut("key", "The key that recorded it."),
+  voidedAt: timeOut("Since when it does not count any more; null for a record that counts.").nullable(),
   voidedBy: z.string().nullable().openapi({ description: "The id of the API key that voided it." }),
-  voidReason: z.string().nullable(),
+  voidReason: z.string().nullable().openapi({ description: "Why it was voided." }),
 }).openapi("UsageRecord");
 
 /** Which records to list. */
 export const usageRecordsQuerySchema = pageQuerySchema.extend({
   from: timeSchema.optional().openapi({ description: "Included. Without it: from the oldest that is kept." }),
   to: timeSchema.optional().openapi({ description: "Not included." }),
-  productSlug: slug.optional(),
-  metric: slug.optional(),
-  apiKeyId: z.string().max(100).optional(),
+  productSlug: productSlug.optional(),
+  metric: metric.optional(),
+  apiKeyId: apiKeyId.optional(),
 });
 
 export const usageRecordsSchema = z.object({
   usageRecords: z.array(usageRecordSchema),
-  nextCursor: z.string().nullable(),
+  nextCursor: nextCursorSchema,
 }).openapi("UsageRecords");
 
 /** Why a record is voided. */
 export const voidUsageSchema = z.strictObject({
-  reason: nameSchema(voidReasonCharactersMax).openapi({ example: "Sent twice after a time-out." }),
+  reason: nameSchema(voidReasonCharactersMax).openapi({
+    description: `For those who read it later, 1 to ${voidReasonCharactersMax} characters.`,
+    example: "Sent twice after a time-out.",
+  }),
 }).openapi("VoidUsage");
 
 export const recordedUsageSchema = z.object({
@@ -145,32 +172,41 @@ const groupBy = z.string().transform((text, context) => {
 
 export const usageQuerySchema = z.strictObject({
   from: z.string().optional().openapi({
-    description: "Included; on a quarter of an hour. Default: the month's start.",
+    description:
+      "Included; on a quarter of an hour. Default: the month's start. A time, or a date in the time zone.",
   }),
   to: z.string().optional().openapi({
-    description: "Not included; on a quarter of an hour. Default: the month's end.",
+    description:
+      "Not included; on a quarter of an hour. Default: the month's end. A time, or a date in the time zone.",
   }),
   window: z.enum(windowUnits, { error: `must be one of ${windowUnits.join(", ")}.` }).optional()
     .openapi({ description: "Calendar windows of the time zone; weeks start on Monday.", default: "day" }),
-  productSlug: slug.optional(),
-  metric: slug.optional(),
-  apiKeyId: z.string().max(100).optional(),
-  groupBy: groupBy.optional().openapi({ type: "string", example: "productSlug,metric" }),
-  timezone: z.string().max(64).optional().openapi({ description: "An IANA name.", default: "UTC" }),
+  productSlug: productSlug.optional(),
+  metric: metric.optional(),
+  apiKeyId: apiKeyId.optional(),
+  groupBy: groupBy.optional().openapi({
+    type: "string",
+    description: `Some of ${usageGroups.join(", ")}, separated by commas: sums for each of their values.`,
+    example: "productSlug,metric",
+  }),
+  timezone: z.string().max(64).optional().openapi({
+    description: "The IANA name of the time zone of the windows, 64 characters at most.",
+    default: "UTC",
+  }),
 });
 
 export const usageSumsSchema = z.object({
-  from: z.string().openapi({ format: "date-time" }),
-  to: z.string().openapi({ format: "date-time" }),
-  window: z.enum(windowUnits),
+  from: timeOut("Included."),
+  to: timeOut("Not included."),
+  window: z.enum(windowUnits).openapi({ description: "The windows that were asked for.", example: "day" }),
   data: z.array(z.object({
-    start: z.string().openapi({ format: "date-time", description: "The window's first moment." }),
-    productSlug: z.string().optional(),
-    metric: z.string().optional(),
-    apiKey: z.string().optional().openapi({ description: "The key's id." }),
+    start: timeOut("The window's first moment."),
+    productSlug: z.string().optional().openapi({ description: "When grouped by it.", example: "tiles" }),
+    metric: z.string().optional().openapi({ description: "When grouped by it.", example: "requests" }),
+    apiKey: z.string().optional().openapi({ description: "The key's id, when grouped by it." }),
     sum: z.number().openapi({ description: "Exact to 2^53−1; beyond that the nearest number." }),
-    count: z.number().int(),
-    min: z.number(),
-    max: z.number(),
+    count: z.number().int().openapi({ description: "How many records." }),
+    min: z.number().openapi({ description: "The smallest quantity." }),
+    max: z.number().openapi({ description: "The largest quantity." }),
   })).openapi({ description: "Windows without records are left out." }),
 }).openapi("UsageSums");

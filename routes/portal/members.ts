@@ -11,7 +11,7 @@ import { makeOwnerPage } from "../../views/make_owner.tsx";
 import { memberRolePage } from "../../views/member_role.tsx";
 import { removeMemberPage } from "../../views/remove_member.tsx";
 import { check } from "../api/endpoint.ts";
-import { roleSchema } from "../api/people_schemas.ts";
+import { changeRoleSchema } from "../api/people_schemas.ts";
 import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { formError } from "./errors.ts";
@@ -74,7 +74,7 @@ function mountRole(app: App, parts: AppParts, assets: Assets): void {
       const member = await members.getMember(session, place(c, session));
       const value = form["role"] ?? "";
       try {
-        const { role } = check(roleSchema, { role: value }, "body") as { role: Role };
+        const { role } = check(changeRoleSchema, { role: value }, "body") as { role: Role };
         await members.changeRole(session, place(c, session), role);
         return redirect(c, `${path}?done=role`, { frameChanges: member.user.id === session.user.id });
       } catch (error) {

@@ -7,6 +7,7 @@ import type { DevelopmentMail } from "../../services/mail.ts";
 import type { MailTransport } from "../../services/mail_transport.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
+import { assertDocumented } from "./documented.ts";
 
 /** The moment at which every test begins: Saturday, 21 November 2026, 14:03:11 UTC. */
 export const testStart = Date.UTC(2026, 10, 21, 14, 3, 11, 250);
@@ -23,7 +24,7 @@ export interface TestApp {
   /** Moves the clock, in milliseconds. */
   advance(ms: number): void;
   now(): number;
-  /** Sends a request as the product's own page would: same origin, JSON. */
+  /** Sends a request as the product's own page would: same origin, JSON. The answer must be one that the OpenAPI document has. */
   send(path: string, options?: SendOptions): Promise<Response>;
   /** Makes an account with an organization of its own. */
   signUp(name?: string): Promise<TestPerson>;
@@ -84,7 +85,7 @@ export async function startTestApp(
     version: "0.0.0",
   });
 
-  function send(path: string, given: SendOptions = {}): Promise<Response> {
+  async function send(path: string, given: SendOptions = {}): Promise<Response> {
     const headers = new Headers({ origin: config.baseUrl.origin, ...given.headers });
     let body = given.body;
     if (given.json !== undefined) {
@@ -100,9 +101,9 @@ export async function startTestApp(
       headers,
       ...(body === undefined ? {} : { body }),
     });
-    return Promise.resolve(
-      app.fetch(request, { remoteAddr: { hostname: given.peerAddress ?? "127.0.0.1" } }),
-    );
+    const answer = await app.fetch(request, { remoteAddr: { hostname: given.peerAddress ?? "127.0.0.1" } });
+    await assertDocumented(app, request, answer);
+    return answer;
   }
 
   return {

@@ -1,0 +1,216 @@
+// The OpenAPI document: complete, valid, and with examples that fit. That the answers of every other test fit it is
+// looked at where they are sent: tests/support/documented.ts.
+import assert from "node:assert/strict";
+import type { OpenAPIHono, z } from "@hono/zod-openapi";
+// deno-lint-ignore no-import-prefix
+import { createConfig, lintFromString } from "npm:@redocly/openapi-core@1.34.24";
+import { errorStatuses } from "../../../domain/errors.ts";
+import { exampleOf, type JsonSchema, type JsonSchemas, resolved } from "../../../routes/api/examples.ts";
+import { type OpenApiDocument, operationsOf } from "../../../routes/api/openapi.ts";
+import type { AppEnv } from "../../../routes/env.ts";
+import { type TestApp, testApp } from "../../support/app.ts";
+import { assertDocumented, newAjv, strict } from "../../support/documented.ts";
+
+async function served(test: TestApp): Promise<OpenApiDocument> {
+  return await (await test.send("/api/openapi.json")).json();
+}
+
+testApp(
+  "every mounted route for programs is in the OpenAPI document, and every route of the document is mounted",
+  async (test) => {
+    const mounted = test.app.routes
+      .filter(({ method, path }) => method !== "ALL" && /^\/(api|health|metrics)(\/|$)/.test(path))
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
+    const document = await served(test);
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`)
+    );
+    assert.deepEqual(described.sort(), [...new Set(mounted)].sort());
+    assert.ok(described.includes("GET /metrics") && described.includes("GET /api/openapi.json"));
+  },
+);
+
+testApp("the OpenAPI document passes Redocly's strict rules", async (test) => {
+  const source = JSON.stringify(await served(test));
+  const config = await createConfig({
+    extends: ["recommended-strict"],
+    // The operator's address in tests.
+    rules: { "no-server-example.com": "off" },
+  });
+  const problems = await lintFromString({ source, absoluteRef: "openapi.json", config });
+  // No answer has it as it is: it is there for clients, as the type that every error fits.
+  const unused = "#/components/schemas/Error";
+  assert.deepEqual(
+    problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }))
+      .filter(({ ruleId, at }) => ruleId !== "no-unused-components" || at !== unused),
+    [],
+  );
+});
+
+testApp(
+  "every operation has a name of its own, a known group, and a security scheme that is described",
+  async (test) => {
+    const document = await served(test);
+    const operations = operationsOf(document);
+    const names = operations.map(({ operationId }) => operationId);
+    assert.equal(new Set(names).size, names.length, names.join());
+    for (const { operationId, tags, summary, security } of operations) {
+      assert.match(operationId, /^[a-z][A-Za-z0-9]+$/);
+      assert.ok(document.tags.some(({ name }) => name === tags[0]), operationId);
+      assert.match(summary, /^[A-Z].{5,70}[^.]$/, operationId);
+      for (const name of security.flatMap(Object.keys)) {
+        assert.ok(document.components.securitySchemes[name]?.description, `${operationId} ${name}`);
+      }
+    }
+  },
+);
+
+testApp("every error code that there is stands in the document with what it means", async (test) => {
+  const { info } = await served(test);
+  for (const [code, status] of Object.entries(errorStatuses)) {
+    assert.ok(info.description.includes(`| \`${code}\` | ${status} | `), code);
+  }
+});
+
+testApp("every operation names the errors that follow from what it takes", async (test) => {
+  for (
+    const { operationId, security, requestBody, responses, parameters } of operationsOf(await served(test))
+  ) {
+    if (/Liveness|Readiness|Metrics|OpenApi/.test(operationId)) continue;
+    const codes = Object.values(responses).flatMap(({ $ref }) =>
+      $ref?.split("/").at(-1)?.split("_or_") ?? []
+    );
+    const wanted = ["uri_too_long", "headers_too_large", "internal", "unavailable", "validation_failed"];
+    if (requestBody !== undefined) {
+      wanted.push("malformed_request", "request_timeout", "body_too_large", "unsupported_media_type");
+    }
+    if (security.some((one) => "session" in one)) wanted.push("unauthenticated");
+    if (security.some((one) => "apiKey" in one)) wanted.push("invalid_api_key", "rate_limited");
+    if (parameters?.some((one) => one.in === "path")) wanted.push("not_found");
+    assert.deepEqual(wanted.filter((code) => !codes.includes(code)), [], operationId);
+  }
+});
+
+testApp("every parameter and every field says in words what it is", async (test) => {
+  const { components: { schemas }, ...document } = await served(test);
+  const silent: string[] = [];
+  const visit = (given: JsonSchema, place: string): void => {
+    if (given.$ref !== undefined) return;
+    const parts = [...given.allOf ?? [], ...given.anyOf ?? [], ...given.oneOf ?? []];
+    parts.forEach((part) => visit(part, place));
+    if (given.items !== undefined) visit(given.items, place);
+    for (const [name, field] of Object.entries(given.properties ?? {})) {
+      const isLeaf = resolved(field, schemas).properties === undefined && field.items === undefined &&
+        [...field.anyOf ?? [], ...field.oneOf ?? []].length === 0;
+      if (isLeaf && resolved(field, schemas).description === undefined) silent.push(`${place}.${name}`);
+      visit(field, `${place}.${name}`);
+    }
+  };
+  for (const [name, schema] of Object.entries(schemas)) visit(schema, name);
+  for (
+    const { operationId, parameters, responses } of operationsOf(
+      { ...document, components: { schemas } } as OpenApiDocument,
+    )
+  ) {
+    for (const { name, description } of parameters ?? []) {
+      if (description === undefined) silent.push(`${operationId} ${name}`);
+    }
+    for (const { content } of Object.values(responses)) {
+      for (const { schema } of Object.values(content ?? {})) {
+        if (schema !== undefined) visit(schema, operationId);
+      }
+    }
+  }
+  assert.deepEqual(silent, []);
+});
+
+testApp(
+  "every example fits its schema, and what is sent passes the very check that requests pass",
+  async (test) => {
+    const document = await served(test);
+    const { schemas, responses } = document.components;
+    const ajv = newAjv();
+    let count = 0;
+    const fits = (schema: JsonSchema, example: unknown, what: string): void => {
+      count++;
+      const validate = ajv.compile(strict(schema, schemas));
+      assert.ok(validate(example), `${what}: ${ajv.errorsText(validate.errors)} ${JSON.stringify(example)}`);
+      assert.doesNotMatch(JSON.stringify(example), /:"text"/, `${what} has a field without an example`);
+    };
+    for (const operation of operationsOf(document)) {
+      const bodies = [operation.requestBody, ...Object.values(operation.responses)];
+      for (const { schema, example } of bodies.flatMap((body) => Object.values(body?.content ?? {}))) {
+        if (schema?.type !== "string" && schema !== undefined) fits(schema, example, operation.operationId);
+      }
+    }
+    for (const [name, { content }] of Object.entries(responses)) {
+      const { schema, examples } = content?.["application/json"] ?? {};
+      assert.ok(schema);
+      for (const { value } of Object.values(examples ?? {})) fits(schema, value, name);
+    }
+    assert.ok(count > 100, String(count));
+    for (const [operationId, schema] of checksOf(test)) {
+      const body = operationsOf(document).find((one) => one.operationId === operationId)?.requestBody;
+      const result = schema.safeParse(body?.content["application/json"]?.example);
+      assert.ok(result.success, `${operationId} ${result.error}`);
+    }
+  },
+);
+
+/** @returns What the app itself checks the bodies of requests with. */
+function checksOf(test: TestApp): [operationId: string, schema: z.ZodType][] {
+  return (test.app as OpenAPIHono<AppEnv>).openAPIRegistry.definitions.flatMap((definition) => {
+    if (definition.type !== "route") return [];
+    const { operationId = "", request } = definition.route;
+    const content = request?.body?.content["application/json"] as { schema?: z.ZodType } | undefined;
+    return content?.schema === undefined
+      ? []
+      : [[operationId, content.schema]] satisfies [string, z.ZodType][];
+  });
+}
+
+Deno.test("exampleOf() puts an example together from those of the parts, and leaves out what may be left out", () => {
+  const schemas: JsonSchemas = { Name: { type: "string", example: "Ada" } };
+  const schema: JsonSchema = {
+    type: "object",
+    properties: {
+      name: { $ref: "#/components/schemas/Name" },
+      at: { type: "string", format: "date-time" },
+      list: { type: "array", items: { type: "integer", minimum: 3 } },
+      ended: { type: ["string", "null"], format: "date-time" },
+      maybe: { anyOf: [{ type: "null" }, { $ref: "#/components/schemas/Name" }] },
+      rare: { type: "string" },
+    },
+    required: ["name", "at", "list", "ended", "maybe"],
+  };
+  assert.deepEqual(exampleOf(schema, schemas), {
+    name: "Ada",
+    at: "2026-11-21T14:03:11.250Z",
+    list: [3],
+    ended: null,
+    maybe: "Ada",
+  });
+});
+
+testApp("an answer that the document does not have fails the test that got it", async (test) => {
+  const ada = await test.signUp();
+  const request = (path: string) => new Request(`http://localhost:8080${path}`);
+  const me = await (await test.send("/api/auth/me", { cookie: ada.cookie })).json();
+  const answered = (body: unknown, status = 200) =>
+    assertDocumented(test.app, request("/api/auth/me"), Response.json(body, { status }));
+  await answered(me);
+  await assert.rejects(answered({ ...me, extra: 1 }), /must NOT have additional properties/);
+  await assert.rejects(answered({ ...me, user: { ...me.user, passwordHash: "x" } }), /additional properties/);
+  await assert.rejects(answered({ ...me, role: "KING" }), /allowed values/);
+  await assert.rejects(answered({ authenticated: false }), /required/);
+  await assert.rejects(answered(me, 201), /no such answer/);
+  const error = { error: { code: "last_owner", message: "No." }, requestId: "req_1" };
+  await assert.rejects(answered(error, 503), /allowed values/);
+  await answered({ ...error, error: { ...error.error, code: "unavailable" } }, 503);
+  const unknown = (status: number) =>
+    assertDocumented(test.app, request("/api/nothing"), Response.json(error, { status }));
+  await unknown(404);
+  await assert.rejects(unknown(200), /no such address/);
+  const html = new Response("<p>", { headers: { "content-type": "text/html" } });
+  await assert.rejects(assertDocumented(test.app, request("/api/auth/me"), html), /is text\/html/);
+});
