@@ -1,6 +1,6 @@
 // Forward authentication: what a reverse proxy asks, who it is told of, and where a browser is sent that nobody is
 // signed in to. What is said here is believed by applications that check nothing themselves.
-import { safeReturnTo } from "./return_to.ts";
+import { safeReturnTo, withReturnTo } from "./return_to.ts";
 import type { Role } from "./session.ts";
 
 /** What a proxy asks for beyond somebody being there at all. */
@@ -85,7 +85,7 @@ export function signInAddress(headers: RequestHeaders, bounds: ForwardBounds): s
   const address = `${scheme}://${host}${path}`;
   const target = safeReturnTo(address, { base: baseUrl, isAllowedOrigin: bounds.isAllowedOrigin });
   if (target === null || !getsCookie(new URL(address), bounds)) return null;
-  return `${baseUrl.origin}/sign-in?return_to=${encodeURIComponent(target)}`;
+  return withReturnTo(`${baseUrl.origin}/sign-in`, target);
 }
 
 /** A page in a tab; not what its scripts, images and frames ask for, nor a WebSocket. */

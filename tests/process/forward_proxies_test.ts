@@ -1,0 +1,286 @@
+// The recipes of docs/recipes/ as they stand, with the real nginx, the real Caddy and the real program: what reaches an
+// application, and what never does.
+import assert from "node:assert/strict";
+import { testPassword } from "../support/app.ts";
+import { type Browser, browserMissing, launchBrowser, watchedPage } from "../support/browser.ts";
+import { killProgram } from "../support/program.ts";
+import { proxyKinds } from "../support/proxies.ts";
+import { cookieFrom, type ProxyScene, withProxyScene } from "../support/proxy_scene.ts";
+import { visitSocket } from "../support/visit.ts";
+
+const page = { accept: "text/html", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+const claims = [
+  "Remote-User",
+  "remote_user",
+  "REMOTE-EMAIL",
+  "Remote-Name",
+  "Remote_Name",
+  "Remote-Organization",
+  "Remote-Role",
+  "Remote_Role",
+  "Remote-Api-Key",
+  "Remote-Api_Key",
+  "Remote-Groups",
+];
+
+for (const kind of proxyKinds) {
+  Deno.test({
+    name: `${kind.name}: its recipe, with the real program and an application behind it`,
+    ignore: kind.ignore,
+    fn: (t) =>
+      withProxyScene(kind, async (scene) => {
+        const step = (promise: string, run: (scene: ProxyScene) => Promise<void>) =>
+          t.step({ name: promise, fn: () => run(scene), sanitizeOps: false, sanitizeResources: false });
+        await step("a signed-in browser reaches the application, which sees who it is", seesWhoItIs);
+        await step("what a client says of itself never arrives", claimsNeverArrive);
+        await step("nobody is sent to sign in, and comes back to the page asked for", signsInAndComesBack);
+        if (!browserMissing()) await step("the same in a real browser", signsInWithBrowser);
+        await step("a WebSocket passes for who is signed in, and for nobody else", socketsPass);
+        await step("an organization and a role restrict", conditionsRestrict);
+        await step("a key is let through and counted exactly, once for each request", keysAreCounted);
+        await step("when Gatehouse is down the application gets nothing", failsClosed);
+      }),
+  });
+}
+
+async function seesWhoItIs({ ada, arrives }: ProxyScene): Promise<void> {
+  const cookie = `theme=dark; ${ada.cookie}; lang=en`;
+  const got = await arrives({ host: "app.example.com", path: "/a/b?c=%2F&d", headers: { cookie } });
+  assert.equal(got.path, "/a/b?c=%2F&d");
+  assert.equal(got.headers["remote-user"], ada.userId);
+  assert.equal(got.headers["remote-email"], ada.email);
+  assert.equal(got.headers["remote-name"], "Zo%C3%AB 100%25");
+  assert.equal(got.headers["remote-organization"], ada.organizationId);
+  assert.equal(got.headers["remote-role"], "OWNER");
+  assert.equal(got.headers["remote-api-key"] ?? "", "");
+  // The application's own cookies arrive, and the session's token does not, however often it comes.
+  assert.match(got.headers["cookie"] ?? "", /theme=dark.*lang=en/);
+  const token = ada.cookie.slice("access_token=".length);
+  for (const more of [ada.cookie, `${ada.cookie};${ada.cookie}; a=1`, `a=1;${ada.cookie}`]) {
+    const again = await arrives({ host: "app.example.com", headers: { cookie: more } });
+    assert(!JSON.stringify(again.headers).includes(token), JSON.stringify(again.headers));
+  }
+  const posted = await arrives({
+    host: "app.example.com",
+    method: "POST",
+    headers: { cookie: ada.cookie, "content-type": "text/plain" },
+    body: "a body",
+  });
+  assert.deepEqual([posted.method, posted.body], ["POST", "a body"]);
+  // Nothing in the application's own address changes what is asked.
+  await arrives({ host: "app.example.com", path: "/?role=OWNER&rol=1&accept=key", headers: { cookie } });
+}
+
+async function claimsNeverArrive({ eve, apiKey, keyId, see, arrives, isKept }: ProxyScene): Promise<void> {
+  const forged = Object.fromEntries(claims.map((name) => [name, "forged"]));
+  for (
+    const [host, own] of [
+      ["app.example.com", { cookie: eve.cookie }],
+      ["api.example.com", { authorization: `Bearer ${apiKey}`, cookie: eve.cookie }],
+    ] as const
+  ) {
+    const { headers } = await arrives({ host, headers: { ...own, ...forged } });
+    assert.doesNotMatch(JSON.stringify(headers), /forged/);
+    const isKey = host === "api.example.com";
+    assert.equal(headers["remote-user"] ?? "", isKey ? "" : eve.userId);
+    assert.equal(headers["remote-api-key"] ?? "", isKey ? keyId : "");
+    // Eve's address is not confirmed.
+    assert.equal(headers["remote-email"] ?? "", "");
+  }
+  await isKept({ host: "app.example.com", headers: forged });
+  // A client cannot have its identity taken away either, nor open a tunnel.
+  const before = await see({
+    host: "app.example.com",
+    headers: { cookie: eve.cookie, connection: "close, Remote-User, Cookie" },
+  });
+  assert(before.status === 400 || before.body.includes(eve.userId), before.body);
+  const { headers } = await arrives({
+    host: "app.example.com",
+    headers: {
+      cookie: eve.cookie,
+      connection: "Upgrade, HTTP2-Settings",
+      upgrade: "h2c",
+      "http2-settings": "AAMAAABk",
+    },
+  });
+  assert.equal(headers["upgrade"], undefined);
+  assert.equal(headers["remote-user"], eve.userId);
+  assert.equal(
+    (await isKept({ host: "app.example.com", headers: { cookie: `access_token=${"A".repeat(43)}` } })).status,
+    401,
+  );
+}
+
+async function signsInAndComesBack({ port, bob, see, isKept, arrives }: ProxyScene): Promise<void> {
+  const asked = { host: "app.example.com", path: "/reports/7?tab=a&b=%2F" };
+  const sent = await isKept({ ...asked, headers: page });
+  const target = `http://app.example.com:${port}${asked.path}`;
+  const signIn = `/sign-in?return_to=${encodeURIComponent(target)}`;
+  assert.equal(sent.status, 302);
+  assert.equal(sent.headers["location"], `http://auth.example.com:${port}${signIn}`);
+  const form = await see({ host: "auth.example.com", path: signIn, headers: page });
+  assert.equal(form.status, 200);
+  const back = await see({
+    host: "auth.example.com",
+    path: "/sign-in",
+    method: "POST",
+    headers: {
+      origin: `http://auth.example.com:${port}`,
+      "content-type": "application/x-www-form-urlencoded",
+    },
+    body: new URLSearchParams({ email: bob.email, password: testPassword, return_to: target }).toString(),
+  });
+  assert.equal(back.status, 303);
+  const cookie = cookieFrom(back);
+  const path = back.headers["location"] ?? "";
+  const goOn = await see({ host: "auth.example.com", path, headers: { ...page, cookie } });
+  const address = /http-equiv="refresh" content="0; ?url=([^"]+)"/i.exec(goOn.body)?.[1]?.replaceAll(
+    "&amp;",
+    "&",
+  );
+  assert.equal(address, target, goOn.body);
+  const got = await arrives({ ...asked, headers: { ...page, cookie } });
+  assert.deepEqual([got.path, got.headers["remote-user"]], [asked.path, bob.userId]);
+  // What is no page load is told, and not sent anywhere.
+  for (
+    const other of [
+      { ...asked, headers: { accept: "application/json" } },
+      { ...asked, headers: { ...page, "sec-fetch-mode": "cors" } },
+      { ...asked, method: "POST", headers: page, body: "x" },
+    ]
+  ) {
+    const { status, headers } = await isKept(other);
+    assert.deepEqual([status, headers["location"]], [401, undefined]);
+  }
+}
+
+async function signsInWithBrowser({ port, ada }: ProxyScene): Promise<void> {
+  const hosts = { "auth.example.com": "127.0.0.1", "app.example.com": "127.0.0.1" };
+  const browser: Browser = await launchBrowser(hosts);
+  try {
+    const { page, troubles } = await watchedPage(await browser.newContext());
+    await page.goto(`http://app.example.com:${port}/reports/7?tab=a`);
+    assert.match(page.url(), /^http:\/\/auth\.example\.com:\d+\/sign-in\?/);
+    await page.getByLabel("E-mail").fill(ada.email);
+    await page.getByLabel("Password", { exact: true }).fill(testPassword);
+    await page.getByRole("button", { name: "Sign in" }).first().click();
+    await page.getByRole("heading", { name: `Hello ${ada.userId}` }).waitFor();
+    assert.equal(page.url(), `http://app.example.com:${port}/reports/7?tab=a`);
+    const echo = await page.evaluate(`new Promise((resolve, reject) => {
+      const socket = new WebSocket("ws://" + location.host + "/socket");
+      socket.onopen = () => socket.send("hello");
+      socket.onmessage = ({ data }) => resolve(data);
+      socket.onerror = () => reject(new Error("it did not open"));
+    })`);
+    assert.equal(echo, "echo hello");
+    assert.deepEqual(troubles, []);
+  } finally {
+    await browser.close();
+  }
+}
+
+async function socketsPass({ port, ada, application }: ProxyScene): Promise<void> {
+  const host = "app.example.com";
+  const open = await visitSocket(
+    port,
+    { host, headers: { Cookie: ada.cookie, "Remote-User": "forged" } },
+    "hello",
+  );
+  assert.deepEqual(open, { status: 101, echo: "echo hello" });
+  assert.equal(application.received.at(-1)?.headers["remote-user"], ada.userId);
+  const count = application.received.length;
+  for (const headers of [{}, { "Remote-User": ada.userId }, { Cookie: "access_token=x" }]) {
+    assert.equal((await visitSocket(port, { host, headers }, "hello")).status, 401);
+  }
+  assert.equal(application.received.length, count);
+}
+
+async function conditionsRestrict({ ada, bob, eve, arrives, isKept }: ProxyScene): Promise<void> {
+  const [team, admin] = [{ host: "team.example.com" }, { host: "admin.example.com" }];
+  for (const { cookie } of [ada, bob]) {
+    const got = await arrives({ ...team, headers: { cookie } });
+    assert.equal(got.headers["remote-organization"], ada.organizationId);
+  }
+  assert.equal(
+    (await arrives({ ...admin, headers: { cookie: ada.cookie } })).headers["remote-role"],
+    "OWNER",
+  );
+  // Bob is a MEMBER. Eve owns an organization: her own.
+  for (const [host, { cookie }] of [[admin, bob], [admin, eve], [team, eve]] as const) {
+    for (const path of ["/", "/?organization=x&role=MEMBER", "/?", "//", "/.gatehouse"]) {
+      const { status } = await isKept({ ...host, path, headers: { cookie } });
+      assert(status === 403 || (path === "/.gatehouse" && status === 404), `${path} ${status}`);
+    }
+  }
+  assert.equal((await isKept({ ...admin, headers: page })).status, 302);
+}
+
+async function keysAreCounted({ apiKey, keyId, ada, see, arrives, isKept }: ProxyScene): Promise<void> {
+  const host = "api.example.com";
+  const counted = async () => {
+    const { body } = await see({
+      host: "auth.example.com",
+      path: "/api/v1/usage?window=month&productSlug=tiles&metric=requests",
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    const [row] = JSON.parse(body).data;
+    return row === undefined ? 0 : row.sum;
+  };
+  const before = await counted();
+  for (let i = 0; i < 5; i++) {
+    const method = ["GET", "POST", "PUT", "PATCH", "GET"][i] ?? "GET";
+    const got = await arrives({
+      host,
+      path: `/v1?accept=session&meter=a/b&i=${i}`,
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, "idempotency-key": "same" },
+      ...(method === "GET" ? {} : { body: "x".repeat(20_000) }),
+    });
+    assert.equal(got.headers["remote-api-key"], keyId);
+    assert.equal(got.headers["remote-organization"], ada.organizationId);
+    assert.equal(got.headers["remote-user"] ?? "", "");
+    assert.equal(got.headers["authorization"] ?? "", "");
+  }
+  await Promise.all(
+    Array.from({ length: 20 }, () => see({ host, headers: { authorization: `Bearer ${apiKey}` } })),
+  );
+  assert.equal(await counted() - before, 25);
+  for (
+    const headers of [
+      {},
+      { cookie: ada.cookie },
+      { cookie: ada.cookie, authorization: `Bearer ${apiKey}x` },
+      { ...page, "remote-api-key": keyId },
+    ]
+  ) {
+    const { status, headers: told } = await isKept({ host, headers });
+    assert.deepEqual([status, told["www-authenticate"]], [401, "Bearer"]);
+  }
+  // Where keys are not taken, one is worth nothing.
+  const { status } = await isKept({
+    host: "app.example.com",
+    headers: { authorization: `Bearer ${apiKey}` },
+  });
+  assert.equal(status, 401);
+  assert.equal(await counted() - before, 25);
+  // Too many wrong keys of an address are told as such, and a right one still works.
+  const wrong = { host, headers: { authorization: `Bearer ${apiKey}x` } };
+  const statuses: number[] = [];
+  for (let i = 0; i < 70 && statuses.at(-1) !== 429; i++) statuses.push((await isKept(wrong)).status);
+  assert.equal(statuses.at(-1), 429);
+  assert.match((await isKept(wrong)).headers["retry-after"] ?? "", /^[1-9]\d?$/);
+  await arrives({ host, headers: { authorization: `Bearer ${apiKey}` } });
+  assert.equal(await counted() - before, 26);
+}
+
+async function failsClosed({ program, ada, apiKey, isKept }: ProxyScene): Promise<void> {
+  await killProgram(program);
+  for (
+    const given of [
+      { host: "app.example.com", headers: { cookie: ada.cookie } },
+      { host: "app.example.com", headers: { ...page, cookie: ada.cookie } },
+      { host: "admin.example.com", headers: { cookie: ada.cookie } },
+      { host: "api.example.com", headers: { authorization: `Bearer ${apiKey}` } },
+    ]
+  ) assert.match(String((await isKept(given)).status), /^50[23]$/);
+}

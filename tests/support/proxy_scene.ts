@@ -1,0 +1,144 @@
+// A proxy with the real program and an application behind it, and people who use them.
+import assert from "node:assert/strict";
+import { testPassword } from "./app.ts";
+import { poll } from "./poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "./program.ts";
+import { type EchoApplication, type ProxyKind, recipeSettings, startEchoApplication } from "./proxies.ts";
+import { freePort } from "./sqld.ts";
+import { type Visit, visit, type Visited } from "./visit.ts";
+
+/** Somebody who signed up. */
+export interface ScenePerson {
+  readonly cookie: string;
+  readonly userId: string;
+  readonly email: string;
+  readonly organizationId: string;
+}
+
+/** A proxy with Gatehouse and an application behind it, and people. */
+export interface ProxyScene {
+  readonly port: number;
+  readonly application: EchoApplication;
+  readonly program: Program;
+  /** The OWNER of the organization that the recipes name; her address is confirmed. */
+  readonly ada: ScenePerson;
+  /** A MEMBER of it. */
+  readonly bob: ScenePerson;
+  /** The OWNER of another one. */
+  readonly eve: ScenePerson;
+  readonly apiKey: string;
+  readonly keyId: string;
+  see(given: Visit): Promise<Visited>;
+  /** @returns What the application got; the request must have arrived, once. */
+  arrives(given: Visit): Promise<EchoApplication["received"][number]>;
+  /** @returns The answer; nothing may have arrived. */
+  isKept(given: Visit): Promise<Visited>;
+}
+
+/** @returns The `Cookie` header that a browser sends after an answer. */
+export function cookieFrom({ setCookies }: Visited): string {
+  return setCookies.filter((text) => !/max-age=0/i.test(text)).map((text) => text.split(";")[0]).join("; ");
+}
+
+/** Starts everything, runs a test, and ends everything. */
+export async function withProxyScene(
+  kind: ProxyKind,
+  run: (scene: ProxyScene) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
+  const port = freePort();
+  const application = startEchoApplication();
+  const program = startProgram({
+    folder,
+    env: { ...await recipeSettings(port), DATABASE_URL: "file:./gatehouse.db" },
+  });
+  const gatehousePort = Number(new URL(program.baseUrl).port);
+  const { received } = application;
+  const see = (given: Visit) => visit(port, given);
+  // The organization's id stands in the configuration: its owner is there before the proxy.
+  const api = (path: string, json: unknown, cookie = "") =>
+    postJson(port, gatehousePort, { path, json, cookie });
+  let proxy: Awaited<ReturnType<ProxyKind["start"]>> | undefined;
+  try {
+    await isReady(program);
+    const signUp = async (json: Record<string, unknown>): Promise<ScenePerson> => {
+      const answer = await api("/api/auth/sign-up", { password: testPassword, ...json });
+      assert.equal(answer.status, 201, answer.body);
+      const { user, organizationId } = JSON.parse(answer.body);
+      return { cookie: cookieFrom(answer), userId: user.id, email: user.email, organizationId };
+    };
+    const ada = await signUp({ name: "Zoë 100%", email: "ada@example.com" });
+    await api("/api/auth/email/verify", { token: await mailedToken(program, ada.email) }, ada.cookie);
+    const invitations = `/api/portal/organizations/${ada.organizationId}/invitations`;
+    await api(invitations, { email: "bob@example.com", role: "MEMBER" }, ada.cookie);
+    const bob = await signUp({ name: "Bob", invitationToken: await mailedToken(program, "bob@example.com") });
+    const eve = await signUp({ name: "Eve", email: "eve@example.com" });
+    const key = await api("/api/portal/api-keys", { name: "Programs" }, ada.cookie);
+    const { apiKey: { id: keyId }, fullKey: apiKey } = JSON.parse(key.body);
+    const { organizationId } = ada;
+    proxy = await kind.start(port, {
+      folder,
+      gatehousePort,
+      applicationPort: application.port,
+      organizationId,
+    });
+    await run({
+      port,
+      application,
+      program,
+      ada,
+      bob,
+      eve,
+      apiKey,
+      keyId,
+      see,
+      async arrives(given) {
+        const count = received.length;
+        const { status, body } = await see(given);
+        assert.equal(status, 200, `${JSON.stringify(given)} ${body}`);
+        assert.equal(received.length, count + 1);
+        const got = received.at(-1);
+        assert.ok(got);
+        return got;
+      },
+      async isKept(given) {
+        const count = received.length;
+        const answer = await see(given);
+        assert(answer.status >= 300, `${JSON.stringify(given)} ${answer.status}`);
+        assert.equal(received.length, count);
+        return answer;
+      },
+    });
+  } finally {
+    await proxy?.stop();
+    await killProgram(program);
+    await application.stop();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Sends JSON to Gatehouse itself, as its own page would. @param port Of the address that it has for the world. */
+function postJson(
+  port: number,
+  gatehousePort: number,
+  { path, json, cookie }: { path: string; json: unknown; cookie: string },
+): Promise<Visited> {
+  return visit(gatehousePort, {
+    host: "auth.example.com",
+    path,
+    method: "POST",
+    headers: { origin: `http://auth.example.com:${port}`, "content-type": "application/json", cookie },
+    body: JSON.stringify(json),
+  });
+}
+
+/** @returns The token of the link in the newest mail to an address, which the program shows in its log. */
+async function mailedToken(program: Program, to: string): Promise<string> {
+  let token: string | undefined;
+  await poll(() => {
+    const lines = program.output().split("\n").filter((line) => line.includes(to));
+    token = lines.map((line) => /token=([\w-]{43})/.exec(line)?.[1]).findLast((one) => one !== undefined);
+    return token !== undefined;
+  });
+  return token ?? "";
+}
