@@ -199,7 +199,6 @@ for (const javaScriptEnabled of [true, false]) {
           await page.getByText("is not right").waitFor();
           await signIn(page, ada.email);
           await page.waitForURL(got ?? asked);
-          // Back is the product's or the sign-in page, never one that sends people on again.
           assert.deepEqual(troubles, []);
           await page.context().close();
         }

@@ -20,7 +20,8 @@ testApp(
     assert.deepEqual(answer.headers.getSetCookie(), []);
     const etag = header("etag") ?? "";
     assert.match(etag, /^"[0-9a-f]{16}"$/);
-    const bytes = gzipSync(new Uint8Array(await answer.arrayBuffer())).length;
+    // As Deno compresses, which is quick and not small.
+    const bytes = gzipSync(new Uint8Array(await answer.arrayBuffer()), { level: 1 }).length;
     assert(bytes < 3_000, `${bytes} bytes`);
     // As it is, as a proxy that compresses weakens it, and among others.
     for (const known of [etag, `W/${etag}`, `"other", W/${etag}`]) {
