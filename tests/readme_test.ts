@@ -6,7 +6,7 @@ Deno.test("the README's curl lines work as they stand", async () => {
   const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));
   const tour = /## A tour with curl\n([\s\S]*?)\n## /.exec(readme)?.[1] ?? "";
   const blocks = [...tour.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines = ""]) => lines);
-  assert.equal(blocks.length, 7);
+  assert.equal(blocks.length, 8);
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-readme-" });
   const program = startProgram({ folder, env: { BASE_URL: "http://localhost:8000" } });
   await isReady(program);
@@ -23,16 +23,19 @@ Deno.test("the README's curl lines work as they stand", async () => {
   }).output();
   const output = new TextDecoder().decode(stdout);
   assert(success, output + new TextDecoder().decode(stderr));
-  const [signUp, me, key, single, batch, read, voided] = output.split("---\n").map((part) => part.trim());
+  const [signUp, me, key, single, batch, event, read, voided] = output.split("---\n").map((part) =>
+    part.trim()
+  );
   assert.equal(JSON.parse(signUp ?? "").role, "OWNER");
   assert.deepEqual(JSON.parse(me ?? ""), JSON.parse(signUp ?? ""));
   assert.equal(key, "");
   assert.equal(JSON.parse(single ?? "").usageRecord.idempotencyKey, "order-4711");
   assert.deepEqual(JSON.parse(batch ?? ""), { accepted: 2, duplicates: 0 });
+  assert.equal(JSON.parse(event ?? "").usageRecord.quantity, 512);
   const { data } = JSON.parse(read ?? "");
   assert.deepEqual(
     data.map(({ productSlug, sum }: { productSlug: string; sum: number }) => [productSlug, sum]),
-    [["search", 1], ["tiles", 3.5]],
+    [["search", 1], ["tiles", 515.5]],
   );
   assert.equal(JSON.parse(voided ?? "").usageRecord.voidReason, "Sent twice by mistake.");
   program.kill("SIGTERM");

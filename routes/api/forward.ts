@@ -50,9 +50,13 @@ const querySchema = z.strictObject({
 });
 
 const forwardedHeaders = z.object({
-  "X-Forwarded-Method": z.string().optional(),
+  "X-Forwarded-Method": z.string().optional().openapi({
+    description: "The method of the request that the proxy asks about.",
+  }),
   "X-Forwarded-Proto": z.string().optional().openapi({ description: "`BASE_URL`'s when left out." }),
-  "X-Forwarded-Host": z.string().optional(),
+  "X-Forwarded-Host": z.string().optional().openapi({
+    description: "The host that was asked for, with its port.",
+  }),
   "X-Forwarded-Uri": z.string().optional().openapi({ description: "Path and query." }),
 });
 
