@@ -6,6 +6,7 @@ import {
   lowBits,
   microsToDecimal,
   microsToNumber,
+  parseQuantity,
   type Quantity,
   splitQuantity,
   sumMicros,
@@ -80,6 +81,32 @@ Deno.test("splitQuantity() either refuses a number or loses nothing of it", () =
     assert.ok(Number.isInteger(quantity.micro) && quantity.micro >= 0 && quantity.micro < 1_000_000);
     assert.equal(joinQuantity(quantity), value + 0);
   }, { runs: 2_000 });
+});
+
+Deno.test("parseQuantity() keeps every digit, and takes what splitQuantity() takes", () => {
+  holds(fc.record({ whole: fc.nat(max - 1), micro: micros }, { noNullPrototype: true }), (quantity) => {
+    assert.deepEqual(parseQuantity(decimal(quantity)), quantity);
+    assert.deepEqual(parseQuantity(`${decimal(quantity)}000`), quantity);
+  });
+  holds(fc.double({ min: 0, max, noNaN: true }), (value) => {
+    if (!/e/.test(String(value))) assert.deepEqual(parseQuantity(String(value)), splitQuantity(value));
+  });
+  assert.deepEqual(parseQuantity(String(max)), { whole: max, micro: 0 });
+  const refused = [
+    `${max}.000001`,
+    "9007199254740992",
+    "9007199254740993",
+    "1e3",
+    "-1",
+    "+1",
+    "",
+    " 1",
+    "1.",
+    ".5",
+  ];
+  for (const text of [...refused, "1.0000001", "0x1", "1,5", "NaN", "١", "1\n"]) {
+    assert.equal(parseQuantity(text), null, text);
+  }
 });
 
 Deno.test("joinQuantity() gives back the number that was split", () => {
