@@ -67,6 +67,11 @@ export function deleteTotpIfAudited(userId: string, audited: string): Statement 
   );
 }
 
+/** @returns A statement that removes a user's passkeys, after an audited change. */
+export function deletePasskeysIfAudited(userId: string, audited: string): Statement {
+  return sql(`DELETE FROM passkeys WHERE user_id = ? AND ${ifAudited}`, userId, audited);
+}
+
 /** @returns A statement that removes what is left of two-step sign-in, after the audited end of it. */
 export function deleteRecoveryCodesIfAudited(userId: string, audited: string): Statement {
   return sql(`DELETE FROM recovery_codes WHERE user_id = ? AND ${ifAudited}`, userId, audited);

@@ -25,6 +25,7 @@ export const errorStatuses = {
   already_member: 409,
   already_invited: 409,
   two_step_state: 409,
+  organization_switched: 409,
   idempotency_conflict: 409,
   body_too_large: 413,
   uri_too_long: 414,

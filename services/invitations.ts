@@ -25,7 +25,12 @@ import {
   validationError,
 } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
-import { invitationMailsPerHourMax, membershipsPerUserMax, openInvitationsMax } from "../domain/limits.ts";
+import {
+  invitationMailsPerHourMax,
+  membershipsPerUserMax,
+  openInvitationsMax,
+  unverifiedInvitationMailsPerHourMax,
+} from "../domain/limits.ts";
 import { linkLifetimesMs } from "../domain/mail.ts";
 import { mayDo } from "../domain/permissions.ts";
 import type { Role } from "../domain/session.ts";
@@ -113,12 +118,26 @@ export function createInvitationService(
   { mail }: { mail: MailService },
 ): InvitationService {
   const mails = new RateLimiter({ points: invitationMailsPerHourMax, windowMs: hourMs, clock });
+  // A throw-away address must not be worth more to a sender of spam.
+  const unverifiedMails = new RateLimiter({
+    points: unverifiedInvitationMailsPerHourMax,
+    windowMs: hourMs,
+    clock,
+  });
 
   /** Of the organization, and of the person: organizations are made and deleted as often as one likes. */
   function takeMail(actor: SessionActor, organizationId: string): void {
     const names = [organizationId, actor.user.id];
     const refused = names.map((name) => mails.peek(name)).find(({ remaining }) => remaining <= 0);
     if (refused !== undefined) throw rateLimited(refused.resetMs);
+    if (!actor.user.emailVerified) {
+      const own = unverifiedMails.take(actor.user.id);
+      if (!own.isAllowed) {
+        throw new AppError("rate_limited", "Confirm your own address first to invite more people.", {
+          retryAfterSeconds: Math.max(1, Math.ceil(own.resetMs / 1000)),
+        });
+      }
+    }
     for (const name of names) mails.take(name);
   }
 

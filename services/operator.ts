@@ -6,6 +6,7 @@ import type { Statement } from "../db/database.ts";
 import { deleteLinks } from "../db/link_tokens.ts";
 import {
   countActiveKeysOfUser,
+  deletePasskeysIfAudited,
   deleteRecoveryCodesIfAudited,
   deleteTotpIfAudited,
   endHalfDoneSignIns,
@@ -83,7 +84,7 @@ export interface OperatorService {
    * Makes a link by which a user chooses a new password, which ends older ones; or with `password` sets it, which ends
    * every session.
    *
-   * @param options `turnOffTwoStep`: for somebody who lost their device.
+   * @param options `turnOffTwoStep`: for somebody who lost their device; it removes their passkeys, too.
    * @throws {AppError} `not_found`, `validation_failed`, `unavailable` when the account was changed in this moment.
    */
   resetPassword(
@@ -260,7 +261,7 @@ function passwordChanged({ email, name }: UserCredentials) {
   return { kind: "password_changed", to: email, fields: { name } } as const;
 }
 
-/** @returns What turns two-step sign-in off after an audited reset, and the id of the entry about it. Passkeys stay. */
+/** @returns What turns two-step sign-in off after an audited reset, and the id of the entry about it; passkeys go, too. */
 function twoStepOff(
   user: UserCredentials,
   { actor, mail, now, audited }: { actor: OperatorActor; mail: MailService; now: number; audited: string },
@@ -271,6 +272,11 @@ function twoStepOff(
     target: { id: user.id, name: user.email },
   }, { now });
   const notice = { kind: "two_step_disabled", to: user.email, fields: { name: user.name } } as const;
+  const passkeys = insertAuditEvent(actor, {
+    action: "passkey.removed",
+    organizationId: user.organizationId,
+    target: { id: null, name: "all passkeys" },
+  }, { now });
   return {
     id,
     statements: [
@@ -279,6 +285,12 @@ function twoStepOff(
       deleteRecoveryCodesIfAudited(user.id, id),
       ...endHalfDoneSignIns(user.id, id),
       ...mail.outgoing(notice, { now, audited: id }),
+      deletePasskeysIfAudited(user.id, audited),
+      passkeys.statement,
+      ...mail.outgoing(
+        { kind: "passkey_removed", to: user.email, fields: { name: user.name, passkey: "all of them" } },
+        { now, audited: passkeys.id },
+      ),
     ],
   };
 }

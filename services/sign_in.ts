@@ -44,7 +44,7 @@ export interface SignInService {
   ): Promise<SignedIn | SecondStepNeeded>;
   /** Ends the session of each token, on the server. */
   signOut(tokens: readonly string[], client: ClientInfo): Promise<void>;
-  /** Deletes some of the sign-ins that nobody finished in time. @returns Whether there may be more. @throws {DatabaseError} */
+  /** Deletes some of the sign-ins that nobody finished in time, and of the sessions that nobody used for too long. @returns Whether there may be more. @throws {DatabaseError} */
   deleteEndedSignIns(): Promise<boolean>;
 }
 
@@ -135,8 +135,12 @@ export function createSignInService(context: ServiceContext, credentials: Creden
       await database.write([deleteSessions(hashes), ...entries.map(({ statement }) => statement)]);
     },
 
-    deleteEndedSignIns: async () =>
-      await deleteEndedSignIns(database, { now: clock(), limit: endedSignInsMax }) >= endedSignInsMax,
+    async deleteEndedSignIns() {
+      const now = clock();
+      const { seenAfter } = sessionBounds(config, now);
+      return await deleteEndedSignIns(database, { now, seenAfter, limit: endedSignInsMax }) >=
+        endedSignInsMax;
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 // The page of an organization's API keys: the new key, once; the form that makes one; the list.
+import { FormOrganization } from "./components/form_organization.tsx";
 import { apiKeyNameCharactersMax } from "../domain/limits.ts";
 import { type ApiKeyRow, ApiKeyTable } from "./components/api_key_table.tsx";
 import { ButtonLink, SubmitButton } from "./components/button.tsx";
@@ -54,7 +55,7 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
       {flash === null ? null : <Notice tone="done" text={flash} />}
       {newKey === null ? null : <NewKeyNotice newKey={newKey} usageUrl={props.usageUrl} now={frame.now} />}
       <Card title="New key">
-        <NewKeyForm {...props.form} />
+        <NewKeyForm form={props.form} frame={frame} />
       </Card>
       <Card title={listTitle(frame)} aside={<Counts {...props.counts} />} flush>
         {props.apiKeys.length === 0
@@ -72,9 +73,11 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
   );
 }
 
-function NewKeyForm({ values, fieldErrors, error }: ApiKeysPageProps["form"]) {
+function NewKeyForm({ form, frame }: Pick<ApiKeysPageProps, "form" | "frame">) {
+  const { values, fieldErrors, error } = form;
   return (
     <form class="new-key" method="post" action="/portal/api-keys" hx-disable="find button">
+      <FormOrganization session={frame.session} />
       {error === null ? null : <Notice tone="refused" text={error} />}
       <div class="row">
         <TextField

@@ -1,5 +1,6 @@
 // The page that asks before an organization is handed over to another member.
 import { ConfirmPanel } from "./components/confirm_panel.tsx";
+import { aboutOrganization } from "./components/form_organization.tsx";
 import { memberFacts, memberHref, membersBack, type MemberView } from "./components/member_table.tsx";
 import { Notice } from "./components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
@@ -24,6 +25,7 @@ export function makeOwnerPage({ frame, member, error }: MakeOwnerPageProps): Pag
         text="You hand the organization over: they can then do everything, and you become an admin. Only they can undo it."
         facts={memberFacts(member, frame.now)}
         action={memberHref(member.user.id, "owner")}
+        about={aboutOrganization(frame.session)}
         submit="Make owner"
         tone="destroy"
         back={membersBack}

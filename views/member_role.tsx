@@ -1,6 +1,7 @@
 // The page that gives a member another role.
 import { type Role, roles } from "../domain/session.ts";
 import { ConfirmPanel } from "./components/confirm_panel.tsx";
+import { aboutOrganization } from "./components/form_organization.tsx";
 import { RadioGroup } from "./components/field.tsx";
 import { memberFacts, memberHref, membersBack, type MemberView } from "./components/member_table.tsx";
 import { Notice } from "./components/notice.tsx";
@@ -34,6 +35,7 @@ export function memberRolePage(props: MemberRolePageProps): Page {
           : "It holds from their next click on. Their keys stay as they are."}
         facts={memberFacts(member, frame.now)}
         action={memberHref(member.user.id, "role")}
+        about={aboutOrganization(frame.session)}
         submit="Change role"
         tone="primary"
         back={membersBack}

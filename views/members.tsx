@@ -1,4 +1,6 @@
 // The page of an organization's people: members, and for those who may invite, the form and the invitations.
+import type { Session } from "../domain/session.ts";
+import { FormOrganization } from "./components/form_organization.tsx";
 import { emailCharactersMax } from "../domain/limits.ts";
 import type { Role } from "../domain/session.ts";
 import { ButtonLink, SubmitButton } from "./components/button.tsx";
@@ -73,7 +75,7 @@ function InvitingParts(
   return (
     <>
       <Card title="Invite somebody">
-        {frame.sendsMail ? <InviteForm {...inviting} /> : (
+        {frame.sendsMail ? <InviteForm {...inviting} session={frame.session} /> : (
           <Notice
             tone="refused"
             text="Invitations go by mail, and mails cannot be sent: no SMTP_URL is set. Ask the people who run this service."
@@ -103,9 +105,12 @@ function InvitingParts(
   );
 }
 
-function InviteForm({ form: { values, fieldErrors, error }, roles }: Inviting) {
+function InviteForm(
+  { form: { values, fieldErrors, error }, roles, session }: Inviting & { session: Session },
+) {
   return (
     <form class="new-key" method="post" action="/portal/members" hx-disable="find button">
+      <FormOrganization session={session} />
       {error === null ? null : <Notice tone="refused" text={error} />}
       <div class="row">
         <TextField

@@ -1,5 +1,7 @@
 // The page of the active organization: its name, facts about it, and the ways out of it.
 import type { Child } from "hono/jsx";
+import type { Session } from "../domain/session.ts";
+import { FormOrganization } from "./components/form_organization.tsx";
 import { nameCharactersMax } from "../domain/limits.ts";
 import type { Role } from "../domain/session.ts";
 import { ButtonLink, type ButtonTone, SubmitButton } from "./components/button.tsx";
@@ -52,7 +54,7 @@ export function organizationPage(props: OrganizationPageProps): Page {
       </div>
       {flash === null ? null : <Notice tone="done" text={flash} />}
       <Card title="Name">
-        {isOwner ? <RenameForm {...props.form} /> : (
+        {isOwner ? <RenameForm {...props.form} session={props.frame.session} /> : (
           <TextField
             label="Name of the organization"
             name="name"
@@ -100,9 +102,12 @@ export function organizationPage(props: OrganizationPageProps): Page {
   );
 }
 
-function RenameForm({ value, fieldErrors, error }: OrganizationPageProps["form"]) {
+function RenameForm(
+  { value, fieldErrors, error, session }: OrganizationPageProps["form"] & { session: Session },
+) {
   return (
     <form class="new-key" method="post" action="/portal/organization" hx-disable="find button">
+      <FormOrganization session={session} />
       {error === null ? null : <Notice tone="refused" text={error} />}
       <div class="row one">
         <TextField

@@ -1,5 +1,6 @@
 // The page that asks before a member is removed, and what becomes of their keys.
 import { ConfirmPanel } from "./components/confirm_panel.tsx";
+import { aboutOrganization } from "./components/form_organization.tsx";
 import { RadioGroup } from "./components/field.tsx";
 import { memberFacts, memberHref, membersBack, type MemberView } from "./components/member_table.tsx";
 import { Notice } from "./components/notice.tsx";
@@ -30,6 +31,7 @@ export function removeMemberPage({ frame, member, value, fieldErrors, error }: R
         text="They lose sight of this organization at once, and their open invitations end. Their account stays."
         facts={memberFacts(member, frame.now)}
         action={memberHref(member.user.id, "remove")}
+        about={aboutOrganization(frame.session)}
         submit="Remove member"
         tone="destroy"
         back={membersBack}

@@ -7,6 +7,8 @@ ALTER TABLE sessions ADD COLUMN proved_at INTEGER NOT NULL DEFAULT 0;
 
 CREATE INDEX sessions_organization ON sessions (organization_id);
 
+CREATE INDEX sessions_last_seen_at ON sessions (last_seen_at);
+
 -- Nobody sees an organization from this moment on; its usage is deleted in the background, then the row itself.
 ALTER TABLE organizations ADD COLUMN deleted_at INTEGER;
 

@@ -105,6 +105,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
     when: "An invitation of the address is open. Send that one again instead.",
     message: "This address is invited already. Send the mail again instead.",
   },
+  organization_switched: {
+    when: "A form of the portal was about another organization than the one that is active by now.",
+    message: "You have switched to Analytical Engines since this page was opened. Nothing was changed.",
+  },
   two_step_state: {
     when:
       "Two-step sign-in is not in the state for this: on, off, over, or already used. The message says which.",

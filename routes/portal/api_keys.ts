@@ -14,7 +14,7 @@ import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { validationError } from "../../domain/errors.ts";
 import { formError } from "./errors.ts";
-import { inOrganization, portalFrame, redirect, sendPage } from "./page.ts";
+import { inOrganization, portalFrame, readOrganizationForm, redirect, sendPage } from "./page.ts";
 
 const path = "/portal/api-keys";
 const hourMs = 3_600_000;
@@ -117,7 +117,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
   app.post(
     path,
     inOrganization(parts, async (c, session) => {
-      const form = await readFormBody(c);
+      const form = await readOrganizationForm(c, session);
       const values = { name: form["name"] ?? "", expires: form["expires"] ?? "never" };
       try {
         const { name } = check(renameApiKeySchema, { name: values.name }, "body") as { name: string };

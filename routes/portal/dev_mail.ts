@@ -19,7 +19,8 @@ const mailPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'non
 export function devMailRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
   const { mail } = services;
-  if (mail.mode !== "development") return;
+  // Where others reach the service a proxy may stand before it that tells nothing of them.
+  if (mail.mode !== "development" || !isLocalName(config.baseUrl.hostname)) return;
   const frame = gateFrame(parts, assets);
 
   function allow(c: AppContext): void {
@@ -52,6 +53,10 @@ export function devMailRoutes(app: App, parts: AppParts, assets: Assets): void {
     c.set("answerHeaders", [["content-security-policy", mailPolicy], ["referrer-policy", "no-referrer"]]);
     return c.html(html);
   });
+}
+
+function isLocalName(hostname: string): boolean {
+  return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
 /**

@@ -15,6 +15,7 @@ const titles: Partial<Record<ErrorCode, string>> = {
   rate_limited: "Too many attempts",
   unavailable: "Not available at this moment",
   forbidden: "You may not do this",
+  organization_switched: "You switched organizations",
   mail_unavailable: "This service sends no mail",
 };
 

@@ -10,11 +10,17 @@ import { type InvitationRow, type Inviting, membersPage } from "../../views/memb
 import { revokeInvitationPage } from "../../views/revoke_invitation.tsx";
 import { check } from "../api/endpoint.ts";
 import { createInvitationSchema } from "../api/people_schemas.ts";
-import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { formError } from "./errors.ts";
 import { memberActs } from "./members.ts";
-import { inOrganization, type MemberActor, portalFrame, redirect, sendPage } from "./page.ts";
+import {
+  inOrganization,
+  type MemberActor,
+  portalFrame,
+  readOrganizationForm,
+  redirect,
+  sendPage,
+} from "./page.ts";
 
 const path = "/portal/members";
 const flashes: ReadonlyMap<string, string> = new Map([
@@ -44,7 +50,7 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
   app.post(
     path,
     inOrganization(parts, async (c, session) => {
-      const form = await readFormBody(c);
+      const form = await readOrganizationForm(c, session);
       const values = { email: form["email"] ?? "", role: form["role"] ?? "" };
       try {
         const input = check(createInvitationSchema, values, "body") as { email: string; role: Role };

@@ -15,7 +15,15 @@ import { changeRoleSchema } from "../api/people_schemas.ts";
 import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { formError } from "./errors.ts";
-import { inOrganization, type MemberActor, needsProof, portalFrame, redirect, sendPage } from "./page.ts";
+import {
+  inOrganization,
+  type MemberActor,
+  needsProof,
+  portalFrame,
+  readOrganizationForm,
+  redirect,
+  sendPage,
+} from "./page.ts";
 
 const path = "/portal/members";
 const onlyOwner =
@@ -70,7 +78,7 @@ function mountRole(app: App, parts: AppParts, assets: Assets): void {
   app.post(
     `${path}/:id/role`,
     inOrganization(parts, async (c, session) => {
-      const form = await readFormBody(c);
+      const form = await readOrganizationForm(c, session);
       const member = await members.getMember(session, place(c, session));
       const value = form["role"] ?? "";
       try {
@@ -104,7 +112,7 @@ function mountRemove(app: App, parts: AppParts, assets: Assets): void {
   app.post(
     `${path}/:id/remove`,
     inOrganization(parts, async (c, session) => {
-      const form = await readFormBody(c);
+      const form = await readOrganizationForm(c, session);
       const member = await members.getMember(session, place(c, session));
       if (member.user.id === session.user.id) return redirect(c, `${path}/leave`);
       const value = form["keys"] ?? "";

@@ -22,6 +22,7 @@ import {
   needsProof,
   organizationsHome,
   portalFrame,
+  readOrganizationForm,
   redirect,
   sendPage,
   signedIn,
@@ -134,7 +135,7 @@ function mountActive(app: App, parts: AppParts, assets: Assets): void {
   app.post(
     path,
     inOrganization(parts, async (c, session) => {
-      const form = await readFormBody(c);
+      const form = await readOrganizationForm(c, session);
       const value = form["name"] ?? "";
       try {
         const { name } = check(organizationNameSchema, { name: value }, "body") as { name: string };

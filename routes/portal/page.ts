@@ -1,9 +1,11 @@
 // What every page of the portal does alike: a session or the way to sign in, the frame, and answers that no cache keeps.
 import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../domain/actor.ts";
+import { AppError } from "../../domain/errors.ts";
 import type { Membership, Session } from "../../domain/session.ts";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
 import { hasProof } from "../../services/proof.ts";
+import { readFormBody } from "../body.ts";
 import type { AppContext, AppParts } from "../env.ts";
 import { findSession, sessionActor } from "../session.ts";
 
@@ -86,6 +88,28 @@ export function withoutReferrer(
     c.set("answerHeaders", [["referrer-policy", "no-referrer"]]);
     return handler(c);
   };
+}
+
+/**
+ * Reads a form about an organization.
+ *
+ * @returns Its fields.
+ * @throws {AppError} `organization_switched` when the form names another organization than the active one: the person
+ *   switched in another window, and meant the one that the page showed. Also what `readFormBody` throws.
+ */
+export async function readOrganizationForm(
+  c: AppContext,
+  session: MemberActor,
+): Promise<Readonly<Record<string, string>>> {
+  const form = await readFormBody(c);
+  const { name, organizationId } = session.organization;
+  if (form["organizationId"] !== undefined && form["organizationId"] !== organizationId) {
+    throw new AppError(
+      "organization_switched",
+      `You have switched to ${name} since this page was opened. Nothing was changed.`,
+    );
+  }
+  return form;
 }
 
 /** Somebody who is signed in, in an organization. */

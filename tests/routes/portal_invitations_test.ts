@@ -1,5 +1,6 @@
 // Inviting by a form, and what is done about invitations, by those who may.
 import assert from "node:assert/strict";
+import { verifiedPerson } from "../support/people.ts";
 import { invitationMailsPerHourMax } from "../../domain/limits.ts";
 import { sql } from "../../db/database.ts";
 import { cookieOf, testApp, testPassword } from "../support/app.ts";
@@ -188,7 +189,7 @@ testApp("an address that is not proved is asked for on every page, until it is",
 testApp(
   "more mails in an hour than an organization has are refused above the list, and later sent",
   async (test) => {
-    const owner = await test.signUp("Olive Owner");
+    const owner = await verifiedPerson(test, "Olive Owner");
     await invite(test, owner, { email: "grace@example.com" });
     const address = `/portal/invitations/${await idOf(test, owner)}/resend`;
     for (let sent = 1; sent < invitationMailsPerHourMax; sent++) {

@@ -194,3 +194,34 @@ testApp("“Leave”, pressed twice, leaves the organization that the page named
   const { memberships } = await answer.json();
   assert.deepEqual(memberships.map(({ name }: { name: string }) => name), ["Other"]);
 });
+
+testApp(
+  "a form is about the organization that its page showed, whatever was switched to since",
+  async (test) => {
+    const ada = await test.signUp();
+    const { cookie } = ada;
+    const made = await test.send("/api/portal/organizations", { cookie, json: { name: "Second" } });
+    const { organization } = await made.json();
+    const hidden = `name="organizationId" value="${ada.organizationId}"`;
+    for (const path of ["/portal/members", "/portal/organization", "/portal/api-keys"]) {
+      const { html } = await page(test, path, ada);
+      assert.ok(html.split("<main")[1]?.includes(hidden), path);
+    }
+    await test.send("/api/auth/organization", { cookie, json: { organizationId: organization.id } });
+    const about = { organizationId: ada.organizationId };
+    const forms: Record<string, Record<string, string>> = {
+      "/portal/members": { ...about, email: "x@example.com", role: "MEMBER" },
+      "/portal/organization": { ...about, name: "Renamed" },
+      "/portal/api-keys": { ...about, name: "Key", expires: "never" },
+    };
+    for (const [path, form] of Object.entries(forms)) {
+      const { status, html } = await submit(test, path, { form, person: ada });
+      assert.equal(status, 409, path);
+      assert.match(html, /switched to Second/);
+    }
+    const organizations = await (await test.send("/api/portal/organizations", { cookie })).json();
+    assert.ok(!JSON.stringify(organizations).includes("Renamed"));
+    assert.equal((await (await test.send("/api/portal/api-keys", { cookie })).json()).apiKeys.length, 0);
+    assert.equal((await test.mails()).filter(({ to }) => to === "x@example.com").length, 0);
+  },
+);

@@ -161,3 +161,17 @@ testApp("of two last owners who delete their accounts at once, one stays for the
   );
   assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 409]);
 });
+
+testApp(
+  "sessions that nobody used for too long are deleted in the background, with their addresses",
+  async (test) => {
+    const ada = await test.signUp();
+    test.advance(6 * 24 * 3_600_000);
+    const fresh = await signInAgain(test, ada.email);
+    test.advance(2 * 24 * 3_600_000);
+    await test.services.signIn.deleteEndedSignIns();
+    const rows = await test.opened.database.read({ sql: "SELECT id FROM sessions", args: [] });
+    assert.equal(rows.length, 1);
+    assert.equal((await me(test, fresh)).authenticated, true);
+  },
+);

@@ -236,7 +236,7 @@ testApp("invitations of a removed admin end with them", async (test) => {
 });
 
 testApp("one organization sends fifty invitations an hour at most", async (test) => {
-  const owner = await test.signUp();
+  const owner = await verifiedPerson(test);
   const statuses: number[] = [];
   for (let i = 0; i < 51; i++) {
     statuses.push((await invite(test, owner, { email: `a${i}@example.com` })).status);
@@ -305,7 +305,7 @@ testApp("invitations that their maker could not make any more end with the chang
 });
 
 testApp("a person sends fifty invitations an hour at most, in however many organizations", async (test) => {
-  const owner = await test.signUp();
+  const owner = await verifiedPerson(test);
   const statuses: number[] = [];
   for (let round = 0; round < 2; round++) {
     const made = await test.send("/api/portal/organizations", {
@@ -346,3 +346,18 @@ testApp("an invitation to where one belongs already changes nothing, and no entr
   const { events } = await listAudit(test, owner.cookie, "?action=member.joined");
   assert.deepEqual(events.map(({ details }) => details["role"]), ["MEMBER"]);
 });
+
+testApp(
+  "whoever has not confirmed their own address invites five an hour, and fifty once they have",
+  async (test) => {
+    const owner = await test.signUp();
+    const statuses: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      statuses.push((await invite(test, owner, { email: `u${i}@example.com` })).status);
+    }
+    assert.deepEqual(statuses, [201, 201, 201, 201, 201, 429]);
+    const token = await mailedToken(test, owner.email);
+    await test.send("/api/auth/email/verify", { cookie: owner.cookie, json: { token } });
+    assert.equal((await invite(test, owner, { email: "more@example.com" })).status, 201);
+  },
+);
