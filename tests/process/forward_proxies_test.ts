@@ -195,7 +195,9 @@ async function socketsPass({ port, ada, application }: ProxyScene): Promise<void
   assert.equal(application.received.length, count);
 }
 
-async function conditionsRestrict({ ada, bob, eve, arrives, isKept }: ProxyScene): Promise<void> {
+async function conditionsRestrict(
+  { ada, bob, eve, application, see, arrives, isKept }: ProxyScene,
+): Promise<void> {
   const [team, admin] = [{ host: "team.example.com" }, { host: "admin.example.com" }];
   for (const { cookie } of [ada, bob]) {
     const got = await arrives({ ...team, headers: { cookie } });
@@ -213,6 +215,14 @@ async function conditionsRestrict({ ada, bob, eve, arrives, isKept }: ProxyScene
     }
   }
   assert.equal((await isKept({ ...admin, headers: page })).status, 302);
+  // Where nginx asks is no address for others.
+  const count = application.received.length;
+  const question = await see({
+    host: "app.example.com",
+    path: "/.gatehouse",
+    headers: { cookie: ada.cookie },
+  });
+  assert(question.status === 404 || application.received.length === count + 1, String(question.status));
 }
 
 async function keysAreCounted({ apiKey, keyId, ada, see, arrives, isKept }: ProxyScene): Promise<void> {

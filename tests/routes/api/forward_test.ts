@@ -332,5 +332,11 @@ Deno.test("a session costs one read of the database, and nothing more", async ()
   const answer = await ask(test, `?role=OWNER&organization=${organizationId}&accept=session,key`, { cookie });
   assert.equal(answer.status, 200);
   assert.equal(watched.operations() - before, 1);
+  // Nor does a refusal, but for its entry in the audit log once a minute.
+  const refuse = () => ask(test, `?organization=${newId("org")}`, { cookie });
+  await assertError(await refuse(), 403, "forbidden");
+  const after = watched.operations();
+  await assertError(await refuse(), 403, "forbidden");
+  assert.equal(watched.operations() - after, 1);
   await test.dispose();
 });
