@@ -30,6 +30,7 @@ import { portalAccountRoutes } from "./routes/portal/account.ts";
 import { portalAcceptInvitationRoutes } from "./routes/portal/accept_invitation.ts";
 import { portalApiKeyRoutes } from "./routes/portal/api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./routes/portal/confirm_password.ts";
+import { portalCheckRoutes } from "./routes/portal/check.ts";
 import { devMailRoutes } from "./routes/portal/dev_mail.ts";
 import { portalAuditRoutes } from "./routes/portal/audit.ts";
 import { errorAnswer } from "./routes/portal/errors.ts";
@@ -106,6 +107,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   portalAcceptInvitationRoutes(app, parts, assets);
   portalOrganizationRoutes(app, parts, assets);
   portalAuditRoutes(app, parts, assets);
+  portalCheckRoutes(app, parts, assets);
 
   const page = errorAnswer(parts, assets);
   const known = knownRoutes(app);

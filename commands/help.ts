@@ -17,6 +17,8 @@ export function help(): string {
     "  serve      run the server (also without a command)",
     "  user       accounts, for the first one and for emergencies; see gatehouse user --help",
     "  migrate    bring the database to this program's schema, then end",
+    "  check      look at the settings, the database, the mail server and the public address, and say what is wrong",
+    "             and what to do; --json: as one JSON object. Exit status 0, or 1 when something is wrong",
     "  openapi    print the OpenAPI document",
     "  --help     print this",
     "  --version  print the version",

@@ -1,6 +1,7 @@
 // Which command a name means. Each resolves to an exit status: 0 done, 64 no such command, 70 a fault, 78 settings or data
-// that do not fit; see also `gatehouse user --help`.
+// that do not fit; `check` has 1 for what it found wrong. See also `gatehouse user --help`.
 import deno from "../deno.json" with { type: "json" };
+import { checkCommand } from "./check.ts";
 import { help } from "./help.ts";
 import { migrateCommand } from "./migrate.ts";
 import { openApiCommand } from "./openapi.ts";
@@ -21,6 +22,7 @@ export const version: string = deno.version;
 export async function runCommand(args: readonly string[]): Promise<number> {
   const [name = "serve", ...rest] = args;
   if (name === "user") return await userCommand(rest);
+  if (name === "check") return await checkCommand(rest);
   const commands: Readonly<Record<string, () => number | Promise<number>>> = {
     serve: () => serve({ version }),
     migrate: () => migrateCommand(),

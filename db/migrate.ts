@@ -22,9 +22,13 @@ export const migrations: readonly Migration[] = [
 
 /** A database that this program must not touch. */
 export class MigrationError extends Error {
+  /** It only lacks migrations that this program has. */
+  readonly isOlder: boolean;
+
   /** @param message One line for the operator. */
-  constructor(message: string) {
+  constructor(message: string, options: { isOlder: boolean } = { isOlder: false }) {
     super(message);
+    this.isOlder = options.isOlder;
     this.name = "MigrationError";
   }
 }
@@ -95,6 +99,7 @@ export async function checkSchema(
   if (known.length === 0 || missing === undefined) return known.length > 0;
   throw new MigrationError(
     `the database lacks migration ${missing.number} (${missing.name}) of this program: it is older`,
+    { isOlder: true },
   );
 }
 

@@ -176,5 +176,17 @@ export const databaseBusyTimeoutMs = 5_000;
 export const remoteRequestTimeoutMs = 10_000;
 /** Write batches under way or waiting at once; more are refused with 503. */
 export const databaseWritesWaitingMax = 1_000;
+/** What each part of `gatehouse check` may take, in milliseconds, and how many requests it sends at once. */
+export const checkTimeoutMs = 5_000;
+export const checkRequestsAtOnceMax = 8;
+/** How far another clock may be off, in milliseconds, before it is a warning, and before it is wrong. */
+export const checkClockWarningMs = 2_000;
+export const checkClockWrongMs = 60_000;
+/** Free bytes beside the data file below which it is a warning, and below which it is wrong. */
+export const checkFreeBytesWarningMin = 1024 * 1024 * 1024;
+export const checkFreeBytesMin = 64 * 1024 * 1024;
+/** Of each value that a browser sent `/portal/check` shows so many characters. */
+export const checkShownCharactersMax = 200;
+
 /** From SIGTERM to the end of the process, in milliseconds. */
 export const shutdownTimeoutMs = 9_000;

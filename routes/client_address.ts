@@ -37,6 +37,12 @@ export function clientAddress(
   return address.toString();
 }
 
+/** @returns Whether an address is a trusted proxy's. */
+export function isTrustedProxy(text: string, trusted: readonly AddressBlock[]): boolean {
+  const address = parse(text);
+  return address !== null && isTrusted(address, trusted);
+}
+
 /** @returns Whether an address is of this machine itself. */
 export function isLoopback(text: string): boolean {
   return parse(text)?.range() === "loopback";

@@ -39,6 +39,13 @@ export class MailError extends Error {
   }
 }
 
+/** What of the settings a connection needs. */
+export interface SmtpSettings {
+  readonly smtpUrl: string;
+  readonly mailFrom: string;
+  readonly baseUrl: Config["baseUrl"];
+}
+
 /**
  * @param settings `SMTP_URL`, `MAIL_FROM` and `BASE_URL` as checked.
  * @param options `authority`: a certificate authority (PEM) to believe instead of the usual ones.
@@ -46,14 +53,59 @@ export class MailError extends Error {
  *   credentials, or the server is not on this machine and can; certificates are always checked.
  */
 export function smtpTransport(
-  { smtpUrl, mailFrom, baseUrl }: { smtpUrl: string; mailFrom: string; baseUrl: Config["baseUrl"] },
+  settings: SmtpSettings,
   options: { authority?: string | undefined } = {},
 ): MailTransport {
+  const connection = smtpConnection(settings, options);
+  return async (message, signal) => {
+    // Loaded with the first mail: most of the time there is none.
+    const { createTransport } = await import("nodemailer");
+    try {
+      await createTransport(connection).sendMail({
+        messageId: message.messageId,
+        from: settings.mailFrom,
+        // Not as a text: it is one address, whatever it looks like.
+        to: { name: "", address: message.to },
+        subject: message.subject,
+        text: message.text,
+        html: message.html,
+        date: new Date(message.date),
+        headers: { "Auto-Submitted": "auto-generated" },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(mailSendTimeoutMs)]),
+      });
+    } catch (error) {
+      throw mailError(error);
+    }
+  };
+}
+
+/**
+ * Connects, encrypts and signs in as for a mail, and sends none.
+ *
+ * @throws {MailError} When a mail would have failed there; it never has the server's words about the user.
+ */
+export async function verifySmtp(settings: SmtpSettings): Promise<void> {
+  const { createTransport } = await import("nodemailer");
+  try {
+    await createTransport(smtpConnection(settings, {})).verify();
+  } catch (error) {
+    const { message, code, command, responseCode } = error as SmtpFailure;
+    const reason = responseCode === undefined
+      ? message || "no connection"
+      : `${command ?? "CONN"} was answered with ${responseCode}`;
+    throw new MailError("server", `${code ?? ""} ${reason}`.trim().slice(0, 300), { cause: error });
+  }
+}
+
+function smtpConnection(
+  { smtpUrl, baseUrl }: SmtpSettings,
+  options: { authority?: string | undefined },
+) {
   const url = new URL(smtpUrl);
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const secure = url.protocol === "smtps:";
   const hasCredentials = url.username !== "";
-  const connection = {
+  return {
     host,
     port: Number(url.port) || (secure ? 465 : hasCredentials ? 587 : 25),
     secure,
@@ -74,26 +126,6 @@ export function smtpTransport(
     ...(hasCredentials
       ? { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }
       : {}),
-  };
-  return async (message, signal) => {
-    // Loaded with the first mail: most of the time there is none.
-    const { createTransport } = await import("nodemailer");
-    try {
-      await createTransport(connection).sendMail({
-        messageId: message.messageId,
-        from: mailFrom,
-        // Not as a text: it is one address, whatever it looks like.
-        to: { name: "", address: message.to },
-        subject: message.subject,
-        text: message.text,
-        html: message.html,
-        date: new Date(message.date),
-        headers: { "Auto-Submitted": "auto-generated" },
-        signal: AbortSignal.any([signal, AbortSignal.timeout(mailSendTimeoutMs)]),
-      });
-    } catch (error) {
-      throw mailError(error);
-    }
   };
 }
 

@@ -98,6 +98,14 @@ export function organizationPage(props: OrganizationPageProps): Page {
             : null}
         </ul>
       </Card>
+      {isOwner
+        ? (
+          <p class="muted small">
+            <a href="/portal/check">See what your browser sends</a>{" "}
+            when you set the service up behind a proxy.
+          </p>
+        )
+        : null}
     </PortalPage>
   );
 }

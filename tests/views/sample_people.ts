@@ -1,5 +1,7 @@
 // Sample pages of organizations, members and invitations, each text of a stranger's replaceable.
 import { acceptInvitationPage, endedInvitationPage, type Invitee } from "../../views/accept_invitation.tsx";
+import { requestFacts } from "../../domain/browser_request.ts";
+import { checkPage } from "../../views/check.tsx";
 import { deleteOrganizationPage } from "../../views/delete_organization.tsx";
 import { handOverPage } from "../../views/hand_over.tsx";
 import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
@@ -11,6 +13,21 @@ import { organizationPage } from "../../views/organization.tsx";
 import { organizationsPage } from "../../views/organizations.tsx";
 import { removeMemberPage } from "../../views/remove_member.tsx";
 import { revokeInvitationPage } from "../../views/revoke_invitation.tsx";
+
+function checkFacts(text: string, form: { origin: string; site: null } | null = null) {
+  return requestFacts({
+    peer: "10.0.0.2",
+    isPeerTrusted: true,
+    forwardedFor: text,
+    address: "203.0.113.9",
+    isAddressTrusted: false,
+    forwardedProto: text,
+    host: text,
+    sessionCookies: 2,
+    userAgent: text,
+    form,
+  }, new URL("https://auth.example.com"));
+}
 
 /** @returns What the page of members shows: one of each state. */
 export function membersProps(text: string, frame: PortalFrame): MembersPageProps {
@@ -150,6 +167,12 @@ export function peoplePages(
       fieldErrors: { userId: text },
     }),
     "handing over, alone": handOverPage({ frame, members: [], hasMore: false, fieldErrors: {} }),
+    "check": checkPage({ frame, facts: checkFacts(text), isForm: false }),
+    "check, with a form": checkPage({
+      frame,
+      facts: checkFacts(text, { origin: text, site: null }),
+      isForm: true,
+    }),
     "organizations": organizationsPage({ frame, organizations: [organization], form: names, flash: text }),
     "organizations, none": organizationsPage({ frame: alone, organizations: [], form: names, flash: null }),
     "invitation": accept({ kind: "invited" }),

@@ -265,6 +265,8 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     // Nobody of the stranger's own organization.
     also: [422],
   },
+  "GET /portal/check": { who: inActiveForOwner },
+  "POST /portal/check": { who: inActiveForOwner, attempt: () => ({ form: {} }) },
   "GET /portal/organization/delete": { who: inActiveForOwner },
   "POST /portal/organization/delete": {
     who: inActiveForOwner,

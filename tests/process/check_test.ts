@@ -1,0 +1,300 @@
+// `gatehouse check` with the real program: all well, and each thing wrong on purpose, beside a running server and without one.
+import assert from "node:assert/strict";
+import { Connection } from "../../db/connection.ts";
+import {
+  isReady,
+  killProgram,
+  type Program,
+  programCommand,
+  type ProgramOptions,
+  startProgram,
+} from "../support/program.ts";
+import { mayMount, mountSmallDisk } from "../support/small_disk.ts";
+import { smtpTlsMissing, startSmtpTls, testAuthority } from "../support/smtp_tls.ts";
+import { freePort, sqldMissing, startSqld } from "../support/sqld.ts";
+import type { CommandEnd } from "../support/user_command.ts";
+
+interface Check {
+  readonly about: string;
+  readonly verdict: string;
+  readonly saw: string;
+  readonly advice: string | null;
+}
+
+/** A folder and settings, with a port that is free at first. */
+interface Place {
+  readonly folder: string;
+  readonly port: number;
+  start(env?: Record<string, string>): Promise<Program>;
+  check(env?: Record<string, string>, ...args: string[]): Promise<CommandEnd>;
+  /** @returns The status, and what is not ok by what it is about. */
+  troubles(env?: Record<string, string>): Promise<{ status: number; found: Record<string, string> }>;
+}
+
+async function inPlace(test: (place: Place) => Promise<void>, at?: string): Promise<void> {
+  const folder = at ?? await Deno.makeTempDir({ prefix: "gatehouse-check-" });
+  const port = freePort();
+  const programs: Program[] = [];
+  const options = (env: Record<string, string> = {}): ProgramOptions => ({
+    folder,
+    env: { PORT: String(port), LOG_LEVEL: "warning", ...env },
+  });
+  const place: Place = {
+    folder,
+    port,
+    async start(env) {
+      const program = startProgram(options(env));
+      programs.push(program);
+      await isReady(program);
+      return program;
+    },
+    async check(env, ...args) {
+      const command = programCommand({ ...options(env), args: ["check", ...args] }, { stdin: "null" });
+      const { code, stdout, stderr } = await command.output();
+      const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+      return { status: code, stdout: text(stdout), stderr: text(stderr) };
+    },
+    async troubles(env) {
+      const { status, stdout, stderr } = await place.check(env, "--json");
+      assert.equal(stderr, "");
+      const { checks } = JSON.parse(stdout) as { checks: Check[] };
+      const bad = checks.filter(({ verdict }) => verdict !== "ok");
+      assert(bad.every(({ advice }) => advice !== null), stdout);
+      assert.equal(status, bad.some(({ verdict }) => verdict === "wrong") ? 1 : 0);
+      return {
+        status,
+        found: Object.fromEntries(bad.map((one) => [one.about, `${one.verdict}: ${one.saw}`])),
+      };
+    },
+  };
+  try {
+    await test(place);
+  } finally {
+    for (const program of programs) await killProgram(program);
+    if (at === undefined) await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("check finds nothing wrong beside a running server, and leaves nothing behind", () =>
+  inPlace(async ({ folder, start, check, troubles }) => {
+    const env = { ALLOWED_ORIGINS: "http://localhost:3000" };
+    const program = await start(env);
+    const before = contentOf(folder);
+    const { status, stdout, stderr } = await check(env);
+    assert.equal(status, 0, stdout);
+    assert.equal(stderr, "");
+    assert.match(
+      stdout,
+      /^ok +Database +\.\/data\/gatehouse\.db has this program's schema, and takes writes\.$/m,
+    );
+    assert.match(stdout, /^ok +CORS for http:\/\/localhost:3000 /m);
+    assert.match(stdout, /\n0 wrong, 0 warnings, \d+ ok\.\n$/);
+    assert.deepEqual(await troubles(env), { status: 0, found: {} });
+    assert.deepEqual(contentOf(folder), before);
+    assert.equal(program.output(), "");
+  }));
+
+Deno.test("check without a server says what it could not look at, and makes no data file", () =>
+  inPlace(async ({ folder, check, troubles }) => {
+    const { status, found } = await troubles();
+    assert.equal(status, 0);
+    assert.deepEqual(Object.keys(found), ["Database", "Public address"]);
+    assert.match(found["Database"] ?? "", /^warning: .*it is not there/);
+    assert.match(found["Public address"] ?? "", /^warning: .*is not reachable/);
+    assert.deepEqual([...Deno.readDirSync(folder)], []);
+    const elsewhere = await troubles({ DATABASE_URL: "file:nowhere/gatehouse.db" });
+    assert.match(elsewhere.found["Database"] ?? "", /^wrong: .*Neither is its folder/);
+    // What is no option is nothing that was checked.
+    assert.equal((await check({}, "--proxy")).status, 64);
+  }));
+
+Deno.test("check tells every setting that is not taken, and ends with 78", () =>
+  inPlace(async ({ check }) => {
+    const { status, stdout, stderr } = await check({ BASE_URL: "ftp://x", SIGN_UP: "maybe" }, "--json");
+    assert.equal(status, 78);
+    assert.equal(stdout, "");
+    assert.match(stderr, /^BASE_URL: .*\nSIGN_UP: .*\n$/);
+  }));
+
+Deno.test("check tells a database that is another one, older, newer, no database, or open to others", () =>
+  inPlace(async ({ folder, start, troubles }) => {
+    const program = await start();
+    const other = await troubles({ DATABASE_URL: "file:other.db" });
+    assert.match(other.found["Database"] ?? "", /^wrong: other\.db: it is not there/);
+    program.kill("SIGTERM");
+    await program.ended();
+
+    const path = `${folder}/data/gatehouse.db`;
+    const database = async (change?: string) => {
+      if (change !== undefined) {
+        const connection = new Connection(path, { readOnly: false });
+        connection.exec(change);
+        connection.close();
+      }
+      return (await troubles()).found["Database"];
+    };
+    assert.equal(await database(), undefined);
+    const older = await database("DELETE FROM schema_migrations WHERE number = 3");
+    assert.match(older ?? "", /^warning: .*lacks migration 3 .*older/);
+    // It was not brought up to date by looking.
+    assert.equal(await database(), older);
+    const newer = await database(
+      "INSERT INTO schema_migrations SELECT number + 1, 'x', 'x', 0 FROM schema_migrations WHERE number > 1; " +
+        "INSERT INTO schema_migrations VALUES (4, 'x', 'x', 0)",
+    );
+    assert.match(newer ?? "", /^wrong: .*(newer|changed)/);
+    assert.match(await database("DROP TABLE schema_migrations") ?? "", /^warning: .*no schema yet/);
+    Deno.chmodSync(path, 0o644);
+    assert.match((await troubles()).found["Data file"] ?? "", /^warning: Its mode is 0644/);
+    // A log that is left would bring the old pages back.
+    for (const end of ["-wal", "-shm"]) await Deno.remove(path + end).catch(() => {});
+    Deno.writeTextFileSync(path, "This was a shopping list. ".repeat(400));
+    assert.match(await database() ?? "", /^wrong: /);
+  }));
+
+Deno.test({
+  name: "check tells a data file that cannot be written, and a disk with little room",
+  ignore: !mayMount(),
+  fn: async () => {
+    const disk = mountSmallDisk(8 * 1024 * 1024);
+    try {
+      await inPlace(async ({ folder, start, troubles }) => {
+        const program = await start();
+        program.kill("SIGTERM");
+        await program.ended();
+        const writable = await troubles();
+        assert.equal(writable.found["Database"], undefined);
+        assert.match(writable.found["Disk"] ?? "", /^wrong: \d MB are free/);
+        const { success } = await new Deno.Command("mount", { args: ["-o", "remount,ro", folder] }).output();
+        assert(success);
+        assert.match((await troubles()).found["Database"] ?? "", /^wrong: .*[Rr]ead-only file system/);
+      }, disk.folder);
+    } finally {
+      disk.unmount();
+    }
+  },
+});
+
+Deno.test({
+  name: "check signs in at the mail server, sends nothing, and tells what refuses it, without its password",
+  ignore: smtpTlsMissing() !== null,
+  fn: () =>
+    inPlace(async ({ check, troubles }) => {
+      const authority = await testAuthority();
+      const credentials = { user: "ada", pass: "open sesame" };
+      const certificate = await authority.certify("localhost");
+      const server = await startSmtpTls({ encryption: "smtps", certificate, credentials });
+      const env = (password: string) => ({
+        SMTP_URL: `smtps://ada:${password}@localhost:${server.port}`,
+        MAIL_FROM: "auth@example.com",
+      });
+      const known = { DENO_CERT: authority.certPath };
+      const mail = async (given: Record<string, string>) => (await troubles(given)).found["Mail"];
+      try {
+        assert.equal(await mail({ ...env("open%20sesame"), ...known }), undefined);
+        const refused = await check({ ...env("shut%20sesame"), ...known }, "--json");
+        assert.equal(refused.status, 1);
+        assert.match(
+          refused.stdout,
+          /smtps:\/\/localhost:\d+ does not take mails: EAUTH .* answered with 535/,
+        );
+        assert.doesNotMatch(refused.stdout + refused.stderr, /sesame|ada/);
+        assert.match(
+          await mail(env("open%20sesame")) ?? "",
+          /^wrong: .*(certificate|issuer)/i,
+        );
+        assert.equal(server.received.length, 0);
+      } finally {
+        await server.stop();
+        await authority.dispose();
+      }
+      assert.match(await mail(env("open%20sesame")) ?? "", /^wrong: .*no connection/i);
+      assert.match(await mail({ BASE_URL: "https://localhost:1" }) ?? "", /^warning: SMTP_URL is not set/);
+    }),
+});
+
+Deno.test("check sees what a proxy takes away, that its clock is off, and prints the block that would put it right", () =>
+  inPlace(async ({ port, start, check }) => {
+    const proxy = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+      const { pathname } = new URL(request.url);
+      const headers = new Headers(request.headers);
+      for (const name of ["origin", "cookie", "host"]) headers.delete(name);
+      const upstream = await fetch(`http://127.0.0.1:${port}${pathname}`, {
+        method: request.method,
+        headers,
+      });
+      const answer = new Headers(upstream.headers);
+      answer.set("date", new Date(Date.now() - 30_000).toUTCString());
+      return new Response(upstream.body, { status: upstream.status, headers: answer });
+    });
+    const env = {
+      BASE_URL: `http://localhost:${proxy.addr.port}`,
+      ALLOWED_ORIGINS: "http://localhost:3000,https://app.example.com",
+    };
+    try {
+      await start(env);
+      const { status, stdout } = await check(env);
+      assert.equal(status, 1);
+      const wrong = [...stdout.matchAll(/^(wrong|warning) +(.*?) {2}/gm)].map((
+        [, verdict, about],
+      ) => [verdict, about]);
+      assert.deepEqual(wrong, [
+        ["warning", "Origin https://app.example.com"],
+        ["warning", "TRUSTED_PROXIES"],
+        ["warning", "Clock of the public address"],
+        ["wrong", "Cookie"],
+        ["wrong", "Cookies of requests"],
+        ["wrong", "CORS for http://localhost:3000"],
+        ["wrong", "CORS for https://app.example.com"],
+        ["wrong", "X-Forwarded-For"],
+      ]);
+      assert.match(stdout, /→ Name the proxy\. .*TRUSTED_PROXIES=127\.0\.0\.1,::1$/m);
+      assert(stdout.includes(`http://localhost:${proxy.addr.port} {\n`));
+      assert(stdout.includes(`reverse_proxy 127.0.0.1:${port}\n`));
+      assert(stdout.includes(`proxy_pass http://127.0.0.1:${port};\n`));
+      // Where only the way to the server is broken, that is what is said.
+      const broken = await check({ ...env, BASE_URL: `http://localhost:${freePort()}` }, "--json");
+      assert.equal(broken.status, 1);
+      assert.match(broken.stdout, /The server itself answers at 127\.0\.0\.1/);
+    } finally {
+      await proxy.shutdown();
+    }
+  }));
+
+Deno.test({
+  name: "check writes to a libSQL server too, reads its clock, and tells when it is down",
+  ignore: sqldMissing() !== null,
+  fn: () =>
+    inPlace(async ({ start, check, troubles }) => {
+      const sqld = await startSqld();
+      const env = { DATABASE_URL: sqld.url };
+      try {
+        assert.match((await troubles(env)).found["Database"] ?? "", /^warning: .*no schema yet/);
+        await start(env);
+        const { status, stdout } = await check(env);
+        assert.equal(status, 0, stdout);
+        assert.match(stdout, /^ok +Database .*takes writes\.$/m);
+        assert.match(stdout, /^ok +Clock of the database /m);
+        assert.doesNotMatch(stdout, /^(warning|wrong)/m);
+      } finally {
+        await sqld.stop();
+      }
+      const { found } = await troubles(env);
+      assert.match(found["Database"] ?? "", /^wrong: /);
+      assert.match(found["Public address"] ?? "", /^wrong: .*not ready/);
+    }),
+});
+
+/** @returns Every table's rows. */
+function contentOf(folder: string): Record<string, unknown[]> {
+  const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: true, isGuest: true });
+  try {
+    const tables = connection.all({ sql: "SELECT name FROM sqlite_master WHERE type = 'table'", args: [] });
+    return Object.fromEntries((tables as { name: string }[]).map(({ name }) => [
+      name,
+      connection.all({ sql: `SELECT * FROM "${name}"`, args: [] }),
+    ]));
+  } finally {
+    connection.close();
+  }
+}
