@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { settings } from "../config.ts";
 import frozenMigrations from "./frozen_migrations.json" with { type: "json" };
+import { blocksAreRun } from "./tidy/guides.ts";
 import { frameworkImports, importArrows, importCircles } from "./tidy/imports.ts";
 import { migrationsAreFrozen, settingsAreDocumented } from "./tidy/records.ts";
 import { type Finding, readTree, report, type SourceFile } from "./tidy/source.ts";
@@ -29,6 +30,7 @@ const rules: Readonly<Record<string, (files: readonly SourceFile[]) => Finding[]
     migrationsAreFrozen(files, frozenMigrations),
   "the README has every setting with its default, and no other": (files) =>
     settingsAreDocumented(files.find(({ path }) => path === "README.md"), settings),
+  "every code block of the guides and recipes is run by a test, or says that it is not": blocksAreRun,
   "every source file opens with what it is for": opensWithComment,
   "every exported function has a docstring": exportsAreDocumented,
   "nothing is left for later": nothingLeftForLater,

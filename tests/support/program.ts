@@ -28,18 +28,25 @@ export interface ProgramOptions {
 const permissions = ["net", "read", "write", "env", "ffi", "sys"].map((name) => `--allow-${name}`);
 const root = new URL("../../", import.meta.url).pathname;
 
+/** The command that runs the program from its source. */
+export const sourceCommand: readonly string[] = [
+  Deno.execPath(),
+  "run",
+  "--no-prompt",
+  "--cached-only",
+  `--config=${root}deno.json`,
+  ...permissions,
+  `${root}main.ts`,
+];
+
 /** @returns The command that starts the program. */
 export function programCommand(
   options: ProgramOptions,
   { stdin }: { stdin: "null" | "piped" },
 ): Deno.Command {
-  const args = options.binary === undefined
-    ? ["run", "--no-prompt", "--cached-only", `--config=${root}deno.json`, ...permissions, `${root}main.ts`]
-    : [];
   const [command = "", ...rest] = [
     ...options.through ?? [],
-    options.binary ?? Deno.execPath(),
-    ...args,
+    ...options.binary === undefined ? sourceCommand : [options.binary],
     ...options.args ?? [],
   ];
   return new Deno.Command(command, {

@@ -1,0 +1,209 @@
+// docs/guides/leaked_key.md: its commands one after the other against the real program, and its patterns and checks held
+// against real keys and near misses.
+import assert from "node:assert/strict";
+import { generateApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
+import { testPassword } from "../support/app.ts";
+import { readGuide, runLines } from "../support/guides.ts";
+import { sendJson } from "../support/journey.ts";
+import { isReady, killProgram, startProgram } from "../support/program.ts";
+
+const block = await readGuide("leaked_key.md");
+const record = { productSlug: "tiles", metric: "requests", quantity: 5 };
+
+Deno.test("the guide ends a leaked key, finds all that it did, and takes that back alone", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-leaked-" });
+  const program = startProgram({ folder });
+  try {
+    await isReady(program);
+    const base = program.baseUrl;
+    const lines = `curl --silent --cookie-jar cookies.txt "$GATEHOUSE/api/auth/sign-up" \\
+      -H "Origin: $GATEHOUSE" -H "Content-Type: application/json" \\
+      -d '{"name": "Ada", "email": "ada@example.com", "password": "${testPassword}"}'`;
+    await runLines(lines, { cwd: folder, env: { GATEHOUSE: base } });
+    const jar = await Deno.readTextFile(`${folder}/cookies.txt`);
+    const cookie = `access_token=${jar.trim().split(/\s/).at(-1)}`;
+    const make = async (name: string) =>
+      await (await sendJson(base, "/api/portal/api-keys", { cookie, json: { name } })).json();
+    const leaked = await make("Production");
+    const other = await make("Other");
+    const send = async (apiKey: string, json: unknown, path = "/api/v1/usage") => {
+      const answer = await sendJson(base, path, { apiKey, json });
+      const body = await answer.json();
+      return { status: answer.status, body };
+    };
+    // More than a page of the list, and one record that somebody else's key made and the leaked one voided.
+    const records = Array.from({ length: 120 }, () => record);
+    assert.equal((await send(leaked.fullKey, { records }, "/api/v1/usage/batch")).status, 201);
+    await send(other.fullKey, { ...record, quantity: 1 });
+    const { body: { usageRecord: victim } } = await send(other.fullKey, record);
+    await send(leaked.fullKey, { reason: "Ha!" }, `/api/v1/usage/records/${victim.id}/void`);
+
+    const names = ["find", "rotate", "records", "sums", "audit", "voided", "void", "revoke"];
+    // Rotated first, so that the hour in which the old key goes on is seen; then revoked within it.
+    const script = names.map((name) =>
+      `${block(name)}\necho; echo "--- $NEW_KEY"\n` + (name === "rotate" ? 'echo "$NEW_KEY" > new_key\n' : "")
+    ).join("\n");
+    const env = { GATEHOUSE: base, LEAKED: leaked.fullKey };
+    const output = await runLines(script, { cwd: folder, env });
+    const [find, , counted, sums, audit, voided, voids, revoked] = output.split(/^--- .*\n/m);
+    assert.equal(find?.trim(), leaked.apiKey.id);
+    assert.equal(counted?.trim(), "120");
+    assert.deepEqual(
+      JSON.parse(sums ?? "").data.map((row: { apiKey: string; sum: number }) => [row.apiKey, row.sum])
+        .sort(),
+      [[leaked.apiKey.id, 600], [other.apiKey.id, 1]].sort(),
+    );
+    const actions = JSON.parse(audit ?? "").events.map((event: { action: string }) => event.action);
+    assert.deepEqual(actions, ["api_key.rotated", "api_key.created", "api_key.created"]);
+    assert.match(voided?.trim() ?? "", new RegExp(`^"id":"${victim.id}".*Ha!"$`));
+    const voidedLines = (voids ?? "").trim().split("\n");
+    assert.equal(voidedLines.length, 120);
+    assert.deepEqual(voidedLines.filter((line) => !/^200 use_/.test(line)), []);
+    assert.equal(JSON.parse(revoked ?? "").apiKey.status, "revoked");
+
+    const newKey = (await Deno.readTextFile(`${folder}/new_key`)).trim();
+    const left = await (await sendJson(base, "/api/v1/usage?window=month", { apiKey: newKey })).json();
+    assert.deepEqual(left.data.map(({ sum }: { sum: number }) => sum), [1]);
+    assert.equal((await send(leaked.fullKey, record)).status, 401);
+  } finally {
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/** Where keys stand in files, and where a pattern must find them. */
+const places = [
+  (key: string) => key,
+  (key: string) => `KEY=${key}\n`,
+  (key: string) => `const key = "${key}";`,
+  (key: string) => `{"text":"one\\n${key}\\ntwo"}`,
+  (key: string) => `https://example.com/?key%3D${key}%26x`,
+  (key: string) => `Authorization: Bearer ${key}`,
+  (key: string) => `first line\n${key}\nlast line`,
+  (key: string) => `(${key})_${"x".repeat(3)}`,
+];
+
+const keys = Array.from({ length: 200 }, () => generateApiKey().fullKey);
+const one = keys[0] ?? "";
+const nearMisses = [
+  one.slice(0, -1),
+  `${one}a`,
+  `${one}${one.slice(-38)}`,
+  one.replace("service_live_", "service_test_"),
+  one.replace("service_live_", "service_live"),
+  one.replace("service_live_", "SERVICE_LIVE_"),
+  one.replace("service_live_", "microservice_live_"),
+  `${one.slice(0, 20)}-${one.slice(21)}`,
+  `${one.slice(0, 20)} ${one.slice(20)}`,
+  generateApiKey().keyPrefix,
+];
+
+/** Shannon's entropy in bits for each character, as both scanners reckon it. */
+function entropy(text: string): number {
+  const counts = new Map<string, number>();
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  return [...counts.values()].reduce(
+    (sum, count) => sum - count / text.length * Math.log2(count / text.length),
+    0,
+  );
+}
+
+function line(text: string, form: RegExp): string {
+  const found = form.exec(text)?.[1];
+  assert.ok(found !== undefined, `${form} in ${text}`);
+  return found;
+}
+
+interface Pattern {
+  /** @returns The secrets that it finds in a text. */
+  readonly find: (text: string) => string[];
+}
+
+/** Of Go's syntax it has nothing that JavaScript reads otherwise: `$` without flags is the text's end in both. */
+function goPattern(expression: string, options: { keyword: string; entropyMin: number }): Pattern {
+  return {
+    find: (text) => {
+      if (!text.toLowerCase().includes(options.keyword)) return [];
+      return [...text.matchAll(new RegExp(expression, "g"))].map(([, secret = ""]) => secret)
+        .filter((secret) => entropy(secret) > options.entropyMin);
+    },
+  };
+}
+
+function gitleaks(): Pattern {
+  const text = block("gitleaks");
+  return goPattern(line(text, /^regex = '''(.*)'''$/m), {
+    keyword: line(text, /^keywords = \["(.*)"\]$/m),
+    entropyMin: Number(line(text, /^entropy = (.*)$/m)),
+  });
+}
+
+function trufflehog(): Pattern {
+  const text = block("trufflehog");
+  return goPattern(line(text, /^ +key: '(.*)'$/m), {
+    keyword: line(text, /^ +keywords:\n +- (.*)$/m),
+    entropyMin: Number(line(text, /^ +entropy: (.*)$/m)),
+  });
+}
+
+function gitHub(): Pattern {
+  const text = block("GitHub");
+  const field = (name: string) =>
+    line(text, new RegExp(`^${name}: +(.*)$`, "m")).replaceAll("\\A", "^").replaceAll("\\z", "$");
+  const expression = `(?:${field("Before secret")})(${field("Secret format")})(?=${field("After secret")})`;
+  const not = new RegExp(field("Secret must not match"));
+  return {
+    find: (text) =>
+      [...text.matchAll(new RegExp(expression, "g"))].map(([, secret = ""]) => secret)
+        .filter((secret) => !not.test(secret)),
+  };
+}
+
+for (const [name, make] of Object.entries({ gitleaks, trufflehog, gitHub })) {
+  Deno.test(`the guide's pattern for ${name} finds every key wherever it stands, and no near miss`, () => {
+    const { find } = make();
+    for (const [index, place] of places.entries()) {
+      for (const key of keys) assert.deepEqual(find(place(key)), [key], `place ${index}`);
+      for (const miss of nearMisses) assert.deepEqual(find(place(miss)), [], `place ${index}: ${miss}`);
+    }
+    assert.deepEqual(find(keys.slice(0, 3).join("\n")), keys.slice(0, 3));
+    for (const filler of ["x", "X", "0"]) assert.deepEqual(find(`service_live_${filler.repeat(38)}`), []);
+  });
+}
+
+Deno.test("the guide's configuration for gitleaks is TOML", async () => {
+  const script = "import json, sys, tomllib; print(json.dumps(tomllib.load(sys.stdin.buffer)))";
+  const output = await runLines(`python3 -c '${script}'`, { cwd: ".", stdin: block("gitleaks") });
+  const { rules: [rule] } = JSON.parse(output);
+  assert.equal(rule.id, "gatehouse-api-key");
+  assert.equal(rule.regex, line(block("gitleaks"), /^regex = '''(.*)'''$/m));
+});
+
+Deno.test("the guide's checksum tells real keys from mistyped ones, in Python and in TypeScript", async () => {
+  const mistyped = keys.slice(0, 50).map((key, index) => {
+    const at = "service_live_".length + index % 38;
+    return `${key.slice(0, at)}${key[at] === "7" ? "8" : "7"}${key.slice(at + 1)}`;
+  });
+  // Two characters that changed places.
+  const swapped = keys.slice(50, 100).filter((key) => key[20] !== key[21]).map((key) =>
+    key.slice(0, 20) + key[21] + key[20] + key.slice(22)
+  );
+  const wrong = [...mistyped, ...swapped, ...nearMisses, ""];
+  for (const text of wrong) assert.equal(isWellFormedApiKey(text), false);
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-checksum-" });
+  try {
+    const stdin = [...keys, ...wrong].join("\n") + "\n";
+    const expected = [...keys.map(() => "real"), ...wrong.map(() => "no key")];
+    await Deno.writeTextFile(`${folder}/checksum.py`, block("checksum.py"));
+    const python = await runLines("python3 checksum.py", { cwd: folder, stdin });
+    assert.deepEqual(python.trim().split("\n"), expected);
+    await Deno.writeTextFile(`${folder}/checksum.ts`, block("checksum.ts"));
+    const { isGatehouseKey } = await import(`file://${folder}/checksum.ts`);
+    assert.deepEqual(
+      [...keys, ...wrong].map((text) => isGatehouseKey(text) ? "real" : "no key"),
+      expected,
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,231 @@
+// The clients of docs/guides/metering.md, as they stand: each meters an application, through a line that refuses, loses
+// answers and breaks off, and what arrives is counted once.
+import assert from "node:assert/strict";
+import { readGuide, runLines, type RunningCommand, startCommand } from "../support/guides.ts";
+import { cookieOf, testPassword } from "../support/app.ts";
+import { sendJson } from "../support/journey.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+import { cachedPackage, freePort } from "../support/sqld.ts";
+import { startTcpProxy } from "../support/tcp_proxy.ts";
+
+const block = await readGuide("metering.md");
+const parallel = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
+
+/** A key of a new organization. */
+async function newKey(baseUrl: string, name: string): Promise<string> {
+  const json = { name, email: `${name}@example.com`, password: testPassword };
+  const signUp = await sendJson(baseUrl, "/api/auth/sign-up", { json });
+  assert.equal(signUp.status, 201, await signUp.text());
+  const created = await sendJson(baseUrl, "/api/portal/api-keys", {
+    cookie: cookieOf(signUp),
+    json: { name },
+  });
+  return (await created.json()).fullKey;
+}
+
+interface BadLine {
+  readonly url: string;
+  /** The batches that came, with what became of each, and when (milliseconds since 1970). */
+  readonly batches: readonly { readonly fate: string; readonly at: number }[];
+  close(): Promise<void>;
+}
+
+/** A way to the program on which the first batches are refused, and the third is recorded but its answer lost. */
+function startBadLine(program: Program): BadLine {
+  const refusals = [503, 429];
+  const batches: { fate: string; at: number }[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const { pathname, search } = new URL(request.url);
+    const { method, headers } = request;
+    const isBatch = pathname === "/api/v1/usage/batch";
+    const body = method === "POST" ? await request.bytes() : null;
+    const status = isBatch ? refusals[batches.length] : undefined;
+    const fate = status !== undefined ? String(status) : batches.length === 2 ? "lost" : "answered";
+    if (isBatch) batches.push({ fate, at: Date.now() });
+    if (status !== undefined) {
+      return Response.json({ error: {} }, { status, headers: { "Retry-After": status === 429 ? "1" : "0" } });
+    }
+    const answer = await fetch(program.baseUrl + pathname + search, { method, headers, body });
+    if (isBatch && fate === "lost") line.loseAnswers({ count: 1 });
+    return new Response(await answer.bytes(), { status: answer.status, headers: answer.headers });
+  });
+  const line = startTcpProxy({ targetPort: server.addr.port });
+  return {
+    url: line.url,
+    batches,
+    async close() {
+      await line.close();
+      await server.shutdown();
+    },
+  };
+}
+
+/** @returns What an organization has this month: its sums, and how many records they have, by metric. */
+async function sumsOf(program: Program, key: string): Promise<Record<string, [sum: number, count: number]>> {
+  const answer = await sendJson(program.baseUrl, "/api/v1/usage?window=month&groupBy=metric", {
+    apiKey: key,
+  });
+  const { data } = await answer.json() as { data: { metric: string; sum: number; count: number }[] };
+  return Object.fromEntries(data.map(({ metric, sum, count }) => [metric, [sum, count]]));
+}
+
+/** Starts an application of the guide, uses it three times, tells it to end, and looks at what was counted. */
+async function meters(
+  program: Program,
+  { name, folder, command }: { name: string; folder: string; command: string },
+): Promise<void> {
+  const key = await newKey(program.baseUrl, name);
+  const line = startBadLine(program);
+  const port = String(freePort());
+  const env = { GATEHOUSE_URL: line.url, GATEHOUSE_KEY: key, PORT: port };
+  const get = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null);
+    return answer?.ok ? await answer.text() : await answer?.body?.cancel() ?? null;
+  };
+  const app: RunningCommand = startCommand(command, { cwd: folder, env });
+  try {
+    await poll(async () => await get("/usage") === "[]");
+    for (let i = 0; i < 3; i++) assert.equal(await get("/"), "Here is your tile.\n");
+    // What became of the batches is seen by the application too: it reads its own sums back.
+    await poll(async () => (await get("/usage"))?.includes('"count"') ?? false);
+    await poll(() => line.batches.length >= 4);
+    for (let i = 0; i < 2; i++) assert.equal(await get("/"), "Here is your tile.\n");
+    // Before the next flush of its own.
+    assert.equal(await app.stop(), 0, app.output());
+  } catch (error) {
+    throw new Error(`${name}: ${app.output()}`, { cause: error });
+  } finally {
+    await app.stop();
+    await line.close();
+  }
+  assert.deepEqual(await sumsOf(program, key), { requests: [5, 5] }, app.output());
+  const [refused, limited, lost, again] = line.batches;
+  assert.deepEqual([refused, limited, lost, again].map((batch) => batch?.fate), [
+    "503",
+    "429",
+    "lost",
+    "answered",
+  ]);
+  assert.ok((lost?.at ?? 0) - (limited?.at ?? 0) >= 1_000, "before Retry-After");
+}
+
+/** Types taken away, for a Node.js that does not do so by itself. */
+async function forNode(folder: string, names: readonly string[]): Promise<void> {
+  const amaro = `${await cachedPackage("amaro", "1.2.1")}/dist/index.js`;
+  const script = `const { transformSync } = require(${JSON.stringify(amaro)});
+    let text = ""; process.stdin.on("data", (part) => text += part);
+    process.stdin.on("end", () => process.stdout.write(transformSync(text, { mode: "strip-only" }).code));`;
+  for (const name of names) {
+    const stripped = await runLines('node -e "$SCRIPT"', {
+      cwd: folder,
+      env: { SCRIPT: script },
+      stdin: block(name),
+    });
+    // Such a Node.js does not take the ending either.
+    await Deno.writeTextFile(
+      `${folder}/${name.replace(/ts$/, "mjs")}`,
+      stripped.replace("./meter.ts", "./meter.mjs"),
+    );
+  }
+}
+
+Deno.test("the clients of the metering guide count once, on a bad line and at the end", async (t) => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-metering-" });
+  const program = startProgram({ folder });
+  try {
+    await isReady(program);
+    for (const name of ["meter.ts", "app.ts", "meter.py", "app.py"]) {
+      await Deno.writeTextFile(`${folder}/${name}`, block(name));
+    }
+    const version = await runLines("node --version", { cwd: folder });
+    const [major = 0, minor = 0] = version.slice(1).split(".").map(Number);
+    const isStripping = major > 22 || (major === 22 && minor >= 18);
+    if (!isStripping) await forNode(folder, ["meter.ts", "app.ts"]);
+    const startNode = block("start app.ts with Node.js");
+    const apps = [
+      ["deno", block("start app.ts with Deno")],
+      ["node", isStripping ? startNode : startNode.replace("app.ts", "app.mjs")],
+      ["python", block("start app.py")],
+    ] as const;
+    await Promise.all([
+      ...apps.map(([name, command]) =>
+        t.step({ name, ...parallel, fn: () => meters(program, { name, folder, command }) })
+      ),
+      t.step({
+        name: "the TypeScript is free of type errors",
+        ...parallel,
+        fn: async () =>
+          void await runLines(`"$DENO" check app.ts`, { cwd: folder, env: { DENO: Deno.execPath() } }),
+      }),
+      t.step({
+        name: "one bad record, TypeScript",
+        ...parallel,
+        fn: () => keepsOthers(program, folder, "ts"),
+      }),
+      t.step({ name: "one bad record, Python", ...parallel, fn: () => keepsOthers(program, folder, "py") }),
+      t.step({ name: "curl", ...parallel, fn: () => countsWithCurl(program, folder) }),
+    ]);
+  } finally {
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+const badRecords = {
+  ts: `import { Meter } from "./meter.ts";
+    const at = new Date();
+    const meter = new Meter({ address: Deno.env.get("GATEHOUSE_URL")!, apiKey: Deno.env.get("GATEHOUSE_KEY")! });
+    for (let i = 0; i < 2; i++) meter.record("tiles", "jobs", { id: "job-1", at, quantity: 2 });
+    meter.record("tiles", "no metric!");
+    meter.record("tiles", "jobs");
+    await meter.close();`,
+  py: `import os
+from datetime import datetime, timezone
+from meter import Meter
+at = datetime.now(timezone.utc)
+meter = Meter(os.environ["GATEHOUSE_URL"], os.environ["GATEHOUSE_KEY"])
+for _ in range(2): meter.record("tiles", "jobs", id="job-1", at=at, quantity=2)
+meter.record("tiles", "no metric!")
+meter.record("tiles", "jobs")
+`,
+};
+
+/** One record that is refused for good is left out, and an id that comes twice counts once. */
+async function keepsOthers(program: Program, folder: string, language: "ts" | "py"): Promise<void> {
+  const key = await newKey(program.baseUrl, `bad-${language}`);
+  await Deno.writeTextFile(`${folder}/bad.${language}`, badRecords[language]);
+  const command = language === "ts" ? '"$DENO" run --allow-net --allow-env bad.ts' : "python3 bad.py";
+  await runLines(command, {
+    cwd: folder,
+    env: { GATEHOUSE_URL: program.baseUrl, GATEHOUSE_KEY: key, DENO: Deno.execPath() },
+  });
+  assert.deepEqual(await sumsOf(program, key), { jobs: [3, 2] });
+}
+
+/** The lines for curl: run twice, they count once, also when the batch is refused and its answer lost. */
+async function countsWithCurl(program: Program, folder: string): Promise<void> {
+  const key = await newKey(program.baseUrl, "curl");
+  const cwd = await Deno.makeTempDir({ dir: folder });
+  const line = startBadLine(program);
+  const env = { GATEHOUSE_URL: line.url, GATEHOUSE_KEY: key };
+  try {
+    await runLines(block("curl, one record"), { cwd, env });
+    await runLines(block("curl, one record"), { cwd, env });
+    assert.equal(JSON.parse(await Deno.readTextFile(`${cwd}/answer.json`)).duplicate, true);
+    await runLines(block("curl, many records"), { cwd, env });
+    assert.equal(await Deno.readTextFile(`${cwd}/answer.json`), '{"accepted":0,"duplicates":2}');
+    await runLines(block("curl, reading back"), { cwd, env });
+    const { data } = JSON.parse(await Deno.readTextFile(`${cwd}/sums.json`)) as {
+      data: { metric: string; sum: number; count: number }[];
+    };
+    assert.deepEqual(data.map(({ metric, sum, count }) => [metric, sum, count]), [
+      ["exports", 12, 1],
+      ["orders", 1, 1],
+      ["uploads", 3.5, 1],
+    ]);
+  } finally {
+    await line.close();
+  }
+  assert.deepEqual(line.batches.map(({ fate }) => fate), ["503", "429", "lost", "answered"]);
+}

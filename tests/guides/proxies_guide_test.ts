@@ -1,0 +1,237 @@
+// docs/guides/proxies.md: Gatehouse itself behind Debian's Caddy and nginx, with the guide's blocks; only ports and paths
+// are the test's. The client is curl at an address of its own, 127.0.0.5: the proxy's is 127.0.0.1.
+import assert from "node:assert/strict";
+import { testPassword } from "../support/app.ts";
+import { readGuide, runLines, startCommand } from "../support/guides.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+import { freePort } from "../support/sqld.ts";
+
+const block = await readGuide("proxies.md");
+const clientAddress = "127.0.0.5";
+const settings = Object.fromEntries(
+  block("settings").trim().split("\n").map((line) => line.split("=") as [string, string]),
+);
+
+/** A proxy that runs, and how curl finds it. */
+interface Proxy {
+  readonly https: number;
+  readonly http: number;
+  /** The authority of its certificate, a file. */
+  readonly authority: string;
+  readonly output: () => string;
+  stop(): Promise<unknown>;
+}
+
+type StartProxy = (program: Program, folder: string) => Promise<Proxy>;
+
+/** @returns Whether the programs are missing. Under `CI=true` they must be there. */
+function isMissing(...programs: string[]): boolean {
+  const missing = programs.filter((name) =>
+    !new Deno.Command("sh", { args: ["-c", `command -v ${name}`], stdout: "null" }).outputSync().success
+  );
+  if (missing.length > 0 && Deno.env.get("CI") === "true") {
+    throw new Error(`these tests must run here, but ${missing} are missing`);
+  }
+  return missing.length > 0;
+}
+
+const startCaddy: StartProxy = async (program, folder) => {
+  const [https, http] = [freePort(), freePort()];
+  // Before the guide's block: what Caddy would do as a service with a name that the world knows.
+  const options = `{
+    admin off
+    local_certs
+    skip_install_trust
+    storage file_system ${folder}/storage
+    https_port ${https}
+    http_port ${http}
+    default_bind 127.0.0.1
+  }\n`;
+  const text = block("Caddyfile").replace("127.0.0.1:8000", `127.0.0.1:${new URL(program.baseUrl).port}`);
+  await Deno.writeTextFile(`${folder}/Caddyfile`, options + text);
+  const command = startCommand(`caddy run --config '${folder}/Caddyfile' --adapter caddyfile`, {
+    cwd: folder,
+    env: { HOME: folder },
+  });
+  return {
+    https,
+    http,
+    authority: `${folder}/storage/pki/authorities/local/root.crt`,
+    output: command.output,
+    stop: command.stop,
+  };
+};
+
+const startNginx: StartProxy = async (program, folder) => {
+  const [https, http] = [freePort(), freePort()];
+  await runLines(
+    `openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=auth.example.com \
+      -addext subjectAltName=DNS:auth.example.com -keyout key.pem -out cert.pem 2>&1`,
+    { cwd: folder },
+  );
+  const text = block("nginx.conf")
+    .replace("127.0.0.1:8000", `127.0.0.1:${new URL(program.baseUrl).port}`)
+    .replace("listen 443 ssl", `listen 127.0.0.1:${https} ssl`)
+    .replace("listen 80;", `listen 127.0.0.1:${http};`)
+    .replace("/etc/ssl/auth.example.com.pem", `${folder}/cert.pem`)
+    .replace("/etc/ssl/auth.example.com.key", `${folder}/key.pem`);
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) =>
+    `${name}_temp_path ${folder}/${name};`
+  );
+  await Deno.writeTextFile(
+    `${folder}/nginx.conf`,
+    `daemon off; master_process off; pid ${folder}/pid; error_log stderr;
+    events {} http { access_log off; ${temporary.join(" ")}\n${text}}\n`,
+  );
+  const command = startCommand(`nginx -e stderr -p '${folder}' -c '${folder}/nginx.conf'`, {
+    cwd: folder,
+    env: { PATH: `${Deno.env.get("PATH")}:/usr/sbin` },
+  });
+  return { https, http, authority: `${folder}/cert.pem`, output: command.output, stop: command.stop };
+};
+
+/** Lines with a `curl` that finds the proxy under the guide's name, from the client's own address. */
+function curlLines(lines: string, proxy: Proxy): string {
+  return `curl() { command curl --max-time 20 --interface ${clientAddress} --cacert '${proxy.authority}' \
+    --connect-to auth.example.com:443:127.0.0.1:${proxy.https} \
+    --connect-to auth.example.com:80:127.0.0.1:${proxy.http} "$@"; }\n${lines}`;
+}
+
+async function behind(startProxy: StartProxy): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
+  const program = startProgram({ folder, env: settings });
+  await isReady(program);
+  const proxy = await startProxy(program, folder);
+  const run = (lines: string, env: Record<string, string> = {}) =>
+    runLines(curlLines(lines, proxy), { cwd: folder, env });
+  try {
+    await poll(() =>
+      run("curl --silent --fail https://auth.example.com/health/ready").then(() => true, () => false)
+    );
+    await usesIt(run, folder);
+    await program.kill("SIGKILL");
+    await program.ended();
+    const status = await run(
+      "curl --silent -o /dev/null -w '%{http_code}' https://auth.example.com/api/auth/me",
+    );
+    assert.equal(status, "502");
+  } catch (error) {
+    throw new Error(`${proxy.output()}\n${program.output()}`, { cause: error });
+  } finally {
+    await proxy.stop();
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+type Run = (lines: string, env?: Record<string, string>) => Promise<string>;
+
+async function usesIt(run: Run, folder: string): Promise<void> {
+  const json = '-H "Origin: https://auth.example.com" -H "Content-Type: application/json"';
+  const site = "https://auth.example.com";
+
+  // http leads to https, with the path and the query.
+  const moved = await run(
+    `curl --silent -o /dev/null -w '%{http_code} %{redirect_url}' 'http://auth.example.com/a?b=c'`,
+  );
+  assert.match(moved, /^30[18] https:\/\/auth\.example\.com\/a\?b=c$/);
+
+  // Signing up, with an address that the client made up.
+  const signUp = await run(
+    `curl --silent --include --cookie-jar jar.txt ${site}/api/auth/sign-up ${json} \
+      -H "X-Forwarded-For: 6.6.6.6" -H "Forwarded: for=6.6.6.6" -H "X-Real-IP: 6.6.6.6" -H "X-Forwarded-Proto: http" \
+      -d '{"name": "Ada", "email": "ada@example.com", "password": "nine green umbrellas"}'`,
+  );
+  assert.match(signUp, /^HTTP\/\S+ 201/);
+  assert.match(signUp, /^set-cookie: access_token=[^;]+;.*Secure/im);
+  assert.equal(signUp.match(/^strict-transport-security:/gim)?.length, 1);
+  assert.match(signUp, /^cache-control: no-store, no-transform\r$/im);
+  const addresses = async (jar: string) => {
+    const { sessions } = JSON.parse(await run(`curl --silent --cookie ${jar} ${site}/api/auth/sessions`));
+    return sessions.map(({ address }: { address: string }) => address);
+  };
+  assert.deepEqual(await addresses("jar.txt"), [clientAddress]);
+
+  // The guide's own lines.
+  const { sessions } = JSON.parse(await run(block("look")));
+  assert.deepEqual(sessions.map(({ address }: { address: string }) => address), [
+    clientAddress,
+    clientAddress,
+  ]);
+
+  // The form of a page, as a browser sends it.
+  const form = await run(
+    `curl --silent -o /dev/null -w '%{http_code} %{redirect_url}' ${site}/sign-in -H "Origin: ${site}" \
+      -H "Sec-Fetch-Site: same-origin" --data-urlencode email=ada@example.com \
+      --data-urlencode "password=nine green umbrellas"`,
+  );
+  assert.match(form, /^303 https:\/\/auth\.example\.com\/portal/);
+
+  // Nothing is compressed on the way, and metrics are nobody's.
+  const encoding = `curl --silent -o /dev/null -D - -H 'Accept-Encoding: gzip, br, zstd' --cookie jar.txt`;
+  for (const path of ["/api/auth/me", "/portal/api-keys"]) {
+    assert.doesNotMatch(await run(`${encoding} ${site}${path}`), /content-encoding/i, path);
+  }
+  assert.equal(await run(`curl --silent -o /dev/null -w '%{http_code}' ${site}/metrics`), "404");
+
+  // Bodies: nearly 1 MiB is taken; a little too much is told by Gatehouse; far too much by whomever.
+  const created = JSON.parse(
+    await run(
+      `curl --silent --cookie jar.txt ${site}/api/portal/api-keys ${json} -d '{"name": "Production"}'`,
+    ),
+  );
+  const batch = async (bytes: number) => {
+    const value = "x".repeat(255);
+    const properties = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`p${i}`, value]));
+    const record = { productSlug: "tiles", metric: "requests", quantity: 1, properties };
+    const count = Math.floor((bytes - 20) / (JSON.stringify(record).length + 1));
+    const text = JSON.stringify({ records: Array.from({ length: count }, () => record) });
+    await Deno.writeTextFile(`${folder}/batch.json`, text.padEnd(bytes));
+    return await run(
+      `curl --silent -w '\n%{http_code}' ${site}/api/v1/usage/batch -H "Content-Type: application/json" \
+        -H "Authorization: Bearer $KEY" --data-binary @batch.json`,
+      { KEY: created.fullKey },
+    );
+  };
+  assert.match(await batch(1024 * 1024), /^\{"accepted":\d{3},"duplicates":0\}\n201$/);
+  assert.match(await batch(1024 * 1024 + 1), /"body_too_large"[\s\S]*\n413$/);
+  assert.match(await batch(3_000_000), /\n413$/);
+}
+
+for (const [name, start] of [["caddy", startCaddy], ["nginx", startNginx]] as const) {
+  Deno.test({
+    name: `behind ${name}, as the guide has it, signing up works and clients have their own addresses`,
+    // Only Linux has all of 127.0.0.0/8.
+    ignore: Deno.build.os !== "linux" ||
+      isMissing(name === "nginx" ? "/usr/sbin/nginx" : name, "openssl", "curl"),
+    fn: () => behind(start),
+  });
+}
+
+Deno.test({
+  name: "without TRUSTED_PROXIES everybody has the proxy's address, as the guide warns",
+  ignore: isMissing("caddy"),
+  async fn() {
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
+    const program = startProgram({ folder, env: { ...settings, TRUSTED_PROXIES: "" } });
+    await isReady(program);
+    const proxy = await startCaddy(program, folder);
+    try {
+      const run: Run = (lines) => runLines(curlLines(lines, proxy), { cwd: folder });
+      const ready = "curl --silent --fail https://auth.example.com/health/ready";
+      await poll(() => run(ready).then(() => true, () => false));
+      await run(`curl --silent --cookie-jar jar.txt https://auth.example.com/api/auth/sign-up \
+        -H "Origin: https://auth.example.com" -H "Content-Type: application/json" \
+        -d '{"name": "Ada", "email": "ada@example.com", "password": "${testPassword}"}'`);
+      const { sessions } = JSON.parse(
+        await run("curl --silent --cookie jar.txt https://auth.example.com/api/auth/sessions"),
+      );
+      assert.equal(sessions[0].address, "127.0.0.1");
+    } finally {
+      await proxy.stop();
+      await killProgram(program);
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});

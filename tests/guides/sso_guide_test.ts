@@ -1,0 +1,109 @@
+// docs/guides/sso.md: its commands as they stand, on free ports, and both products in a real browser.
+import assert from "node:assert/strict";
+import { parseConfig } from "../../config.ts";
+import { testPassword } from "../support/app.ts";
+import { browserMissing, launchBrowser, type Page, watchedPage } from "../support/browser.ts";
+import { installGatehouse, readGuide, runLines, startCommand } from "../support/guides.ts";
+import { poll } from "../support/poll.ts";
+import { freePort } from "../support/sqld.ts";
+
+const guide = await readGuide("sso.md");
+
+const says = (page: Page, text: string) => page.locator("#who", { hasText: text }).waitFor();
+/** @returns What the product's own server answers to this browser. */
+const secret = (page: Page) =>
+  page.evaluate(async () => {
+    const answer = await fetch("/secret");
+    return `${answer.status} ${await answer.text()}`;
+  });
+
+Deno.test({
+  name: "the guide to single sign-on makes two products that share one account",
+  ignore: browserMissing(),
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    const ports = new Map(["8000", "3001", "3002"].map((port) => [port, String(freePort())]));
+    // Any of these ports may be taken where the tests run.
+    const block = (name: string) =>
+      guide(name).replaceAll(/\b(8000|3001|3002)\b/g, (port) => ports.get(port) ?? port);
+    const at = (port: string) => `http://localhost:${ports.get(port)}`;
+    const base = await Deno.makeTempDir({ prefix: "gatehouse-sso-" });
+    const bin = await installGatehouse(base);
+    await runLines(block("folder"), { cwd: base });
+    const cwd = `${base}/sso`;
+    await Deno.writeTextFile(`${cwd}/product.mjs`, block("product.mjs"));
+    const path = `${bin}:${Deno.env.get("PATH")}`;
+    const env = { PATH: path, PORT: ports.get("8000") ?? "", LOG_FORMAT: "json" };
+    const commands = ["gatehouse", "notes", "tasks"].map((name) => startCommand(block(name), { cwd, env }));
+    const browser = await launchBrowser();
+    try {
+      for (const address of [`${at("8000")}/health/ready`, at("3001"), at("3002")]) {
+        await poll(async () => {
+          const answer = await fetch(address).catch(() => null);
+          await answer?.body?.cancel();
+          return answer?.ok === true;
+        });
+      }
+      const { page, troubles } = await watchedPage(await browser.newContext());
+      await page.goto(at("3001"));
+      await says(page, "Nobody is signed in.");
+      assert.equal(await secret(page), "401 Sign in first.");
+      await page.goto(`${at("8000")}/sign-up`);
+      await page.getByLabel("Your name").fill("Ada Lovelace");
+      await page.getByLabel("E-mail").fill("ada@example.com");
+      await page.getByLabel("Password", { exact: true }).fill(testPassword);
+      await page.locator("form button[type=submit]").first().click();
+      await page.waitForURL("**/portal/**");
+      for (const [port, name] of [["3001", "Notes"], ["3002", "Tasks"]] as const) {
+        await page.goto(at(port));
+        await says(page, "Ada Lovelace, OWNER");
+        assert.equal(await secret(page), `200 ${name} has a secret for ada@example.com.`);
+      }
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await says(page, "Nobody is signed in.");
+      await page.goto(at("3001"));
+      await says(page, "Nobody is signed in.");
+      assert.equal(await secret(page), "401 Sign in first.");
+      // Through the link, and back.
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.getByLabel("E-mail").fill("ada@example.com");
+      await page.getByLabel("Password", { exact: true }).fill(testPassword);
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      await page.waitForURL(`${at("3001")}/`);
+      await says(page, "Ada Lovelace, OWNER");
+      assert.deepEqual(troubles, []);
+
+      const allowed = await runLines(block("allowed"), { cwd, env });
+      assert.match(allowed.toLowerCase(), new RegExp(`access-control-allow-origin: ${at("3001")}\r\n`));
+      const refused = await runLines(block("allowed").replace(at("3001"), "http://localhost:1"), {
+        cwd,
+        env,
+      });
+      assert.doesNotMatch(refused.toLowerCase(), /access-control-allow-origin/);
+
+      // Closed when Gatehouse is down.
+      assert.equal(await commands[0]?.stop(), 0);
+      assert.equal(await secret(page), "503 Try again shortly.");
+    } catch (error) {
+      throw new Error(commands.map(({ output }) => output()).join("\n"), { cause: error });
+    } finally {
+      await browser.close();
+      for (const command of commands) await command.stop();
+      await Deno.remove(base, { recursive: true });
+    }
+  },
+});
+
+Deno.test("the settings for one's own domain are taken, for the products and nobody else", () => {
+  const lines = guide("settings").trim().split("\n").map((line) => line.split("=") as [string, string]);
+  const result = parseConfig(Object.fromEntries(lines), { isTerminal: false });
+  assert.ok("config" in result, JSON.stringify(result));
+  const { allowedOrigins, cookieDomain } = result.config;
+  assert.equal(cookieDomain, ".example.com");
+  const isAllowed = (origin: string) => allowedOrigins.some((allowed) => allowed.matches(origin));
+  assert.deepEqual(
+    ["https://notes.example.com", "https://tasks.example.com", "https://evil.example.com"].map(isAllowed),
+    [true, true, false],
+  );
+});

@@ -1,0 +1,113 @@
+// The guides of docs/guides/ for the tests that run them: their code blocks by name, and commands as a person types them.
+import { sourceCommand } from "./program.ts";
+
+const root = new URL("../../", import.meta.url);
+
+/** A fenced block of a document, and what the comment above it says of it. */
+export interface CodeBlock {
+  /** Of the fence, counted from 1. */
+  readonly line: number;
+  readonly language: string;
+  readonly text: string;
+  /** `run by TEST: NAME` or `not run: REASON`, or null when nothing is said. */
+  readonly mark: string | null;
+}
+
+/** @returns The blocks of a document in Markdown, in order. */
+export function codeBlocks(markdown: string): CodeBlock[] {
+  const form = /(?:^<!-- ([^\n]*) -->\n\n?)?^( *)(`{3,}|~{3,})([^\n]*)\n([\s\S]*?)^ *\3$/gm;
+  return [...markdown.matchAll(form)].map((match) => {
+    const [whole, mark = null, , , info = "", text = ""] = match;
+    const fence = match.index + whole.search(/^ *[`~]{3}/m);
+    return {
+      line: markdown.slice(0, fence).split("\n").length,
+      language: info.trim().split(/\s/)[0] ?? "",
+      text,
+      mark,
+    };
+  });
+}
+
+/** @returns A function that gives a guide's block by the name in its mark. @throws When there is none, or more. */
+export async function readGuide(file: string): Promise<(name: string) => string> {
+  const blocks = codeBlocks(await Deno.readTextFile(new URL(`docs/guides/${file}`, root)));
+  return (name) => {
+    const [block, ...more] = blocks.filter(({ mark }) =>
+      mark?.startsWith("run by ") && mark.endsWith(`: ${name}`)
+    );
+    if (block === undefined || more.length > 0) throw new Error(`${file}: not one block is called ${name}`);
+    return block.text;
+  };
+}
+
+/** A command that goes on until it is told to stop. */
+export interface RunningCommand {
+  readonly output: () => string;
+  /** Sends a signal. @returns The exit status. */
+  stop(signal?: Deno.Signal): Promise<number>;
+}
+
+/** Starts a command of one line in `sh`; the signals that it gets are its own. */
+export function startCommand(
+  command: string,
+  options: { cwd: string; env?: Readonly<Record<string, string>> },
+): RunningCommand {
+  const line = command.trim();
+  if (line.includes("\n")) throw new Error(`more than one line: ${line}`);
+  const child = new Deno.Command("sh", {
+    args: ["-c", `exec env ${line}`],
+    cwd: options.cwd,
+    env: { ...options.env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let output = "";
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    for await (const text of stream.pipeThrough(new TextDecoderStream())) output += text;
+  };
+  const collected = Promise.all([collect(child.stdout), collect(child.stderr)]);
+  return {
+    output: () => output,
+    async stop(signal = "SIGTERM") {
+      try {
+        child.kill(signal);
+      } catch (error) {
+        // It has ended by itself.
+        if (!(error instanceof TypeError)) throw error;
+      }
+      const { code } = await child.status;
+      await collected;
+      return code;
+    },
+  };
+}
+
+/** Runs lines in `sh`, ending at the first that fails. @returns What they printed. @throws With all of it, when one failed. */
+export async function runLines(
+  lines: string,
+  options: { cwd: string; env?: Readonly<Record<string, string>>; stdin?: string },
+): Promise<string> {
+  const child = new Deno.Command("sh", {
+    args: ["-e", "-c", lines],
+    cwd: options.cwd,
+    env: { ...options.env },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  await new Blob([options.stdin ?? ""]).stream().pipeTo(child.stdin).catch(() => {});
+  const { success, stdout, stderr } = await child.output();
+  const text = new TextDecoder().decode(stdout);
+  if (!success) throw new Error(`${lines}\n${text}${new TextDecoder().decode(stderr)}`);
+  return text;
+}
+
+/** Puts a command `gatehouse` into a folder, which runs the program from its source. @returns The folder, for the PATH. */
+export async function installGatehouse(folder: string): Promise<string> {
+  const bin = `${folder}/bin`;
+  await Deno.mkdir(bin);
+  const program = sourceCommand.map((word) => `'${word}'`).join(" ");
+  await Deno.writeTextFile(`${bin}/gatehouse`, `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });
+  return bin;
+}
