@@ -2,42 +2,20 @@
 // axe-core finds, light and dark, on a phone and on a desk.
 import assert from "node:assert/strict";
 import { proofLifetimeMs } from "../../domain/limits.ts";
-import { startTestApp, type TestApp, testPassword } from "../support/app.ts";
+import { type TestApp, testPassword } from "../support/app.ts";
 import {
   accessibilityFindings,
-  type Browser,
   type BrowserContext,
   browserMissing,
-  launchBrowser,
   type Page,
   watchedPage,
 } from "../support/browser.ts";
+import { withApp } from "../support/browser_app.ts";
 import { linkToken } from "../support/links.ts";
 import { signInAgain } from "../support/pages.ts";
-import { freePort } from "../support/sqld.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const newPassword = "nine purple otters sing";
-
-async function withServer(
-  host: string,
-  run: (test: TestApp, browser: Browser) => Promise<void>,
-): Promise<void> {
-  const port = freePort();
-  const test = await startTestApp({ PORT: String(port), BASE_URL: `http://${host}:${port}` });
-  const server = Deno.serve(
-    { port, hostname: "127.0.0.1", onListen() {} },
-    (request) => test.app.fetch(request),
-  );
-  const browser = await launchBrowser({ [host]: "127.0.0.1" });
-  try {
-    await run(test, browser);
-  } finally {
-    await browser.close();
-    await server.shutdown();
-    await test.dispose();
-  }
-}
 
 async function giveCookie(context: BrowserContext, test: TestApp, cookie: string): Promise<void> {
   const [name = "", value = ""] = cookie.split("=");
@@ -59,7 +37,7 @@ for (
       scripts ? "with scripts" : "without scripts"
     }`,
     fn: () =>
-      withServer(host, async (test, browser) => {
+      withApp(host, async (test, browser) => {
         const origin = test.config.baseUrl.origin;
         const person = await test.signUp();
         const context = await browser.newContext({ javaScriptEnabled: scripts });
@@ -140,7 +118,7 @@ Deno.test({
   ...options,
   name: "axe-core finds nothing on the account's pages, and nothing scrolls sideways",
   fn: () =>
-    withServer("localhost", async (test, browser) => {
+    withApp("localhost", async (test, browser) => {
       const person = await test.signUp("Ada Augusta King, Countess of Lovelace".repeat(2));
       await signInAgain(test, person, { password: testPassword, userAgent: "x".repeat(300) });
       const email = `${"long".repeat(14)}@${"very-long-".repeat(5)}name.example`;

@@ -4,31 +4,14 @@ import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import {
   accessibilityFindings,
-  type Browser,
   type BrowserContext,
   browserMissing,
-  launchBrowser,
   type Page,
   watchedPage,
 } from "../support/browser.ts";
-import { isReady, startProgram } from "../support/program.ts";
+import { withProgram } from "../support/browser_app.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
-
-async function withServer(run: (baseUrl: string, browser: Browser) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-browser-" });
-  const program = startProgram({ folder });
-  await isReady(program);
-  const browser = await launchBrowser();
-  try {
-    await run(program.baseUrl, browser);
-  } finally {
-    await browser.close();
-    program.kill("SIGTERM");
-    assert.equal(await program.ended(), 0);
-    await Deno.remove(folder, { recursive: true });
-  }
-}
 
 async function signUp(page: Page, baseUrl: string, email: string): Promise<void> {
   await page.goto(`${baseUrl}/`);
@@ -56,7 +39,7 @@ for (const scripts of [true, false]) {
     ...options,
     name: `the main job works in a browser ${scripts ? "with scripts" : "without scripts"}`,
     fn: () =>
-      withServer(async (baseUrl, browser) => {
+      withProgram(async (baseUrl, browser) => {
         const context = await browser.newContext({
           javaScriptEnabled: scripts,
           permissions: ["clipboard-read", "clipboard-write"],
@@ -131,7 +114,7 @@ Deno.test({
   ...options,
   name: "axe-core finds nothing on any page, light and dark, phone and desk, and nothing scrolls sideways",
   fn: () =>
-    withServer(async (baseUrl, browser) => {
+    withProgram(async (baseUrl, browser) => {
       const first = await browser.newContext();
       const { page } = await watchedPage(first);
       await signUp(page, baseUrl, "ada@example.com");

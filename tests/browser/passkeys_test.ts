@@ -4,34 +4,17 @@ import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import {
   accessibilityFindings,
-  type Browser,
   type BrowserContext,
   browserMissing,
-  launchBrowser,
   type Page,
   watchedPage,
 } from "../support/browser.ts";
-import { isReady, startProgram } from "../support/program.ts";
+import { withProgram } from "../support/browser_app.ts";
 import { codeOf } from "../support/second_step.ts";
 import { poll } from "../support/poll.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const email = "ada@example.com";
-
-async function withServer(run: (baseUrl: string, browser: Browser) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir({ prefix: "gatehouse-browser-" });
-  const program = startProgram({ folder });
-  await isReady(program);
-  const browser = await launchBrowser();
-  try {
-    await run(program.baseUrl, browser);
-  } finally {
-    await browser.close();
-    program.kill("SIGTERM");
-    assert.equal(await program.ended(), 0);
-    await Deno.remove(folder, { recursive: true });
-  }
-}
 
 /** A fingerprint reader, or so the browser thinks. */
 async function authenticator(context: BrowserContext, page: Page) {
@@ -92,7 +75,7 @@ Deno.test({
   ...options,
   name: "a passkey is added, signs in alone and as the second step, and is refused once it is removed",
   fn: () =>
-    withServer(async (baseUrl, browser) => {
+    withProgram(async (baseUrl, browser) => {
       const context = await browser.newContext();
       const { page, troubles } = await watchedPage(context);
       const device = await authenticator(context, page);
@@ -151,7 +134,7 @@ for (const scripts of [true, false]) {
     ...options,
     name: `two-step sign-in works in a browser ${scripts ? "with scripts" : "without scripts"}`,
     fn: () =>
-      withServer(async (baseUrl, browser) => {
+      withProgram(async (baseUrl, browser) => {
         const context = await browser.newContext({
           javaScriptEnabled: scripts,
           permissions: ["clipboard-read", "clipboard-write"],
@@ -207,7 +190,7 @@ Deno.test({
   ...options,
   name: "axe-core finds nothing on the pages of the second step, light and dark, phone and desk",
   fn: () =>
-    withServer(async (baseUrl, browser) => {
+    withProgram(async (baseUrl, browser) => {
       const first = await browser.newContext();
       const { page } = await watchedPage(first);
       await authenticator(first, page);

@@ -2,31 +2,14 @@
 // change a role, switch organizations, sign in with two steps, reset the password, end a session.
 import assert from "node:assert/strict";
 import { totpPeriodMs } from "../../domain/limits.ts";
-import { startTestApp, type TestApp, testPassword } from "../support/app.ts";
-import { type Browser, browserMissing, launchBrowser, type Page, watchedPage } from "../support/browser.ts";
+import { type TestApp, testPassword } from "../support/app.ts";
+import { browserMissing, type Page, watchedPage } from "../support/browser.ts";
+import { withApp } from "../support/browser_app.ts";
 import { lastMail } from "../support/people.ts";
 import { codeOf } from "../support/second_step.ts";
-import { freePort } from "../support/sqld.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const newPassword = "nine purple otters sing";
-
-async function withServer(run: (test: TestApp, browser: Browser) => Promise<void>): Promise<void> {
-  const port = freePort();
-  const test = await startTestApp({ PORT: String(port), BASE_URL: `http://localhost:${port}` });
-  const server = Deno.serve(
-    { port, hostname: "127.0.0.1", onListen() {} },
-    (request) => test.app.fetch(request),
-  );
-  const browser = await launchBrowser();
-  try {
-    await run(test, browser);
-  } finally {
-    await browser.close();
-    await server.shutdown();
-    await test.dispose();
-  }
-}
 
 const heading = (page: Page, name: string | RegExp) =>
   page.getByRole("heading", { name, level: 1 }).first().waitFor();
@@ -51,7 +34,7 @@ for (const scripts of [true, false]) {
       scripts ? "with scripts" : "without scripts"
     }`,
     fn: () =>
-      withServer(async (test, browser) => {
+      withApp("localhost", async (test, browser) => {
         const { origin } = test.config.baseUrl;
         const profile = async () =>
           await watchedPage(await browser.newContext({ javaScriptEnabled: scripts }));

@@ -1,0 +1,43 @@
+// A real browser before the app: the app in this process, whose clock and mails the test has, or the whole program.
+import assert from "node:assert/strict";
+import { startTestApp, type TestApp } from "./app.ts";
+import { type Browser, launchBrowser } from "./browser.ts";
+import { isReady, startProgram } from "./program.ts";
+import { freePort } from "./sqld.ts";
+
+/** Runs a test with the app behind a port of its own. @param host The name that the browser knows it by. */
+export async function withApp(
+  host: string,
+  run: (test: TestApp, browser: Browser) => Promise<void>,
+): Promise<void> {
+  const port = freePort();
+  const test = await startTestApp({ PORT: String(port), BASE_URL: `http://${host}:${port}` });
+  const server = Deno.serve(
+    { port, hostname: "127.0.0.1", onListen() {} },
+    (request) => test.app.fetch(request),
+  );
+  const browser = await launchBrowser({ [host]: "127.0.0.1" });
+  try {
+    await run(test, browser);
+  } finally {
+    await browser.close();
+    await server.shutdown();
+    await test.dispose();
+  }
+}
+
+/** Runs a test with the program in a process and a folder of its own, which ends well. */
+export async function withProgram(run: (baseUrl: string, browser: Browser) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-browser-" });
+  const program = startProgram({ folder });
+  await isReady(program);
+  const browser = await launchBrowser();
+  try {
+    await run(program.baseUrl, browser);
+  } finally {
+    await browser.close();
+    program.kill("SIGTERM");
+    assert.equal(await program.ended(), 0);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
