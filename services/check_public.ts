@@ -212,7 +212,9 @@ async function cookieFinding(
     const isDomainKept = cookieDomain === undefined
       ? domains.length === 0
       : domains.length === 1 && equal(domains[0]?.replace(/^\./, "") ?? "", cookieDomain.slice(1));
-    if (!isDomainKept) lacking.push(cookieDomain === undefined ? "no Domain" : `Domain=${cookieDomain}`);
+    if (!isDomainKept) {
+      lacking.push(cookieDomain === undefined ? "no Domain" : `Domain=${cookieDomain} on one of two`);
+    }
     return lacking.length === 0
       ? found(
         "ok",
@@ -342,7 +344,10 @@ async function forwardedFinding(config: PublicSettings, send: Send): Promise<Fin
         "The proxy does not send it: everybody counts as this machine, and can read /metrics.",
         "Let the proxy send X-Forwarded-For, and set METRICS_TOKEN.",
       )
-      : found("ok", "The proxy sends it, or is on another machine. /portal/check shows what arrives.");
+      : found(
+        "ok",
+        "The proxy sends it, or keeps /metrics to itself, or is on another machine. /portal/check shows what arrives.",
+      );
   });
 }
 

@@ -90,7 +90,9 @@ testApp(
       headers: { cookie: ada.cookie, ...good },
     });
     assert.equal(answer.status, 200);
-    assert.match(await answer.text(), /Neither came: a proxy takes them away, and every form is refused/);
+    const lost = await answer.text();
+    assert.match(lost, /Neither came: a proxy takes them away, and every form is refused/);
+    assert.equal(lost.match(/>Wrong</g)?.length, 2);
     // That holds for this one path, and to the letter.
     for (const path of ["/portal/check/", "/portal/organization", "/portal/switch"]) {
       const headers = { origin: "https://app.example.com" };

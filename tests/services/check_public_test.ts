@@ -121,8 +121,12 @@ Deno.test("publicFindings() names what a cookie lacks as the browser gets it", a
   assert.deepEqual(await rewritten(/SameSite=Lax/, "SameSite=None"), {
     "Cookie": "wrong: It lacks SameSite=Lax.",
   });
+  // The one that takes the host's own cookie away is the host's alone.
+  assert.deepEqual(await rewritten(/Path=\//, "Path=/; Domain=.example.com"), {
+    "Cookie": "wrong: It lacks Domain=.example.com on one of two.",
+  });
   assert.deepEqual(await rewritten(/Domain=\.example\.com/, "Domain=example.org"), {
-    "Cookie": "wrong: It lacks Domain=.example.com.",
+    "Cookie": "wrong: It lacks Domain=.example.com on one of two.",
   });
 });
 
@@ -145,7 +149,12 @@ Deno.test("publicFindings() notices compression, http that stays http, and a pro
   assert.deepEqual(Object.keys(elsewhere), ["Plain http"]);
   const nameless = await troubles({ sendsAddress: false });
   assert.deepEqual(Object.keys(nameless), ["X-Forwarded-For"]);
-  assert.deepEqual(await troubles({ sendsAddress: false }, { METRICS_TOKEN: "m".repeat(16) }), {});
+  // Then the metrics are refused whatever the proxy sends: nothing can be said.
+  const test = await startTestApp({ ...settings, METRICS_TOKEN: "m".repeat(16) });
+  const options = { running: Promise.resolve(true), send: through(test, { sendsAddress: false }) };
+  const findings = await publicFindings(test.config, options);
+  assert(!findings.some(({ about }) => about === "X-Forwarded-For"));
+  await test.dispose();
 });
 
 Deno.test("publicFindings() tells another site, a server that is not ready, a wrong clock and a line that is cut", async () => {

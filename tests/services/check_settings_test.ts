@@ -58,6 +58,8 @@ Deno.test("settingsFindings() warns of each origin that the cookie never reaches
   assert.match(found["Origin https://example.org"]?.words ?? "", /another site/);
   const unset = troubles({ ...base, ALLOWED_ORIGINS: "https://app.example.com" });
   assert.match(unset["Origin https://app.example.com"]?.words ?? "", /COOKIE_DOMAIN is not set/);
+  const hosted = { BASE_URL: "https://auth.one.github.io", ALLOWED_ORIGINS: "https://app.one.github.io" };
+  assert.deepEqual(troubles({ ...base, ...hosted, COOKIE_DOMAIN: ".one.github.io" }), {});
   // Two customers of one hosting domain are two sites.
   const shared = troubles({
     ...base,

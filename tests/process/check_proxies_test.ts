@@ -1,0 +1,101 @@
+// The blocks that `gatehouse check` prints, run as they stand by the real Caddy and nginx before the real program: then it has
+// nothing to say against either.
+import assert from "node:assert/strict";
+import { poll } from "../support/poll.ts";
+import {
+  isReady,
+  killProgram,
+  programCommand,
+  type ProgramOptions,
+  startProgram,
+} from "../support/program.ts";
+import { freePort } from "../support/sqld.ts";
+
+/** Makes the file of a block in a folder, and says what runs it. */
+type Proxy = (folder: string, block: string) => { command: string; args: string[] };
+
+const proxies: Readonly<Record<"caddy" | "nginx", Proxy>> = {
+  caddy(folder, block) {
+    const file = `${folder}/Caddyfile`;
+    Deno.writeTextFileSync(file, `{\n\tadmin off\n\tauto_https off\n}\n${block}\n`);
+    return { command: "caddy", args: ["run", "--adapter", "caddyfile", "--config", file] };
+  },
+  nginx(folder, block) {
+    const file = `${folder}/nginx.conf`;
+    const kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+    const temporary = kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join("\n");
+    const http = `http {\naccess_log off;\n${temporary}\n${block}\n}\n`;
+    const main = `daemon off;\nmaster_process off;\nerror_log stderr;\npid ${folder}/pid;\nevents {}\n`;
+    Deno.writeTextFileSync(file, main + http);
+    return { command: "nginx", args: ["-p", folder, "-c", file] };
+  },
+};
+
+function missing(program: string): boolean {
+  try {
+    new Deno.Command(program, { args: ["version"], stdout: "null", stderr: "null" }).outputSync();
+    return false;
+  } catch {
+    if (Deno.env.get("CI") === "true") throw new Error(`this must run here, but ${program} is missing`);
+    return true;
+  }
+}
+
+for (const name of ["caddy", "nginx"] as const) {
+  Deno.test({
+    name: `check finds nothing wrong behind ${name} with the block that it printed`,
+    ignore: missing(name),
+    async fn() {
+      const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxies-" });
+      const publicPort = freePort();
+      const options: ProgramOptions = {
+        folder,
+        env: {
+          PORT: String(freePort()),
+          BASE_URL: `http://localhost:${publicPort}`,
+          ALLOWED_ORIGINS: "http://localhost:3000",
+          TRUSTED_PROXIES: "127.0.0.1,::1",
+          LOG_LEVEL: "warning",
+        },
+      };
+      const check = async () => {
+        const command = programCommand({ ...options, args: ["check", "--json"] }, { stdin: "null" });
+        return JSON.parse(new TextDecoder().decode((await command.output()).stdout));
+      };
+      const program = startProgram(options);
+      try {
+        await isReady(program);
+        const without = await check();
+        assert.equal(without.verdict, "wrong");
+        const { command, args } = proxies[name](folder, without.proxy[name]);
+        const proxy = new Deno.Command(command, {
+          args,
+          env: { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
+          stdin: "null",
+          stdout: "null",
+          stderr: "null",
+        }).spawn();
+        try {
+          await poll(async () => {
+            const answer = await fetch(`http://localhost:${publicPort}/health/ready`).catch(() => null);
+            await answer?.body?.cancel();
+            return answer?.ok === true;
+          });
+          const { verdict, checks } = await check();
+          const bad = checks.filter((one: { verdict: string }) => one.verdict !== "ok");
+          assert.deepEqual(bad.filter(({ about }: { about: string }) => about !== "Disk"), []);
+          assert.notEqual(verdict, "wrong");
+          const said = (about: string) => checks.find((one: { about: string }) => one.about === about)?.saw;
+          assert.equal(said("Cookies of requests"), "They reach the server.");
+          assert.match(said("X-Forwarded-For"), /^The proxy sends it/);
+        } finally {
+          proxy.kill("SIGTERM");
+          await proxy.status;
+        }
+      } finally {
+        await killProgram(program);
+        await Deno.remove(folder, { recursive: true });
+      }
+    },
+  });
+}
