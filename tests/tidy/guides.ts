@@ -6,17 +6,16 @@ const folders = /^docs\/(guides|recipes)\/.*\.md$/;
 
 /**
  * Rule: above every fenced block of a guide or a recipe stands `<!-- run by TEST: NAME -->`, where TEST is a test that
- * mentions the document and the name, or `<!-- not run: REASON -->`. The name is left out where a test runs a document
- * that has one block.
+ * mentions the document and the name, or `<!-- not run: REASON -->`. Where a test takes all blocks of a language, the name
+ * is left out, and the test may mention the folder alone.
  */
 export function blocksAreRun(files: readonly SourceFile[]): Finding[] {
   const tests = new Map(
     files.filter(({ path }) => path.startsWith("tests/")).map(({ path, text }) => [path, text]),
   );
   return files.filter(({ path }) => folders.test(path)).flatMap(({ path, text }) => {
-    const blocks = codeBlocks(text);
     const names = new Set<string>();
-    return blocks.flatMap(({ line, language, mark }) => {
+    return codeBlocks(text).flatMap(({ line, language, mark }): Finding[] => {
       const finding = (message: string): Finding[] => [{ path, line, message }];
       if (mark !== null && /^not run: \S/.test(mark)) return [];
       const [, test, name] = /^run by (\S+?)(?:: (.+))?$/.exec(mark ?? "") ?? [];
@@ -29,10 +28,11 @@ export function blocksAreRun(files: readonly SourceFile[]): Finding[] {
       }
       const source = tests.get(test);
       if (source === undefined || !test.endsWith("_test.ts")) return finding(`there is no test ${test}`);
-      if (!source.includes(path.slice(path.lastIndexOf("/") + 1))) return finding(`${test} does not read it`);
-      if (name === undefined) {
-        return blocks.length === 1 ? [] : finding("which of the blocks is run has no name");
-      }
+      const folderEnd = path.lastIndexOf("/") + 1;
+      const isRead = source.includes(path.slice(folderEnd)) ||
+        (name === undefined && source.includes(path.slice(0, folderEnd)));
+      if (!isRead) return finding(`${test} does not read it`);
+      if (name === undefined) return [];
       if (names.has(name)) return finding(`${name} is the name of two blocks`);
       names.add(name);
       return source.includes(`"${name}"`) ? [] : finding(`${test} does not run ${name}`);

@@ -44,8 +44,10 @@ Deno.test("a block without a word, or with one that is not so, is found at its l
   assert.equal(other[0]?.message, "tests/guides/a_test.ts does not read it");
   const twice = below("<!-- run by tests/guides/a_test.ts: start -->");
   assert.deepEqual(findings(twice + twice), ["10: start is the name of two blocks"]);
-  const nameless = below("<!-- run by tests/guides/a_test.ts -->");
-  assert.equal(findings(nameless + nameless).length, 2);
+  const nameless = [{ path: "docs/recipes/b.md", text: below("<!-- run by tests/guides/a_test.ts -->") }];
+  assert.equal(blocksAreRun([...nameless, test])[0]?.message, "tests/guides/a_test.ts does not read it");
+  const reading = { ...test, text: "// The recipes of docs/recipes/ as they stand." };
+  assert.deepEqual(blocksAreRun([...nameless, reading]), []);
 });
 
 Deno.test("longer fences and indented ones are blocks too, and what is inside of them is none", () => {
