@@ -176,8 +176,8 @@ export const databaseBusyTimeoutMs = 5_000;
 export const remoteRequestTimeoutMs = 10_000;
 /** Write batches under way or waiting at once; more are refused with 503. */
 export const databaseWritesWaitingMax = 1_000;
-/** What each part of `gatehouse check` may take, in milliseconds, and how many requests it sends at once. */
-export const checkTimeoutMs = 5_000;
+/** What each part of `gatehouse check` may take, in milliseconds (a held lock has to show as one), and its requests at once. */
+export const checkTimeoutMs = 7_000;
 export const checkRequestsAtOnceMax = 8;
 /** How far another clock may be off, in milliseconds, before it is a warning, and before it is wrong. */
 export const checkClockWarningMs = 2_000;

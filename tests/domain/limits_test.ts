@@ -14,6 +14,7 @@ const relations: Readonly<Record<string, boolean>> = {
     limits.urlCharactersMax < limits.headerCharactersMax,
   "the longest e-mail address is that of RFC 5321": limits.emailCharactersMax === 254,
   "delays after failed sign-ins grow": limits.signInDelayMinMs < limits.signInDelayMaxMs,
+  "a check waits longer than for a held lock": limits.checkTimeoutMs > limits.databaseBusyTimeoutMs,
   "an account is slowed down before its address is": limits.signInFailuresFree < limits.addressFailuresMax,
   "the second step of one sign-in has no more attempts than come before the delays":
     limits.secondStepAttemptsMax <= limits.signInFailuresFree,
