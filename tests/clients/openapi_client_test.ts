@@ -1,0 +1,128 @@
+// A client that is made from the served OpenAPI document with openapi-typescript and openapi-fetch: what a TypeScript
+// product would do. It must type-check, refuse wrong uses while it does, and record usage with the real app over HTTP.
+import assert from "node:assert/strict";
+// deno-lint-ignore no-import-prefix
+import openapiTS, { astToString } from "npm:openapi-typescript@7.13.0";
+// Only so that the lock file and the cache have what the program below imports.
+// deno-lint-ignore no-import-prefix
+import type {} from "npm:openapi-fetch@0.17.0";
+import { startTestApp } from "../support/app.ts";
+import { freePort } from "../support/sqld.ts";
+
+/** Its wrong uses are marked: where one of them were allowed, the type check would fail. */
+const program = `
+import createClient from "openapi-fetch";
+import type { components, paths } from "./gatehouse.d.ts";
+
+const baseUrl = Deno.args[0]!;
+const portal = createClient<paths>({ baseUrl, headers: { origin: baseUrl } });
+
+const signedUp = await portal.POST("/api/auth/sign-up", {
+  body: { name: "Ada Lovelace", email: "ada@example.com", password: "correct horse 9 battery" },
+});
+if (signedUp.error !== undefined) throw new Error(signedUp.error.error.message);
+const cookie = signedUp.response.headers.getSetCookie().map((one) => one.split(";")[0]).join("; ");
+const role: "OWNER" | "ADMIN" | "MEMBER" | null = signedUp.data.role;
+
+const created = await portal.POST("/api/portal/api-keys", { body: { name: "Production" }, headers: { cookie } });
+if (created.data === undefined) throw new Error(created.error.error.code);
+const usage = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer \${created.data.fullKey}\` } });
+
+const body: components["schemas"]["UsageInput"] = { productSlug: "tiles", metric: "requests", quantity: 2.5 };
+const first = await usage.POST("/api/v1/usage", { body, params: { header: { "Idempotency-Key": "once" } } });
+const again = await usage.POST("/api/v1/usage", { body: { ...body, idempotencyKey: "once" } });
+const conflict = await usage.POST("/api/v1/usage", { body: { ...body, quantity: 3, idempotencyKey: "once" } });
+const sums = await usage.GET("/api/v1/usage", { params: { query: { window: "month", groupBy: "productSlug,metric" } } });
+if (sums.error?.error.code === "range_too_long") throw new Error("never");
+const stranger = await createClient<paths>({ baseUrl }).GET("/api/v1/usage");
+const code: components["schemas"]["Error"]["error"]["code"] | undefined = stranger.error?.error.code;
+const voided = await usage.POST("/api/v1/usage/records/{id}/void", {
+  params: { path: { id: first.data?.usageRecord.id ?? "" } },
+  body: { reason: "A test." },
+});
+
+export async function wrongUses() {
+  // @ts-expect-error: there is no such address.
+  await usage.GET("/api/v1/usages");
+  // @ts-expect-error: the address does not take this method.
+  await usage.DELETE("/api/v1/usage");
+  // @ts-expect-error: a quantity is a number.
+  await usage.POST("/api/v1/usage", { body: { ...body, quantity: "2.5" } });
+  // @ts-expect-error: without a metric.
+  await usage.POST("/api/v1/usage", { body: { productSlug: "tiles", quantity: 1 } });
+  // @ts-expect-error: without a body.
+  await usage.POST("/api/v1/usage");
+  // @ts-expect-error: no such window.
+  await usage.GET("/api/v1/usage", { params: { query: { window: "minute" } } });
+  // @ts-expect-error: no such parameter.
+  await usage.GET("/api/v1/usage", { params: { query: { products: "tiles" } } });
+  // @ts-expect-error: without the id.
+  await usage.POST("/api/v1/usage/records/{id}/void", { body: { reason: "x" } });
+  // @ts-expect-error: no such field in the answer.
+  first.data?.usageRecord.amount;
+  // @ts-expect-error: recording never answers this.
+  if (conflict.error?.error.code === "last_owner") return;
+}
+
+console.log(JSON.stringify({
+  role,
+  statuses: [first, again, conflict, sums, stranger, voided].map(({ response }) => response.status),
+  duplicate: again.data?.duplicate,
+  same: first.data?.usageRecord.id === again.data?.usageRecord.id,
+  conflict: conflict.error?.error.code,
+  data: sums.data?.data.map(({ productSlug, metric, sum, count }) => ({ productSlug, metric, sum, count })),
+  code,
+  voidedAt: typeof voided.data?.usageRecord.voidedAt,
+}));
+`;
+
+Deno.test("a client made from the OpenAPI document type-checks, refuses wrong uses, and records usage", async () => {
+  const port = freePort();
+  const baseUrl = `http://localhost:${port}`;
+  const test = await startTestApp({ PORT: String(port), BASE_URL: baseUrl });
+  const server = Deno.serve(
+    { port, hostname: "127.0.0.1", onListen() {} },
+    (request) => test.app.fetch(request),
+  );
+  const folder = await Deno.makeTempDir();
+  try {
+    const document = await (await fetch(`${baseUrl}/api/openapi.json`)).text();
+    await Deno.writeTextFile(`${folder}/gatehouse.d.ts`, astToString(await openapiTS(document)));
+    await Deno.writeTextFile(`${folder}/program.ts`, program);
+    await Deno.writeTextFile(
+      `${folder}/deno.json`,
+      JSON.stringify({
+        imports: { "openapi-fetch": "npm:openapi-fetch@0.17.0" },
+        compilerOptions: { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
+      }),
+    );
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "--check",
+        "--no-lock",
+        "--cached-only",
+        "--no-prompt",
+        "--allow-net=localhost",
+        "program.ts",
+        baseUrl,
+      ],
+      cwd: folder,
+    }).output();
+    assert.ok(success, new TextDecoder().decode(stderr));
+    assert.deepEqual(JSON.parse(new TextDecoder().decode(stdout)), {
+      role: "OWNER",
+      statuses: [201, 200, 409, 200, 401, 200],
+      duplicate: true,
+      same: true,
+      conflict: "idempotency_conflict",
+      data: [{ productSlug: "tiles", metric: "requests", sum: 2.5, count: 1 }],
+      code: "invalid_api_key",
+      voidedAt: "string",
+    });
+  } finally {
+    await server.shutdown();
+    await test.dispose();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
