@@ -7,7 +7,7 @@ import { authRoutes } from "./routes/api/auth.ts";
 import { forwardRoutes } from "./routes/api/forward.ts";
 import { invitationRoutes } from "./routes/api/invitations.ts";
 import { memberRoutes } from "./routes/api/members.ts";
-import { openApiRoute } from "./routes/api/openapi.ts";
+import { openApiDocument, openApiRoute } from "./routes/api/openapi.ts";
 import { organizationRoutes } from "./routes/api/organizations.ts";
 import { passwordRoutes } from "./routes/api/passwords.ts";
 import { sessionRoutes } from "./routes/api/sessions.ts";
@@ -32,6 +32,7 @@ import { portalApiKeyRoutes } from "./routes/portal/api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./routes/portal/confirm_password.ts";
 import { portalCheckRoutes } from "./routes/portal/check.ts";
 import { devMailRoutes } from "./routes/portal/dev_mail.ts";
+import { docsRoutes } from "./routes/portal/docs.ts";
 import { portalAuditRoutes } from "./routes/portal/audit.ts";
 import { errorAnswer } from "./routes/portal/errors.ts";
 import { portalPasswordRoutes } from "./routes/portal/passwords.ts";
@@ -85,7 +86,8 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   usageRoutes(app, parts, apiKeyLimits);
   usageRecordRoutes(app, parts, apiKeyLimits);
   forwardRoutes(app, parts, apiKeyLimits);
-  openApiRoute(app, { baseUrl: config.baseUrl.origin, version: options.version });
+  const openApi = { baseUrl: config.baseUrl.origin, version: options.version };
+  openApiRoute(app, openApi);
   operationRoutes(app, parts, metrics);
 
   browserClientRoutes(app);
@@ -108,6 +110,8 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   portalOrganizationRoutes(app, parts, assets);
   portalAuditRoutes(app, parts, assets);
   portalCheckRoutes(app, parts, assets);
+
+  docsRoutes(app, { assets, document: () => openApiDocument(app, openApi) });
 
   const page = errorAnswer(parts, assets);
   const known = knownRoutes(app);

@@ -112,6 +112,24 @@ export function PortalPage({ title, frame, place, children }: PortalPageProps): 
   );
 }
 
+/** A page for everybody, with an index of its own at its side. */
+export function IndexedPage(
+  { title, assets, index, children }: { title: string; assets: Assets; index: Child; children: Child },
+): Page {
+  return document(
+    <>
+      <Head title={title} assets={assets} />
+      <body>
+        <SkipLink />
+        <div class="frame">
+          {index}
+          <main id="main" tabindex={-1}>{children}</main>
+        </div>
+      </body>
+    </>,
+  );
+}
+
 function document(content: Child): Page {
   return (
     <>

@@ -138,7 +138,7 @@ export function openApiDocument(app: OpenAPIHono<AppEnv>, options: OpenApiOption
     info: {
       title: "Gatehouse",
       version: options.version,
-      description: introduction(),
+      description: description(),
       license: { name: "MIT", url: "https://opensource.org/license/mit" },
     },
     servers: [{ url: options.baseUrl }],
@@ -177,16 +177,20 @@ function addExamples(content: Readonly<Record<string, Content>> | undefined, sch
   }
 }
 
-function introduction(): string {
+/** What holds for every operation: paragraphs, with code in backticks. */
+export const introduction = [
+  "Sign-in, API keys and usage metering for the products of one company.",
+  "JSON in, JSON out, UTF-8. Times are ISO 8601 in UTC with milliseconds. Fields and query parameters that are not " +
+  "known are refused. Lists have `limit` and `cursor`, and `nextCursor` in the answer: null at the end.",
+  "An error has a `code` that stays, and a `message` for a person. An address that is not here answers `not_found`; " +
+  "one that is here, with another method, `method_not_allowed`.",
+] as const;
+
+function description(): string {
   const errors = Object.entries(errorMeanings).map(([code, { when }]) =>
     `| \`${code}\` | ${errorStatuses[code as keyof typeof errorStatuses]} | ${when} |`
   );
-  return [
-    "Sign-in, API keys and usage metering for the products of one company.",
-    "JSON in, JSON out, UTF-8. Times are ISO 8601 in UTC with milliseconds. Fields and query parameters that are not known " +
-    "are refused. Lists have `limit` and `cursor`, and `nextCursor` in the answer: null at the end.",
-    "An error has a `code` that stays, and a `message` for a person. An address that is not here answers `not_found`; one " +
-    "that is here, with another method, `method_not_allowed`.",
-    ["| code | status | when |", "| --- | --- | --- |", ...errors].join("\n"),
-  ].join("\n\n");
+  return [...introduction, ["| code | status | when |", "| --- | --- | --- |", ...errors].join("\n")].join(
+    "\n\n",
+  );
 }

@@ -89,6 +89,7 @@ export const passwordSchema = z.string().openapi({
 });
 export const emailInSchema = z.string().max(emailCharactersMax * 2, "is too long.").openapi({
   format: "email",
+  maxLength: emailCharactersMax,
   description: `An e-mail address, ${emailCharactersMax} characters at most.`,
   example: "ada@example.com",
 });
