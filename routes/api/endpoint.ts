@@ -140,7 +140,7 @@ export function check(schema: Schema, value: unknown, part: "query" | "params" |
     if (part === "query") requireNothing(value as Record<string, string>);
     return undefined;
   }
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
   // An id in a path that has not the form of one is unknown, like any other.
   if (part === "params") throw new AppError("not_found", "There is nothing here, or it is not yours.");
@@ -168,13 +168,13 @@ function details(issue: z.core.$ZodIssue): ErrorDetail[] {
 }
 
 function message(issue: z.core.$ZodIssue): string {
-  if (issue.code === "invalid_type") {
-    return issue.input === undefined ? "is required." : `must be ${article(issue.expected)}.`;
-  }
-  return issue.message;
+  // Zod's own words, where the schema has none.
+  if (issue.code !== "invalid_type" || !issue.message.startsWith("Invalid input")) return issue.message;
+  return issue.input === undefined ? "is required." : `must be ${article(issue.expected)}.`;
 }
 
-function article(type: string): string {
+function article(expected: string): string {
+  const type = expected === "record" ? "object" : expected;
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 

@@ -62,6 +62,37 @@ testApp("bodies that are no JSON object are refused, and nothing is recorded", a
   assert.equal(rows.length, 1);
 });
 
+testApp("what has the wrong type is not told to be missing", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const detailsOf = async (body: string, type = "application/json") => {
+    const answer = await test.send("/api/v1/usage", {
+      method: "POST",
+      apiKey,
+      body,
+      headers: { "content-type": type },
+    });
+    const { error } = await assertError(answer, 422, "validation_failed");
+    return Object.fromEntries(error.details?.map(({ path, message }) => [path, message]) ?? []);
+  };
+  assert.deepEqual(await detailsOf('{"productSlug":5,"metric":null,"quantity":"1","properties":[]}'), {
+    productSlug: "must be a string.",
+    metric: "must be a string.",
+    quantity: "must be a number.",
+    properties: "must be an object.",
+  });
+  assert.deepEqual(await detailsOf('{"productSlug":"a"}'), {
+    metric: "is required.",
+    quantity: "is required.",
+  });
+  assert.deepEqual(await detailsOf("[]"), { "": "must be an object." });
+  const event = '{"specversion":"1.0","id":5,"source":"/a","data":"x"}';
+  assert.deepEqual(await detailsOf(event, "application/cloudevents+json"), {
+    id: "must be a string.",
+    type: "is required.",
+    data: "must be an object.",
+  });
+});
+
 testApp("a body is refused as soon as it is too large, with or without a declared length", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const large = (bytes: number) => `{"productSlug":"${"a".repeat(bytes)}"}`;
