@@ -29,6 +29,20 @@ testApp("a signed-in person is let through and told in every identity header", a
   await assertError(await ask(test, "", { method: "POST", cookie: ada.cookie }), 405, "method_not_allowed");
 });
 
+testApp("no method but reading lets anybody through, whatever a client makes its proxy ask", async (test) => {
+  const ada = await test.signUp();
+  for (const method of ["OPTIONS", "POST", "PUT", "PATCH", "DELETE"]) {
+    for (const origin of ["https://app.example.com", "https://evil.example"]) {
+      const headers = { origin, "access-control-request-method": "GET" };
+      for (const cookie of [ada.cookie, undefined]) {
+        const answer = await ask(test, "?role=OWNER", { method, headers, ...(cookie ? { cookie } : {}) });
+        assert.ok(answer.status === 405 || answer.status === 403, `${method} ${answer.status}`);
+        assert.equal(answer.headers.get("remote-user"), null);
+      }
+    }
+  }
+}, real);
+
 testApp("an identity header is there when it is empty, so that a client's own never passes", async (test) => {
   const alone = await newPerson(test, null);
   const claims = Object.fromEntries(identityNames.map((name) => [name, "usr_forged"]));
