@@ -1,7 +1,7 @@
 // docs/guides/sso.md: its commands as they stand, on free ports, and both products in a real browser.
 import assert from "node:assert/strict";
 import { parseConfig } from "../../config.ts";
-import { testPassword } from "../support/app.ts";
+import { cookieOf, testPassword } from "../support/app.ts";
 import { browserMissing, launchBrowser, type Page, watchedPage } from "../support/browser.ts";
 import { installGatehouse, readGuide, runLines, startCommand } from "../support/guides.ts";
 import { poll } from "../support/poll.ts";
@@ -73,6 +73,20 @@ Deno.test({
       await page.waitForURL(`${at("3001")}/`);
       await says(page, "Ada Lovelace, OWNER");
       assert.deepEqual(troubles, []);
+
+      // Two people's cookies at once are nobody's, whichever comes first.
+      const eve = await fetch(`${at("8000")}/api/auth/sign-up`, {
+        method: "POST",
+        headers: { Origin: at("8000"), "Content-Type": "application/json" },
+        body: JSON.stringify({ name: "Eve", email: "eve@example.com", password: testPassword }),
+      });
+      assert.equal(eve.status, 201, await eve.text());
+      const planted = cookieOf(eve);
+      const own = (await page.context().cookies()).find(({ name }) => name === "access_token")?.value;
+      for (const cookie of [`${planted}; access_token=${own}`, `access_token=${own}; ${planted}`]) {
+        const answer = await fetch(`${at("3001")}/secret`, { headers: { Cookie: cookie } });
+        assert.equal(`${answer.status} ${await answer.text()}`, "401 Sign in first.");
+      }
 
       const allowed = await runLines(block("allowed"), { cwd, env });
       assert.match(allowed.toLowerCase(), new RegExp(`access-control-allow-origin: ${at("3001")}\r\n`));
