@@ -21,6 +21,9 @@ const claims = [
   "Remote-Api-Key",
   "Remote-Api_Key",
   "Remote-Groups",
+  // Some servers make an underscore of everything that is no letter.
+  "Remote.User",
+  "Remote~Role",
 ];
 
 for (const kind of proxyKinds) {
@@ -71,7 +74,9 @@ async function seesWhoItIs({ ada, arrives }: ProxyScene): Promise<void> {
   await arrives({ host: "app.example.com", path: "/?role=OWNER&rol=1&accept=key", headers: { cookie } });
 }
 
-async function claimsNeverArrive({ eve, apiKey, keyId, see, arrives, isKept }: ProxyScene): Promise<void> {
+async function claimsNeverArrive(
+  { eve, apiKey, keyId, application, see, arrives, isKept }: ProxyScene,
+): Promise<void> {
   const forged = Object.fromEntries(claims.map((name) => [name, "forged"]));
   for (
     const [host, own] of [
@@ -105,6 +110,13 @@ async function claimsNeverArrive({ eve, apiKey, keyId, see, arrives, isKept }: P
   });
   assert.equal(headers["upgrade"], undefined);
   assert.equal(headers["remote-user"], eve.userId);
+  for (const upgrade of [["h2c", "websocket"], ["websocket", "h2c"], ["websocket, h2c"]]) {
+    await see({
+      host: "app.example.com",
+      headers: { cookie: eve.cookie, connection: "Upgrade", upgrade },
+    });
+    assert.match(application.received.at(-1)?.headers["upgrade"] ?? "websocket", /^websocket$/i);
+  }
   assert.equal(
     (await isKept({ host: "app.example.com", headers: { cookie: `access_token=${"A".repeat(43)}` } })).status,
     401,
