@@ -20,6 +20,28 @@ testApp("the cookie of the domain says so in its value, and signs in with it", a
 }, shared);
 
 testApp(
+  "a cookie whose name is written otherwise is another one, as for a proxy that takes the token away",
+  async (test) => {
+    const { cookie, userId } = await test.signUp();
+    const token = tokenOf(cookie);
+    const found = async (cookie: string) => (await me(test, cookie)).user?.id ?? null;
+    for (
+      const name of [
+        "access_token ",
+        "\u00a0access_token",
+        "access_token\t",
+        "ACCESS_TOKEN",
+        "x access_token",
+      ]
+    ) {
+      assert.equal(await found(`a=1; ${name}=${token}.example.com`), null, JSON.stringify(name));
+    }
+    for (const before of ["a=1;", "a=1;\t ", ";", ""]) assert.equal(await found(before + cookie), userId);
+  },
+  shared,
+);
+
+testApp(
   "a host-only cookie becomes the domain's, wherever it comes first, for the days it has left",
   async (test) => {
     const person = await test.signUp();
