@@ -75,7 +75,7 @@ async function seesWhoItIs({ ada, arrives }: ProxyScene): Promise<void> {
 }
 
 async function claimsNeverArrive(
-  { eve, apiKey, keyId, application, see, arrives, isKept }: ProxyScene,
+  { eve, apiKey, keyId, see, arrives, isKept }: ProxyScene,
 ): Promise<void> {
   const forged = Object.fromEntries(claims.map((name) => [name, "forged"]));
   for (
@@ -110,13 +110,6 @@ async function claimsNeverArrive(
   });
   assert.equal(headers["upgrade"], undefined);
   assert.equal(headers["remote-user"], eve.userId);
-  for (const upgrade of [["h2c", "websocket"], ["websocket", "h2c"], ["websocket, h2c"]]) {
-    await see({
-      host: "app.example.com",
-      headers: { cookie: eve.cookie, connection: "Upgrade", upgrade },
-    });
-    assert.match(application.received.at(-1)?.headers["upgrade"] ?? "websocket", /^websocket$/i);
-  }
   assert.equal(
     (await isKept({ host: "app.example.com", headers: { cookie: `access_token=${"A".repeat(43)}` } })).status,
     401,
@@ -200,6 +193,9 @@ async function socketsPass({ port, ada, application }: ProxyScene): Promise<void
   );
   assert.deepEqual(open, { status: 101, echo: "echo hello" });
   assert.equal(application.received.at(-1)?.headers["remote-user"], ada.userId);
+  // Of two upgrades the first is not the one that arrives, unless it is a WebSocket.
+  await visitSocket(port, { host, headers: { Cookie: ada.cookie, Upgrade: "h2c" } }, "hello");
+  assert.match(application.received.at(-1)?.headers["upgrade"] ?? "websocket", /^websocket$/);
   const count = application.received.length;
   for (const headers of [{}, { "Remote-User": ada.userId }, { Cookie: "access_token=x" }]) {
     assert.equal((await visitSocket(port, { host, headers }, "hello")).status, 401);

@@ -69,11 +69,11 @@ export async function visitSocket(
     const lines = [
       "GET /socket HTTP/1.1",
       `Host: ${given.host}:${port}`,
+      ...Object.entries(given.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
       "Connection: Upgrade",
       "Upgrade: websocket",
       "Sec-WebSocket-Version: 13",
       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-      ...Object.entries(given.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
     ];
     await connection.write(new TextEncoder().encode(`${lines.join("\r\n")}\r\n\r\n`));
     let bytes = new Uint8Array();
