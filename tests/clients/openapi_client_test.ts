@@ -31,16 +31,16 @@ const usage = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer 
 const body: components["schemas"]["UsageInput"] = { productSlug: "tiles", metric: "requests", quantity: 2.5 };
 const first = await usage.POST("/api/v1/usage", { body, params: { header: { "Idempotency-Key": "once" } } });
 const again = await usage.POST("/api/v1/usage", { body: { ...body, idempotencyKey: "once" } });
-// The same address takes batches of CloudEvents, and answers those with counts.
-const recorded = first.data !== undefined && "usageRecord" in first.data ? first.data : undefined;
-const repeated = again.data !== undefined && "usageRecord" in again.data ? again.data : undefined;
+// The same address may answer other bodies in another way.
+const recordOf = (data: typeof first.data) => data !== undefined && "usageRecord" in data ? data : undefined;
+const record = recordOf(first.data)?.usageRecord;
 const conflict = await usage.POST("/api/v1/usage", { body: { ...body, quantity: 3, idempotencyKey: "once" } });
 const sums = await usage.GET("/api/v1/usage", { params: { query: { window: "month", groupBy: "productSlug,metric" } } });
 if (sums.error?.error.code === "range_too_long") throw new Error("never");
 const stranger = await createClient<paths>({ baseUrl }).GET("/api/v1/usage");
 const code: components["schemas"]["Error"]["error"]["code"] | undefined = stranger.error?.error.code;
 const voided = await usage.POST("/api/v1/usage/records/{id}/void", {
-  params: { path: { id: recorded?.usageRecord.id ?? "" } },
+  params: { path: { id: record?.id ?? "" } },
   body: { reason: "A test." },
 });
 
@@ -62,7 +62,7 @@ export async function wrongUses() {
   // @ts-expect-error: without the id.
   await usage.POST("/api/v1/usage/records/{id}/void", { body: { reason: "x" } });
   // @ts-expect-error: no such field in the answer.
-  recorded?.usageRecord.amount;
+  record?.amount;
   // @ts-expect-error: recording never answers this.
   if (conflict.error?.error.code === "last_owner") return;
 }
@@ -70,8 +70,8 @@ export async function wrongUses() {
 console.log(JSON.stringify({
   role,
   statuses: [first, again, conflict, sums, stranger, voided].map(({ response }) => response.status),
-  duplicate: repeated?.duplicate,
-  same: recorded?.usageRecord.id === repeated?.usageRecord.id,
+  duplicate: recordOf(again.data)?.duplicate,
+  same: record !== undefined && record.id === recordOf(again.data)?.usageRecord.id,
   conflict: conflict.error?.error.code,
   data: sums.data?.data.map(({ productSlug, metric, sum, count }) => ({ productSlug, metric, sum, count })),
   code,
