@@ -49,7 +49,8 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
         <h1>API keys</h1>
         <p class="muted">
           Your programs use a key to record usage. We store only its SHA-256 and first characters, so a key is
-          shown once; a lost one is revoked and replaced. A revoked key stops at the very next request.
+          shown once; a lost one is revoked and replaced. A revoked key stops at the very next request.{" "}
+          <a href="/docs" hx-boost="false">What a key can do</a>
         </p>
       </div>
       {flash === null ? null : <Notice tone="done" text={flash} />}
