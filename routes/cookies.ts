@@ -81,6 +81,25 @@ export function clearSessionCookies(c: AppContext, config: Config): void {
   }
 }
 
+/** Segments of a path under which a planted cookie is looked for. */
+const pathSegmentsMax = 8;
+
+/**
+ * Takes every cookie of this name away that the request can have come with: a sibling may have planted one for a part of
+ * our paths alone, where each further request would meet it again.
+ */
+export function clearConflictingCookies(c: AppContext, config: Config): void {
+  const segments = c.req.path.split("/").slice(1, 1 + pathSegmentsMax);
+  const prefixes = segments.map((_, index) => `/${segments.slice(0, index + 1).join("/")}`);
+  // Cookies of a folder may be kept with or without the slash at its end.
+  const paths = new Set(["/", ...prefixes.flatMap((prefix) => [prefix, `${prefix}/`.replace("//", "/")])]);
+  for (const path of paths) {
+    for (const domain of new Set([undefined, config.cookieDomain])) {
+      appendCookie(c, config, { value: "", maxAge: 0, domain, path });
+    }
+  }
+}
+
 /** Between the password and the second step of the portal's sign-in. No endpoint takes it for a session. */
 const secondStepCookieName = "sign_in_step";
 const secondStepCookie = { httpOnly: true, sameSite: "Strict", path: "/sign-in" } as const;
@@ -106,12 +125,12 @@ export function secondStepTokens(header: string | undefined): string[] {
 function appendCookie(
   c: AppContext,
   config: Config,
-  cookie: { value: string; maxAge: number; domain: string | undefined },
+  cookie: { value: string; maxAge: number; domain: string | undefined; path?: string },
 ): void {
   const text = serialize(sessionCookieName, cookie.value, {
     httpOnly: true,
     sameSite: "Lax",
-    path: "/",
+    path: cookie.path ?? "/",
     secure: config.secure,
     maxAge: cookie.maxAge,
     ...(cookie.domain === undefined ? {} : { domain: cookie.domain }),

@@ -3,8 +3,8 @@ import type { SessionActor } from "../domain/actor.ts";
 import { unauthenticatedError } from "../domain/errors.ts";
 import type { Session } from "../domain/session.ts";
 import {
+  clearConflictingCookies,
   clearHostCookie,
-  clearSessionCookies,
   type SessionCookie,
   sessionCookies,
   setSessionCookie,
@@ -27,7 +27,7 @@ export async function findSessionOrConflict(
     cookies.map(({ token }) => token),
   );
   if (conflict) {
-    clearSessionCookies(c, parts.config);
+    clearConflictingCookies(c, parts.config);
     parts.log.warn("session cookies of two users came together; both were cleared", {
       requestId: c.get("requestId"),
       address: c.get("client").address,
