@@ -9,13 +9,16 @@ export interface ForwardConditions {
   readonly role?: Role | undefined;
   /** A member, or a key, of this organization. */
   readonly organization?: string | undefined;
+  /** Only people who have shown that their address is theirs. */
+  readonly email?: "verified" | undefined;
 }
 
 /** Who a request is from: a person or a key, in at most one organization. */
 export interface ForwardIdentity {
   readonly userId?: string;
-  /** Only when the person has shown that it is theirs. */
   readonly email?: string;
+  /** Whether the person has shown that the address is theirs: anybody can sign up with any address. */
+  readonly emailVerified?: boolean;
   readonly name?: string;
   readonly organizationId?: string | undefined;
   readonly role?: Role | undefined;
@@ -32,6 +35,7 @@ export function identityHeaders(identity: ForwardIdentity): Record<string, strin
   return {
     "Remote-User": identity.userId ?? "",
     "Remote-Email": headerText(identity.email ?? ""),
+    "Remote-Email-Verified": String(identity.emailVerified ?? ""),
     "Remote-Name": headerText(identity.name ?? ""),
     "Remote-Organization": identity.organizationId ?? "",
     "Remote-Role": identity.role ?? "",

@@ -20,7 +20,7 @@ export interface ForwardAuthService {
    * Lets a signed-in person through.
    *
    * @returns Who they are, in the organization that is asked for, or else in their active one.
-   * @throws {AppError} `forbidden` to those who do not meet the conditions.
+   * @throws {AppError} `forbidden` or `email_unverified` to those who do not meet the conditions.
    */
   admitSession(session: Session, conditions: ForwardConditions): ForwardIdentity;
   /**
@@ -59,7 +59,7 @@ export function createForwardAuthService(
   }
 
   return {
-    admitSession(session, { role, organization }) {
+    admitSession(session, { role, organization, email: wanted }) {
       const membership = organization === undefined
         ? session.organization
         : session.memberships.find(({ organizationId }) => organizationId === organization);
@@ -68,11 +68,17 @@ export function createForwardAuthService(
         throw new AppError("forbidden", `This needs at least the role ${role}.`);
       }
       const { id, name, email, emailVerified } = session.user;
+      if (wanted === "verified" && !emailVerified) {
+        throw new AppError(
+          "email_unverified",
+          "Confirm your address first: open the link that we mailed you.",
+        );
+      }
       return {
         userId: id,
         name,
-        // Whoever signs up can write any address. Applications take this one for the truth.
-        ...(emailVerified ? { email } : {}),
+        email,
+        emailVerified,
         organizationId: membership?.organizationId,
         role: membership?.role,
       };

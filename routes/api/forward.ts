@@ -27,6 +27,9 @@ const querySchema = z.strictObject({
   organization: z.string().refine((text) => isId("org", text), "must be the id of an organization.")
     .optional()
     .openapi({ description: "A member, or a key, of this organization; need not be the active one." }),
+  email: z.enum(["verified"], { error: "must be verified." }).optional().openapi({
+    description: "Only people who have confirmed their address; keys have none, and pass.",
+  }),
   accept: z.enum(["session", "key", "session,key", "key,session"], {
     error: "must be session, key or session,key.",
   }).optional().openapi({
@@ -112,9 +115,9 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
     summary: "Who a request is from, for reverse proxies",
     description:
       "For nginx `auth_request`, Caddy `forward_auth` and Traefik ForwardAuth. 200 has `Remote-User`, `Remote-Email`, " +
-      "`Remote-Name`, `Remote-Organization`, `Remote-Role` and `Remote-Api-Key`, each of them always, empty where there " +
+      "`Remote-Email-Verified` (`true` or `false`), `Remote-Name`, `Remote-Organization`, `Remote-Role` and `Remote-Api-Key`, each of them always, empty where there " +
       "is no value. E-mail and name are percent-encoded where they are not printable ASCII, and `%` is `%25`. " +
-      "The address is there only when the person has confirmed it.",
+      "Anybody can sign up with any address: take it for the truth only with `email=verified`, or when it is said to be.",
     security: "session",
     query: querySchema,
     headers: forwardedHeaders,
@@ -126,6 +129,7 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
       "unauthenticated",
       "invalid_api_key",
       "forbidden",
+      "email_unverified",
       "validation_failed",
       "rate_limited",
       "headers_too_large",
@@ -135,8 +139,8 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
     // Who has to be there depends on what the proxy asks for.
     authenticate: () => null,
     answer(c, { query }) {
-      const { role, organization, accept = "session", meter = null, redirect = "302" } = query;
-      const conditions = { role, organization };
+      const { role, organization, email, accept = "session", meter = null, redirect = "302" } = query;
+      const conditions = { role, organization, email };
       // A request that shows a key, whatever it is, is never let through for its cookie.
       const showsKey = accept === "key" || c.get("headers")["authorization"] !== undefined;
       return accept !== "session" && showsKey

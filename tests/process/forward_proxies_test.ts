@@ -89,8 +89,8 @@ async function claimsNeverArrive(
     const isKey = host === "api.example.com";
     assert.equal(headers["remote-user"] ?? "", isKey ? "" : eve.userId);
     assert.equal(headers["remote-api-key"] ?? "", isKey ? keyId : "");
-    // Eve's address is not confirmed.
-    assert.equal(headers["remote-email"] ?? "", "");
+    assert.equal(headers["remote-email"] ?? "", isKey ? "" : eve.email);
+    assert.equal(headers["remote-email-verified"] ?? "", isKey ? "" : "true");
   }
   await isKept({ host: "app.example.com", headers: forged });
   // A client cannot have its identity taken away either, nor open a tunnel.

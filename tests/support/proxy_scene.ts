@@ -73,6 +73,7 @@ export async function withProxyScene(
     await api(invitations, { email: "bob@example.com", role: "MEMBER" }, ada.cookie);
     const bob = await signUp({ name: "Bob", invitationToken: await mailedToken(program, "bob@example.com") });
     const eve = await signUp({ name: "Eve", email: "eve@example.com" });
+    await api("/api/auth/email/verify", { token: await mailedToken(program, eve.email) }, eve.cookie);
     const key = await api("/api/portal/api-keys", { name: "Programs" }, ada.cookie);
     const { apiKey: { id: keyId }, fullKey: apiKey } = JSON.parse(key.body);
     const { organizationId } = ada;

@@ -54,10 +54,23 @@ testApp("an identity header is there when it is empty, so that a client's own ne
   assert.deepEqual(rest, ["", "", ""]);
 });
 
-testApp("an address that nobody confirmed is not told", async (test) => {
-  const eve = await test.signUp("Eve");
-  assert.equal((await ask(test, "", { cookie: eve.cookie })).headers.get("remote-email"), "");
-});
+testApp(
+  "an address comes with whether it is confirmed, and only confirmed ones pass where that is asked for",
+  async (test) => {
+    const eve = await test.signUp("Eve");
+    const { headers } = await ask(test, "", { cookie: eve.cookie });
+    assert.deepEqual([headers.get("remote-email"), headers.get("remote-email-verified")], [
+      eve.email,
+      "false",
+    ]);
+    await assertError(await ask(test, "?email=verified", { cookie: eve.cookie }), 403, "email_unverified");
+    await assertError(await ask(test, "?email=any", { cookie: eve.cookie }), 422, "validation_failed");
+    const ada = await verifiedPerson(test);
+    const answer = await ask(test, "?email=verified", { cookie: ada.cookie });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("remote-email-verified"), "true");
+  },
+);
 
 testApp("names and addresses pass as ASCII, and no two are written alike", async (test) => {
   const ada = await verifiedPerson(test);
