@@ -104,7 +104,6 @@ Deno.test("a client made from the OpenAPI document type-checks, refuses wrong us
         "run",
         "--check",
         "--no-lock",
-        "--cached-only",
         "--no-prompt",
         "--allow-net=localhost",
         "program.ts",
