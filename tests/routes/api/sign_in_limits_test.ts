@@ -1,5 +1,7 @@
 // What an attacker tries at sign-in: many guesses at once, planted cookies, a clock that jumps, an overload.
 import assert from "node:assert/strict";
+import { unavailableError } from "../../../domain/errors.ts";
+import { createCredentials } from "../../../services/credentials.ts";
 import { createPasswordHasher } from "../../../services/password_hasher.ts";
 import { assertError, type TestApp, testApp, testPassword } from "../../support/app.ts";
 
@@ -66,17 +68,27 @@ testApp("what no route takes is told as such, wherever it comes from", async (te
 
 testApp("guesses that were refused for want of room are not counted", async (test) => {
   const ada = await test.signUp();
-  let address = 0;
-  const guess = (email: string) =>
-    test.send("/api/auth/sign-in", {
-      json: { email, password: "a wrong but long one" },
-      peerAddress: `10.8.0.${++address}`,
-    });
-  const crowd = Array.from({ length: 60 }, (_, n) => guess(`nobody${n}@example.com`));
-  const refused = await Promise.all(Array.from({ length: 4 }, () => guess(ada.email)));
-  await Promise.all(crowd);
-  const statuses = refused.map(({ status }) => status);
-  assert.ok(statuses.includes(503), statuses.join());
-  while (statuses.at(-1) !== 429 && statuses.length < 20) statuses.push((await guess(ada.email)).status);
-  assert.equal(statuses.filter((status) => status === 401).length, 5, statuses.join());
+  const full = () => Promise.reject(unavailableError("Too many people are signing in at this moment."));
+  const { config, now: clock } = test;
+  const credentials = createCredentials({ config, database: test.opened.database, clock }, {
+    hasher: { hash: full, verify: full, close: () => {} },
+    onBackgroundError: () => {},
+  });
+  const client = { address: "10.8.1.1", userAgent: "", requestId: null };
+  for (let n = 0; n < 12; n++) {
+    const guess = credentials.guess({
+      subject: ada.email,
+      actor: { type: "anonymous", client },
+      refused: "session.refused",
+      about: () => ({}),
+    }, () => credentials.isPassword(undefined, "a wrong but long one"));
+    await assert.rejects(guess, { code: "unavailable" });
+  }
+  const statuses: number[] = [];
+  while (statuses.at(-1) !== 429 && statuses.length < 20) {
+    const json = { email: ada.email, password: "a wrong but long one" };
+    const answer = await test.send("/api/auth/sign-in", { json, peerAddress: "10.8.1.1" });
+    statuses.push(answer.status);
+  }
+  assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429]);
 });
