@@ -70,7 +70,6 @@ Deno.test("what was acknowledged survives a kill", () =>
           null
         );
         if (answer === null) return;
-        await answer.body?.cancel();
         if (answer.status === 201) acknowledged++;
       }
     });

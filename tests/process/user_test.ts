@@ -97,11 +97,7 @@ async function signInAndMakeKey(place: Place, email: string): Promise<{ cookie: 
 }
 
 const record = { productSlug: "tiles", metric: "requests", quantity: 1 };
-const statusOf = async (answer: Promise<Response>) => {
-  const { status, body } = await answer;
-  await body?.cancel();
-  return status;
-};
+const statusOf = async (answer: Promise<Response>) => (await answer).status;
 const isSignedIn = async (place: Place, cookie: string) =>
   (await (await place.send("/api/auth/me", { cookie })).json()).authenticated;
 

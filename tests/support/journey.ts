@@ -10,14 +10,19 @@ export interface Journey {
   readonly fullKey: string;
 }
 
-/** Sends JSON as the service's own page would. */
-export function sendJson(baseUrl: string, path: string, options: {
+/**
+ * Sends JSON as the service's own page would.
+ *
+ * @returns The answer, read to its end: who looks only at its status or cookie leaves nothing open, which Deno would
+ * report as a leak of whichever test runs when it is noticed.
+ */
+export async function sendJson(baseUrl: string, path: string, options: {
   method?: string;
   json?: unknown;
   cookie?: string;
   apiKey?: string;
 }): Promise<Response> {
-  return fetch(`${baseUrl}${path}`, {
+  const answer = await fetch(`${baseUrl}${path}`, {
     method: options.method ?? (options.json === undefined ? "GET" : "POST"),
     headers: {
       origin: baseUrl,
@@ -27,6 +32,8 @@ export function sendJson(baseUrl: string, path: string, options: {
     },
     ...(options.json === undefined ? {} : { body: JSON.stringify(options.json) }),
   });
+  const body = await answer.text();
+  return new Response(answer.body === null ? null : body, answer);
 }
 
 /** Signs up, creates a key, and records 1.5 twice under one idempotency key and 0.1 once. */
@@ -34,8 +41,7 @@ export async function signUpAndRecord(baseUrl: string, email = "ada@example.com"
   const signUp = await sendJson(baseUrl, "/api/auth/sign-up", {
     json: { name: "Ada", email, password: testPassword },
   });
-  assert.equal(signUp.status, 201, await signUp.clone().text());
-  await signUp.body?.cancel();
+  assert.equal(signUp.status, 201, await signUp.text());
   const cookie = cookieOf(signUp);
   const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name: "Production" } });
   assert.equal(created.status, 201);
@@ -48,7 +54,6 @@ export async function signUpAndRecord(baseUrl: string, email = "ada@example.com"
     }]
   ) {
     const answer = await sendJson(baseUrl, "/api/v1/usage", { apiKey: fullKey, json: { ...usage, ...more } });
-    await answer.body?.cancel();
     statuses.push(answer.status);
   }
   assert.deepEqual(statuses, [201, 200, 201]);
@@ -70,9 +75,7 @@ export async function revokeAndBeRefused(
 ): Promise<void> {
   const revoked = await sendJson(baseUrl, `/api/portal/api-keys/${keyId}`, { method: "DELETE", cookie });
   assert.equal(revoked.status, 200);
-  await revoked.body?.cancel();
   const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
   const refused = await sendJson(baseUrl, "/api/v1/usage", { apiKey: fullKey, json });
   assert.equal(refused.status, 401);
-  await refused.body?.cancel();
 }

@@ -262,7 +262,7 @@ Deno.test({
         assert.equal((await answer.json()).authenticated, true);
       };
       const read = async (query: string, eachChunk: (text: string) => void) => {
-        const answer = await sendJson(baseUrl, `/api/portal/usage.csv${query}`, { cookie });
+        const answer = await fetch(`${baseUrl}/api/portal/usage.csv${query}`, { headers: { cookie } });
         assert.equal(answer.status, 200);
         for await (const text of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) eachChunk(text);
       };
