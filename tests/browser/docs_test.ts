@@ -1,7 +1,7 @@
 // The page of the API in a real browser: readable for everybody, on a phone and a desk, light and dark, without scripts.
 import assert from "node:assert/strict";
 import { startTestApp } from "../support/app.ts";
-import { accessibilityFindings, browserMissing, launchBrowser, watchedPage } from "../support/browser.ts";
+import { browserMissing, findingsOnScreens, launchBrowser, watchedPage } from "../support/browser.ts";
 import { freePort } from "../support/sqld.ts";
 
 Deno.test({
@@ -50,7 +50,7 @@ Deno.test({
             `for (const one of document.querySelectorAll("article + article")) one.remove()`,
           );
         }
-        if (javaScriptEnabled) assert.deepEqual(await accessibilityFindings(page), []);
+        if (javaScriptEnabled) assert.deepEqual(await findingsOnScreens(page, [{ colorScheme, width }]), []);
         assert.deepEqual([...new Set(asked)], [origin]);
         assert.deepEqual(troubles, []);
         await context.close();

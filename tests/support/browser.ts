@@ -53,12 +53,44 @@ export async function watchedPage(context: BrowserContext): Promise<{ page: Page
   return { page, troubles };
 }
 
-/** What axe-core finds on a page as it stands, frames in it left aside, a line each. Scripts need not be enabled in the page. */
-export async function accessibilityFindings(page: Page): Promise<string[]> {
-  const found = await page.evaluate(`(async () => {
-    ${axe};
-    const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"], iframes: false });
-    return violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 150)).join(" | "));
-  })()`);
-  return found as string[];
+/** The screens that every page has to look well on. */
+export const screens: readonly { readonly colorScheme: "light" | "dark"; readonly width: number }[] = [
+  { colorScheme: "light", width: 360 },
+  { colorScheme: "light", width: 1440 },
+  { colorScheme: "dark", width: 1440 },
+  { colorScheme: "dark", width: 360 },
+];
+
+/**
+ * Looks at a page as it stands on one screen after another, without loading it again.
+ *
+ * @param page Scripts need not be enabled in it.
+ * @param on Which screens. Default: a phone and a desk, light and dark.
+ * @returns What is wrong, a line each: what axe-core finds (frames left aside), that the page scrolls sideways, or that
+ * it has no headline or many.
+ */
+export async function findingsOnScreens(page: Page, on = screens): Promise<string[]> {
+  // Half a megabyte: once a page.
+  if (await page.evaluate("globalThis.axe === undefined")) await page.evaluate(`(() => { ${axe} })()`);
+  const findings: string[] = [];
+  const height = page.viewportSize()?.height ?? 900;
+  for (const { colorScheme, width } of on) {
+    await page.setViewportSize({ width, height });
+    await page.emulateMedia({ colorScheme });
+    const found = await page.evaluate(lookAtPage) as string[];
+    findings.push(...found.map((finding) => `${page.url()}, ${colorScheme}, ${width} px: ${finding}`));
+  }
+  return findings;
 }
+
+const lookAtPage = `(async () => {
+  const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"], iframes: false });
+  const found = violations.map(({ id, nodes }) =>
+    id + ": " + nodes.map(({ html }) => html.slice(0, 150)).join(" | ")
+  );
+  const over = document.documentElement.scrollWidth - innerWidth;
+  if (over > 0) found.push("scrolls sideways by " + over + " px");
+  const headlines = document.querySelectorAll("h1").length;
+  if (headlines !== 1) found.push(headlines + " headlines");
+  return found;
+})()`;

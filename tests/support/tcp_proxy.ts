@@ -16,6 +16,8 @@ export interface LostAnswers {
   readonly count: number;
   /** Only answers to requests whose bytes contain this text. Default: to any request. */
   readonly toRequestsWith?: string;
+  /** Only answers whose first bytes contain this text. Default: any answer. */
+  readonly answersWith?: string;
 }
 
 /** A running proxy. */
@@ -52,6 +54,7 @@ interface Line {
   delayMs: number;
   toLose: number;
   toRequestsWith: string;
+  answersWith: string;
 }
 
 /**
@@ -60,7 +63,7 @@ interface Line {
  * @returns The proxy; it is listening.
  */
 export function startTcpProxy(options: TcpProxyOptions): TcpProxy {
-  const line: Line = { delayMs: options.delayMs ?? 0, toLose: 0, toRequestsWith: "" };
+  const line: Line = { delayMs: options.delayMs ?? 0, toLose: 0, toRequestsWith: "", answersWith: "" };
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   const connections = new Set<ProxiedConnection>();
@@ -121,9 +124,10 @@ export function startTcpProxy(options: TcpProxyOptions): TcpProxy {
     restore: () => {
       isCut = false;
     },
-    loseAnswers: ({ count, toRequestsWith = "" }) => {
+    loseAnswers: ({ count, toRequestsWith = "", answersWith = "" }) => {
       line.toLose = count;
       line.toRequestsWith = toRequestsWith;
+      line.answersWith = answersWith;
     },
     async close() {
       listener.close();
@@ -156,7 +160,7 @@ class ProxiedConnection {
   async carry(): Promise<void> {
     await Promise.all([
       this.#pump({ from: this.#client, to: this.#target, saw: (bytes) => this.#sawRequest(bytes) }),
-      this.#pump({ from: this.#target, to: this.#client, saw: () => this.#sawAnswer() }),
+      this.#pump({ from: this.#target, to: this.#client, saw: (bytes) => this.#sawAnswer(bytes) }),
     ]);
     this.close();
   }
@@ -175,8 +179,10 @@ class ProxiedConnection {
     }
   }
 
-  #sawAnswer(): void {
-    const isLost = this.#line.toLose > 0 && this.#request.includes(this.#line.toRequestsWith);
+  #sawAnswer(bytes: Uint8Array): void {
+    const { toLose, toRequestsWith, answersWith } = this.#line;
+    const isLost = toLose > 0 && this.#request.includes(toRequestsWith) &&
+      new TextDecoder("latin1").decode(bytes).includes(answersWith);
     this.#request = "";
     if (!isLost) return;
     this.#line.toLose--;
