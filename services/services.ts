@@ -15,7 +15,7 @@ import { createOperatorService, type OperatorService } from "./operator.ts";
 import { createOrganizationEndService, type OrganizationEndService } from "./organization_end.ts";
 import { createOrganizationService, type OrganizationService } from "./organizations.ts";
 import { createPasskeyService, type PasskeyService } from "./passkeys.ts";
-import { createPasswordHasher } from "./password_hasher.ts";
+import { createPasswordHasher, type PasswordHasher } from "./password_hasher.ts";
 import { createPasswordService, type PasswordService } from "./passwords.ts";
 import { Recorder } from "./recorder.ts";
 import { createSecondStepService, type SecondStepService } from "./second_step.ts";
@@ -70,12 +70,14 @@ export interface ServicesOptions {
   readonly mailLog?: MailLog;
   /** Instead of the mail server that the settings name. */
   readonly mailTransport?: MailTransport | undefined;
+  /** Instead of one of their own, which ends with them. */
+  readonly passwordHasher?: PasswordHasher;
 }
 
 /** @param context See {@linkcode ServiceContext}. @param options See {@linkcode ServicesOptions}. */
 export function createServices(context: ServiceContext, options: ServicesOptions): Services {
   const recorder = new Recorder(context);
-  const hasher = createPasswordHasher(navigator.hardwareConcurrency);
+  const hasher = options.passwordHasher ?? createPasswordHasher(navigator.hardwareConcurrency);
   const { onBackgroundError } = options;
   const credentials = createCredentials(context, { hasher, onBackgroundError });
   const mail = createMailService(context, {
@@ -120,7 +122,7 @@ export function createServices(context: ServiceContext, options: ServicesOptions
     },
     close: async () => {
       await recorder.close();
-      hasher.close();
+      if (options.passwordHasher === undefined) hasher.close();
     },
   };
 }

@@ -5,6 +5,7 @@ import { type Config, parseConfig, type Settings } from "../../config.ts";
 import type { App } from "../../routes/env.ts";
 import type { DevelopmentMail } from "../../services/mail.ts";
 import type { MailTransport } from "../../services/mail_transport.ts";
+import { createPasswordHasher } from "../../services/password_hasher.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
 import { assertDocumented } from "./documented.ts";
@@ -12,6 +13,10 @@ import { assertDocumented } from "./documented.ts";
 /** The moment at which every test begins: Saturday, 21 November 2026, 14:03:11 UTC. */
 export const testStart = Date.UTC(2026, 10, 21, 14, 3, 11, 250);
 export const testPassword = "correct horse 9 battery";
+
+/** Shared: its threads take longer to start than most tests run. They are there before the first test begins. */
+const passwordHasher = createPasswordHasher(navigator.hardwareConcurrency);
+await Promise.all(Array.from({ length: navigator.hardwareConcurrency }, () => passwordHasher.hash("")));
 
 /** A running app and what tests do with it. */
 export interface TestApp {
@@ -80,6 +85,7 @@ export async function startTestApp(
     onBackgroundError: (error) => write("background", { error }),
     mailLog: { info: write, warn: write },
     mailTransport: options.mailTransport,
+    passwordHasher,
   });
   const app = createApp({ config, services, log: { debug: undefined, warn: write, error: write } }, {
     version: "0.0.0",
