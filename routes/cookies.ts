@@ -1,5 +1,6 @@
 // The one cookie: `access_token`, shared by every product under the cookie domain.
 import { serialize } from "hono/utils/cookie";
+import { getDomain } from "tldts";
 import type { Config } from "../config.ts";
 import { secondStepTimeoutMs } from "../domain/limits.ts";
 import type { AppContext } from "./env.ts";
@@ -27,16 +28,21 @@ export interface SessionCookie {
  */
 export function sessionCookies(header: string | undefined, config: Config): SessionCookie[] {
   const cookies = cookieValues(header, sessionCookieName).map((value) => {
-    const end = value.indexOf(".");
-    const token = end === -1 ? value : value.slice(0, end);
-    return { token, isCurrent: value === token + (config.cookieDomain ?? "") };
+    const { token, domain } = partsOf(value);
+    return { token, isCurrent: domain === (config.cookieDomain ?? "") };
   });
   return cookies.length < 2 ? cookies : cookies.sort((a, b) => Number(b.isCurrent) - Number(a.isCurrent));
 }
 
 /** @returns The tokens of all session cookies that came along. */
 export function sessionTokens(header: string | undefined): string[] {
-  return cookieValues(header, sessionCookieName).map((value) => value.replace(/\..*/, ""));
+  return cookieValues(header, sessionCookieName).map((value) => partsOf(value).token);
+}
+
+/** @returns A cookie's token, and the domain that it says it was set for: with a leading dot, empty for a host alone. */
+function partsOf(value: string): { token: string; domain: string } {
+  const end = value.indexOf(".");
+  return end === -1 ? { token: value, domain: "" } : { token: value.slice(0, end), domain: value.slice(end) };
 }
 
 function cookieValues(header: string | undefined, name: string): string[] {
@@ -53,7 +59,7 @@ function cookieValues(header: string | undefined, name: string): string[] {
 }
 
 /**
- * Puts a session's token into the cookie, and takes away the host-only twin where a domain is set.
+ * Puts a session's token into the cookie, and takes away what the browser has of it in another form.
  *
  * @param given `maxAge`: seconds that the session has left, where it is not a new one.
  */
@@ -64,21 +70,45 @@ export function setSessionCookie(
 ): void {
   const { cookieDomain: domain } = config;
   const { token, maxAge = config.sessionMaxDays * daySeconds } = given;
-  if (domain !== undefined) clearHostCookie(c, config);
+  clearFormerCookies(c, config);
   appendCookie(c, config, { value: token + (domain ?? ""), maxAge, domain });
 }
 
-/** Takes the host-only cookie away, and leaves the one of the domain. */
-export function clearHostCookie(c: AppContext, config: Config): void {
-  appendCookie(c, config, { value: "", maxAge: 0, domain: undefined });
+/**
+ * Takes away what is not of the form that the settings say now, and leaves what is: the host-only cookie where a domain
+ * is set, and those of the domains that the request's cookies name, from before `COOKIE_DOMAIN` was changed or unset.
+ */
+export function clearFormerCookies(c: AppContext, config: Config): void {
+  if (config.cookieDomain !== undefined) {
+    appendCookie(c, config, { value: "", maxAge: 0, domain: undefined });
+  }
+  const named = cookieValues(c.get("headers")["cookie"], sessionCookieName).map((value) =>
+    partsOf(value).domain
+  );
+  for (const domain of ownDomains(config)) {
+    if (domain === config.cookieDomain || !named.includes(domain)) continue;
+    appendCookie(c, config, { value: "", maxAge: 0, domain });
+  }
 }
 
-/** Takes the cookie away, in its host-only and in its domain form. */
+/** Takes the cookie away, in its host-only form, in that of the domain, and in those that the request's cookies name. */
 export function clearSessionCookies(c: AppContext, config: Config): void {
-  clearHostCookie(c, config);
-  if (config.cookieDomain !== undefined) {
-    appendCookie(c, config, { value: "", maxAge: 0, domain: config.cookieDomain });
-  }
+  const { cookieDomain: domain } = config;
+  clearFormerCookies(c, config);
+  appendCookie(c, config, { value: "", maxAge: 0, domain });
+}
+
+/**
+ * @returns Every domain, with a leading dot, for which a browser takes a cookie from our host: that of the host itself and
+ *   its parents, and no public suffix.
+ */
+function ownDomains({ baseUrl: { hostname } }: Config): string[] {
+  const top = getDomain(hostname, { allowPrivateDomains: true });
+  if (top === null) return [];
+  const labels = hostname.split(".");
+  return labels.map((_, at) => `.${labels.slice(at).join(".")}`).filter((domain) =>
+    domain.endsWith(`.${top}`)
+  );
 }
 
 /** Segments of a path under which a planted cookie is looked for. */
@@ -86,7 +116,7 @@ const pathSegmentsMax = 8;
 
 /**
  * Takes every cookie of this name away that the request can have come with: a sibling may have planted one for a part of
- * our paths alone, where each further request would meet it again.
+ * our paths alone, or for another of our domains, where each further request would meet it again.
  */
 export function clearConflictingCookies(c: AppContext, config: Config): void {
   const segments = c.req.path.split("/").slice(1, 1 + pathSegmentsMax);
@@ -94,7 +124,7 @@ export function clearConflictingCookies(c: AppContext, config: Config): void {
   // Cookies of a folder may be kept with or without the slash at its end.
   const paths = new Set(["/", ...prefixes.flatMap((prefix) => [prefix, `${prefix}/`.replace("//", "/")])]);
   for (const path of paths) {
-    for (const domain of new Set([undefined, config.cookieDomain])) {
+    for (const domain of new Set([undefined, config.cookieDomain, ...ownDomains(config)])) {
       appendCookie(c, config, { value: "", maxAge: 0, domain, path });
     }
   }
@@ -122,18 +152,27 @@ export function secondStepTokens(header: string | undefined): string[] {
   return cookieValues(header, secondStepCookieName);
 }
 
-function appendCookie(
-  c: AppContext,
-  config: Config,
-  cookie: { value: string; maxAge: number; domain: string | undefined; path?: string },
-): void {
-  const text = serialize(sessionCookieName, cookie.value, {
+/** What a session's cookie says, or the one that takes it away. */
+interface CookieForm {
+  readonly value: string;
+  /** Seconds; 0 takes it away. */
+  readonly maxAge: number;
+  /** With a leading dot; undefined for this host alone. */
+  readonly domain: string | undefined;
+  readonly path?: string;
+}
+
+function appendCookie(c: AppContext, config: Config, form: CookieForm): void {
+  c.header("Set-Cookie", cookieText(config, form), { append: true });
+}
+
+function cookieText({ secure }: Config, { value, maxAge, domain, path = "/" }: CookieForm): string {
+  return serialize(sessionCookieName, value, {
     httpOnly: true,
     sameSite: "Lax",
-    path: cookie.path ?? "/",
-    secure: config.secure,
-    maxAge: cookie.maxAge,
-    ...(cookie.domain === undefined ? {} : { domain: cookie.domain }),
+    path,
+    secure,
+    maxAge,
+    ...(domain === undefined ? {} : { domain }),
   });
-  c.header("Set-Cookie", text, { append: true });
 }

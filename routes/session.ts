@@ -2,55 +2,69 @@
 import type { SessionActor } from "../domain/actor.ts";
 import { unauthenticatedError } from "../domain/errors.ts";
 import type { Session } from "../domain/session.ts";
+import type { SessionSearch } from "../services/sessions.ts";
 import {
   clearConflictingCookies,
-  clearHostCookie,
+  clearFormerCookies,
   type SessionCookie,
   sessionCookies,
   setSessionCookie,
 } from "./cookies.ts";
 import type { AppContext, AppParts } from "./env.ts";
 
-/** @returns The session, or null for nobody. Cookies of two people at once sign nobody in and are taken away. */
+/**
+ * @returns The session, or null for nobody. Cookies of two people at once sign nobody in and are taken away; a cookie from
+ *   before `COOKIE_DOMAIN` was set, changed or unset becomes what it would be now.
+ */
 export async function findSession(c: AppContext, parts: AppParts): Promise<Session | null> {
-  return (await findSessionOrConflict(c, parts)).session;
+  const { session, cookies, held } = await search(c, parts);
+  if (held !== undefined && cookies.some(({ isCurrent }) => !isCurrent)) {
+    renewCookie(c, parts, { cookies, held });
+  }
+  return session;
 }
 
-/** @returns Like {@linkcode findSession}; `conflict` says that nobody is signed in because two people are. */
-export async function findSessionOrConflict(
+/**
+ * The same for who asks about a request to another host: its browser would take a cookie as that host's, so none is set.
+ *
+ * @returns Like {@linkcode findSession}; `conflict` says that nobody is signed in because two people are.
+ */
+export async function findForwardedSession(
   c: AppContext,
   parts: AppParts,
 ): Promise<{ session: Session | null; conflict: boolean }> {
+  return await search(c, parts);
+}
+
+async function search(
+  c: AppContext,
+  parts: AppParts,
+): Promise<SessionSearch & { cookies: readonly SessionCookie[] }> {
   const cookies = sessionCookies(c.get("headers")["cookie"], parts.config);
-  if (cookies.length === 0) return { session: null, conflict: false };
-  const { session, conflict, held } = await parts.services.sessions.findSession(
-    cookies.map(({ token }) => token),
-  );
-  if (conflict) {
+  if (cookies.length === 0) return { session: null, conflict: false, cookies };
+  const found = await parts.services.sessions.findSession(cookies.map(({ token }) => token));
+  if (found.conflict) {
     clearConflictingCookies(c, parts.config);
     parts.log.warn("session cookies of two users came together; both were cleared", {
       requestId: c.get("requestId"),
       address: c.get("client").address,
     });
   }
-  if (held !== undefined && cookies.some(({ isCurrent }) => !isCurrent)) {
-    shareSession(c, parts, { cookies, held });
-  }
-  return { session, conflict };
+  return { ...found, cookies };
 }
 
 /**
- * Makes one cookie for every subdomain of what a browser has from before `COOKIE_DOMAIN` was set: without this somebody
- * would be signed in here, nobody on the products, and nobody after each way to the sign-in page and back.
+ * Makes one cookie, as the settings say now, of what a browser has from before: without this somebody whose cookie is the
+ * host's alone would be signed in here, nobody on the products, and nobody after each way to the sign-in page and back;
+ * and one of a domain that is no longer set would go on telling every host there who they are.
  */
-function shareSession(
+function renewCookie(
   c: AppContext,
   { config, services }: AppParts,
   { cookies, held }: { cookies: readonly SessionCookie[]; held: { token: string; expiresAt: number } },
 ): void {
-  if (config.cookieDomain === undefined) return;
   if (cookies.some(({ token, isCurrent }) => isCurrent && token === held.token)) {
-    clearHostCookie(c, config);
+    clearFormerCookies(c, config);
     return;
   }
   const maxAge = Math.max(1, Math.floor((held.expiresAt - services.clock()) / 1000));

@@ -9,7 +9,7 @@ import { slugForm } from "../../domain/usage_record.ts";
 import type { Meter } from "../../services/forward_auth.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
-import { findSessionOrConflict, sessionActor } from "../session.ts";
+import { findForwardedSession, sessionActor } from "../session.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { mount } from "./endpoint.ts";
 
@@ -90,7 +90,7 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
     c: AppContext,
     options: { conditions: ForwardConditions; redirect: "302" | "401" },
   ): Promise<Response> {
-    const { session, conflict } = await findSessionOrConflict(c, parts);
+    const { session, conflict } = await findForwardedSession(c, parts);
     if (session !== null) {
       try {
         return c.body(null, 200, identityHeaders(forwardAuth.admitSession(session, options.conditions)));

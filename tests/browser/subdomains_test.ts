@@ -227,7 +227,7 @@ for (const javaScriptEnabled of [true, false]) {
 
 Deno.test({
   ...options,
-  name: "turning COOKIE_DOMAIN on leaves nobody half signed in",
+  name: "turning COOKIE_DOMAIN on, and off, leaves nobody half signed in",
   fn: () =>
     withSubdomains({}, async ({ test, auth, app, docs, profile, restart }) => {
       const ada = await test.signUp();
@@ -254,6 +254,15 @@ Deno.test({
         for (const product of [app, docs]) {
           assert.equal((await askServer(context, product)).user.id, ada.userId);
         }
+      }
+      await restart({});
+      const off = [`${auth}/portal/usage`, `${app}/`, `${auth}/sign-in`];
+      for (const [i, context] of profiles.entries()) {
+        const page = await context.newPage();
+        await page.goto(off[i] ?? "");
+        if (i === 1) await says(page, "OWNER");
+        assert.deepEqual(await cookieDomains(context), ["auth.example.test"], `profile ${i}`);
+        assert.deepEqual(await askServer(context, app), nobody);
       }
     }),
 });

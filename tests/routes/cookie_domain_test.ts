@@ -117,21 +117,52 @@ testApp("a cookie of another domain than the settings' becomes the domain's", as
   for (const other of [`${hostOnly(token)}.auth.example.com`, `${hostOnly(token)}.evil.example`]) {
     const renewed = await set(test, "/api/auth/me", other);
     assert.match(
-      renewed[1] ?? "",
+      renewed.at(-1) ?? "",
       new RegExp(`^access_token=${token}\\.example\\.com; .*Domain=\\.example\\.com`),
     );
   }
 }, shared);
 
 testApp(
-  "without COOKIE_DOMAIN a cookie of before, of the domain, goes on signing in, and nothing is set",
+  "without COOKIE_DOMAIN the cookie is the host's alone, and one of a domain of before becomes it",
   async (test) => {
     const { cookie, userId } = await test.signUp();
     const token = tokenOf(cookie);
     assert.equal(cookie, hostOnly(token));
-    for (const one of [hostOnly(token), ofDomain(token)]) {
-      assert.equal((await me(test, one)).user?.id, userId);
-      assert.deepEqual(await set(test, "/api/auth/me", one), []);
+    assert.deepEqual(await set(test, "/api/auth/me", cookie), []);
+    assert.equal((await me(test, ofDomain(token))).user?.id, userId);
+    const [own, domain] = [cleared, cleared.replace("Path", "Domain=.example.com; Path")];
+    assert.deepEqual(await set(test, "/api/auth/me", ofDomain(token)), [
+      domain,
+      own.replace("access_token=; Max-Age=0", `access_token=${token}; Max-Age=${30 * 86_400}`),
+    ]);
+    assert.deepEqual(await set(test, "/api/auth/me", `${hostOnly(token)}; ${ofDomain(token)}`), [domain]);
+  },
+  { BASE_URL: shared.BASE_URL },
+);
+
+testApp(
+  "only domains that a browser takes from this host are expired, whatever a cookie names",
+  async (test) => {
+    const { cookie } = await test.signUp();
+    for (
+      const name of [
+        ".com",
+        ".",
+        "..com",
+        ".evil.example",
+        ".app.example.com",
+        ".xample.com",
+        ".example.com.",
+        ".EXAMPLE.COM",
+        ".example.com, a=1",
+      ]
+    ) {
+      const own = await set(test, "/api/auth/me", `${cookie}; access_token=x${name}`);
+      assert.deepEqual(own, [], name);
+      const out = await test.send("/api/auth/sign-out", { method: "POST", cookie: `access_token=x${name}` });
+      assert.deepEqual(out.headers.getSetCookie(), [cleared], name);
     }
   },
+  { BASE_URL: shared.BASE_URL },
 );

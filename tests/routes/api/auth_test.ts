@@ -227,7 +227,7 @@ testApp("a planted cookie signs nobody out, and two people's cookies sign nobody
   // Both forms go, also where a sibling planted one for a part of the paths alone.
   const cleared = answer.headers.getSetCookie();
   for (const path of ["/", "/api", "/api/", "/api/auth", "/api/auth/me"]) {
-    for (const domain of ["", "; Domain=.example.com"]) {
+    for (const domain of ["", "; Domain=.auth.example.com", "; Domain=.example.com"]) {
       const form = `access_token=; Max-Age=0${domain}; Path=${path}; HttpOnly; Secure; SameSite=Lax`;
       assert.ok(cleared.includes(form), `${form} in ${cleared.join("\n")}`);
     }

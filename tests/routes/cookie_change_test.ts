@@ -1,0 +1,189 @@
+// COOKIE_DOMAIN turned on, off, narrower and wider over one database, with browsers that have cookies of before: whatever
+// such a person does first, they are signed in wherever the cookie goes now, and nowhere else; or not at all.
+import assert from "node:assert/strict";
+import { startTestApp, type TestApp, testPassword, type TestPerson } from "../support/app.ts";
+import { type CookieBrowser, cookieBrowser } from "../support/cookie_jar.ts";
+import { embeddedTestDatabase } from "../support/database.ts";
+import { me } from "../support/people.ts";
+import { newPerson } from "../support/world.ts";
+
+const base = { BASE_URL: "https://auth.sso.example.com" };
+const domains = {
+  none: undefined,
+  own: ".auth.sso.example.com",
+  narrow: ".sso.example.com",
+  wide: ".example.com",
+} as const;
+type Kind = keyof typeof domains;
+const kinds = Object.keys(domains) as Kind[];
+/** Where a product's server learns who it is, for each of the settings. */
+const products = {
+  "https://app.auth.sso.example.com/": ["own", "narrow", "wide"],
+  "https://app.sso.example.com/": ["narrow", "wide"],
+  "https://app.example.com/": ["wide"],
+} as const satisfies Record<string, readonly Kind[]>;
+const form = (kind: Kind) => [`${domains[kind] ?? "auth.sso.example.com"}/`];
+const changes: readonly (readonly [from: Kind, to: Kind])[] = [
+  ["none", "wide"],
+  ["none", "own"],
+  ["wide", "none"],
+  ["own", "none"],
+  ["narrow", "wide"],
+  ["wide", "narrow"],
+];
+
+/** The service before and after a change of its settings. */
+interface Change {
+  readonly from: Kind;
+  readonly to: Kind;
+  readonly before: TestApp;
+  readonly after: TestApp;
+}
+
+/** Runs with the service under some settings each, over one database. */
+async function withSettings(kinds: readonly Kind[], run: (apps: Map<Kind, TestApp>) => Promise<void>) {
+  const opened = await embeddedTestDatabase();
+  const apps = new Map<Kind, TestApp>();
+  try {
+    for (const kind of kinds) {
+      const open = () => Promise.resolve({ ...opened, dispose: () => Promise.resolve() });
+      apps.set(kind, await startTestApp({ ...base, COOKIE_DOMAIN: domains[kind] }, { open }));
+    }
+    await run(apps);
+  } finally {
+    for (const app of apps.values()) await app.dispose();
+    await opened.dispose();
+  }
+}
+
+/** A test of every change from one setting to another. */
+function changeTest(name: string, run: (change: Change) => Promise<void>): void {
+  Deno.test(name, (t) =>
+    withSettings(kinds, async (apps) => {
+      for (const [from, to] of changes) {
+        const [before, after] = [apps.get(from), apps.get(to)];
+        assert(before !== undefined && after !== undefined);
+        await t.step(`${from} → ${to}`, () => run({ from, to, before, after }));
+      }
+    }));
+}
+
+/** A browser with the cookie of somebody who is signed in. */
+async function signedIn(
+  test: TestApp,
+  kind: Kind,
+  browser = cookieBrowser(),
+): Promise<{ browser: CookieBrowser; person: TestPerson }> {
+  const person = await newPerson(test, null);
+  const domain = domains[kind];
+  const value = person.cookie + (domain ?? "");
+  await browser.take(
+    base.BASE_URL,
+    `${value}; Path=/; Secure${domain === undefined ? "" : `; Domain=${domain}`}`,
+  );
+  return { browser, person };
+}
+
+/** Asserts who is signed in, at the service and on the products' servers, and that there is one cookie for it, or none. */
+async function assertSignedIn(
+  browser: CookieBrowser,
+  { test, kind, userId }: { test: TestApp; kind: Kind; userId: string | null },
+): Promise<void> {
+  assert.deepEqual(await browser.kept(base.BASE_URL), userId === null ? [] : form(kind));
+  const answer = await browser.send(test, "/api/auth/me");
+  assert.equal((await answer.json()).user?.id ?? null, userId);
+  assert.deepEqual(answer.headers.getSetCookie(), [], "once is enough");
+  for (const [product, known] of Object.entries(products)) {
+    const isKnown = (known as readonly Kind[]).includes(kind);
+    const { user } = await me(test, await browser.cookieFor(product));
+    assert.equal(user?.id ?? null, isKnown ? userId : null, product);
+  }
+}
+
+changeTest("who is signed in stays so, in the form that is set now", async ({ from, to, before, after }) => {
+  for (const path of ["/api/auth/me", "/portal/usage", "/sign-in", "/sign-in/continue"]) {
+    const { browser, person: { userId } } = await signedIn(before, from);
+    await assertSignedIn(browser, { test: before, kind: from, userId });
+    await browser.send(after, path);
+    await assertSignedIn(browser, { test: after, kind: to, userId });
+    // And back again.
+    await browser.send(before, path);
+    await assertSignedIn(browser, { test: before, kind: from, userId });
+  }
+});
+
+changeTest("signing out first of all leaves nothing", async ({ before, after, from, to }) => {
+  for (const path of ["/api/auth/sign-out", "/sign-out"]) {
+    const { browser, person } = await signedIn(before, from);
+    await browser.send(after, path, { method: "POST" });
+    await assertSignedIn(browser, { test: after, kind: to, userId: null });
+    for (const test of [before, after]) assert.equal((await me(test, person.cookie)).authenticated, false);
+  }
+});
+
+changeTest("the end of the account, first of all, leaves nothing", async ({ before, after, from, to }) => {
+  const { browser } = await signedIn(before, from);
+  const answer = await browser.send(after, "/api/portal/account", { method: "DELETE" });
+  assert.equal(answer.status, 204, await answer.text());
+  await assertSignedIn(browser, { test: after, kind: to, userId: null });
+});
+
+changeTest("signing in first of all, over somebody's cookie, leaves who did", async (change) => {
+  const { before, after, from, to } = change;
+  const fields = { email: `${from}-${to}@example.com`, password: testPassword };
+  const made = await after.send("/api/auth/sign-up", { json: { name: "Ada", ...fields } });
+  const { user: { id: userId } } = await made.json();
+  for (const path of ["/api/auth/sign-in", "/sign-in"]) {
+    const { browser } = await signedIn(before, from);
+    await browser.send(after, path, path === "/sign-in" ? { form: fields } : { json: fields });
+    await assertSignedIn(browser, { test: after, kind: to, userId });
+  }
+  // With a new password, over the own one.
+  const browser = cookieBrowser();
+  await browser.send(before, "/api/auth/sign-in", { json: fields });
+  assert.deepEqual(await browser.kept(base.BASE_URL), form(from));
+  const changed = await browser.send(after, "/api/auth/password/change", {
+    json: { currentPassword: testPassword, newPassword: "nine purple otters sing" },
+  });
+  assert.equal(changed.status, 204, await changed.text());
+  await assertSignedIn(browser, { test: after, kind: to, userId });
+});
+
+changeTest("cookies of both forms: one person's become one, two people's go at once", async (change) => {
+  const { before, after, from, to } = change;
+  // The jar, unlike browsers, keeps one cookie for a host and for the domain of its name.
+  if (from === "own" || to === "own") return;
+  const open = (browser: CookieBrowser) => browser.send(after, "/portal/usage");
+  /** Two forms, as if the service had not known of the first. */
+  async function both(isSame: boolean) {
+    const { browser, person } = await signedIn(before, from);
+    const domain = domains[to] ?? "";
+    const { cookie } = isSame ? person : await newPerson(after, null);
+    const more = domain === "" ? "" : `; Domain=${domain}`;
+    await browser.take(base.BASE_URL, `${cookie}${domain}; Path=/; Secure${more}`);
+    assert.deepEqual(await browser.kept(base.BASE_URL), [...form(from), ...form(to)].sort());
+    return { browser, userId: person.userId };
+  }
+  const one = await both(true);
+  await open(one.browser);
+  await assertSignedIn(one.browser, { test: after, kind: to, userId: one.userId });
+  const two = await both(false);
+  await open(two.browser);
+  await assertSignedIn(two.browser, { test: after, kind: to, userId: null });
+  const out = await both(false);
+  await out.browser.send(after, "/api/auth/sign-out", { method: "POST" });
+  await assertSignedIn(out.browser, { test: after, kind: to, userId: null });
+});
+
+Deno.test("a proxy's question changes no cookie: its answer goes to a browser at another host", () =>
+  withSettings(["wide", "narrow"], async (apps) => {
+    const [before, after] = [...apps.values()];
+    assert(before !== undefined && after !== undefined);
+    const { browser } = await signedIn(before, "wide");
+    const cookie = await browser.cookieFor("https://app.example.com/");
+    for (const query of ["", "?organization=org_0199d3c1a2b47c6e8f00112233445566"]) {
+      const answer = await after.send(`/api/auth/forward${query}`, { cookie });
+      assert.equal(answer.status, query === "" ? 200 : 403);
+      assert.deepEqual(answer.headers.getSetCookie(), []);
+    }
+  }));
