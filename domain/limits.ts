@@ -15,6 +15,8 @@ export const urlCharactersMax = 8 * 1024;
 export const returnToCharactersMax = 2_000;
 /** Largest sum of header names and values that is answered, in characters. */
 export const headerCharactersMax = 16 * 1024;
+/** Of an answer's `Set-Cookie` headers that take cookies away: nginx passes on 4 KiB of headers in all, unless told otherwise. */
+export const clearedCookiesCharactersMax = 2_500;
 
 /** Passwords are counted after NFKC, in code points. */
 export const passwordCharactersMin = 12;

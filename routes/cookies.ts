@@ -2,7 +2,7 @@
 import { serialize } from "hono/utils/cookie";
 import { getDomain } from "tldts";
 import type { Config } from "../config.ts";
-import { secondStepTimeoutMs } from "../domain/limits.ts";
+import { clearedCookiesCharactersMax, secondStepTimeoutMs } from "../domain/limits.ts";
 import type { AppContext } from "./env.ts";
 
 /** The cookie's name is part of the contract. */
@@ -117,16 +117,28 @@ const pathSegmentsMax = 8;
 /**
  * Takes every cookie of this name away that the request can have come with: a sibling may have planted one for a part of
  * our paths alone, or for another of our domains, where each further request would meet it again.
+ *
+ * @param path Of the request, as it stands in its address; anything may be in it.
  */
-export function clearConflictingCookies(c: AppContext, config: Config): void {
-  const segments = c.req.path.split("/").slice(1, 1 + pathSegmentsMax);
-  const prefixes = segments.map((_, index) => `/${segments.slice(0, index + 1).join("/")}`);
+export function clearConflictingCookies(c: AppContext, config: Config, path: string): void {
   // Cookies of a folder may be kept with or without the slash at its end.
-  const paths = new Set(["/", ...prefixes.flatMap((prefix) => [prefix, `${prefix}/`.replace("//", "/")])]);
-  for (const path of paths) {
-    for (const domain of new Set([undefined, config.cookieDomain, ...ownDomains(config)])) {
-      appendCookie(c, config, { value: "", maxAge: 0, domain, path });
-    }
+  const folders = path.split("/").slice(1, 1 + pathSegmentsMax)
+    .map((_, at, segments) => `/${segments.slice(0, at + 1).join("/")}`)
+    .flatMap((folder) => [folder, `${folder.replace(/\/$/, "")}/`]);
+  // No Set-Cookie has such a path.
+  const deep = [...new Set(folders)].filter((folder) => /^\/[\x21-\x3a\x3c-\x7e]+$/.test(folder));
+  // First what a sibling can plant; a cookie of this host alone only the host itself has set.
+  const own = ownDomains(config).reverse();
+  const domains = [...new Set([config.cookieDomain ?? own[0], ...own, undefined])];
+  const forms = [["/"], deep].flatMap((paths) =>
+    domains.flatMap((domain) => paths.map((path) => ({ path, domain })))
+  );
+  let left = clearedCookiesCharactersMax;
+  for (const form of forms) {
+    const text = cookieText(config, { value: "", maxAge: 0, ...form });
+    left -= text.length;
+    if (left < 0) return;
+    c.header("Set-Cookie", text, { append: true });
   }
 }
 

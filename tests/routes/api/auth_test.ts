@@ -233,6 +233,24 @@ testApp("a planted cookie signs nobody out, and two people's cookies sign nobody
     }
   }
   assert.match(test.logged(), /two users/);
+  // Whatever stands in the address, as it stands there; and never more than a proxy passes on.
+  const clearedAt = async (path: string) => {
+    const answer = await test.send(path, { method: "DELETE", cookie: `${ada.cookie}; ${eve.cookie}` });
+    await assertError(answer, 401, "unauthenticated");
+    const size = [...answer.headers].reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
+    assert.ok(size < 3_500, `${path} ${size}`);
+    return answer.headers.getSetCookie().join("\n");
+  };
+  assert.match(
+    await clearedAt("/api/portal/api-keys/%E2%82%AC"),
+    /Domain=\.example\.com; Path=\/api\/portal\/api-keys\/%E2%82%AC;/,
+  );
+  for (const last of ["a;b", "y".repeat(4_000), "%0D%0Aa", "a%3Bb"]) {
+    assert.match(
+      await clearedAt(`/api/portal/api-keys/${last}`),
+      /Domain=\.example\.com; Path=\/api\/portal;/,
+    );
+  }
   // Sign-out ends all that came.
   await test.send("/api/auth/sign-out", { method: "POST", cookie: `${stale}; ${ada.cookie}` });
   assert.deepEqual(await me(test, ada.cookie), nobody);
