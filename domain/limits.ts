@@ -32,6 +32,8 @@ export const activeApiKeysMax = 100;
 
 /** A session's last-seen time is written at most this often, in milliseconds. */
 export const sessionSeenIntervalMs = 5 * 60_000;
+/** Two people's cookies in one request are told in the log at most this often for each client address, in milliseconds. */
+export const sessionConflictNotedIntervalMs = 60_000;
 
 /** Failed sign-ins of one account before delays begin. */
 export const signInFailuresFree = 5;

@@ -48,10 +48,12 @@ async function search(
   const found = await parts.services.sessions.findSession(cookies.map(({ token }) => token));
   if (found.conflict) {
     clearConflictingCookies(c, parts.config, path);
-    parts.log.warn("session cookies of two users came together; both were cleared", {
-      requestId: c.get("requestId"),
-      address: c.get("client").address,
-    });
+    const { address } = c.get("client");
+    // A browser, or who plays one, may send them with each request.
+    if (parts.services.sessions.isConflictNews(address)) {
+      const requestId = c.get("requestId");
+      parts.log.warn("session cookies of two users came together; they are cleared", { requestId, address });
+    }
   }
   return { ...found, cookies };
 }

@@ -11,13 +11,15 @@ import {
 } from "../db/sessions.ts";
 import { findUserCredentialsById, updateLastOrganization } from "../db/users.ts";
 import type { SessionActor } from "../domain/actor.ts";
+import { addressGroup } from "../domain/address_group.ts";
 import { AppError, notFoundError, unauthenticatedError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
-import { sessionSeenIntervalMs } from "../domain/limits.ts";
+import { sessionConflictNotedIntervalMs, sessionSeenIntervalMs } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Credentials } from "./credentials.ts";
+import { RateLimiter } from "./rate_limiter.ts";
 import { sessionBounds, wellFormedHash } from "./session_tokens.ts";
 
 /** A session in a person's own list. Times are ISO 8601 UTC. */
@@ -49,6 +51,8 @@ export interface SessionService {
    * @returns The session; or null, with `conflict` when valid tokens of different users came together.
    */
   findSession(tokens: readonly string[]): Promise<SessionSearch>;
+  /** @returns Whether two people's tokens from an address are to be told in the log: a minute's first ones are. */
+  isConflictNews(address: string): boolean;
   /** @returns The person's own sessions, the last used first. */
   listSessions(actor: SessionActor): Promise<SessionInfo[]>;
   /** Ends one of the person's own sessions at once. @throws {AppError} `not_found`. */
@@ -83,6 +87,7 @@ export function createSessionService(
   const { credentials } = parts;
   /** Sessions whose last use is being noted: of many requests at once, one does it. */
   const beingSeen = new Set<string>();
+  const conflicts = new RateLimiter({ points: 1, windowMs: sessionConflictNotedIntervalMs, clock });
 
   return {
     async findSession(tokens) {
@@ -105,6 +110,8 @@ export function createSessionService(
       const held = { token: tokens[at] ?? "", expiresAt: createdAt + config.sessionMaxDays * dayMs };
       return { session, conflict: false, held };
     },
+
+    isConflictNews: (address) => conflicts.take(addressGroup(address)).isAllowed,
 
     async listSessions(actor) {
       const rows = await listSessionsOfUser(database, actor.user.id, sessionBounds(config, clock()));

@@ -232,7 +232,7 @@ testApp("a planted cookie signs nobody out, and two people's cookies sign nobody
       assert.ok(cleared.includes(form), `${form} in ${cleared.join("\n")}`);
     }
   }
-  assert.match(test.logged(), /two users/);
+  assert.match(test.logged(), /two users .*"req_\w+".*"127\.0\.0\.1"/);
   // Whatever stands in the address, as it stands there; and never more than a proxy passes on.
   const clearedAt = async (path: string) => {
     const answer = await test.send(path, { method: "DELETE", cookie: `${ada.cookie}; ${eve.cookie}` });
@@ -255,6 +255,33 @@ testApp("a planted cookie signs nobody out, and two people's cookies sign nobody
   await test.send("/api/auth/sign-out", { method: "POST", cookie: `${stale}; ${ada.cookie}` });
   assert.deepEqual(await me(test, ada.cookie), nobody);
 }, { BASE_URL: "https://auth.example.com", COOKIE_DOMAIN: ".example.com" });
+
+testApp(
+  "two people's cookies are told in the log once a minute for each address, and cleared each time",
+  async (test) => {
+    const cookie = `${(await test.signUp()).cookie}; ${(await test.signUp()).cookie}`;
+    const ids: string[] = [];
+    const send = async (peerAddress: string) => {
+      const answer = await test.send("/api/auth/me", { cookie, peerAddress });
+      assert.ok(answer.headers.getSetCookie().length > 0);
+      ids.push(answer.headers.get("x-request-id") ?? "");
+    };
+    const told = () => test.logged().split("\n").filter((line) => line.includes("two users"));
+    for (let i = 0; i < 5; i++) await send("192.0.2.1");
+    assert.equal(told().length, 1);
+    assert(told()[0]?.includes('"192.0.2.1"') && told()[0]?.includes(ids[0] ?? "none"));
+    // Each network that somebody has at home is one address.
+    await send("2001:db8::1");
+    await send("2001:db8::2");
+    assert.equal(told().length, 2);
+    test.advance(59_999);
+    await send("192.0.2.1");
+    assert.equal(told().length, 2);
+    test.advance(1);
+    await send("192.0.2.1");
+    assert.equal(told().length, 3);
+  },
+);
 
 testApp("the database never holds a token, a password or a key", async (test) => {
   const person = await test.signUp();
