@@ -67,14 +67,16 @@ export function me(): Promise<SessionUser>;
 export function signIn(options?: { readonly returnTo?: string | URL }): void;
 
 /**
- * Ends the session, for every product. It is fulfilled when the service has ended it.
+ * Ends the session, for every product. It is sent at once, and fulfilled when the service has ended it; no answer to what
+ * was asked before signs anybody in again.
  *
  * @throws {GatehouseError}
  */
 export function signOut(): Promise<void>;
 
 /**
- * Makes another of the person's organizations the active one, for every product.
+ * Makes another of the person's organizations the active one, for every product. Calls at the same time are sent one after
+ * the other, so the last one counts.
  *
  * @param id Of one of the `memberships`.
  * @returns Who is signed in, with the new organization and role.

@@ -11,8 +11,10 @@ const listeners = new Set();
 let known;
 /** The one request for who is signed in that is on its way. */
 let asking;
-/** Sign-outs and switches so far: who asked before one has an old answer. */
-let acts = 0;
+/** Sign-outs, switches and other news so far: an answer that was asked for before the last one is an old one. */
+let changes = 0;
+/** Done when no sign-out or switch is on its way any more. */
+let acting;
 
 /** The service refused; `code` is the API's. */
 export class GatehouseError extends Error {
@@ -36,6 +38,7 @@ export function signIn({ returnTo = location.href } = {}) {
 
 /** Ends the session, for every product. */
 export async function signOut() {
+  // At once, whatever else is on its way.
   await act("sign-out", { method: "POST" });
   note({ authenticated: false, user: null, organizationId: null, role: null, memberships: [] });
 }
@@ -43,9 +46,12 @@ export async function signOut() {
 /** Makes another of the person's organizations the active one, for every product. */
 export async function switchOrganization(id) {
   const body = JSON.stringify({ organizationId: id });
-  return note(
-    await act("organization", { method: "POST", headers: { "Content-Type": "application/json" }, body }),
-  );
+  const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };
+  // One after the other: what is called last is what the service sees last.
+  const { answer, isOld } = await act("organization", init, acting);
+  if (!isOld) return note(answer);
+  look();
+  return answer;
 }
 
 /** Calls `listener` with who is signed in, whenever that is no longer what it was. Call what it returns to end that. */
@@ -70,18 +76,30 @@ function look(event) {
 
 async function ask() {
   for (;;) {
-    const before = acts;
+    const before = changes;
     const user = await call("me");
-    if (before === acts) return note(user);
+    if (before === changes) return note(user);
   }
 }
 
-async function act(path, init) {
-  try {
-    return await call(path, init);
-  } finally {
-    acts++;
-  }
+/** @param first What it waits for, if anything. */
+function act(path, init, first) {
+  const send = async () => {
+    const before = changes;
+    try {
+      const answer = await call(path, init);
+      return { answer, isOld: before !== changes };
+    } finally {
+      // When it failed it may have happened all the same.
+      changes++;
+    }
+  };
+  const mine = first === undefined ? send() : first.then(send);
+  const all = Promise.allSettled([acting, mine]).then(() => {
+    if (acting === all) acting = undefined;
+  });
+  acting = all;
+  return mine;
 }
 
 async function call(path, init) {
@@ -100,7 +118,10 @@ function note(user) {
   const text = JSON.stringify(user);
   const isNews = known !== undefined && known !== text;
   known = text;
-  if (isNews) { for (const listener of [...listeners]) tell(listener, user); }
+  if (isNews) {
+    changes++;
+    for (const listener of [...listeners]) tell(listener, user);
+  }
   return user;
 }
 

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { startTestApp, testApp } from "../support/app.ts";
+import { clientTest } from "../support/client_stage.ts";
 import { freePort } from "../support/sqld.ts";
 
 testApp(
@@ -107,71 +108,6 @@ Deno.test("/gatehouse.js has types: what is right passes the compiler, and what 
 
 const nobody = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
 const ada = { ...nobody, authenticated: true, user: { id: "usr_1", name: "Ada" } };
-
-/** A page that has loaded the client, and a service that answers when it is told to. */
-interface Stage {
-  readonly client: typeof import("../../static/gatehouse.d.ts");
-  /** Requests that wait for their answer, as method and path. */
-  readonly waiting: string[];
-  /** Answers the oldest request, or the oldest of a kind. */
-  answer(body: unknown, options?: { status?: number; to?: string }): Promise<void>;
-  /** Lets the network fail. */
-  fail(): Promise<void>;
-  hide(isHidden: boolean): void;
-  look(type: "focus" | "pageshow" | "visibilitychange", isPersisted?: boolean): void;
-}
-
-let stages = 0;
-
-/** A test of the client in a page of stand-ins. */
-function clientTest(name: string, run: (stage: Stage) => Promise<void>): void {
-  Deno.test(name, async () => {
-    const page = Object.assign(new EventTarget(), { hidden: false });
-    const asked: { request: string; answer: (answer: Response | Error) => void }[] = [];
-    const globals = globalThis as unknown as Record<string, unknown>;
-    const fetchBefore = globals["fetch"];
-    globals["document"] = page;
-    globals["fetch"] = (url: string, { method = "GET", credentials }: RequestInit) => {
-      assert.equal(credentials, "include");
-      return new Promise<Response>((resolve, reject) =>
-        asked.push({
-          request: `${method} ${url.replace(/.*\/api/, "/api")}`,
-          answer: (answer) => answer instanceof Error ? reject(answer) : resolve(answer),
-        })
-      );
-    };
-    const reply = async (answer: unknown, to?: string) => {
-      const at = to === undefined ? 0 : asked.findIndex(({ request }) => request === to);
-      const [first] = asked.splice(at, 1);
-      assert(first !== undefined, "nothing was asked");
-      first.answer(answer as Response);
-      for (let i = 0; i < 50; i++) await Promise.resolve();
-    };
-    try {
-      await run({
-        client: await import(`../../static/gatehouse.js?stage=${++stages}`),
-        get waiting() {
-          return asked.map(({ request }) => request);
-        },
-        answer: (body, { status = 200, to } = {}) => {
-          const json = () => status === 204 ? Promise.reject(new SyntaxError()) : Promise.resolve(body);
-          return reply({ status, ok: status < 300, json }, to);
-        },
-        fail: () => reply(new TypeError("Failed to fetch")),
-        hide: (isHidden) => {
-          page.hidden = isHidden;
-        },
-        look(type, isPersisted = false) {
-          const event = Object.assign(new Event(type), { persisted: isPersisted });
-          (type === "visibilitychange" ? page : globalThis).dispatchEvent(event);
-        },
-      });
-    } finally {
-      globals["fetch"] = fetchBefore;
-      delete globals["document"];
-    }
-  });
-}
 
 const me = "GET /api/auth/me";
 
@@ -301,6 +237,79 @@ clientTest(
     stop();
   },
 );
+
+const organization = "POST /api/auth/organization";
+const signOut = "POST /api/auth/sign-out";
+const inOrganization = (organizationId: string) => ({ ...ada, organizationId, role: "MEMBER" });
+
+clientTest("of two switches at once the last call wins, for the service too", async (stage) => {
+  const told: unknown[] = [];
+  const stop = stage.client.onChange((user) => told.push(user));
+  await stage.answer(ada);
+  const first = stage.client.switchOrganization("org_1");
+  const second = stage.client.switchOrganization("org_2");
+  assert.deepEqual(stage.waiting, [organization], "one after the other");
+  await stage.answer(inOrganization("org_1"));
+  assert.deepEqual(stage.waiting, [organization]);
+  await stage.answer(inOrganization("org_2"));
+  assert.deepEqual(await Promise.all([first, second]), [inOrganization("org_1"), inOrganization("org_2")]);
+  assert.deepEqual(told, [inOrganization("org_1"), inOrganization("org_2")]);
+  // One that fails is no reason not to send the next.
+  const refused = assert.rejects(stage.client.switchOrganization("org_3"));
+  const third = stage.client.switchOrganization("org_1");
+  await stage.fail();
+  await refused;
+  await stage.answer(inOrganization("org_1"));
+  assert.deepEqual(await third, inOrganization("org_1"));
+  assert.deepEqual(told.slice(2), [inOrganization("org_1")]);
+  assert.deepEqual(stage.waiting, []);
+  stop();
+});
+
+clientTest("signing out waits for no switch, and no switch's answer signs in again", async (stage) => {
+  const told: unknown[] = [];
+  const stop = stage.client.onChange((user) => told.push(user));
+  // Also where the page does not know yet of who signed in elsewhere.
+  for (const before of [ada, nobody]) {
+    stage.look("focus");
+    await stage.answer(before);
+    told.length = 0;
+    const switched = stage.client.switchOrganization("org_1");
+    const out = stage.client.signOut();
+    const refused = assert.rejects(stage.client.switchOrganization("org_2"));
+    assert.deepEqual(stage.waiting, [organization, signOut]);
+    await stage.answer(null, { status: 204, to: signOut });
+    await out;
+    assert.deepEqual(told, before === ada ? [nobody] : []);
+    await stage.answer(inOrganization("org_1"), { to: organization });
+    await switched;
+    assert.deepEqual(told, before === ada ? [nobody] : [], "an old answer");
+    const error = { code: "unauthenticated", message: "Sign in first." };
+    await stage.answer({ error, requestId: "req_1" }, { status: 401, to: organization });
+    await refused;
+    // It asks who it is, as long as something happens meanwhile.
+    while (stage.waiting.includes(me)) await stage.answer(nobody, { to: me });
+    assert.deepEqual(told, before === ada ? [nobody] : []);
+    assert.deepEqual(stage.waiting, []);
+  }
+  stop();
+});
+
+clientTest("a switch's answer does not undo what was learned since it was sent", async (stage) => {
+  const told: unknown[] = [];
+  const stop = stage.client.onChange((user) => told.push(user));
+  await stage.answer(ada);
+  const switched = stage.client.switchOrganization("org_1");
+  // Signed out in another tab.
+  stage.look("focus");
+  await stage.answer(nobody, { to: me });
+  await stage.answer(inOrganization("org_1"));
+  assert.deepEqual(await switched, inOrganization("org_1"));
+  assert.deepEqual([told, stage.waiting], [[nobody], [me]]);
+  await stage.answer(nobody);
+  assert.deepEqual(told, [nobody]);
+  stop();
+});
 
 clientTest("listeners are independent of each other", async (stage) => {
   const told: string[] = [];

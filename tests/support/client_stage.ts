@@ -1,0 +1,67 @@
+// The browser client in a page of stand-ins, and a service that answers when a test lets it.
+import assert from "node:assert/strict";
+
+/** A page that has loaded the client, and a service that answers when it is told to. */
+export interface Stage {
+  readonly client: typeof import("../../static/gatehouse.d.ts");
+  /** Requests that wait for their answer, as method and path. */
+  readonly waiting: string[];
+  /** Answers the oldest request, or the oldest of a kind. */
+  answer(body: unknown, options?: { status?: number; to?: string }): Promise<void>;
+  /** Lets the network fail. */
+  fail(): Promise<void>;
+  hide(isHidden: boolean): void;
+  look(type: "focus" | "pageshow" | "visibilitychange", isPersisted?: boolean): void;
+}
+
+let stages = 0;
+
+/** A test of the client in a page of stand-ins. */
+export function clientTest(name: string, run: (stage: Stage) => Promise<void>): void {
+  Deno.test(name, async () => {
+    const page = Object.assign(new EventTarget(), { hidden: false });
+    const asked: { request: string; answer: (answer: Response | Error) => void }[] = [];
+    const globals = globalThis as unknown as Record<string, unknown>;
+    const fetchBefore = globals["fetch"];
+    globals["document"] = page;
+    globals["fetch"] = (url: string, { method = "GET", credentials }: RequestInit) => {
+      assert.equal(credentials, "include");
+      return new Promise<Response>((resolve, reject) =>
+        asked.push({
+          request: `${method} ${url.replace(/.*\/api/, "/api")}`,
+          answer: (answer) => answer instanceof Error ? reject(answer) : resolve(answer),
+        })
+      );
+    };
+    const reply = async (answer: unknown, to?: string) => {
+      const at = to === undefined ? 0 : asked.findIndex(({ request }) => request === to);
+      const [first] = asked.splice(at, 1);
+      assert(first !== undefined, "nothing was asked");
+      first.answer(answer as Response);
+      for (let i = 0; i < 50; i++) await Promise.resolve();
+    };
+    try {
+      await run({
+        client: await import(`../../static/gatehouse.js?stage=${++stages}`),
+        get waiting() {
+          return asked.map(({ request }) => request);
+        },
+        answer: (body, { status = 200, to } = {}) => {
+          const json = () => status === 204 ? Promise.reject(new SyntaxError()) : Promise.resolve(body);
+          return reply({ status, ok: status < 300, json }, to);
+        },
+        fail: () => reply(new TypeError("Failed to fetch")),
+        hide: (isHidden) => {
+          page.hidden = isHidden;
+        },
+        look(type, isPersisted = false) {
+          const event = Object.assign(new Event(type), { persisted: isPersisted });
+          (type === "visibilitychange" ? page : globalThis).dispatchEvent(event);
+        },
+      });
+    } finally {
+      globals["fetch"] = fetchBefore;
+      delete globals["document"];
+    }
+  });
+}
