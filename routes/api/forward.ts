@@ -100,9 +100,10 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
         throw error;
       }
     }
-    // The sign-in page may get only one of two people's cookies, and would send its browser back at once.
-    const address = conflict ? null : signInAddress(c.get("headers"), bounds);
-    if (address === null) throw unauthenticatedError();
+    const signIn = signInAddress(c.get("headers"), bounds);
+    if (signIn === null) throw unauthenticatedError();
+    // The sign-in page may get only one of two people's cookies, and would send its browser back at once, to and fro.
+    const address = conflict ? `${signIn}&conflict=1` : signIn;
     if (options.redirect === "302") return c.redirect(address, 302);
     c.header("Location", address);
     throw unauthenticatedError();

@@ -20,6 +20,7 @@ const notices: readonly (readonly [parameter: string, text: string])[] = [
   ["signed_out", "You are signed out."],
   ["reset", "Your password is changed. Sign in with the new one."],
   ["deleted", "Your account is deleted."],
+  ["conflict", "You were signed in as two people at once. Sign in again."],
 ];
 
 /** Mounts `/`, `/sign-in`, `/sign-in/continue`, `/sign-up` and `/sign-out`. */
@@ -33,6 +34,8 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
 
   async function away(c: AppContext): Promise<Response | null> {
     const session = await findSession(c, parts);
+    // Whoever comes from there would be sent on for ever while another host has a cookie that this one never gets.
+    if (c.req.query("conflict") === "1") return null;
     return session === null ? null : redirect(c, returnTo(c.req.query("return_to")) ?? home, { status: 302 });
   }
 

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import { type Browser, browserMissing, launchBrowser, watchedPage } from "../support/browser.ts";
+import { cookieBrowser } from "../support/cookie_jar.ts";
 import { killProgram } from "../support/program.ts";
 import { proxyKinds } from "../support/proxies.ts";
 import { cookieFrom, type ProxyScene, withProxyScene } from "../support/proxy_scene.ts";
@@ -37,6 +38,10 @@ for (const kind of proxyKinds) {
         await step("a signed-in browser reaches the application, which sees who it is", seesWhoItIs);
         await step("what a client says of itself never arrives", claimsNeverArrive);
         await step("nobody is sent to sign in, and comes back to the page asked for", signsInAndComesBack);
+        await step(
+          "two people's cookies are cleared, and who loads a page is asked who it is",
+          conflictEnds,
+        );
         if (!browserMissing()) await step("the same in a real browser", signsInWithBrowser);
         await step("a WebSocket passes for who is signed in, and for nobody else", socketsPass);
         await step("an organization and a role restrict", conditionsRestrict);
@@ -156,6 +161,34 @@ async function signsInAndComesBack({ port, bob, see, isKept, arrives }: ProxySce
   ) {
     const { status, headers } = await isKept(other);
     assert.deepEqual([status, headers["location"]], [401, undefined]);
+  }
+}
+
+async function conflictEnds({ port, ada, bob, see, isKept }: ProxyScene): Promise<void> {
+  const origin = `http://app.example.com:${port}`;
+  // As long as it may be; three times as long when it is written as a parameter.
+  const asked = { host: "app.example.com", path: `/reports/7?${"&".repeat(2_000 - origin.length - 11)}` };
+  const target = encodeURIComponent(`${origin}${asked.path}`);
+  const location = `http://auth.example.com:${port}/sign-in?return_to=${target}&conflict=1`;
+  for (const headers of [page, {}]) {
+    const browser = cookieBrowser();
+    // The service's own host never gets the second.
+    await browser.take(origin, `${ada.cookie}; Domain=.example.com; Path=/`);
+    await browser.take(origin, `${bob.cookie}; Path=/`);
+    const cookie = await browser.cookieFor(origin);
+    const { status, headers: told, setCookies } = await isKept({ ...asked, headers: { ...headers, cookie } });
+    assert.deepEqual([status, told["location"]], headers === page ? [302, location] : [401, undefined]);
+    for (const one of setCookies) await browser.take(origin, one);
+    assert.equal(await browser.cookieFor(origin), "", setCookies.join("\n"));
+  }
+  const form = await see({
+    host: "auth.example.com",
+    path: new URL(location).pathname + new URL(location).search,
+  });
+  assert.match(form.body, /as two people at once/);
+  // From whom one person is signed in, or nobody, nothing is taken away.
+  for (const headers of [{ ...page, cookie: ada.cookie }, page, {}]) {
+    assert.deepEqual((await see({ ...asked, headers })).setCookies, []);
   }
 }
 
