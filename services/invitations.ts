@@ -40,6 +40,7 @@ import { rateLimited } from "./credentials.ts";
 import type { MailService } from "./mail.ts";
 import { requireMembership } from "./membership.ts";
 import { membershipLimitError } from "./organizations.ts";
+import { requireProof } from "./proof.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import { wellFormedHash } from "./session_tokens.ts";
 
@@ -87,7 +88,9 @@ export interface InvitationService {
   /** @throws {AppError} `not_found`, `forbidden`. */
   getInvitation(actor: SessionActor, place: InvitationPlace): Promise<Invitation>;
   /**
-   * Invites an address. @throws {AppError} `not_found`, `forbidden`, `validation_failed`, `already_member`, `already_invited`,
+   * Invites an address. To be an OWNER takes a young proof, as making a member one does.
+   *
+   * @throws {AppError} `not_found`, `forbidden`, `proof_required`, `validation_failed`, `already_member`, `already_invited`,
    *   `limit_reached`, `rate_limited`, `mail_unavailable`.
    */
   createInvitation(
@@ -139,6 +142,10 @@ export function createInvitationService(
       }
     }
     for (const name of names) mails.take(name);
+  }
+
+  function requireProofToGive(actor: SessionActor, role: Role): void {
+    if (role === "OWNER") requireProof(actor, clock());
   }
 
   async function find({ organizationId, id }: InvitationPlace): Promise<InvitationRow> {
@@ -208,6 +215,7 @@ export function createInvitationService(
           message: "Enter an e-mail address such as ada@example.com.",
         }]);
       }
+      requireProofToGive(actor, input.role);
       takeMail(actor, organizationId);
       const now = clock();
       const id = newId("inv");
@@ -240,6 +248,8 @@ export function createInvitationService(
     async resendInvitation(actor, place) {
       const row = await findManaged(actor, place);
       mail.requireMail();
+      // An invitation that ran out is alive again by this.
+      requireProofToGive(actor, row.role);
       takeMail(actor, place.organizationId);
       const now = clock();
       const entry = {

@@ -18,6 +18,7 @@ import type { Role } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import type { ServiceContext } from "./context.ts";
 import { requireMembership } from "./membership.ts";
+import { requireProof } from "./proof.ts";
 
 /** A member as the others see them. */
 export interface Member {
@@ -49,7 +50,12 @@ export interface MemberService {
   countMembers(actor: SessionActor, organizationId: string): Promise<Readonly<Record<Role, number>>>;
   /** @throws {AppError} `not_found`. */
   getMember(actor: SessionActor, place: MemberPlace): Promise<Member>;
-  /** @throws {AppError} `not_found`, `forbidden`, `last_owner`. */
+  /**
+   * Gives a member another role. Making somebody an OWNER takes a young proof, as handing the organization over does:
+   * they can then do everything, and end the person's own ownership.
+   *
+   * @throws {AppError} `not_found`, `forbidden`, `proof_required`, `last_owner`.
+   */
   changeRole(actor: SessionActor, place: MemberPlace, role: Role): Promise<Member>;
   /**
    * Ends a membership; one's own is leaving. Keys that the member made here are revoked, or handed to the remover.
@@ -101,13 +107,14 @@ export function createMemberService({ database, clock }: ServiceContext): Member
       requireMembership(actor, { organizationId, act: "owners.manage" });
       const before = await find(place);
       if (before.role === role) return shown(before);
+      const now = clock();
+      if (role === "OWNER") requireProof(actor, now);
       const entry = {
         action: "member.role_changed",
         organizationId,
         target: { id: userId, name: before.name },
         details: { from: before.role, to: role },
       } as const;
-      const now = clock();
       const audit = insertAuditEvent(actor, entry, { now });
       const [changed] = await database.write([
         updateMemberRole({ ...place, actorId: actor.user.id }, { from: before.role, to: role }),

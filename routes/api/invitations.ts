@@ -53,12 +53,14 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     operationId: "createInvitation",
     summary: "Invite somebody by mail",
     description:
-      "For an ADMIN or OWNER; only an OWNER invites an OWNER. The link in the mail works once, for seven days.",
+      "For an ADMIN or OWNER; only an OWNER invites an OWNER, with a proof of who they are that is at most ten minutes " +
+      "old. The link in the mail works once, for seven days.",
     params: organizationParamsSchema,
     body: createInvitationSchema,
     answers: { 201: { description: "The invitation.", schema: invitationAnswerSchema } },
     errors: [
       "forbidden",
+      "proof_required",
       "already_member",
       "already_invited",
       "limit_reached",
@@ -77,10 +79,12 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     path: `${path}/{invitationId}/resend`,
     operationId: "resendInvitation",
     summary: "Send an invitation again",
-    description: "With a new link and seven more days; the old link ends.",
+    description:
+      "With a new link and seven more days; the old link ends. That of an OWNER takes a proof of who you are that is at " +
+      "most ten minutes old.",
     params: invitationParamsSchema,
     answers: { 200: { description: "The invitation.", schema: invitationAnswerSchema } },
-    errors: ["forbidden", "rate_limited", "mail_unavailable"],
+    errors: ["forbidden", "proof_required", "rate_limited", "mail_unavailable"],
   }, {
     ...session,
     answer: async (c, { params }, actor) =>

@@ -41,11 +41,13 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path: `${path}/{userId}`,
     operationId: "changeMemberRole",
     summary: "Change a member's role",
-    description: "For an OWNER. An organization keeps at least one OWNER.",
+    description:
+      "For an OWNER; to make somebody an OWNER, with a proof of who they are that is at most ten minutes old. " +
+      "An organization keeps at least one OWNER.",
     params: memberParamsSchema,
     body: changeRoleSchema,
     answers: { 200: { description: "The member.", schema: memberAnswerSchema } },
-    errors: ["forbidden", "last_owner"],
+    errors: ["forbidden", "proof_required", "last_owner"],
   }, {
     ...session,
     answer: async (c, { params, body }, actor) =>

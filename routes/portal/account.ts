@@ -3,7 +3,7 @@ import { z } from "@hono/zod-openapi";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../domain/actor.ts";
 import { canonicalEmail } from "../../domain/email.ts";
-import { AppError, validationError } from "../../domain/errors.ts";
+import { validationError } from "../../domain/errors.ts";
 import { nameCharactersMax } from "../../domain/limits.ts";
 import { portalReturnTo } from "../../domain/return_to.ts";
 import { accountPage, changeEmailPage } from "../../views/account.tsx";
@@ -15,7 +15,15 @@ import { readFormBody } from "../body.ts";
 import { clearSessionCookies } from "../cookies.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { formError } from "./errors.ts";
-import { askForProof, needsProof, portalFrame, redirect, sendPage, signedIn } from "./page.ts";
+import {
+  askForProof,
+  isProofRequired,
+  needsProof,
+  portalFrame,
+  redirect,
+  sendPage,
+  signedIn,
+} from "./page.ts";
 
 const path = "/portal/account";
 const nameForm = z.strictObject({ name: nameSchema(nameCharactersMax) });
@@ -180,8 +188,4 @@ function deleteAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
       }
     }),
   );
-}
-
-function isProofRequired(error: unknown): boolean {
-  return error instanceof AppError && error.code === "proof_required";
 }

@@ -14,7 +14,9 @@ import type { App, AppContext, AppParts } from "../env.ts";
 import { formError } from "./errors.ts";
 import { memberActs } from "./members.ts";
 import {
+  askForProof,
   inOrganization,
+  isProofRequired,
   type MemberActor,
   portalFrame,
   readOrganizationForm,
@@ -57,6 +59,7 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
         await invitations.createInvitation(session, session.organization.organizationId, input);
         return redirect(c, `${path}?done=invited`);
       } catch (error) {
+        if (isProofRequired(error)) return askForProof(c, `${path}?${new URLSearchParams(values)}`);
         const { message, fields, status } = formError(c, error);
         const about = aboutAddress(error, message);
         return await list(c, session, {
@@ -74,6 +77,7 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
         await invitations.resendInvitation(session, place(c, session));
         return redirect(c, `${path}?done=resent`);
       } catch (error) {
+        if (isProofRequired(error)) return askForProof(c, path);
         const { message, status } = formError(c, error);
         return await list(c, session, { trouble: message, status });
       }
@@ -129,7 +133,12 @@ function membersList(parts: AppParts, assets: Assets) {
       inviting: found === null ? null : {
         ...found,
         roles: roles.filter((one) => one !== "OWNER" || mayDo(role, "owners.manage")),
-        form: given.form ?? { values: { email: "", role: "MEMBER" }, fieldErrors: {}, error: null },
+        // Whoever had to give the password meanwhile finds what they typed.
+        form: given.form ?? {
+          values: { email: queryOf(c, "email") ?? "", role: queryOf(c, "role") ?? "MEMBER" },
+          fieldErrors: {},
+          error: null,
+        },
       },
       flash: c.req.method === "GET" ? flashes.get(c.req.query("done") ?? "") ?? null : null,
       trouble: given.trouble ?? null,

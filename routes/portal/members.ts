@@ -16,7 +16,9 @@ import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { formError } from "./errors.ts";
 import {
+  askForProof,
   inOrganization,
+  isProofRequired,
   type MemberActor,
   needsProof,
   portalFrame,
@@ -70,7 +72,8 @@ function mountRole(app: App, parts: AppParts, assets: Assets): void {
     inOrganization(parts, async (c, session) => {
       const member = await members.getMember(session, place(c, session));
       requireAct(session, "owners.manage");
-      const shown = { value: member.role, fieldErrors: {}, error: null };
+      // Whoever had to give the password meanwhile finds what they chose.
+      const shown = { value: c.req.query("role") ?? member.role, fieldErrors: {}, error: null };
       return sendPage(c, memberRolePage({ ...page(session, member), ...shown }));
     }),
   );
@@ -86,6 +89,7 @@ function mountRole(app: App, parts: AppParts, assets: Assets): void {
         await members.changeRole(session, place(c, session), role);
         return redirect(c, `${path}?done=role`, { frameChanges: member.user.id === session.user.id });
       } catch (error) {
+        if (isProofRequired(error)) return askForProof(c, `${path}/${member.user.id}/role?role=${value}`);
         const { message, fields, status } = formError(c, error);
         const shown = { value, fieldErrors: fields, error: message };
         return sendPage(c, memberRolePage({ ...page(session, member), ...shown }), status);

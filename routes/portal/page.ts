@@ -80,6 +80,11 @@ export function askForProof(c: AppContext, page: string): Response {
   return redirect(c, `/portal/confirm-password?return_to=${encodeURIComponent(page)}`);
 }
 
+/** @returns Whether a form was refused with `proof_required`. */
+export function isProofRequired(error: unknown): boolean {
+  return error instanceof AppError && error.code === "proof_required";
+}
+
 /** @returns A handler whose every answer, errors too, tells other sites nothing of its address: there is a secret in it. */
 export function withoutReferrer(
   handler: (c: AppContext) => Response | Promise<Response>,

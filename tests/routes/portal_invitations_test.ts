@@ -1,7 +1,7 @@
 // Inviting by a form, and what is done about invitations, by those who may.
 import assert from "node:assert/strict";
 import { verifiedPerson } from "../support/people.ts";
-import { invitationMailsPerHourMax } from "../../domain/limits.ts";
+import { invitationMailsPerHourMax, proofLifetimeMs } from "../../domain/limits.ts";
 import { sql } from "../../db/database.ts";
 import { cookieOf, testApp, testPassword } from "../support/app.ts";
 import { actsOf, invite, joinBy, latestLink, news, page, submit } from "../support/portal_people.ts";
@@ -74,6 +74,28 @@ testApp("an admin invites members and admins, and does nothing about an owner's 
   assert.equal((await page(test, `/portal/invitations/${id}/revoke`, admin)).status, 404);
   const members = { email: "more@example.com", role: "MEMBER" };
   assert.equal((await submit(test, path, { form: members, person: member })).status, 403);
+});
+
+testApp("inviting an owner asks for a fresh proof, and leads back to what was typed", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  await invite(test, owner, { email: "boss@example.com", role: "OWNER" });
+  test.advance(proofLifetimeMs);
+  const asksFirst = (back: string) => `/portal/confirm-password?return_to=${encodeURIComponent(back)}`;
+  const form = { email: "grace@example.com", role: "OWNER" };
+  const back = `${path}?email=grace%40example.com&role=OWNER`;
+  assert.equal((await submit(test, path, { form, person: owner })).location, asksFirst(back));
+  const resend = `/portal/invitations/${await idOf(test, owner)}/resend`;
+  assert.equal((await submit(test, resend, { person: owner })).location, asksFirst(path));
+  const { html } = await page(test, back, owner);
+  assert.match(html, /name="email" value="grace@example\.com"/);
+  assert.match(html, /<option value="OWNER" selected/);
+  assert.equal((await test.mails()).filter(({ to }) => to === "grace@example.com").length, 0);
+  const proof = { password: testPassword, return_to: back };
+  assert.equal(
+    (await submit(test, "/portal/confirm-password", { form: proof, person: owner })).location,
+    back,
+  );
+  assert.equal((await submit(test, path, { form, person: owner })).location, `${path}?done=invited`);
 });
 
 testApp(

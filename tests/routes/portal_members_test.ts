@@ -91,6 +91,28 @@ testApp(
   },
 );
 
+testApp(
+  "making somebody an owner asks for a fresh proof, and leads back to the role that was chosen",
+  async (test) => {
+    const { owner, member } = await team(test);
+    const address = `${path}/${member.userId}/role`;
+    test.advance(proofLifetimeMs);
+    const refused = await submit(test, address, { form: { role: "OWNER" }, person: owner });
+    const chosen = `${address}?role=OWNER`;
+    assert.equal(refused.location, `/portal/confirm-password?return_to=${encodeURIComponent(chosen)}`);
+    assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
+    const form = { password: testPassword, return_to: chosen };
+    const proved = await submit(test, "/portal/confirm-password", { form, person: owner });
+    assert.equal(proved.location, chosen);
+    assert.match((await page(test, chosen, owner)).html, /value="OWNER" checked/);
+    assert.equal(
+      (await submit(test, address, { form: { role: "OWNER" }, person: owner })).location,
+      `${path}?done=role`,
+    );
+    assert.equal((await rolesOf(test, owner))["Mia Member"], "OWNER");
+  },
+);
+
 testApp("an only owner keeps the role and stays, with the reason beside the form", async (test) => {
   const { owner } = await team(test);
   const role = await submit(test, `${path}/${owner.userId}/role`, {

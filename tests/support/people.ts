@@ -60,6 +60,12 @@ export async function signInAgain(
   return cookieOf(answer);
 }
 
+/** Gives the password once more, as sensitive acts ask for it. */
+export async function proveAgain(test: TestApp, cookie: string): Promise<void> {
+  const answer = await test.send("/api/portal/account/proof", { cookie, json: { password: testPassword } });
+  assert.equal(answer.status, 204, await answer.text());
+}
+
 /** @returns What `GET /api/auth/me` says. */
 export async function me(test: TestApp, cookie: string) {
   const answer = await test.send("/api/auth/me", { cookie });

@@ -1,5 +1,6 @@
 // Invitations: for one address, good once, for seven days, until they are revoked or replaced.
 import assert from "node:assert/strict";
+import { proofLifetimeMs } from "../../../domain/limits.ts";
 import { listAudit } from "../../support/audit.ts";
 import {
   assertError,
@@ -14,6 +15,7 @@ import {
   lastMail,
   mailedToken,
   me,
+  proveAgain,
   signInAgain,
   verifiedPerson,
 } from "../../support/people.ts";
@@ -221,6 +223,25 @@ testApp("MEMBERs see and send no invitations, ADMINs none for owners, strangers 
     const theirs = at(eve, `/${invitation.id}`);
     await assertError(await test.send(theirs, { cookie: person.cookie, method: "DELETE" }), 404, "not_found");
   }
+});
+
+testApp("inviting an OWNER takes a young proof, and sending that invitation again, too", async (test) => {
+  const owner = await test.signUp();
+  const made = await (await invite(test, owner, { email: "one@example.com", role: "OWNER" })).json();
+  const resend = () =>
+    test.send(at(owner, `/${made.invitation.id}/resend`), { cookie: owner.cookie, method: "POST" });
+  test.advance(proofLifetimeMs);
+  assert.equal((await invite(test, owner, { email: "admin@example.com", role: "ADMIN" })).status, 201);
+  const inviteOwner = () => invite(test, owner, { email: "two@example.com", role: "OWNER" });
+  await assertError(await inviteOwner(), 403, "proof_required");
+  await assertError(await resend(), 403, "proof_required");
+  assert.deepEqual((await test.mails()).map(({ to }) => to).slice(1), [
+    "one@example.com",
+    "admin@example.com",
+  ]);
+  await proveAgain(test, owner.cookie);
+  assert.equal((await inviteOwner()).status, 201);
+  assert.equal((await resend()).status, 200);
 });
 
 testApp("invitations of a removed admin end with them", async (test) => {

@@ -8,8 +8,9 @@ import {
   testApp,
   type TestPerson,
 } from "../../support/app.ts";
+import { proofLifetimeMs } from "../../../domain/limits.ts";
 import { remoteTestDatabase } from "../../support/database.ts";
-import { joinedPerson, me } from "../../support/people.ts";
+import { joinedPerson, me, proveAgain } from "../../support/people.ts";
 import { sqldMissing } from "../../support/sqld.ts";
 
 const at = (owner: TestPerson, userId = "") =>
@@ -85,6 +86,34 @@ testApp("only an OWNER changes roles", async (test) => {
     "not_found",
   );
 });
+
+testApp(
+  "making somebody an OWNER takes a young proof; every other change of role takes none",
+  async (test) => {
+    const owner = await test.signUp();
+    const second = await joinedPerson(test, owner, "OWNER");
+    const member = await joinedPerson(test, owner, "MEMBER");
+    const own = { owner, userId: member.userId };
+    test.advance(proofLifetimeMs);
+    for (const role of ["ADMIN", "MEMBER"]) {
+      assert.equal((await changeRole(test, owner, { ...own, role })).status, 200);
+    }
+    await assertError(await changeRole(test, owner, { ...own, role: "OWNER" }), 403, "proof_required");
+    // Who may not do it learns that first; what changes nothing needs nothing.
+    await assertError(await changeRole(test, member, { ...own, role: "OWNER" }), 403, "forbidden");
+    assert.equal(
+      (await changeRole(test, owner, { owner, userId: second.userId, role: "OWNER" })).status,
+      200,
+    );
+    assert.equal(
+      (await changeRole(test, owner, { owner, userId: second.userId, role: "ADMIN" })).status,
+      200,
+    );
+    assert.equal((await me(test, member.cookie)).role, "MEMBER");
+    await proveAgain(test, owner.cookie);
+    assert.equal((await changeRole(test, owner, { ...own, role: "OWNER" })).status, 200);
+  },
+);
 
 testApp("the last OWNER neither steps down nor leaves", async (test) => {
   const owner = await test.signUp();
