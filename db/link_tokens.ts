@@ -33,26 +33,50 @@ export function insertLinkToken(token: NewLinkToken): Statement {
 }
 
 /**
+ * A condition: the link of a mail that goes out now can still be used. Takes its purpose, its subject, the address that it
+ * goes to and the time, as `?2` to `?5`. What it asks is what the statements ask that use links up.
+ */
+const isWorthSending = `CASE ?2
+  WHEN 'invitation' THEN EXISTS (SELECT 1 FROM invitations i
+    WHERE i.id = ?3 AND i.email = ?4 AND i.accepted_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > ?5)
+  ELSE EXISTS (SELECT 1 FROM users u WHERE u.id = ?3 AND u.disabled_at IS NULL AND CASE ?2
+    WHEN 'reset_password' THEN u.email = ?4
+    WHEN 'verify_email' THEN u.email = ?4 AND u.email_verified_at IS NULL
+    ELSE NOT EXISTS (SELECT 1 FROM users other WHERE other.email = ?4) END)
+  END`;
+
+/**
  * @param mail The claimed mail that the link will be in.
- * @returns A statement that makes a link work unless its mail was taken back, by a newer request say, or was claimed by
- *   somebody else meanwhile. It returns the hash when it did.
+ * @returns Two statements. The first makes a link work unless its mail was taken back, by a newer request say, was claimed
+ *   by somebody else meanwhile, or what it is for has ended: it returns the `tokenHash` when it did. The second takes a
+ *   mail whose link would not work out of the outbox, and returns its `droppedId` then.
  */
 export function insertMailedLinkToken(
   token: NewLinkToken,
   mail: { id: string; attempts: number },
-): Statement {
-  return sql(
-    `INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at)
-     SELECT ?, ?, ?, ?, ?, ? FROM outbox WHERE id = ? AND attempts = ? RETURNING token_hash AS tokenHash`,
-    token.tokenHash,
-    token.purpose,
-    token.subject,
-    token.email,
-    token.now,
-    token.expiresAt,
-    mail.id,
-    mail.attempts,
-  );
+): Statement[] {
+  return [
+    sql(
+      `INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at)
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM outbox WHERE id = ?7 AND attempts = ?8 AND ${isWorthSending}
+       RETURNING token_hash AS tokenHash`,
+      token.tokenHash,
+      token.purpose,
+      token.subject,
+      token.email,
+      token.now,
+      token.expiresAt,
+      mail.id,
+      mail.attempts,
+    ),
+    sql(
+      `DELETE FROM outbox WHERE id = ? AND attempts = ? AND NOT EXISTS (SELECT 1 FROM link_tokens WHERE token_hash = ?)
+       RETURNING id AS droppedId`,
+      mail.id,
+      mail.attempts,
+      token.tokenHash,
+    ),
+  ];
 }
 
 /** @returns What a link is for, or undefined when it does not work any more. @throws {DatabaseError} */

@@ -79,6 +79,7 @@ export interface MailService {
 
 /** What an operator should know of mails. Values are never secrets, but for `info` in development. */
 export interface MailLog {
+  readonly debug?: ((message: string, values: Record<string, unknown>) => void) | undefined;
   info(message: string, values: Record<string, unknown>): void;
   warn(message: string, values: Record<string, unknown>): void;
 }
@@ -138,7 +139,10 @@ export function createMailService(context: ServiceContext, options: MailOptions)
     return claimed.sort((a, b) => a.id < b.id ? -1 : 1);
   }
 
-  /** Leaves out mails that were taken back since they were claimed: no link is made for them, and nothing is sent. */
+  /**
+   * Leaves out mails that were taken back since they were claimed, and drops those whose link would be dead on arrival:
+   * an invitation that ended with its maker's role, say. No link is made for them, and nothing is sent.
+   */
   async function writeMails(claimed: readonly ClaimedMail[]): Promise<WrittenMail[]> {
     const now = clock();
     const tokens = new Map<string, string>();
@@ -155,9 +159,13 @@ export function createMailService(context: ServiceContext, options: MailOptions)
       );
     });
     const results = statements.length === 0 ? [] : await database.write(statements);
-    const working = new Set(results.flatMap(({ rows }) => rows.map(({ tokenHash }) => tokenHash)));
+    const rows = results.flatMap((result) => result.rows);
+    const working = new Set(rows.map(({ tokenHash }) => tokenHash));
+    const dropped = new Set(rows.map(({ droppedId }) => droppedId));
     return claimed.flatMap((mail) => {
-      const token = tokens.get(mail.id);
+      const { id: mailId, kind } = mail;
+      if (dropped.has(mailId)) log.debug?.("a mail is not sent: its link would not work", { mailId, kind });
+      const token = tokens.get(mailId);
       if (token !== undefined && !working.has(hashToken(token))) return [];
       return [writeMail(mail, { token: token ?? null, now })];
     });

@@ -83,7 +83,7 @@ export async function startTestApp(
   };
   const services = createServices({ config, database: opened.database, clock: () => now }, {
     onBackgroundError: (error) => write("background", { error }),
-    mailLog: { info: write, warn: write },
+    mailLog: { debug: write, info: write, warn: write },
     mailTransport: options.mailTransport,
     passwordHasher,
   });

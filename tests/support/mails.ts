@@ -1,7 +1,7 @@
 // Mails in the outbox as verbs write them, without the verbs.
 import { insertAuditEvent } from "../../db/audit.ts";
 import { Connection } from "../../db/connection.ts";
-import { type Database, sql } from "../../db/database.ts";
+import { type Database, sql, type Statement } from "../../db/database.ts";
 import { insertMail } from "../../db/outbox.ts";
 import { newId } from "../../domain/id.ts";
 import type { NewMail } from "../../domain/mail.ts";
@@ -12,7 +12,34 @@ const client = { address: "", userAgent: "", requestId: null };
 export async function putMails(database: Database, mails: readonly NewMail[], now: number): Promise<void> {
   const entry = { action: "account.created", organizationId: null } as const;
   const { id, statement } = insertAuditEvent({ type: "system", client }, entry, { now, always: true });
-  await database.write([statement, ...mails.map((mail) => insertMail(mail, { now, audited: id }))]);
+  await database.write([
+    statement,
+    ...mails.flatMap(linkSubject),
+    ...mails.map((mail) => insertMail(mail, { now, audited: id })),
+  ]);
+}
+
+/** @returns Statements that make what a mail's link is for, where it is not there yet: else the mail would be dropped. */
+export function linkSubject({ kind, to, subject }: NewMail): Statement[] {
+  if (subject === undefined) return [];
+  if (kind === "invitation") {
+    return [
+      sql(
+        "INSERT INTO organizations (id, name, created_at) VALUES ('org_of_mails', 'Acme', 0) ON CONFLICT DO NOTHING",
+      ),
+      sql(
+        `INSERT INTO invitations (id, organization_id, email, role, created_at, sent_at, expires_at)
+         VALUES (?, 'org_of_mails', ?, 'MEMBER', 0, 0, 999999999999999) ON CONFLICT DO NOTHING`,
+        subject,
+        to,
+      ),
+    ];
+  }
+  return [sql(
+    "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, 'Ada', '', 0) ON CONFLICT DO NOTHING",
+    subject,
+    kind === "change_email" ? `old-${to}` : to,
+  )];
 }
 
 /** @returns A mail with a link, to an address of its own. */
@@ -39,9 +66,12 @@ export function putIntoFile(folder: string, count: number): string[] {
   const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
   const addresses = Array.from({ length: count }, (_, number) => `person${number}@example.com`);
   for (const [number, to] of addresses.entries()) {
+    const subject = `usr_${number}`;
+    const mail = { kind: "reset_password", to, subject, fields: { name: "Ada" } } as const;
+    for (const statement of linkSubject(mail)) connection.run(statement);
     connection.run({
       sql: `INSERT INTO outbox VALUES (?, 'reset_password', ?, ?, '{"name":"Ada"}', ?, 0, 0)`,
-      args: [newId("mail"), to, `usr_${number}`, Date.now()],
+      args: [newId("mail"), to, subject, Date.now()],
     });
   }
   connection.close();
