@@ -1,6 +1,6 @@
 // All SQL of the outbox: mails are written with the change that caused them, and sent afterwards.
-import type { MailKind, NewMail } from "../domain/mail.ts";
 import { newId } from "../domain/id.ts";
+import { type MailKind, mailUrgency, type NewMail } from "../domain/mail.ts";
 import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
 
@@ -39,22 +39,37 @@ export interface ClaimedMail {
 }
 
 /**
+ * After an outage many are due, and whoever asks for a reset then must not wait for all of them. So the most urgent go
+ * first, and among these the newest: whoever asked an hour ago has gone away or asked anew, whoever asked just now is
+ * waiting. One place of each round is for the mail that is due longest, whatever it is: so each comes to its turn, however
+ * many urgent ones there are. Both are read from the ends of one index, so that a long queue costs no more than a short one.
+ *
  * @param kinds Those that this version of the program can write; others are left to newer ones.
- * @param options `now` in milliseconds since 1970; `leaseMs`: how long nobody else gets these mails; `limit`: how many.
- * @returns A statement that claims mails that are due, oldest first, and returns them ({@linkcode ClaimedMail}) in no order.
+ * @param options `now` in milliseconds since 1970; `leaseMs`: how long nobody else gets these mails; `limit`: how many;
+ *   `lookedAt`: among how many, the last that came due, the urgent ones are chosen.
+ * @returns A statement that claims mails that are due, and returns them ({@linkcode ClaimedMail}) in no order.
  */
 export function claimMails(
   kinds: readonly MailKind[],
-  options: { now: number; leaseMs: number; limit: number },
+  options: { now: number; leaseMs: number; limit: number; lookedAt: number },
 ): Statement {
+  const urgencies = Object.fromEntries(kinds.map((kind) => [kind, mailUrgency(kind)]));
+  const isDue = "due_at <= ?2 AND kind IN (SELECT key FROM json_each(?3))";
   return sql(
-    `UPDATE outbox SET due_at = ?, attempts = attempts + 1
-     WHERE id IN (SELECT id FROM outbox WHERE due_at <= ? AND kind IN (SELECT value FROM json_each(?))
-       ORDER BY due_at, id LIMIT ?)
+    `UPDATE outbox SET due_at = ?1, attempts = attempts + 1 WHERE id IN (
+       SELECT id FROM (
+         SELECT latest.id, latest.created_at, urgency.value AS urgency
+           FROM (SELECT id, kind, created_at FROM outbox WHERE ${isDue} ORDER BY due_at DESC, id DESC LIMIT ?4) latest
+           JOIN json_each(?3) urgency ON urgency.key = latest.kind
+         UNION ALL
+         SELECT id, created_at, -1
+           FROM (SELECT id, created_at FROM outbox WHERE ${isDue} ORDER BY due_at, id LIMIT 1) longest)
+       GROUP BY id ORDER BY min(urgency), max(created_at) DESC, id DESC LIMIT ?5)
      RETURNING id, kind, recipient, subject, fields, created_at AS createdAt, attempts`,
     options.now + options.leaseMs,
     options.now,
-    JSON.stringify(kinds),
+    JSON.stringify(urgencies),
+    options.lookedAt,
     options.limit,
   );
 }

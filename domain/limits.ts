@@ -72,6 +72,8 @@ export const mailSendTimeoutMs = 60_000;
 export const mailConnectTimeoutMs = 10_000;
 export const mailGreetingTimeoutMs = 15_000;
 export const mailSilenceTimeoutMs = 45_000;
+/** Of the mails that are due so many, the latest, are looked at for the most urgent ones: a millisecond or two. */
+export const mailsLookedAtMax = 500;
 /** For so long a mail that is being sent is nobody else's, in milliseconds; a crash delays it by as much. */
 export const mailLeaseMs = 90_000;
 /** From a failed attempt to the next, in milliseconds; it doubles with each failure. */

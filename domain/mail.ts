@@ -53,6 +53,15 @@ export const linkLifetimesMs: Readonly<Record<LinkPurpose, number>> = {
   invitation: 7 * 24 * hourMs,
 };
 
+/**
+ * @returns How soon a mail should go out where many wait, 0 first. Somebody sits before a page and waits for the link to
+ *   their own account; whoever is invited does not know of it yet; a notice tells what is done already.
+ */
+export function mailUrgency(kind: MailKind): 0 | 1 | 2 {
+  const purpose = linkPurpose(kind);
+  return purpose === null ? 2 : purpose === "invitation" ? 1 : 0;
+}
+
 /** @returns What the link in a mail is good for, or null for mails without one. */
 export function linkPurpose(kind: MailKind): LinkPurpose | null {
   return kind in linkLifetimesMs ? kind as LinkPurpose : null;

@@ -23,6 +23,7 @@ import {
   mailRetryMinMs,
   mailsAtOnceMax,
   mailShutdownGraceMs,
+  mailsLookedAtMax,
 } from "../domain/limits.ts";
 import { linkLifetimesMs, type LinkPurpose, linkPurpose, type NewMail } from "../domain/mail.ts";
 import { mailContent, mailKinds } from "../views/mails.tsx";
@@ -132,7 +133,12 @@ export function createMailService(context: ServiceContext, options: MailOptions)
     const done = [...delivered];
     const [, result] = await database.write([
       deleteMails(done),
-      claimMails(mailKinds, { now: clock(), leaseMs: mailLeaseMs, limit: mailsAtOnceMax }),
+      claimMails(mailKinds, {
+        now: clock(),
+        leaseMs: mailLeaseMs,
+        limit: mailsAtOnceMax,
+        lookedAt: mailsLookedAtMax,
+      }),
     ]);
     for (const id of done) delivered.delete(id);
     const claimed = (result?.rows ?? []) as unknown as ClaimedMail[];
