@@ -2,6 +2,7 @@
 import type { Role } from "../domain/session.ts";
 import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
+import { sessionIsLive } from "./live_session.ts";
 
 /** An invitation as stored. Times in milliseconds since 1970. */
 export interface InvitationRow {
@@ -27,6 +28,8 @@ export interface NewInvitation {
   readonly email: string;
   readonly role: Role;
   readonly invitedBy: string;
+  /** Of the session that invites. */
+  readonly sessionId: string;
   readonly now: number;
   readonly expiresAt: number;
 }
@@ -47,7 +50,7 @@ const mayInvite = (organization: string, actor: string, role: string) =>
 /**
  * @param options `openMax`: with so many open invitations nothing is inserted.
  * @returns Statements that end one that is too old, and that insert a new one, unless the address belongs to a member or
- *   another invitation for it is open.
+ *   another invitation for it is open, or the session has ended.
  */
 export function insertInvitation(invitation: NewInvitation, options: { openMax: number }): Statement[] {
   const { organizationId, email, now } = invitation;
@@ -65,6 +68,7 @@ export function insertInvitation(invitation: NewInvitation, options: { openMax: 
          AND NOT EXISTS (SELECT 1 FROM memberships m JOIN users u ON u.id = m.user_id
            WHERE m.organization_id = ?2 AND u.email = ?3)
          AND (SELECT count(*) FROM invitations WHERE organization_id = ?2 AND ${isOpen} AND expires_at > ?6) < ?8
+         AND ${sessionIsLive.replace("?", "?9")}
        ON CONFLICT DO NOTHING`,
       invitation.id,
       organizationId,
@@ -74,6 +78,7 @@ export function insertInvitation(invitation: NewInvitation, options: { openMax: 
       now,
       invitation.expiresAt,
       options.openMax,
+      invitation.sessionId,
     ),
   ];
 }

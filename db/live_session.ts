@@ -1,5 +1,5 @@
 // A session is looked up before a request's body is read, and may end while the body is on its way. What would outlive the
-// session asks for it once more, in the statement that makes it.
+// session, or cannot be taken back, asks for it once more, in the statement that does it.
 import { type Database, sql } from "./database.ts";
 
 /** A condition: the session is still there. Takes its id. */

@@ -2,6 +2,7 @@
 import type { Role } from "../domain/session.ts";
 import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
+import { sessionIsLive } from "./live_session.ts";
 import { isOwner } from "./organizations.ts";
 
 /** A member as the others see them. Times in milliseconds since 1970. */
@@ -22,6 +23,9 @@ export interface MemberChange {
   readonly userId: string;
   readonly actorId: string;
 }
+
+/** A {@linkcode MemberChange} that a session which has ended must not make. */
+export type SignedInMemberChange = MemberChange & { readonly sessionId: string };
 
 /** @returns A statement that makes a user a member, after an audited change; one who is a member already stays as they are. */
 export function insertMembership(
@@ -88,11 +92,11 @@ const anotherOwner = `EXISTS (SELECT 1 FROM memberships o WHERE o.organization_i
  * @returns A statement that gives a member another role, for an OWNER. Two OWNERs who demote each other at the same moment:
  *   the second is none any more, and changes nothing.
  */
-export function updateMemberRole(change: MemberChange, roles: { from: Role; to: Role }): Statement {
+export function updateMemberRole(change: SignedInMemberChange, roles: { from: Role; to: Role }): Statement {
   const { organizationId, userId, actorId } = change;
   return sql(
     `UPDATE memberships SET role = ? WHERE organization_id = ? AND user_id = ? AND role = ?
-       AND ${isOwner} AND (role <> 'OWNER' OR ${anotherOwner})`,
+       AND ${isOwner} AND (role <> 'OWNER' OR ${anotherOwner}) AND ${sessionIsLive}`,
     roles.to,
     organizationId,
     userId,
@@ -101,6 +105,7 @@ export function updateMemberRole(change: MemberChange, roles: { from: Role; to: 
     actorId,
     organizationId,
     userId,
+    change.sessionId,
   );
 }
 
@@ -121,13 +126,15 @@ export function stepDownFromOwner(
 }
 
 /** @returns A statement that makes a member the OWNER, for an OWNER who hands the organization over. */
-export function makeOwner({ organizationId, userId, actorId }: MemberChange): Statement {
+export function makeOwner({ organizationId, userId, actorId, sessionId }: SignedInMemberChange): Statement {
   return sql(
     `UPDATE memberships SET role = 'OWNER' WHERE organization_id = ?1 AND user_id = ?2
-       AND EXISTS (SELECT 1 FROM memberships WHERE organization_id = ?1 AND user_id = ?3 AND role = 'OWNER')`,
+       AND EXISTS (SELECT 1 FROM memberships WHERE organization_id = ?1 AND user_id = ?3 AND role = 'OWNER')
+       AND ${sessionIsLive.replace("?", "?4")}`,
     organizationId,
     userId,
     actorId,
+    sessionId,
   );
 }
 

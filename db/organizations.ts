@@ -1,6 +1,7 @@
 // All SQL of organizations. Deleting one takes it from sight at once; what it recorded is deleted in the background.
 import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
+import { sessionIsLive } from "./live_session.ts";
 
 /** What making an organization writes. */
 export interface NewOrganization {
@@ -72,18 +73,19 @@ export function updateOrganizationName(
   );
 }
 
-/** @returns A statement that marks an organization of this name as deleted, for one of its OWNERs. */
+/** @returns A statement that marks an organization of this name as deleted, for one of its OWNERs who is still signed in. */
 export function markOrganizationDeleted(
   organization: { id: string; name: string; now: number },
-  ownerId: string,
+  owner: { userId: string; sessionId: string },
 ): Statement {
   return sql(
-    `UPDATE organizations SET deleted_at = ? WHERE id = ? AND name = ? AND deleted_at IS NULL AND ${isOwner}`,
+    `UPDATE organizations SET deleted_at = ? WHERE id = ? AND name = ? AND deleted_at IS NULL AND ${isOwner} AND ${sessionIsLive}`,
     organization.now,
     organization.id,
     organization.name,
     organization.id,
-    ownerId,
+    owner.userId,
+    owner.sessionId,
   );
 }
 

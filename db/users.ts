@@ -86,13 +86,21 @@ export function findUserCredentialsById(
   return database.readFirst(sql(`${credentials} u.id = ?`, id));
 }
 
-/** @returns A statement that replaces a password's hash unless it was changed meanwhile. */
-export function updatePasswordHash(userId: string, hashes: { from: string; to: string }): Statement {
+/**
+ * @param hashes `sessionId`: of the session that asks, if one does; when it has ended, nothing is changed.
+ * @returns A statement that replaces a password's hash unless it was changed meanwhile.
+ */
+export function updatePasswordHash(
+  userId: string,
+  hashes: { from: string; to: string; sessionId?: string },
+): Statement {
   return sql(
-    "UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ? AND disabled_at IS NULL",
+    `UPDATE users SET password_hash = ?1 WHERE id = ?2 AND password_hash = ?3 AND disabled_at IS NULL
+       AND (?4 IS NULL OR ${sessionIsLive.replace("?", "?4")})`,
     hashes.to,
     userId,
     hashes.from,
+    hashes.sessionId ?? null,
   );
 }
 

@@ -12,6 +12,7 @@ import {
   revokeInvitationStatement,
 } from "../db/invitations.ts";
 import { deleteLinks } from "../db/link_tokens.ts";
+import { hasLiveSession } from "../db/live_session.ts";
 import { insertMembership } from "../db/memberships.ts";
 import { updateSessionOrganization } from "../db/sessions.ts";
 import { updateLastOrganization } from "../db/users.ts";
@@ -22,6 +23,7 @@ import {
   forbiddenError,
   invalidTokenError,
   notFoundError,
+  unauthenticatedError,
   validationError,
 } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
@@ -166,7 +168,11 @@ export function createInvitationService(
     return row;
   }
 
-  async function whyNotInvited(organizationId: string, email: string): Promise<AppError> {
+  async function whyNotInvited(
+    actor: SessionActor,
+    { organizationId, email }: { organizationId: string; email: string },
+  ): Promise<AppError> {
+    if (!await hasLiveSession(database, actor.id)) return unauthenticatedError();
     if (await findOpenInvitation(database, organizationId, email) !== undefined) {
       return new AppError("already_invited", "This address is invited already. Send the mail again instead.");
     }
@@ -227,11 +233,18 @@ export function createInvitationService(
         details: { role: input.role },
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
-      const invitedBy = actor.user.id;
+      const invitation = {
+        id,
+        organizationId,
+        email,
+        role: input.role,
+        invitedBy: actor.user.id,
+        sessionId: actor.id,
+        now,
+        expiresAt,
+      };
       const [, inserted] = await database.write([
-        ...insertInvitation({ id, organizationId, email, role: input.role, invitedBy, now, expiresAt }, {
-          openMax: openInvitationsMax,
-        }),
+        ...insertInvitation(invitation, { openMax: openInvitationsMax }),
         audit.statement,
         ...mail.outgoing({
           kind: "invitation",
@@ -240,7 +253,7 @@ export function createInvitationService(
           fields: { organization: name, inviter: actor.user.name, role: input.role },
         }, { now, audited: audit.id }),
       ]);
-      if (inserted?.changes !== 1) throw await whyNotInvited(organizationId, email);
+      if (inserted?.changes !== 1) throw await whyNotInvited(actor, { organizationId, email });
       mail.wake();
       return shown(await find({ organizationId, id }), now);
     },

@@ -1,6 +1,7 @@
 // Members of an organization: who they are, what role they have, and their end. Every organization keeps an OWNER.
 import { insertAuditEvent } from "../db/audit.ts";
 import { endInvitationsBy } from "../db/invitations.ts";
+import { hasLiveSession } from "../db/live_session.ts";
 import {
   countMembers,
   deleteMembership,
@@ -11,7 +12,13 @@ import {
   updateMemberRole,
 } from "../db/memberships.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { AppError, forbiddenError, notFoundError, validationError } from "../domain/errors.ts";
+import {
+  AppError,
+  forbiddenError,
+  notFoundError,
+  unauthenticatedError,
+  validationError,
+} from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { mayDo } from "../domain/permissions.ts";
 import type { Role } from "../domain/session.ts";
@@ -117,7 +124,10 @@ export function createMemberService({ database, clock }: ServiceContext): Member
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
       const [changed] = await database.write([
-        updateMemberRole({ ...place, actorId: actor.user.id }, { from: before.role, to: role }),
+        updateMemberRole({ ...place, actorId: actor.user.id, sessionId: actor.id }, {
+          from: before.role,
+          to: role,
+        }),
         audit.statement,
         endInvitationsBy({ ...place, now }, audit.id),
       ]);
@@ -157,6 +167,7 @@ export function createMemberService({ database, clock }: ServiceContext): Member
 
   /** Says why a statement, whose conditions are the last word, changed nothing. */
   async function refuse(actor: SessionActor, place: MemberPlace): Promise<never> {
+    if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
     const { role } = await find(place);
     const own = await find({ ...place, userId: actor.user.id });
     const { OWNER: owners = 0 } = Object.fromEntries(

@@ -1,6 +1,7 @@
 // Organizations: create, rename, hand over, delete.
 import { insertAuditEvent } from "../db/audit.ts";
 import { endInvitationsBy } from "../db/invitations.ts";
+import { hasLiveSession } from "../db/live_session.ts";
 import { insertMembership, makeOwner, stepDownFromOwner } from "../db/memberships.ts";
 import {
   endOrganization,
@@ -12,7 +13,13 @@ import {
   updateOrganizationName,
 } from "../db/organizations.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { AppError, forbiddenError, notFoundError, validationError } from "../domain/errors.ts";
+import {
+  AppError,
+  forbiddenError,
+  notFoundError,
+  unauthenticatedError,
+  validationError,
+} from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { membershipsPerUserMax } from "../domain/limits.ts";
 import type { Role } from "../domain/session.ts";
@@ -67,6 +74,11 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
     return shown(row);
   }
 
+  /** @throws {AppError} `unauthenticated` when the session ended while the request's body was on its way. */
+  async function requireLive(actor: SessionActor): Promise<void> {
+    if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
+  }
+
   return {
     listOrganizations: async (actor) => (await listOrganizations(database, actor.user.id)).map(shown),
     getOrganization: get,
@@ -115,12 +127,13 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
       const [made] = await database.write([
-        makeOwner({ organizationId: id, userId, actorId: actor.user.id }),
+        makeOwner({ organizationId: id, userId, actorId: actor.user.id, sessionId: actor.id }),
         audit.statement,
         stepDownFromOwner({ organizationId: id, userId: actor.user.id }, audit.id),
         endInvitationsBy({ organizationId: id, userId: actor.user.id, now }, audit.id),
       ]);
       if (made?.changes !== 1) {
+        await requireLive(actor);
         if ((await get(actor, id)).role !== "OWNER") throw forbiddenError();
         throw notThem;
       }
@@ -139,11 +152,12 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
       const entry = { action: "organization.deleted", organizationId: id, target: { id, name } } as const;
       const audit = insertAuditEvent(actor, entry, { now });
       const [marked] = await database.write([
-        markOrganizationDeleted({ id, name, now }, actor.user.id),
+        markOrganizationDeleted({ id, name, now }, { userId: actor.user.id, sessionId: actor.id }),
         audit.statement,
         ...endOrganization(id, { now, audited: audit.id }),
       ]);
       if (marked?.changes !== 1) {
+        await requireLive(actor);
         const still = await get(actor, id);
         throw still.role === "OWNER" ? notTheName : forbiddenError();
       }

@@ -1,6 +1,7 @@
 // Passwords that are forgotten, reset and changed. Whoever asks learns nothing about whether an account exists.
 import { insertAuditEvent } from "../db/audit.ts";
 import { deleteLinks, findLinkToken } from "../db/link_tokens.ts";
+import { hasLiveSession } from "../db/live_session.ts";
 import { deletePendingSignIns } from "../db/pending_sign_ins.ts";
 import { deleteSessionsIfAudited, updateSessionToken } from "../db/sessions.ts";
 import { endUnprovedAccess } from "../db/unproved_access.ts";
@@ -171,7 +172,7 @@ export function createPasswordService(
         const audit = insertAuditEvent(actor as Actor, { action: "password.changed" }, { now });
         const audited = { now, audited: audit.id };
         const [, written] = await database.write([
-          updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash }),
+          updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash, sessionId: actor.id }),
           audit.statement,
           deleteSessionsIfAudited(user.id, { keep: actor.id, audited: audit.id }),
           updateSessionToken(actor.id, { ...audited, tokenHash: hashToken(token) }),
@@ -183,7 +184,9 @@ export function createPasswordService(
             audited,
           ),
         ]);
-        if (written?.rows.length !== 1) throw changedMeanwhile();
+        if (written?.rows.length !== 1) {
+          throw await hasLiveSession(database, actor.id) ? changedMeanwhile() : unauthenticatedError();
+        }
         mail.wake();
         return await readSignedIn(context, token);
       });

@@ -2,7 +2,7 @@
 // request would have made: a stranger who is being put out plants nothing behind the owner's back.
 import assert from "node:assert/strict";
 import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../support/app.ts";
-import { mailedToken, me, signInAgain, verifiedPerson } from "../../support/people.ts";
+import { joinedPerson, mailedToken, me, signInAgain, verifiedPerson } from "../../support/people.ts";
 import { codeOf, passkeyOptions, TestPasskey } from "../../support/second_step.ts";
 
 const account = "/api/portal/account";
@@ -12,7 +12,7 @@ const newPassword = "an entirely different 7 phrase";
 function sendLate(
   test: TestApp,
   path: string,
-  request: { cookie: string; json: unknown; meanwhile: () => Promise<void> },
+  request: { method?: string | undefined; cookie: string; json: unknown; meanwhile: () => Promise<void> },
 ): Promise<Response> {
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -22,6 +22,7 @@ function sendLate(
     },
   }, { highWaterMark: 0 });
   return test.send(path, {
+    method: request.method ?? "POST",
     cookie: request.cookie,
     body,
     headers: { "content-type": "application/json" },
@@ -122,4 +123,56 @@ testApp("a new password takes back that the address was about to change", async 
       "invalid_token",
     );
   }
+});
+
+/** Somebody else's hand on an owner's session, which the owner ends while a body is on its way. */
+async function sendEnded(
+  test: TestApp,
+  owner: { email: string; cookie: string },
+  request: { method?: string; path: string; json: unknown },
+): Promise<void> {
+  const answer = await sendLate(test, request.path, {
+    method: request.method,
+    cookie: await signInAgain(test, owner.email),
+    json: request.json,
+    meanwhile: async () => {
+      const ended = await test.send("/api/auth/sessions", { method: "DELETE", cookie: owner.cookie });
+      assert.equal(ended.status, 204);
+    },
+  });
+  await assertError(answer, 401, "unauthenticated");
+}
+
+testApp(
+  "nobody is invited, made an owner or handed the organization by a session that has ended",
+  async (test) => {
+    const ada = await verifiedPerson(test);
+    const bob = await joinedPerson(test, ada, "MEMBER");
+    const organization = `/api/portal/organizations/${ada.organizationId}`;
+    const json = { email: "eve@example.com", role: "OWNER" };
+    await sendEnded(test, ada, { path: `${organization}/invitations`, json });
+    const invitations = await test.send(`${organization}/invitations?limit=1`, { cookie: ada.cookie });
+    assert.equal((await invitations.json()).invitations[0].email, bob.email);
+    await sendEnded(test, ada, {
+      method: "PATCH",
+      path: `${organization}/members/${bob.userId}`,
+      json: { role: "OWNER" },
+    });
+    await sendEnded(test, ada, { path: `${organization}/transfer`, json: { userId: bob.userId } });
+    assert.equal((await me(test, bob.cookie)).role, "MEMBER");
+    assert.equal((await me(test, ada.cookie)).role, "OWNER");
+  },
+);
+
+testApp("no organization is deleted, and no password changed, by a session that has ended", async (test) => {
+  const ada = await verifiedPerson(test);
+  const [{ name } = { name: "" }] = (await me(test, ada.cookie)).memberships;
+  const path = `/api/portal/organizations/${ada.organizationId}`;
+  await sendEnded(test, ada, { method: "DELETE", path, json: { name } });
+  await sendEnded(test, ada, {
+    path: "/api/auth/password/change",
+    json: { currentPassword: testPassword, newPassword },
+  });
+  assert.equal((await me(test, ada.cookie)).organizationId, ada.organizationId);
+  await signInAgain(test, ada.email);
 });
