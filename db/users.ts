@@ -105,16 +105,16 @@ export function updatePasswordHash(
 }
 
 /**
- * @param reset `tokenHash`: of a link that must still work; its address, if it went out by mail, counts as proved when it
- *   is still the user's.
- * @returns A statement that sets a new password.
+ * @param reset `tokenHash`: of a link that must still work. `email`: where it went by mail, or null; it counts as proved.
+ * @returns A statement that sets a new password. It does nothing when the link went to an address that is not the user's any
+ *   more.
  */
 export function resetPasswordHash(
   reset: { userId: string; passwordHash: string; tokenHash: string; email: string | null; now: number },
 ): Statement {
   return sql(
     `UPDATE users SET password_hash = ?1, email_verified_at = iif(email = ?2, coalesce(email_verified_at, ?3), email_verified_at)
-     WHERE id = ?4 AND disabled_at IS NULL
+     WHERE id = ?4 AND disabled_at IS NULL AND (?2 IS NULL OR email = ?2)
        AND EXISTS (SELECT 1 FROM link_tokens
          WHERE token_hash = ?5 AND purpose = 'reset_password' AND subject = ?4 AND expires_at > ?3)`,
     reset.passwordHash,

@@ -67,6 +67,8 @@ export function createPasswordService(
     const link = tokenHash === null ? undefined : await findLinkToken(database, tokenHash, clock());
     if (link?.purpose !== "reset_password" || tokenHash === null) return null;
     const user = await findUserCredentialsById(database, link.subject);
+    // Asked for in the moment in which the address changed: whoever has the old one must not get in.
+    if (link.email !== null && link.email !== user?.email) return null;
     return user?.disabledAt === null ? { tokenHash, email: link.email, user } : null;
   }
 

@@ -1,0 +1,38 @@
+// Between a verb's look at the database and its batch anything may happen, on this server or another: each promise holds then.
+import assert from "node:assert/strict";
+import { assertError, type TestApp, type TestPerson } from "../../support/app.ts";
+import { testMeanwhile } from "../../support/meanwhile.ts";
+import { mailedToken, signInAgain, verifiedPerson } from "../../support/people.ts";
+
+const newPassword = "an entirely different 7 phrase";
+
+async function changeAddress(test: TestApp, person: TestPerson, email: string): Promise<void> {
+  const asked = await test.send("/api/portal/account/email", { cookie: person.cookie, json: { email } });
+  assert.equal(asked.status, 202);
+  const token = await mailedToken(test, email);
+  const changed = await test.send("/api/auth/email/verify", { cookie: person.cookie, json: { token } });
+  assert.equal(changed.status, 200, await changed.text());
+}
+
+testMeanwhile(
+  "a link that goes to an address which is the account's no more sets no password",
+  async (test, meanwhile) => {
+    const ada = await verifiedPerson(test);
+    meanwhile(/INSERT INTO outbox/, () => changeAddress(test, ada, "new@example.com"));
+    const asked = await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
+    assert.equal(asked.status, 202);
+    const late = (await test.mails()).findLast(({ to, link }) =>
+      to === ada.email && link?.includes("/reset-")
+    );
+    const token = new URL(late?.link ?? "").searchParams.get("token") ?? "";
+    const page = await test.send(`/reset-password?token=${token}`);
+    assert.equal(page.status, 404);
+    await page.body?.cancel();
+    await assertError(
+      await test.send("/api/auth/password/reset", { json: { token, password: newPassword } }),
+      404,
+      "invalid_token",
+    );
+    await signInAgain(test, "new@example.com");
+  },
+);
