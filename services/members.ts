@@ -17,6 +17,7 @@ import {
   forbiddenError,
   notFoundError,
   unauthenticatedError,
+  unavailableError,
   validationError,
 } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
@@ -131,7 +132,12 @@ export function createMemberService({ database, clock }: ServiceContext): Member
         audit.statement,
         endInvitationsBy({ ...place, now }, audit.id),
       ]);
-      if (changed?.changes !== 1) await refuse(actor, place);
+      if (changed?.changes !== 1) {
+        const present = await find(place);
+        // Pressed twice, or two owners of one mind: it is as it should be.
+        if (present.role !== role) await refuse(actor, place);
+        return shown(present);
+      }
       return shown({ ...before, role });
     },
 
@@ -179,7 +185,10 @@ export function createMemberService({ database, clock }: ServiceContext): Member
         "An organization needs an owner. Make somebody else an owner first.",
       );
     }
-    throw forbiddenError();
+    // An OWNER may: then somebody else has changed something in this very moment.
+    throw own.role === "OWNER"
+      ? unavailableError("The members were changed at this moment. Try again.")
+      : forbiddenError();
   }
 }
 

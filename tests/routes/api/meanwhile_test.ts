@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { assertError, type TestApp, type TestPerson } from "../../support/app.ts";
 import { testMeanwhile } from "../../support/meanwhile.ts";
-import { mailedToken, signInAgain, verifiedPerson } from "../../support/people.ts";
+import { joinedPerson, mailedToken, signInAgain, verifiedPerson } from "../../support/people.ts";
 
 const newPassword = "an entirely different 7 phrase";
 
@@ -34,5 +34,32 @@ testMeanwhile(
       "invalid_token",
     );
     await signInAgain(test, "new@example.com");
+  },
+);
+
+testMeanwhile(
+  "a role that is set twice at once is set, and nobody is told that they may not",
+  async (test, meanwhile) => {
+    const ada = await verifiedPerson(test);
+    const bob = await joinedPerson(test, ada, "MEMBER");
+    const path = `/api/portal/organizations/${ada.organizationId}/members/${bob.userId}`;
+    const set = (role: string) => test.send(path, { method: "PATCH", cookie: ada.cookie, json: { role } });
+    meanwhile(/UPDATE memberships SET role/, async () => assert.equal((await set("ADMIN")).status, 200));
+    const again = await set("ADMIN");
+    assert.equal(again.status, 200, await again.clone().text());
+    assert.equal((await again.json()).member.role, "ADMIN");
+  },
+);
+
+testMeanwhile(
+  "whoever changes a role that another owner has just changed is asked to try again",
+  async (test, meanwhile) => {
+    const ada = await verifiedPerson(test);
+    const bob = await joinedPerson(test, ada, "MEMBER");
+    const path = `/api/portal/organizations/${ada.organizationId}/members/${bob.userId}`;
+    const set = (role: string) => test.send(path, { method: "PATCH", cookie: ada.cookie, json: { role } });
+    meanwhile(/UPDATE memberships SET role/, async () => assert.equal((await set("OWNER")).status, 200));
+    await assertError(await set("ADMIN"), 503, "unavailable");
+    assert.equal((await set("ADMIN")).status, 200);
   },
 );
