@@ -24,23 +24,27 @@ export function listAccountEnds(database: Database, userId: string): Promise<Acc
 }
 
 /**
- * @param options `aloneIn`: in how many organizations nobody else is; these end with the account, and the caller has their list.
- * @returns A statement that disables a user, unless they are the last OWNER of an organization with other members, or the list
- *   is not right any more. Its change is what the audit entry, and everything after it, depends on.
+ * @param options `organizations`: the ids of all that the user belongs to; `aloneIn`: in how many of them nobody else is, which
+ *   end with the account.
+ * @returns A statement that disables a user, unless they are the last OWNER of an organization with other members, or what the
+ *   caller knows of their organizations is not right any more. Its change is what the audit entry, and everything after it, depends on.
  */
 export function markAccountDeletable(
   userId: string,
-  { now, aloneIn }: { now: number; aloneIn: number },
+  { now, organizations, aloneIn }: { now: number; organizations: readonly string[]; aloneIn: number },
 ): Statement {
   const others = othersThan("?2");
   return sql(
     `UPDATE users SET disabled_at = ?1 WHERE id = ?2
        AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = ?2 AND m.role = 'OWNER'
          AND EXISTS (${others}) AND NOT EXISTS (${others} AND o.role = 'OWNER'))
-       AND (SELECT count(*) FROM memberships m WHERE m.user_id = ?2 AND NOT EXISTS (${others})) = ?3`,
+       AND (SELECT count(*) FROM memberships m WHERE m.user_id = ?2 AND NOT EXISTS (${others})) = ?3
+       AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = ?2
+         AND m.organization_id NOT IN (SELECT value FROM json_each(?4)))`,
     now,
     userId,
     aloneIn,
+    JSON.stringify(organizations),
   );
 }
 

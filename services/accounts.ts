@@ -9,6 +9,7 @@ import {
 import type { Statement } from "../db/database.ts";
 import { acceptInvitationStatement, findInvitationByToken } from "../db/invitations.ts";
 import { deleteLinks } from "../db/link_tokens.ts";
+import { hasLiveSession } from "../db/live_session.ts";
 import { insertMembership } from "../db/memberships.ts";
 import {
   endOrganization,
@@ -26,7 +27,13 @@ import {
 } from "../db/users.ts";
 import type { ClientInfo, PersonActor, SessionActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
-import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../domain/errors.ts";
+import {
+  AppError,
+  invalidTokenError,
+  unauthenticatedError,
+  unavailableError,
+  validationError,
+} from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
 import { membershipsPerUserMax } from "../domain/limits.ts";
 import type { ServiceContext } from "./context.ts";
@@ -124,6 +131,17 @@ export function createAccountService(
     return email;
   }
 
+  async function whyNotDeleted(actor: SessionActor): Promise<AppError> {
+    if (!await hasLiveSession(database, actor.id)) return unauthenticatedError();
+    const ends = await listAccountEnds(database, actor.user.id);
+    return ends.some(({ hasOthers }) => hasOthers !== 0)
+      ? new AppError(
+        "last_owner",
+        "You are the last owner of an organization that others belong to. Make somebody else an owner first.",
+      )
+      : unavailableError("Your organizations were changed at this moment. Try again.");
+  }
+
   return {
     async signUp(input, client) {
       requireOpen(input);
@@ -215,19 +233,18 @@ export function createAccountService(
       });
       const bye = { kind: "account_deleted", to: found.email, fields: { name: found.name } } as const;
       const [, audited] = await database.write([
-        markAccountDeletable(actor.user.id, { now, aloneIn: alone.length }),
+        markAccountDeletable(actor.user.id, {
+          now,
+          organizations: organizations.map(({ id }) => id),
+          aloneIn: alone.length,
+        }),
         account.statement,
         ...ends,
         ...leaves,
         ...mail.outgoing(bye, { now, audited: account.id }),
         ...deleteAccountTraces(actor.user.id, { now, audited: account.id }),
       ]);
-      if (audited?.rows.length !== 1) {
-        throw new AppError(
-          "last_owner",
-          "You are the last owner of an organization that others belong to. Make somebody else an owner first.",
-        );
-      }
+      if (audited?.rows.length !== 1) throw await whyNotDeleted(actor);
       mail.wake();
     },
   };

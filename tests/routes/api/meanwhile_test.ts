@@ -1,6 +1,7 @@
 // Between a verb's look at the database and its batch anything may happen, on this server or another: each promise holds then.
 import assert from "node:assert/strict";
 import { assertError, type TestApp, type TestPerson } from "../../support/app.ts";
+import { listAudit } from "../../support/audit.ts";
 import { testMeanwhile } from "../../support/meanwhile.ts";
 import { joinedPerson, mailedToken, signInAgain, verifiedPerson } from "../../support/people.ts";
 
@@ -61,5 +62,41 @@ testMeanwhile(
     meanwhile(/UPDATE memberships SET role/, async () => assert.equal((await set("OWNER")).status, 200));
     await assertError(await set("ADMIN"), 503, "unavailable");
     assert.equal((await set("ADMIN")).status, 200);
+  },
+);
+
+testMeanwhile(
+  "an account that is deleted while it joins an organization leaves none without an entry",
+  async (test, meanwhile) => {
+    const ada = await verifiedPerson(test);
+    const bob = await verifiedPerson(test, "Bob");
+    const invited = await test.send(`/api/portal/organizations/${ada.organizationId}/invitations`, {
+      cookie: ada.cookie,
+      json: { email: bob.email, role: "MEMBER" },
+    });
+    assert.equal(invited.status, 201);
+    const token = await mailedToken(test, bob.email);
+    const cookie = await signInAgain(test, bob.email);
+    meanwhile(/DELETE FROM users/, async () => {
+      const joined = await test.send("/api/portal/invitations/accept", { cookie, json: { token } });
+      assert.equal(joined.status, 200, await joined.text());
+    });
+    const gone = await test.send("/api/portal/account", { method: "DELETE", cookie: bob.cookie });
+    await assertError(gone, 503, "unavailable");
+    const again = await test.send("/api/portal/account", { method: "DELETE", cookie: bob.cookie });
+    assert.equal(again.status, 204, await again.text());
+    const { events: [left] } = await listAudit(test, ada.cookie);
+    assert.deepEqual([left?.action, left?.target?.name], ["member.left", "Bob"]);
+  },
+);
+
+testMeanwhile(
+  "an account that is deleted twice at once is not told to be a last owner",
+  async (test, meanwhile) => {
+    const bob = await verifiedPerson(test, "Bob");
+    const cookie = await signInAgain(test, bob.email);
+    const end = (cookie: string) => test.send("/api/portal/account", { method: "DELETE", cookie });
+    meanwhile(/DELETE FROM users/, async () => assert.equal((await end(cookie)).status, 204));
+    await assertError(await end(bob.cookie), 401, "unauthenticated");
   },
 );
