@@ -59,15 +59,16 @@ export function findOrganization(
 export const isOwner =
   "EXISTS (SELECT 1 FROM memberships WHERE organization_id = ? AND user_id = ? AND role = 'OWNER')";
 
-/** @returns A statement that renames an organization for one of its OWNERs. */
+/** @returns A statement that renames an organization which is called `from` still, for one of its OWNERs. */
 export function updateOrganizationName(
-  organization: { id: string; name: string },
+  organization: { id: string; from: string; to: string },
   ownerId: string,
 ): Statement {
   return sql(
-    `UPDATE organizations SET name = ? WHERE id = ? AND ${isOwner}`,
-    organization.name,
+    `UPDATE organizations SET name = ? WHERE id = ? AND name = ? AND ${isOwner}`,
+    organization.to,
     organization.id,
+    organization.from,
     organization.id,
     ownerId,
   );

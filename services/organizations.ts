@@ -18,6 +18,7 @@ import {
   forbiddenError,
   notFoundError,
   unauthenticatedError,
+  unavailableError,
   validationError,
 } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
@@ -99,19 +100,23 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
     },
 
     async renameOrganization(actor, id, name) {
-      const before = requireMembership(actor, { organizationId: id, act: "organization.manage" });
+      const { name: from } = requireMembership(actor, { organizationId: id, act: "organization.manage" });
+      if (from === name) return await get(actor, id);
       const entry = {
         action: "organization.renamed",
         organizationId: id,
         target: { id, name },
-        details: { from: before.name, to: name },
+        details: { from, to: name },
       } as const;
       const [renamed] = await database.write([
-        updateOrganizationName({ id, name }, actor.user.id),
+        updateOrganizationName({ id, from, to: name }, actor.user.id),
         insertAuditEvent(actor, entry, { now: clock() }).statement,
       ]);
-      if (renamed?.changes !== 1) throw forbiddenError();
-      return await get(actor, id);
+      const organization = await get(actor, id);
+      if (renamed?.changes === 1 || organization.name === name) return organization;
+      throw organization.role === "OWNER"
+        ? unavailableError("The organization got another name at this moment. Try again.")
+        : forbiddenError();
     },
 
     async transferOrganization(actor, id, userId) {

@@ -100,3 +100,20 @@ testMeanwhile(
     await assertError(await end(bob.cookie), 401, "unauthenticated");
   },
 );
+
+testMeanwhile("a renamed organization's entry names the name that it had", async (test, meanwhile) => {
+  const ada = await verifiedPerson(test);
+  const path = `/api/portal/organizations/${ada.organizationId}`;
+  const rename = (name: string) => test.send(path, { method: "PATCH", cookie: ada.cookie, json: { name } });
+  meanwhile(/UPDATE organizations SET name/, async () => assert.equal((await rename("First")).status, 200));
+  await assertError(await rename("Second"), 503, "unavailable");
+  // The second time it has this name already.
+  for (let n = 0; n < 2; n++) {
+    assert.equal((await (await rename("Second")).json()).organization.name, "Second");
+  }
+  const { events } = await listAudit(test, ada.cookie, "?action=organization.renamed");
+  assert.deepEqual(events.map(({ details }) => details), [
+    { from: "First", to: "Second" },
+    { from: "Ada Lovelace’s organization", to: "First" },
+  ]);
+});
