@@ -139,8 +139,17 @@ async function list({ operator, flags }: Call): Promise<void> {
 
 async function disable({ operator, actor, email, flags }: Call): Promise<void> {
   const revokeKeys = flags.has("revoke-keys");
-  const { wasDisabled, activeKeys, revokedKeys } = await operator.disableUser(actor, email, { revokeKeys });
+  const { wasDisabled, activeKeys, revokedKeys, revokedInvitations } = await operator.disableUser(
+    actor,
+    email,
+    { revokeKeys },
+  );
   writeLine(wasDisabled ? "They were disabled already." : "Disabled: they are signed out everywhere.");
+  if (revokedInvitations > 0) {
+    writeLine(
+      `Revoked ${revokedInvitations} open invitation${revokedInvitations === 1 ? "" : "s"} of theirs.`,
+    );
+  }
   if (revokeKeys) writeLine(`Revoked ${counted(revokedKeys)} that they made.`);
   if (activeKeys > 0) {
     writeLine(`${counted(activeKeys)} that they made still ${activeKeys === 1 ? "works" : "work"}.`);

@@ -114,6 +114,39 @@ export function listActiveKeysOfUser(
   ));
 }
 
+/** An open invitation, and where it leads. */
+export interface InvitationOfUser {
+  readonly id: string;
+  readonly email: string;
+  readonly organizationId: string;
+}
+
+/** @returns Some of the invitations that a user sent and that can still be accepted. @throws {DatabaseError} */
+export function listOpenInvitationsOfUser(
+  database: Database,
+  userId: string,
+  { now, limit }: { now: number; limit: number },
+): Promise<InvitationOfUser[]> {
+  return database.read(sql(
+    `SELECT id, email, organization_id AS organizationId FROM invitations
+     WHERE invited_by = ? AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > ? LIMIT ?`,
+    userId,
+    now,
+    limit,
+  ));
+}
+
+/** @returns A statement that revokes an open invitation of a user. */
+export function revokeInvitationOfUser(userId: string, invitation: { id: string; now: number }): Statement {
+  return sql(
+    `UPDATE invitations SET revoked_at = ? WHERE id = ? AND invited_by = ? AND accepted_at IS NULL
+       AND revoked_at IS NULL`,
+    invitation.now,
+    invitation.id,
+    userId,
+  );
+}
+
 /** A user in the operator's list. Times in milliseconds since 1970. */
 export interface ListedUserRow {
   readonly id: string;

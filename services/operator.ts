@@ -12,8 +12,10 @@ import {
   endHalfDoneSignIns,
   insertLinkForUser,
   listActiveKeysOfUser,
+  listOpenInvitationsOfUser,
   markUserDisabled,
   markUserEnabled,
+  revokeInvitationOfUser,
 } from "../db/operator_users.ts";
 import { deleteSessionsIfAudited } from "../db/sessions.ts";
 import { findUserCredentials, updatePasswordHash, type UserCredentials } from "../db/users.ts";
@@ -67,17 +69,17 @@ export interface OperatorService {
   /** @returns Every user by address, a page at a time. */
   listUsers(): AsyncGenerator<readonly OperatorUser[]>;
   /**
-   * Ends a user's sessions, half-done sign-ins and mailed links at once, and refuses them from now on.
+   * Ends a user's sessions, half-done sign-ins, mailed links and open invitations at once, and refuses them from now on.
    *
    * @param options `revokeKeys`: the keys that they made end too.
-   * @returns How many of their keys go on working, and how many ended now.
+   * @returns How many of their keys go on working, how many ended now, and how many invitations did.
    * @throws {AppError} `not_found`.
    */
   disableUser(
     actor: OperatorActor,
     email: string,
     options: { revokeKeys: boolean },
-  ): Promise<{ wasDisabled: boolean; activeKeys: number; revokedKeys: number }>;
+  ): Promise<{ wasDisabled: boolean; activeKeys: number; revokedKeys: number; revokedInvitations: number }>;
   /** Lets a disabled user sign in again. @throws {AppError} `not_found`. */
   enableUser(actor: OperatorActor, email: string): Promise<{ wasDisabled: boolean }>;
   /**
@@ -153,6 +155,25 @@ export function createOperatorService(
     }
   }
 
+  /** Whoever is put out must not come back, as an owner even, by an invitation to an address of theirs. */
+  async function revokeInvitationsOf(actor: OperatorActor, userId: string): Promise<number> {
+    let revoked = 0;
+    for (;;) {
+      const now = clock();
+      const open = await listOpenInvitationsOfUser(database, userId, { now, limit: operatorPageItemsMax });
+      if (open.length === 0) return revoked;
+      const results = await database.write(open.flatMap(({ id, email, organizationId }) => {
+        const entry = { action: "invitation.revoked", organizationId, target: { id, name: email } } as const;
+        return [
+          revokeInvitationOfUser(userId, { id, now }),
+          insertAuditEvent(actor, entry, { now }).statement,
+          ...deleteLinks(id, { purposes: ["invitation"] }),
+        ];
+      }));
+      revoked += results.filter(({ rows }) => rows.length === 1).length;
+    }
+  }
+
   return {
     async createUser(actor, input) {
       const { name, join } = input;
@@ -201,9 +222,10 @@ export function createOperatorService(
         }),
       ]);
       // After they are out, so that they make no more; and again when this was interrupted the last time.
+      const revokedInvitations = await revokeInvitationsOf(actor, id);
       const revokedKeys = revokeKeys ? await revokeKeysOf(actor, id) : 0;
       const activeKeys = await countActiveKeysOfUser(database, id, clock());
-      return { wasDisabled: disabled?.changes !== 1, activeKeys, revokedKeys };
+      return { wasDisabled: disabled?.changes !== 1, activeKeys, revokedKeys, revokedInvitations };
     },
 
     async enableUser(actor, email) {

@@ -5,7 +5,7 @@ import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import { operatorLinkLifetimeMs, operatorPageItemsMax } from "../../domain/limits.ts";
 import { hashToken } from "../../services/session_tokens.ts";
-import { createTestKey, type TestApp, testPassword } from "../support/app.ts";
+import { createTestKey, type TestApp, testPassword, type TestPerson } from "../support/app.ts";
 import { onEveryDatabase } from "../support/usage.ts";
 
 const client = { address: "", userAgent: "gatehouse user test", requestId: null };
@@ -239,6 +239,13 @@ onEveryDatabase(
     test.advance(2000);
     await turnOnTwoStep(test, ada.userId);
     await signIn(test, ada.email);
+    const invite = (by: TestPerson) =>
+      test.send(`/api/portal/organizations/${by.organizationId}/invitations`, {
+        cookie: by.cookie,
+        json: { email: "eve@example.com", role: "OWNER" },
+      });
+    for (const by of [ada, bob]) assert.equal((await invite(by)).status, 201);
+    const { link } = (await test.mails()).find(({ to }) => to === "eve@example.com") ?? {};
     await operator.resetPassword(actor, ada.email, { turnOffTwoStep: false });
     await database.write([
       sql("UPDATE api_keys SET created_by = ? WHERE id = ?", ada.userId, elsewhere.id),
@@ -248,7 +255,12 @@ onEveryDatabase(
       wasDisabled: false,
       activeKeys: 2,
       revokedKeys: 0,
+      revokedInvitations: 1,
     });
+    const offer = await test.send(link?.slice(test.config.baseUrl.origin.length) ?? "");
+    assert.equal(offer.status, 404, await offer.text());
+    const open = sql("SELECT invited_by AS by FROM invitations WHERE revoked_at IS NULL");
+    assert.deepEqual(await database.read(open), [{ by: bob.userId }]);
     assert.deepEqual(await counts(test, ada.userId), {
       sessions: 0,
       totp: 1,
@@ -261,12 +273,17 @@ onEveryDatabase(
       wasDisabled: true,
       activeKeys: 0,
       revokedKeys: 2,
+      revokedInvitations: 0,
     });
     const revoked = await database.read<{ id: string }>(
       sql("SELECT id FROM api_keys WHERE revoked_at IS NOT NULL ORDER BY number"),
     );
     assert.deepEqual(revoked.map(({ id }) => id), [adas.id, elsewhere.id]);
     assert.notEqual(expired.id, bobs.id);
+    const ended = (await entries(test)).filter(({ action }) => action === "invitation.revoked");
+    assert.deepEqual(ended.map(({ organizationId, target }) => [organizationId, target]), [
+      [ada.organizationId, "eve@example.com"],
+    ]);
     const keyEntries = (await entries(test)).filter(({ action }) => action === "api_key.revoked");
     assert.deepEqual(
       keyEntries.map(({ organizationId, target }) => [organizationId, target]).sort(),
