@@ -297,7 +297,8 @@ function twoStepOff(
   const passkeys = insertAuditEvent(actor, {
     action: "passkey.removed",
     organizationId: user.organizationId,
-    target: { id: null, name: "all passkeys" },
+    target: { id: user.id, name: user.email },
+    details: { passkeys: "all" },
   }, { now });
   return {
     id,

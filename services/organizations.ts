@@ -2,7 +2,7 @@
 import { insertAuditEvent } from "../db/audit.ts";
 import { endInvitationsBy } from "../db/invitations.ts";
 import { hasLiveSession } from "../db/live_session.ts";
-import { insertMembership, makeOwner, stepDownFromOwner } from "../db/memberships.ts";
+import { findMember, insertMembership, makeOwner, stepDownFromOwner } from "../db/memberships.ts";
 import {
   endOrganization,
   findOrganization,
@@ -125,10 +125,11 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
       requireProof(actor, now);
       const notThem = validationError([{ path: "userId", message: "must be another member's." }]);
       if (userId === actor.user.id) throw notThem;
+      const member = await findMember(database, id, { userId, now });
       const entry = {
         action: "organization.transferred",
         organizationId: id,
-        target: { id: userId, name: null },
+        target: { id: userId, name: member?.name ?? null },
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
       const [made] = await database.write([

@@ -133,7 +133,9 @@ export function createSessionService(
 
     async endSession(actor, id) {
       if (!isId("ses", id)) throw notFoundError();
-      const entry = { action: "session.ended", target: { id, name: null } } as const;
+      // One's own is signing out, by whatever way.
+      const target = id === actor.id ? {} : { target: { id, name: null } };
+      const entry = { action: "session.ended", ...target } as const;
       const [ended] = await database.write([
         deleteSessionOfUser(actor.user.id, id),
         insertAuditEvent(actor, entry, { now: clock() }).statement,

@@ -196,6 +196,9 @@ onEveryDatabase(
     const ada = await test.signUp();
     const bob = await test.signUp("Bob");
     for (const { userId } of [ada, bob]) await turnOnTwoStep(test, userId);
+    await test.opened.database.write([
+      sql("INSERT INTO passkeys VALUES ('pas_1', ?, 'c', 'k', 0, '[]', 'Phone', 1, NULL)", ada.userId),
+    ]);
     await signIn(test, ada.email);
     const turnOff = { turnOffTwoStep: true } as const;
     assert.equal((await operator.resetPassword(actor, ada.email, turnOff)).hadTwoStep, true);
@@ -212,6 +215,7 @@ onEveryDatabase(
     assert.deepEqual(await entries(test), [
       { ...entry, action: "password.reset_requested" },
       { ...entry, action: "two_step.disabled" },
+      { ...entry, action: "passkey.removed" },
       { ...entry, action: "password.reset_requested" },
       {
         ...entry,

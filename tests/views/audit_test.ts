@@ -46,6 +46,19 @@ Deno.test("auditSentence() says what was done, and sets apart what others wrote"
     say({ action: "session.ended", target: { id: "ses_1", name: null } }),
     "Ended one of their other sessions",
   );
+  assert.equal(
+    say({ action: "passkey.removed", target: ada, details: { passkeys: "all" } }),
+    "Removed every passkey of “Ada”",
+  );
+  const operator = { type: "operator", id: null, name: null } as const;
+  assert.equal(
+    say({ action: "member.joined", details: { role: "ADMIN" } }),
+    "Joined the organization as Admin",
+  );
+  assert.equal(
+    say({ action: "member.joined", actor: operator, target: ada, details: { role: "ADMIN" } }),
+    "Made “Ada” a member as Admin",
+  );
   const request = { method: "POST", path: "/api/portal/api-keys" };
   assert.equal(
     say({ action: "access.denied", details: { ...request, reason: "forbidden" } }),

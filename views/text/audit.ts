@@ -50,6 +50,8 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "access.denied": "Tried what they may not do[: {request}]",
 };
 const endedOther = "Ended one of their other sessions";
+const removedAll = "Removed every passkey of {target}";
+const madeMember = "Made {target} a member[ as {role}]";
 const fromAnotherSite = "Another site tried something in their name[: {request}]";
 
 /** Values that are stored as programs write them. */
@@ -64,7 +66,7 @@ const valueWords: ReadonlyMap<string, string> = new Map([
 const ownDetails: ReadonlySet<string> = new Set(["role", "keys"]);
 
 /** @returns What was done, in parts that make a sentence without its full stop. */
-export function auditSentence({ action, target, details }: AuditEvent): AuditPart[] {
+export function auditSentence({ action, actor, target, details }: AuditEvent): AuditPart[] {
   const values = new Map<string, AuditPart>();
   for (const [name, value] of Object.entries(details)) {
     const word = ownDetails.has(name) || action === "member.role_changed" ? valueWords.get(value) : undefined;
@@ -79,6 +81,10 @@ export function auditSentence({ action, target, details }: AuditEvent): AuditPar
     ? endedOther
     : details["reason"] === "cross_site"
     ? fromAnotherSite
+    : action === "passkey.removed" && details["passkeys"] === "all"
+    ? removedAll
+    : action === "member.joined" && actor.type === "operator"
+    ? madeMember
     : sentences[action] ?? auditActions[action];
   return joined(
     sentence.split(/[[\]]/).flatMap((segment, index) =>

@@ -136,6 +136,30 @@ testApp("each act leaves who, what, which organization, from where, when and the
   assert.deepEqual(resets.map((one) => one.target), [self]);
 });
 
+testApp("an entry names who got the organization, and tells one's own session from another", async (test) => {
+  const ada = await test.signUp();
+  const eve = await joinedPerson(test, ada, "ADMIN");
+  const transfer = `/api/portal/organizations/${ada.organizationId}/transfer`;
+  await test.send(transfer, { cookie: ada.cookie, json: { userId: eve.userId } });
+  const other = await signInAgain(test, eve.email);
+  const sessions = "/api/auth/sessions";
+  const list = await (await test.send(sessions, { cookie: other })).json() as {
+    sessions: { id: string; current: boolean }[];
+  };
+  const own = list.sessions.find(({ current }) => current)?.id ?? "";
+  const others = list.sessions.map(({ id }) => id).filter((id) => id !== own);
+  for (const id of [...others, own]) {
+    assert.equal((await test.send(`${sessions}/${id}`, { method: "DELETE", cookie: other })).status, 204);
+  }
+  const query = "?action=organization.transferred,session.ended";
+  const { events } = await listAudit(test, await signInAgain(test, eve.email), query);
+  assert.deepEqual(events.map(({ target }) => target), [
+    null,
+    ...others.map((id) => ({ id, name: null })),
+    { id: eve.userId, name: events[0]?.actor.name },
+  ]);
+});
+
 /** After failures the right password waits too. */
 async function signInAgainLater(test: TestApp, email: string): Promise<string> {
   test.advance(20 * 60_000);
