@@ -176,7 +176,9 @@ export function endMember(
         audited,
       )
       : sql(
-        `UPDATE api_keys SET created_by = ? WHERE organization_id = ? AND created_by = ? AND ${ifAudited}`,
+        // Who made a key that is over is history.
+        `UPDATE api_keys SET created_by = ? WHERE organization_id = ? AND created_by = ? AND revoked_at IS NULL
+           AND ${ifAudited}`,
         handTo,
         organizationId,
         userId,

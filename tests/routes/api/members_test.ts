@@ -204,6 +204,8 @@ testApp("a removed member's keys can be handed to the remover instead", async (t
   const owner = await test.signUp();
   const bob = await joinedPerson(test, owner, "MEMBER");
   const { fullKey, id } = await createTestKey(test, bob);
+  const { id: revoked } = await createTestKey(test, bob);
+  await test.send(`/api/portal/api-keys/${revoked}`, { method: "DELETE", cookie: bob.cookie });
   await assertError(
     await remove(test, bob, { owner, userId: bob.userId, query: "?keys=keep" }),
     422,
@@ -221,7 +223,9 @@ testApp("a removed member's keys can be handed to the remover instead", async (t
   });
   assert.equal(used.status, 201);
   const { apiKeys } = await (await test.send("/api/portal/api-keys", { cookie: owner.cookie })).json();
-  assert.equal(apiKeys.find((key: { id: string }) => key.id === id).createdBy.id, owner.userId);
+  const maker = (id: string) => apiKeys.find((key: { id: string }) => key.id === id).createdBy.id;
+  assert.equal(maker(id), owner.userId);
+  assert.equal(maker(revoked), bob.userId, "a key that is over stays whose it was");
 });
 
 testApp("an ADMIN removes members and admins, not owners; a MEMBER only themself", async (test) => {
