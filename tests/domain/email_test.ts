@@ -15,8 +15,11 @@ for (
     ["ａｄａ＠ｅｘａｍｐｌｅ．ｃｏｍ", "ada@example.com"],
     ["\u212Aelvin@example.com", "kelvin@example.com"],
     ["jose\u0301@example.com", "jos\u00e9@example.com"],
-    ["JOSÉ@bücher.example", "josé@bücher.example"],
-    ["用户@例子.公司", "用户@例子.公司"],
+    ["JOSÉ@bücher.example", "josé@xn--bcher-kva.example"],
+    ["ada@Bu\u0308cher.example", "ada@xn--bcher-kva.example"],
+    ["ADA@XN--BCHER-KVA.example", "ada@xn--bcher-kva.example"],
+    ["ada@faß.example", "ada@xn--fa-hia.example"],
+    ["用户@例子.公司", "用户@xn--fsqu00a.xn--55qx5d"],
     ["ada@xn--bcher-kva.example", "ada@xn--bcher-kva.example"],
     ["\u00a0ada@example.com\u3000", "ada@example.com"],
     [".ada..x.@example.com", ".ada..x.@example.com"],
@@ -72,6 +75,10 @@ Deno.test("canonicalEmail() refuses what is not an address, or could end or begi
     ...["ada@example.com/x", "ada@example.com?x", "ada@example.com:25"],
     `${"a".repeat(65)}@example.com`,
     `a@${"b".repeat(64)}.com`,
+    // Longer than DNS allows once they are written as it has them, and what it never has.
+    `a@${"ü".repeat(60)}.com`,
+    `a@${Array(6).fill("ü".repeat(38)).join(".")}.com`,
+    ...["a@xn--zz.example", "a@xn--a.example", "a@ü.1"],
   ];
   for (const text of bad) assert.equal(canonicalEmail(text), null, JSON.stringify(text));
 });
