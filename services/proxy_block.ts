@@ -1,6 +1,11 @@
 // The lines for a reverse proxy that fit these settings. Pure: a test gives them to the real Caddy and nginx.
 import type { Config } from "../config.ts";
-import { headerCharactersMax, urlCharactersMax, usageBodyBytesMax } from "../domain/limits.ts";
+import {
+  answerHeaderCharactersMax,
+  headerCharactersMax,
+  urlCharactersMax,
+  usageBodyBytesMax,
+} from "../domain/limits.ts";
 
 /** The settings that say where the proxy stands. */
 export type ProxyConfig = Pick<Config, "baseUrl" | "secure" | "host" | "port">;
@@ -65,6 +70,7 @@ function nginxBlock(config: ProxyConfig): string {
     ...(secure ? certificate : []),
     `    client_max_body_size ${kibibytes(usageBodyBytesMax)}k;`,
     `    large_client_header_buffers 4 ${kibibytes(Math.max(urlCharactersMax, headerCharactersMax))}k;`,
+    `    proxy_buffer_size ${kibibytes(answerHeaderCharactersMax)}k;`,
     "    # Answers with secrets must not be compressed.",
     "    gzip off;",
     "    location / {",

@@ -12,6 +12,9 @@ const relations: Readonly<Record<string, boolean>> = {
   "a usage body is larger than any other": limits.usageBodyBytesMax > limits.bodyBytesMax,
   "the address of a request is part of what its headers may take":
     limits.urlCharactersMax < limits.headerCharactersMax,
+  "a redirect with the longest address to return to, percent-encoded, and cleared cookies fit an answer's headers":
+    3 * limits.returnToCharactersMax + limits.clearedCookiesCharactersMax + 2_000 <=
+      limits.answerHeaderCharactersMax,
   "the longest e-mail address is that of RFC 5321": limits.emailCharactersMax === 254,
   "delays after failed sign-ins grow": limits.signInDelayMinMs < limits.signInDelayMaxMs,
   "a check waits longer than for a held lock": limits.checkTimeoutMs > limits.databaseBusyTimeoutMs,

@@ -168,6 +168,13 @@ async function usesIt(run: Run, folder: string): Promise<void> {
   );
   assert.match(form, /^303 https:\/\/auth\.example\.com\/portal/);
 
+  // The longest address to return to, on its way through the headers of a redirect.
+  const back = encodeURIComponent("/portal?".padEnd(1_960, "&"));
+  const led = await run(
+    `curl --silent -o /dev/null -w '%{http_code} %{redirect_url}' '${site}/sign-in/continue?return_to=${back}'`,
+  );
+  assert.equal(led, `303 ${site}/sign-in?return_to=${back}`);
+
   // Nothing is compressed on the way, and metrics are nobody's.
   const encoding = `curl --silent -o /dev/null -D - -H 'Accept-Encoding: gzip, br, zstd' --cookie jar.txt`;
   for (const path of ["/api/auth/me", "/portal/api-keys"]) {

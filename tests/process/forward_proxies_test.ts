@@ -122,7 +122,9 @@ async function claimsNeverArrive(
 }
 
 async function signsInAndComesBack({ port, bob, see, isKept, arrives }: ProxyScene): Promise<void> {
-  const asked = { host: "app.example.com", path: "/reports/7?tab=a&b=%2F" };
+  // As long as what may be returned to; in the headers of the answers it is three times that.
+  const path = "/reports/7?tab=a&b=%2F".padEnd(1_960, "&");
+  const asked = { host: "app.example.com", path };
   const sent = await isKept({ ...asked, headers: page });
   const target = `http://app.example.com:${port}${asked.path}`;
   const signIn = `/sign-in?return_to=${encodeURIComponent(target)}`;
@@ -142,8 +144,8 @@ async function signsInAndComesBack({ port, bob, see, isKept, arrives }: ProxySce
   });
   assert.equal(back.status, 303);
   const cookie = cookieFrom(back);
-  const path = back.headers["location"] ?? "";
-  const goOn = await see({ host: "auth.example.com", path, headers: { ...page, cookie } });
+  const onward = back.headers["location"] ?? "";
+  const goOn = await see({ host: "auth.example.com", path: onward, headers: { ...page, cookie } });
   const address = /http-equiv="refresh" content="0; ?url=([^"]+)"/i.exec(goOn.body)?.[1]?.replaceAll(
     "&amp;",
     "&",
@@ -162,6 +164,8 @@ async function signsInAndComesBack({ port, bob, see, isKept, arrives }: ProxySce
     const { status, headers } = await isKept(other);
     assert.deepEqual([status, headers["location"]], [401, undefined]);
   }
+  const large = { a: "x".repeat(6_000), b: "x".repeat(6_000), c: "x".repeat(6_000) };
+  assert.equal((await isKept({ ...asked, path: "/", headers: { cookie, ...large } })).status, 431);
 }
 
 async function conflictEnds({ port, ada, bob, see, isKept }: ProxyScene): Promise<void> {

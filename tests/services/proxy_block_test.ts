@@ -86,6 +86,8 @@ Deno.test("proxyBlocks() has the host, the port and the headers of the settings"
   assert.match(nginx, /proxy_pass http:\/\/127\.0\.0\.1:9000;/);
   assert.match(nginx, /X-Forwarded-For \$remote_addr;/);
   assert.match(nginx, /client_max_body_size 1024k;/);
+  // The longest redirect of the service fits.
+  assert.match(nginx, /proxy_buffer_size 12k;/);
   const plain = blocksOf({ BASE_URL: "http://auth.example.test:8080" }).nginx;
   assert.doesNotMatch(plain, /ssl|return 301/);
   assert.match(plain, /listen 8080;/);
