@@ -23,7 +23,7 @@ import { jsonError, publicError } from "./routes/errors.ts";
 import { knownRoutes } from "./routes/method_not_allowed.ts";
 import { createApiKeyLimits } from "./routes/middleware/api_key_limits.ts";
 import { conversation, requestSize } from "./routes/middleware/conversation.ts";
-import { cors } from "./routes/middleware/cors.ts";
+import { cors, preflight } from "./routes/middleware/cors.ts";
 import { crossSite } from "./routes/middleware/cross_site.ts";
 import { createMetrics, operationRoutes } from "./routes/operations.ts";
 import { portalAccountRoutes } from "./routes/portal/account.ts";
@@ -64,12 +64,13 @@ export function createApp(parts: AppParts, options: { version: string }): App {
     noteDenied(c, shown, parts);
     return isForPrograms(c.req.path) ? jsonError(c, shown) : page(c, shown);
   };
+  app.use("/api/auth/*", cors(config.allowedOrigins));
   app.use(conversation(parts, {
     guards: [requestSize(), crossSite(config, (c) => known.isKnown(c))],
     answerError,
     onAnswer: metrics.countAnswer,
   }));
-  app.use("/api/auth/*", cors(config.allowedOrigins));
+  app.use("/api/auth/*", preflight());
 
   authRoutes(app, parts);
   secondStepRoutes(app, parts);

@@ -1,4 +1,4 @@
-// The outermost middleware: an id for every request, limits before anything is read, headers on every answer, errors
+// Around every route: an id for every request, limits before anything is read, headers on every answer, errors
 // and redirects included.
 import type { Config } from "../../config.ts";
 import type { ClientInfo } from "../../domain/actor.ts";

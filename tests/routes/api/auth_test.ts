@@ -363,6 +363,21 @@ testApp("CORS: allowed origins read and sign in with cookies, others learn nothi
     });
     assert.equal(failed.status, 401);
     assert.equal(failed.headers.get("access-control-allow-origin"), origin);
+    // Also what is refused before anything else: a page could not tell it from a network that is down.
+    for (
+      const [path, more, status] of [
+        ["/api/auth/me", { "x-long": "a".repeat(17_000) }, 431],
+        [`/api/auth/me?x=${"a".repeat(9_000)}`, {}, 414],
+        ["/api/auth/nowhere", {}, 404],
+      ] as const
+    ) {
+      const refused = await test.send(path, { headers: { origin, ...more } });
+      assert.equal(refused.status, status);
+      assert.equal(refused.headers.get("access-control-allow-origin"), origin, path);
+      assert.equal(refused.headers.get("access-control-allow-credentials"), "true");
+      assert.equal(refused.headers.get("cross-origin-resource-policy"), "cross-origin");
+      assert.equal(refused.headers.get("vary"), "Origin");
+    }
   }
   for (
     const origin of [
@@ -385,6 +400,8 @@ testApp("CORS: allowed origins read and sign in with cookies, others learn nothi
       assert.match(answer.headers.get("vary") ?? "", /Origin/);
       await answer.body?.cancel();
     }
+    const written = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
+    assert.deepEqual([written.status, written.headers.get("vary")], [403, "Origin"]);
   }
   // The portal and its API have no CORS at all, and an allowed origin may not write there.
   const portal = await test.send("/api/portal/api-keys", {
