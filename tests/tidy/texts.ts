@@ -90,13 +90,18 @@ export function exportsAreDocumented(files: readonly SourceFile[]): Finding[] {
   });
 }
 
-/** Rule: nothing is left for later. */
+/** Rule: nothing is left for later, nor of a merge. */
 export function nothingLeftForLater(files: readonly SourceFile[]): Finding[] {
   // In parts, so that the rule does not find itself.
   const marks = new RegExp(`\\b(${["TO" + "DO", "FIX" + "ME", "XX" + "X"].join("|")})\\b`, "g");
-  return files.filter(({ path }) => /\.(tsx?|js|css|sql|sh)$|^denow$|^\.ci\//.test(path)).flatMap((file) =>
-    findAll(file, file.text, marks, (mark) => `says ${mark}: do it, or write an issue`)
-  );
+  const isCode = ({ path }: SourceFile) => /\.(tsx?|js|css|sql|sh)$|^denow$|^\.ci\//.test(path);
+  return files.flatMap((file) => [
+    ...(isCode(file)
+      ? findAll(file, file.text, marks, (mark) => `says ${mark}: do it, or write an issue`)
+      : []),
+    // Also within a line: the formatter of texts makes one paragraph of both sides.
+    ...findAll(file, file.text, /(<{7}|>{7}) \S/g, () => "has both sides of a merge: choose"),
+  ]);
 }
 
 /** Rule: tests run all, and wait for what happens, not for a time. */

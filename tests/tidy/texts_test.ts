@@ -150,6 +150,10 @@ Deno.test("nothingLeftForLater() finds the usual marks in code, not in prose", (
     assert.deepEqual(lines(nothingLeftForLater, "CONTRIBUTING.md", `No ${mark}.`), []);
     assert.deepEqual(lines(nothingLeftForLater, "db/a.ts", `const ${mark}S = 1;`), []);
   }
+  const [ours, theirs] = ["<".repeat(7), ">".repeat(7)];
+  const merged = `One\n   ${ours} HEAD is this. ======= and that\n\n${theirs} caad51d (That)\n`;
+  assert.deepEqual(lines(nothingLeftForLater, "docs/a.md", merged), [2, 4]);
+  assert.deepEqual(lines(nothingLeftForLater, "docs/a.md", "1 << 2, a >>> b\n=======\n"), []);
 });
 
 Deno.test("testsNeitherFocusNorSleep() finds focused tests and fixed waits", () => {
