@@ -138,7 +138,8 @@ export function parseConfig(record: Settings, options: ConfigOptions): ConfigRes
   const allowedOrigins: AllowedOrigin[] = [];
   for (const text of list(given("ALLOWED_ORIGINS"))) {
     const origin = parseAllowedOrigin(text);
-    if (typeof origin === "string") refuse("ALLOWED_ORIGINS", `${JSON.stringify(text)}: ${origin}`);
+    const which = text.includes("@") ? "the one with a user" : JSON.stringify(text);
+    if (typeof origin === "string") refuse("ALLOWED_ORIGINS", `${which}: ${origin}`);
     else allowedOrigins.push(origin);
   }
 
@@ -234,9 +235,16 @@ function parseBaseUrl(text: string): URL | null {
   return bare && /^https?:$/.test(url.protocol) ? url : null;
 }
 
+const domainForm = /^\.[a-z0-9-]+(\.[a-z0-9-]+)*$/;
+
 function cookieDomainFault(domain: string, host: string | undefined): string | null {
   const name = domain.slice(1);
-  if (!/^\.[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(domain)) return "write it as .example.com";
+  if (!domainForm.test(domain)) {
+    // The form that browsers know, of a name without the dot or with letters beyond ASCII.
+    const address = `https://${domain.replace(/^\.?/, "any.")}`;
+    const meant = URL.canParse(address) ? new URL(address).hostname.slice("any".length) : "";
+    return `write it as ${domainForm.test(meant) ? meant : ".example.com"}`;
+  }
   const parsed = parseDomain(name, { allowPrivateDomains: true });
   if (parsed.isIp || (host !== undefined && ipaddr.isValid(host))) return "an address has no subdomains";
   if (parsed.publicSuffix === name) return `everybody can have a name under ${domain}`;
@@ -266,9 +274,9 @@ function parseAllowedOrigin(text: string): AllowedOrigin | string {
   }
   if (text.includes("*")) return "only one * is allowed, as the whole first label";
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^https?:$/.test(url.protocol) || url.origin !== text.toLowerCase()) {
-    return "write it as scheme://host[:port]";
-  }
+  if (url === null || !/^https?:$/.test(url.protocol)) return "write it as scheme://host[:port]";
+  // As browsers write it: without a slash, a default port or letters beyond ASCII.
+  if (url.origin !== text.toLowerCase()) return `write it as ${url.origin}`;
   return { text, matches: (origin) => origin === url.origin };
 }
 

@@ -230,6 +230,33 @@ Deno.test("ALLOWED_ORIGINS refuses everything, public suffixes and what no brows
   }
 });
 
+Deno.test("an origin or a domain that is written otherwise than browsers do is told as they write it", () => {
+  const origins = [
+    ["https://app.example.com/", "https://app.example.com"],
+    ["https://app.example.com:443", "https://app.example.com"],
+    ["http://app.example.com:80/a?b", "http://app.example.com"],
+    ["HTTPS://App.Example.com/", "https://app.example.com"],
+    ["https://bücher.example", "https://xn--bcher-kva.example"],
+  ] as const;
+  for (const [text, meant] of origins) {
+    assert.ok(assertRefused("ALLOWED_ORIGINS", text).endsWith(`write it as ${meant})`), text);
+  }
+  assert.match(
+    assertRefused("ALLOWED_ORIGINS", "app.example.com"),
+    /write it as scheme:\/\/host\[:port\]\)$/,
+  );
+  const domains = [
+    ["example.com", ".example.com"],
+    ["acme.org", ".acme.org"],
+    [".Bücher.example", ".xn--bcher-kva.example"],
+    [".exa mple.com", ".example.com"],
+    [".acme.org; Path=/x", ".example.com"],
+  ] as const;
+  for (const [text, meant] of domains) {
+    assert.ok(assertRefused("COOKIE_DOMAIN", text).endsWith(`(write it as ${meant})`), text);
+  }
+});
+
 Deno.test("DATABASE_URL names a file; only the default's folder is made", () => {
   const database = (text: string) => accepted({ DATABASE_URL: text }).database;
   const file = (path: string) => ({ kind: "file", path, createFolder: false });

@@ -100,6 +100,9 @@ for (
       DATABASE_URL: `wss://db.x/?tls=1&authToken=${secret}`,
     }],
     ["a password in BASE_URL", "BASE_URL", { BASE_URL: `https://user:${secret}@auth.example.com` }],
+    ["a password in ALLOWED_ORIGINS", "ALLOWED_ORIGINS", {
+      ALLOWED_ORIGINS: `https://user:${secret}@app.example.com`,
+    }],
     ["a password in SMTP_URL", "SMTP_URL", { SMTP_URL: `smpt://user:${secret}@mail.example.com` }],
     ["anything in SMTP_URL", "SMTP_URL", { SMTP_URL: secret }],
     ["a short metrics token", "METRICS_TOKEN", { METRICS_TOKEN: secret }],
