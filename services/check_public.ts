@@ -1,25 +1,14 @@
 // The deployment as a browser meets it: every request goes to the public address, through whatever stands before the server.
 // Nothing is changed: it reads, and signs nobody out.
 import pLimit from "p-limit";
-import type { AllowedOrigin, Config } from "../config.ts";
+import type { AllowedOrigin } from "../config.ts";
 import type { Finding } from "../domain/finding.ts";
-import { checkRequestsAtOnceMax, checkTimeoutMs, headerCharactersMax } from "../domain/limits.ts";
+import { checkRequestsAtOnceMax, checkTimeoutMs } from "../domain/limits.ts";
+import { attempt, emptied, type PublicSettings, type Send } from "./check_request.ts";
 import { exampleOrigin } from "./check_settings.ts";
+import { arrivalFinding, longRedirectFinding } from "./check_sizes.ts";
 import { clockFinding, type ClockReading, reasonOf } from "./check_time.ts";
 import { isBehindProxy, upstreamOf } from "./proxy_block.ts";
-
-/** The settings that say what a browser should see. */
-export type PublicSettings = Pick<
-  Config,
-  "baseUrl" | "secure" | "host" | "port" | "cookieDomain" | "allowedOrigins" | "metricsToken"
->;
-
-/** Sends a request; a test puts a proxy of its own here. */
-export type Send = (address: string, init?: RequestInit) => Promise<Response>;
-
-/** Two lines of padding, a cookie, and what every request has beside them are more than the server takes; without the cookie not. */
-const paddingCharacters = Math.floor(headerCharactersMax * 0.3);
-const paddingCookieCharacters = headerCharactersMax - 2 * paddingCharacters;
 
 /** @returns Whether a server answers on the port of the settings, without anything before it. */
 export async function serverAnswers(config: PublicSettings, send: Send = fetch): Promise<boolean> {
@@ -58,6 +47,7 @@ export async function publicFindings(
     compressionFinding(config, send),
     cookieFinding(config, send),
     arrivalFinding(config, send),
+    longRedirectFinding(config, send),
     strangerFinding(config, send),
     ...config.allowedOrigins.map((one) => originFinding(config, { allowed: one, send })),
     redirectFinding(config, send),
@@ -226,40 +216,6 @@ async function cookieFinding(
   });
 }
 
-/**
- * Whether cookies reach the server: nothing that is public depends on one, but with a cookie of the right length the headers are
- * more than the server takes, and it says so.
- */
-async function arrivalFinding({ baseUrl }: PublicSettings, send: Send): Promise<Finding> {
-  return await attempt("Cookies of requests", async (found) => {
-    const padding = {
-      "X-Padding-1": "x".repeat(paddingCharacters),
-      "X-Padding-2": "x".repeat(paddingCharacters),
-    };
-    const cookie = `padding=${"x".repeat(paddingCookieCharacters)}`;
-    const address = `${baseUrl.origin}/api/auth/me`;
-    const [without, withCookie] = await Promise.all([
-      emptied(send(address, { headers: padding })),
-      emptied(send(address, { headers: { ...padding, Cookie: cookie } })),
-    ]);
-    const isOurs = withCookie.headers.get("x-request-id") !== null;
-    if (without.status === 200 && withCookie.status === 431 && isOurs) {
-      return found("ok", "They reach the server.");
-    }
-    if (without.status === 200 && withCookie.status === 200) {
-      return found(
-        "wrong",
-        "They do not reach the server: nobody stays signed in.",
-        "Let the proxy pass Cookie on.",
-      );
-    }
-    return found(
-      "ok",
-      `Not known: what stands before the server takes smaller headers than it does (${withCookie.status}).`,
-    );
-  });
-}
-
 /** An origin that is not allowed must not learn anything. */
 async function strangerFinding({ baseUrl }: PublicSettings, send: Send): Promise<Finding> {
   return await attempt("Other origins", async (found) => {
@@ -349,31 +305,6 @@ async function forwardedFinding(config: PublicSettings, send: Send): Promise<Fin
         "The proxy sends it, or keeps /metrics to itself, or is on another machine. /portal/check shows what arrives.",
       );
   });
-}
-
-type Found = (verdict: Finding["verdict"], saw: string, advice?: string) => Finding;
-
-/** @returns What the check finds; that it failed, when it did. */
-async function attempt(about: string, check: (found: Found) => Promise<Finding>): Promise<Finding> {
-  const found: Found = (verdict, saw, advice) => ({
-    about,
-    verdict,
-    saw,
-    isForProxy: true,
-    ...(advice === undefined ? {} : { advice }),
-  });
-  try {
-    return await check(found);
-  } catch (error) {
-    const advice = "The server was reachable just before: look at its log, and at the proxy's.";
-    return found("wrong", `There was no answer: ${reasonOf(error)}`, advice);
-  }
-}
-
-async function emptied(asked: Promise<Response>): Promise<Response> {
-  const answer = await asked;
-  await answer.body?.cancel();
-  return answer;
 }
 
 function equal(one: string, other: string): boolean {

@@ -1,6 +1,7 @@
 // The deployment as a browser meets it: the real app behind a proxy that does one thing wrong at a time.
 import assert from "node:assert/strict";
-import { publicFindings, type Send, serverAnswers } from "../../services/check_public.ts";
+import { publicFindings, serverAnswers } from "../../services/check_public.ts";
+import type { Send } from "../../services/check_request.ts";
 import { startTestApp, type TestApp } from "../support/app.ts";
 
 const settings = {
@@ -84,6 +85,16 @@ Deno.test("publicFindings() notices that cookies do not arrive, and does not gue
   const small = (request: Request) =>
     (request.headers.get("cookie") ?? "").length > 4000 ? new Response(null, { status: 400 }) : undefined;
   assert.deepEqual(await troubles({ answer: small }), {});
+});
+
+Deno.test("publicFindings() notices a proxy that takes no large headers of an answer", async () => {
+  const found = await troubles({
+    answer: (_request, headers) =>
+      (headers.get("location") ?? "").length > 4_000 ? new Response(null, { status: 502 }) : undefined,
+  });
+  assert.deepEqual(found, {
+    "Long redirects": "warning: One that leads back to a page with a long address answers 502.",
+  });
 });
 
 Deno.test("publicFindings() notices headers of answers that are taken away, changed or doubled", async () => {
