@@ -68,7 +68,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     tag: "Sign-in",
     operationId: "signOut",
     summary: "End the session on the server and clear the cookie",
-    security: "none",
+    security: "maybeSession",
     answers: { 204: { description: "Signed out; also when nobody was signed in." } },
   }, {
     ...nobody,
@@ -86,7 +86,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "getSessionUser",
     summary: "Who is signed in",
     description: "Nobody is an answer, not an error: `authenticated` is then false.",
-    security: "none",
+    security: "maybeSession",
     answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
   }, {
     authenticate: (c) => findSession(c, parts),

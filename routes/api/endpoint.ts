@@ -5,6 +5,7 @@ import { type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv } from "../env.ts";
 import { endpointErrors, errorResponses } from "./error_responses.ts";
 import type { Tag } from "./tags.ts";
+import { type Security, ways } from "./ways.ts";
 
 type Schema = z.ZodType | undefined;
 type Output<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;
@@ -28,7 +29,7 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
   readonly summary: string;
   readonly description?: string;
   /** How a caller proves who they are. */
-  readonly security: "none" | "session" | "apiKey" | "metricsToken";
+  readonly security: Security;
   readonly body?: Body;
   /** Other bodies that the same request may have, by content type. Which of them comes is told by {@linkcode OtherBody}. */
   readonly otherBodies?: Readonly<Record<string, z.ZodType>>;
@@ -201,7 +202,7 @@ export function describe(
     operationId: endpoint.operationId ?? nameOf(endpoint),
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
-    security: endpoint.security === "none" ? [] : [{ [endpoint.security]: [] }],
+    security: ways[endpoint.security].map((way) => ({ ...way })),
     request: {
       ...(endpoint.body === undefined ? {} : {
         body: {

@@ -4,12 +4,13 @@ import { z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatuses } from "../../domain/errors.ts";
 import { errorMeanings } from "./error_meanings.ts";
 import type { JsonSchema } from "./examples.ts";
+import { asksFor, type Security } from "./ways.ts";
 
 /** What of a route says which errors it has. */
 export interface ErrorSources {
   readonly method: string;
   readonly path: string;
-  readonly security: string;
+  readonly security: Security;
   readonly body?: unknown;
   readonly params?: unknown;
   readonly errors?: readonly ErrorCode[];
@@ -28,8 +29,8 @@ export function endpointErrors(endpoint: ErrorSources): ErrorCode[] {
     add("malformed_request", "request_timeout", "body_too_large", "unsupported_media_type");
   }
   if (endpoint.params !== undefined) add("not_found");
-  if (endpoint.security === "session") add("unauthenticated");
-  if (endpoint.security === "apiKey") add("invalid_api_key", "rate_limited");
+  if (asksFor(endpoint.security, "session")) add("unauthenticated");
+  if (asksFor(endpoint.security, "apiKey")) add("invalid_api_key", "rate_limited");
   if (endpoint.method !== "get" && !endpoint.path.startsWith("/api/v1/")) add("cross_site");
   return sorted(codes);
 }

@@ -119,23 +119,14 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
       "`Remote-Email-Verified` (`true` or `false`), `Remote-Name`, `Remote-Organization`, `Remote-Role` and `Remote-Api-Key`, each of them always, empty where there " +
       "is no value. E-mail and name are percent-encoded where they are not printable ASCII, and `%` is `%25`. " +
       "Anybody can sign up with any address: take it for the truth only with `email=verified`, or when it is said to be.",
-    security: "session",
+    security: "sessionOrApiKey",
     query: querySchema,
     headers: forwardedHeaders,
     answers: {
       200: { description: "Let it through." },
       302: { description: "A browser loads a page and nobody is signed in: to the sign-in page, and back." },
     },
-    errors: [
-      "unauthenticated",
-      "invalid_api_key",
-      "forbidden",
-      "email_unverified",
-      "validation_failed",
-      "rate_limited",
-      "headers_too_large",
-      "unavailable",
-    ],
+    errors: ["forbidden", "email_unverified"],
   }, {
     // Who has to be there depends on what the proxy asks for.
     authenticate: () => null,

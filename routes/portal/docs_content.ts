@@ -65,6 +65,7 @@ interface Place {
 
 function shownOperation(operation: Operation, place: Place): DocsOperation {
   const { schemas } = place;
+  const isForEverybody = operation.security.some((one) => Object.keys(one).length === 0);
   const answers = Object.entries(operation.responses).filter(([, { $ref }]) => $ref === undefined);
   return {
     id: operation.operationId,
@@ -72,7 +73,7 @@ function shownOperation(operation: Operation, place: Place): DocsOperation {
     path: place.path,
     summary: operation.summary,
     description: operation.description ?? null,
-    who: operation.security.flatMap((one) => Object.keys(one)).map((name) => wayNames[name] ?? name),
+    who: isForEverybody ? [] : operation.security.flatMap(Object.keys).map((name) => wayNames[name] ?? name),
     parameters: (operation.parameters ?? []).map((parameter) => ({
       ...shownField(parameter.name, parameter.schema, { schemas, isRequired: parameter.required ?? false }),
       description: parameter.description ?? null,
@@ -175,7 +176,8 @@ function limitWords(schema: JsonSchema): string | null {
 
 /** @returns A command for a terminal; secrets are variables of the shell. */
 function curlOf(operation: Operation, { method, path, origin, schemas }: Place): string {
-  const uses = (name: string) => operation.security.some((one) => name in one);
+  // Of several ways the first: it is what most callers have.
+  const uses = (name: string) => name in (operation.security[0] ?? {});
   const address = (operation.parameters ?? []).filter((one) => one.in === "path").reduce(
     (text, one) => text.replace(`{${one.name}}`, encodeURIComponent(String(exampleOf(one.schema, schemas)))),
     origin + path,

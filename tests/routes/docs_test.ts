@@ -57,6 +57,9 @@ testApp(
         }
       }
     }
+    // Nobody may ask who they are as well, but the command is for somebody.
+    const me = html.split(`id="getSessionUser"`)[1]?.split("</article>")[0] ?? "";
+    assert.match(me, /Everybody[^]*access_token=\$ACCESS_TOKEN/);
     for (const code of Object.keys(errorStatuses)) assert.ok(html.includes(`id="error-${code}"`), code);
     for (const { properties = {} } of Object.values(document.components.schemas)) {
       for (const name of Object.keys(properties)) {

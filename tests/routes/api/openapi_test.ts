@@ -62,6 +62,11 @@ testApp(
         assert.ok(document.components.securitySchemes[name]?.description, `${operationId} ${name}`);
       }
     }
+    // What takes a cookie or a key without asking for one says so, or a client would not send it.
+    const waysOf = (name: string) => operations.find(({ operationId }) => operationId === name)?.security;
+    for (const name of ["getSessionUser", "signOut"]) assert.deepEqual(waysOf(name), [{ session: [] }, {}]);
+    assert.deepEqual(waysOf("getAuthForward"), [{ session: [] }, { apiKey: [] }]);
+    assert.deepEqual(waysOf("signIn"), []);
   },
 );
 
@@ -84,7 +89,8 @@ testApp("every operation names the errors that follow from what it takes", async
     if (requestBody !== undefined) {
       wanted.push("malformed_request", "request_timeout", "body_too_large", "unsupported_media_type");
     }
-    if (security.some((one) => "session" in one)) wanted.push("unauthenticated");
+    const isForEverybody = security.some((one) => Object.keys(one).length === 0);
+    if (!isForEverybody && security.some((one) => "session" in one)) wanted.push("unauthenticated");
     if (security.some((one) => "apiKey" in one)) wanted.push("invalid_api_key", "rate_limited");
     if (parameters?.some((one) => one.in === "path")) wanted.push("not_found");
     assert.deepEqual(wanted.filter((code) => !codes.includes(code)), [], operationId);
