@@ -3,6 +3,7 @@ import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import { AppError, type ErrorCode, type ErrorDetail, validationError } from "../../domain/errors.ts";
 import { type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv } from "../env.ts";
+import { type AnswerHeader, headersOf } from "./answer_headers.ts";
 import { endpointErrors, errorResponses } from "./error_responses.ts";
 import type { Tag } from "./tags.ts";
 import { type Security, ways } from "./ways.ts";
@@ -16,6 +17,8 @@ export interface Answer {
   /** Of the JSON; for another type of content, leave it out and say `contentType`. */
   readonly schema?: z.ZodType;
   readonly contentType?: string;
+  /** Those of this answer alone, which it always has. */
+  readonly headers?: Readonly<Record<string, AnswerHeader>>;
 }
 
 /** A route with what it takes and gives. */
@@ -188,13 +191,15 @@ export function describe(
   endpoint: Endpoint<Schema, Schema, Schema>,
   errors: readonly ErrorCode[],
 ): RouteConfig {
-  const answers = Object.entries(endpoint.answers).map(([status, { description, schema, contentType }]) =>
-    [status, {
+  const answers = Object.entries(endpoint.answers).map(([status, answer]) => {
+    const { description, schema, contentType, headers } = answer;
+    return [status, {
       description,
+      headers: headersOf(endpoint.security, headers),
       ...(schema === undefined ? {} : { content: { "application/json": { schema } } }),
       ...(contentType === undefined ? {} : { content: { [contentType]: { schema: z.string() } } }),
-    }] as const
-  );
+    }] as const;
+  });
   return {
     method: endpoint.method,
     path: endpoint.path,

@@ -3,6 +3,7 @@
 import { z } from "@hono/zod-openapi";
 import { type ErrorCode, errorStatuses } from "../../domain/errors.ts";
 import { errorMeanings } from "./error_meanings.ts";
+import { headersOf } from "./answer_headers.ts";
 import type { JsonSchema } from "./examples.ts";
 import { asksFor, type Security } from "./ways.ts";
 
@@ -111,18 +112,6 @@ function errorSchemaOf(codes: readonly ErrorCode[]): JsonSchema {
   };
 }
 
-/** Headers that answers with an error have. */
-export const errorHeaders = {
-  RequestId: {
-    description: "The request's id, which is also in the server's log.",
-    schema: { type: "string", example: "req_0199d3c1a2b47c6e8f00000000000001" },
-  },
-  RetryAfter: {
-    description: "After how many seconds to try again.",
-    schema: { type: "integer", minimum: 1, example: 1 },
-  },
-} as const;
-
 /** @returns The component that such a reference names, and its name. */
 export function errorComponent(reference: string) {
   const codes = errorCodesOf(reference);
@@ -131,7 +120,7 @@ export function errorComponent(reference: string) {
   const component = {
     description: codes.map((code) => `\`${code}\`: ${errorMeanings[code].when}`).join("\n\n"),
     headers: {
-      "X-Request-Id": { $ref: "#/components/headers/RequestId" },
+      ...headersOf("none"),
       ...(retries ? { "Retry-After": { $ref: "#/components/headers/RetryAfter" } } : {}),
     },
     content: {

@@ -12,6 +12,7 @@ import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
 import { findForwardedSession, sessionActor } from "../session.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { mount } from "./endpoint.ts";
+import { exampleId } from "./schemas.ts";
 
 const meterSchema = z.string().transform((text, context): Meter => {
   const [productSlug = "", metric = "", ...rest] = text.split("/");
@@ -62,6 +63,33 @@ const forwardedHeaders = z.object({
   }),
   "X-Forwarded-Uri": z.string().optional().openapi({ description: "Path and query." }),
 });
+
+const identityHeaderTexts = {
+  "Remote-User": {
+    description: "The person's id: it never changes, and is nobody else's. Empty for a key.",
+    example: exampleId("usr"),
+  },
+  "Remote-Email": {
+    description:
+      "The person's address, percent-encoded where it is not printable ASCII, and `%` as `%25`. Anybody can sign up with " +
+      "any address: take it for the truth only with `email=verified`, or when the next header says so.",
+    example: "ada@example.com",
+  },
+  "Remote-Email-Verified": {
+    description: "`true` or `false`: whether the address is confirmed. Empty for a key.",
+    example: "true",
+  },
+  "Remote-Name": {
+    description: "The person's name, for showing, encoded like the address.",
+    example: "Ada Lovelace",
+  },
+  "Remote-Organization": {
+    description: "The organization that was asked for, else the active one, or the key's.",
+    example: exampleId("org"),
+  },
+  "Remote-Role": { description: "The person's role in it. Empty for a key.", example: "ADMIN" },
+  "Remote-Api-Key": { description: "The key's id. Empty for a person.", example: exampleId("key") },
+} as const;
 
 /** Mounts `/api/auth/forward`. */
 export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: ApiKeyLimits): void {
@@ -115,16 +143,22 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
     tag: "Sign-in",
     summary: "Who a request is from, for reverse proxies",
     description:
-      "For nginx `auth_request`, Caddy `forward_auth` and Traefik ForwardAuth. 200 has `Remote-User`, `Remote-Email`, " +
-      "`Remote-Email-Verified` (`true` or `false`), `Remote-Name`, `Remote-Organization`, `Remote-Role` and `Remote-Api-Key`, each of them always, empty where there " +
-      "is no value. E-mail and name are percent-encoded where they are not printable ASCII, and `%` is `%25`. " +
-      "Anybody can sign up with any address: take it for the truth only with `email=verified`, or when it is said to be.",
+      "For nginx `auth_request`, Caddy `forward_auth` and Traefik ForwardAuth. 200 says in headers who it is; each of them " +
+      "is always there, empty where there is no value.",
     security: "sessionOrApiKey",
     query: querySchema,
     headers: forwardedHeaders,
     answers: {
-      200: { description: "Let it through." },
-      302: { description: "A browser loads a page and nobody is signed in: to the sign-in page, and back." },
+      200: { description: "Let it through.", headers: identityHeaderTexts },
+      302: {
+        description: "A browser loads a page and nobody is signed in: to the sign-in page, and back.",
+        headers: {
+          "Location": {
+            description: "The sign-in page; with `redirect=401` it is in that 401.",
+            example: "https://auth.example.com/sign-in?return_to=https%3A%2F%2Fapp.example.com%2Freports%2F7",
+          },
+        },
+      },
     },
     errors: ["forbidden", "email_unverified"],
   }, {

@@ -5,7 +5,8 @@ import { sessionCookieName } from "../cookies.ts";
 import type { AppEnv } from "../env.ts";
 import { describe } from "./endpoint.ts";
 import { errorMeanings } from "./error_meanings.ts";
-import { errorComponent, errorHeaders, errorSchema, everywhere } from "./error_responses.ts";
+import { answerHeaders } from "./answer_headers.ts";
+import { errorComponent, errorSchema, everywhere } from "./error_responses.ts";
 import { exampleOf, type JsonSchema, type JsonSchemas } from "./examples.ts";
 import { tagDescriptions } from "./tags.ts";
 
@@ -16,10 +17,19 @@ export interface Content {
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
+/** A header of an answer, or a reference to one. */
+export interface DocumentedHeader {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly schema?: JsonSchema;
+}
+
 /** What an operation answers under one status. */
 export interface DocumentedAnswer {
   readonly $ref?: string;
   readonly description: string;
+  readonly headers?: Readonly<Record<string, DocumentedHeader>>;
   readonly content?: Readonly<Record<string, Content>>;
 }
 
@@ -92,7 +102,7 @@ export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions):
   for (const [name, scheme] of Object.entries(securitySchemes)) {
     app.openAPIRegistry.registerComponent("securitySchemes", name, scheme);
   }
-  for (const [name, header] of Object.entries(errorHeaders)) {
+  for (const [name, header] of Object.entries(answerHeaders)) {
     app.openAPIRegistry.registerComponent("headers", name, header);
   }
   app.openAPIRegistry.register("Error", errorSchema);

@@ -81,9 +81,16 @@ function shownOperation(operation: Operation, place: Place): DocsOperation {
     })),
     bodies: Object.entries(operation.requestBody?.content ?? {}).map((body) => shownBody(body, schemas)),
     isBodyRequired: operation.requestBody?.required ?? false,
-    answers: answers.map(([status, { description, content }]) => ({
+    answers: answers.map(([status, { description, headers, content }]) => ({
       status: Number(status),
       description,
+      headers: Object.entries(headers ?? {}).flatMap(([name, header]) =>
+        // References are to those of many answers.
+        header.schema === undefined ? [] : [{
+          ...shownField(name, header.schema, { schemas, isRequired: false }),
+          description: header.description ?? null,
+        }]
+      ),
       body: Object.entries(content ?? {}).map((body) => shownBody(body, schemas))[0] ?? null,
     })),
     errors: errorsOf(operation),

@@ -40,7 +40,10 @@ testApp(
             name,
           );
         }
-        for (const [status, { $ref }] of Object.entries(operation.responses)) {
+        for (const [status, { $ref, headers }] of Object.entries(operation.responses)) {
+          for (const [name, header] of Object.entries(headers ?? {})) {
+            if (header.$ref === undefined) assert.ok(part.includes(`<code>${name}</code>`), name);
+          }
           const codes = $ref?.split("/").at(-1)?.split("_or_") ?? [];
           if ($ref === undefined) {
             assert.ok(

@@ -78,6 +78,9 @@ export async function assertDocumented(app: App, request: Request, answer: Respo
   if (documented === undefined) {
     assert.fail(`the document has no such answer: ${what} ${await answer.clone().text()}`);
   }
+  for (const [name, { required }] of Object.entries(documented.headers ?? {})) {
+    assert.ok(required !== true || answer.headers.has(name), `the document promises ${name}: ${what}`);
+  }
   await assertBody(check, { what, request, answer, documented });
 }
 

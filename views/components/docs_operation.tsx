@@ -45,6 +45,8 @@ export interface DocsOperation {
   readonly answers: readonly {
     readonly status: number;
     readonly description: string;
+    /** Those of this answer alone. */
+    readonly headers: readonly DocsField[];
     readonly body: DocsBody | null;
   }[];
   readonly errors: readonly DocsError[];
@@ -109,11 +111,12 @@ export function Operation({ operation }: { operation: DocsOperation }) {
         ))}
         <CodeBlock id={`curl-${id}`} label="In a terminal" code={operation.curl} />
         <Part title="Answers">
-          {answers.map(({ status, description, body }) => (
+          {answers.map(({ status, description, headers, body }) => (
             <div class="docs-answer">
               <p>
                 <strong>{status}</strong> <Prose text={description} />
               </p>
+              {headers.length === 0 ? null : <Fields fields={headers} />}
               {body === null || body.fields.length === 0
                 ? null
                 : <Answer body={body} label={`${operation.summary}, ${status}`} />}

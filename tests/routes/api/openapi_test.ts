@@ -97,6 +97,32 @@ testApp("every operation names the errors that follow from what it takes", async
   }
 });
 
+testApp(
+  "every answer names its headers: the request's id, a key's limits, who it is, where to go",
+  async (test) => {
+    const document = await served(test);
+    const headersOf = (name: string, status: string) =>
+      Object.keys(
+        operationsOf(document).find(({ operationId }) => operationId === name)?.responses[status]?.headers ??
+          {},
+      );
+    assert.deepEqual(headersOf("recordUsage", "201"), ["X-Request-Id", "RateLimit", "RateLimit-Policy"]);
+    assert.deepEqual(headersOf("listApiKeys", "200"), ["X-Request-Id"]);
+    assert.deepEqual(headersOf("getAuthForward", "302"), ["X-Request-Id", "Location"]);
+    const ada = await test.signUp();
+    const { headers } = await test.send("/api/auth/forward", { cookie: ada.cookie });
+    const sent = [...headers.keys()].filter((name) => name.startsWith("remote-"));
+    const named = headersOf("getAuthForward", "200").map((name) => name.toLowerCase());
+    assert.deepEqual(named.filter((name) => name.startsWith("remote-")).sort(), sent.sort());
+    assert.equal(sent.length, 7);
+    for (const { operationId, responses } of operationsOf(document)) {
+      for (const [status, { $ref, headers }] of Object.entries(responses)) {
+        assert.ok($ref !== undefined || headers?.["X-Request-Id"], `${operationId} ${status}`);
+      }
+    }
+  },
+);
+
 testApp("every parameter and every field says in words what it is", async (test) => {
   const { components: { schemas }, ...document } = await served(test);
   const silent: string[] = [];
