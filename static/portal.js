@@ -68,14 +68,22 @@ document.addEventListener("htmx:config:request", (event) => {
 document.addEventListener("htmx:before:request", () => say(""));
 document.addEventListener("htmx:error", () => say("That did not work: there is no connection. Try again."));
 
-// A new page is read out, and the keyboard goes on at its beginning.
+// A new page is read out, and the keyboard goes on at its beginning, or at what was refused: htmx has scrolled past that.
 document.addEventListener("htmx:after:swap", (event) => {
-  if (event.detail.ctx.select !== "#main" || isRefresh(event.detail.ctx)) return;
+  const { ctx } = event.detail;
+  if (ctx.select !== "#main" || isRefresh(ctx)) return;
   const main = document.getElementById("main");
-  const news = main.querySelector("[role=alert], [role=status]")?.textContent;
-  document.getElementById("announcer").textContent = news ?? document.title;
+  const news = [...main.querySelectorAll("[role=alert], [role=status], .refusal")]
+    .find(({ textContent }) => textContent.trim() !== "");
+  // The document has the title of the page before.
+  document.getElementById("announcer").textContent = news?.textContent ?? ctx.title;
   if (document.activeElement === document.body) main.focus({ preventScroll: true });
+  const wanted = document.activeElement.autofocus ? document.activeElement : news;
+  if (ctx.request.method !== "GET") wanted?.scrollIntoView({ block: "nearest" });
 });
+
+forgetNews();
+document.addEventListener("htmx:after:swap", forgetNews);
 
 async function copy(button, source) {
   const words = button.querySelector("[data-copy-words]");
@@ -120,6 +128,14 @@ function browserName(timeZone) {
   } catch {
     return null;
   }
+}
+
+// What was just done is told once: not again when the page is loaded anew, or when somebody comes back to it.
+function forgetNews() {
+  const url = new URL(location.href);
+  if (!url.searchParams.has("done")) return;
+  url.searchParams.delete("done");
+  history.replaceState(history.state, "", url);
 }
 
 function isRefresh(ctx) {

@@ -27,6 +27,28 @@ async function fillSignIn(page: Page, email: string, password: string): Promise<
   await press(page, "Sign in");
 }
 
+/** What was done is told once, and a refused form that is far down the page is in sight, and read out. */
+async function refusedFarDown(page: Page, { scripts }: { scripts: boolean }): Promise<void> {
+  const desk = page.viewportSize() ?? { width: 1280, height: 720 };
+  await page.setViewportSize({ ...desk, height: 400 });
+  await page.getByLabel("E-mail").fill("ada@example.com");
+  await press(page, "Send invitation");
+  const words = page.getByText("is a member already").last();
+  await words.waitFor();
+  const { y = -1, height = 0 } = await words.boundingBox() ?? {};
+  assert(y > 0 && y + height < 400, `the message is at ${y}`);
+  await page.setViewportSize(desk);
+  if (!scripts) return;
+  assert.match(await page.locator("#announcer").innerText(), /is a member already/);
+  assert.equal(new URL(page.url()).search, "");
+  await page.reload();
+  await page.getByText("Waiting").first().waitFor();
+  assert.equal(await page.getByText("is on its way").count(), 0);
+  await follow(page, "Organization");
+  await heading(page, "Analytical Engines");
+  assert.equal(await page.locator("#announcer").innerText(), "Organization · Gatehouse");
+}
+
 for (const scripts of [true, false]) {
   Deno.test({
     ...options,
@@ -59,6 +81,7 @@ for (const scripts of [true, false]) {
         await ada.getByLabel("E-mail").fill("grace@example.com");
         await press(ada, "Send invitation");
         await ada.getByText("Waiting").first().waitFor();
+        await refusedFarDown(ada, { scripts });
         await openMail(test, grace, "grace@example.com");
         await heading(grace, "Join Analytical Engines");
         await grace.getByLabel("Your name").fill("Grace Hopper");
