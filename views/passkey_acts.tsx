@@ -28,7 +28,7 @@ export interface RenamePasskeyPageProps {
 /** @returns The page that asks for a passkey's new name. */
 export function renamePasskeyPage({ frame, passkey, value, fieldErrors }: RenamePasskeyPageProps): Page {
   return (
-    <PortalPage title="Rename a passkey" frame={frame} place={null}>
+    <PortalPage title="Rename a passkey" frame={frame} place="security">
       <ConfirmPanel
         title={
           <>
@@ -60,7 +60,7 @@ export function renamePasskeyPage({ frame, passkey, value, fieldErrors }: Rename
 /** @returns The page that asks whether to remove a passkey. */
 export function removePasskeyPage({ frame, passkey }: { frame: PortalFrame; passkey: Passkey }): Page {
   return (
-    <PortalPage title="Remove a passkey" frame={frame} place={null}>
+    <PortalPage title="Remove a passkey" frame={frame} place="security">
       <ConfirmPanel
         title={
           <>

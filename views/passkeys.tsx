@@ -34,7 +34,7 @@ const columns: readonly Column[] = [
 export function passkeysPage({ frame, passkeys, flash }: PasskeysPageProps): Page {
   const add = <ButtonLink tone="primary" href={`${passkeysPath}/new`}>Add a passkey</ButtonLink>;
   return (
-    <PortalPage title="Passkeys" frame={frame} place={null}>
+    <PortalPage title="Passkeys" frame={frame} place="security">
       <div class="head split">
         <div>
           <a class="up-link" href={securityBack.href}>
@@ -108,7 +108,7 @@ export interface AddPasskeyPageProps {
 export function addPasskeyPage({ frame, value, fieldErrors, error }: AddPasskeyPageProps): Page {
   const path = `${passkeysPath}/new`;
   return (
-    <PortalPage title="Add a passkey" frame={frame} place={null}>
+    <PortalPage title="Add a passkey" frame={frame} place="security">
       <div class="ask">
         <div class="head">
           <a class="up-link" href={passkeysBack.href}>

@@ -1,10 +1,13 @@
 // The page of what keeps an account its owner's: the password, further steps, and where one is signed in.
+import { Badge } from "./components/badge.tsx";
 import { ButtonLink, SubmitButton } from "./components/button.tsx";
 import { Card } from "./components/card.tsx";
 import { PasswordField, UsernameField } from "./components/field.tsx";
 import { Notice } from "./components/notice.tsx";
 import { type SessionRow, SessionTable } from "./components/session_table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
+import { countOf } from "./text/number.ts";
+import { codesLeft, isFewCodes } from "./two_step.tsx";
 
 export type { SessionRow };
 
@@ -13,6 +16,8 @@ export interface SecurityPageProps {
   readonly frame: PortalFrame;
   /** The one that asks is among them. */
   readonly sessions: readonly SessionRow[];
+  readonly twoStep: { readonly isOn: boolean; readonly recoveryCodesLeft: number };
+  readonly passkeyCount: number;
   /** What is wrong with the form for the password. */
   readonly error: string | null;
   readonly fieldErrors: Readonly<Record<string, string>>;
@@ -21,7 +26,8 @@ export interface SecurityPageProps {
 }
 
 /** @returns The page of the account's security. */
-export function securityPage({ frame, sessions, error, fieldErrors, flash }: SecurityPageProps): Page {
+export function securityPage(props: SecurityPageProps): Page {
+  const { frame, sessions, error, fieldErrors, flash } = props;
   return (
     <PortalPage title="Security" frame={frame} place="security">
       <div class="head">
@@ -54,14 +60,8 @@ export function securityPage({ frame, sessions, error, fieldErrors, flash }: Sec
         </form>
       </Card>
       <div class="pair">
-        <Card title="Two-step sign-in">
-          <p class="muted">After the password, a code from an app on your phone.</p>
-          <ButtonLink href="/portal/account/two-step">Set up two-step sign-in</ButtonLink>
-        </Card>
-        <Card title="Passkeys">
-          <p class="muted">Sign in with your fingerprint, your face, or a key that you plug in.</p>
-          <ButtonLink href="/portal/account/passkeys">Manage passkeys</ButtonLink>
-        </Card>
+        <TwoStepCard {...props.twoStep} />
+        <PasskeysCard count={props.passkeyCount} />
       </div>
       <Card
         title="Where you are signed in"
@@ -79,5 +79,36 @@ export function securityPage({ frame, sessions, error, fieldErrors, flash }: Sec
         <SessionTable sessions={sessions} now={frame.now} />
       </Card>
     </PortalPage>
+  );
+}
+
+function TwoStepCard({ isOn, recoveryCodesLeft: left }: SecurityPageProps["twoStep"]) {
+  const isShort = isOn && isFewCodes(left);
+  return (
+    <Card title="Two-step sign-in" aside={<Badge tone={isOn ? "on" : "off"}>{isOn ? "On" : "Off"}</Badge>}>
+      <p class="muted">
+        After the password, a code from an app on your phone.
+        {isShort ? ` Recovery codes: ${codesLeft(left)}. Make new ones before you need them.` : ""}
+      </p>
+      <ButtonLink href="/portal/account/two-step">
+        {isOn ? "Manage two-step sign-in" : "Set up two-step sign-in"}
+      </ButtonLink>
+    </Card>
+  );
+}
+
+function PasskeysCard({ count }: { count: number }) {
+  return (
+    <Card
+      title="Passkeys"
+      aside={
+        <Badge tone={count === 0 ? "off" : "on"}>{count === 0 ? "None" : countOf(count, "passkey")}</Badge>
+      }
+    >
+      <p class="muted">Sign in with your fingerprint, your face, or a key that you plug in.</p>
+      <ButtonLink href="/portal/account/passkeys">
+        {count === 0 ? "Set up passkeys" : "Manage passkeys"}
+      </ButtonLink>
+    </Card>
   );
 }

@@ -25,14 +25,22 @@ export interface TwoStepPageProps {
 export const twoStepPath = "/portal/account/two-step";
 /** Where these pages come from. */
 export const securityBack = { href: "/portal/account/security", label: "Security" } as const;
-/** So few recovery codes are worth a word. */
-const fewCodes = 3;
+
+/** @returns Whether so few recovery codes are left that it is worth a word. */
+export function isFewCodes(left: number): boolean {
+  return left <= 3;
+}
+
+/** @returns Such as `1 code left`. */
+export function codesLeft(left: number): string {
+  return left === 1 ? "1 code left" : `${left} codes left`;
+}
 
 /** @returns The page of two-step sign-in. */
 export function twoStepPage(props: TwoStepPageProps): Page {
   const { frame, flash, error, recoveryCodes } = props;
   return (
-    <PortalPage title="Two-step sign-in" frame={frame} place={null}>
+    <PortalPage title="Two-step sign-in" frame={frame} place="security">
       <div class="head">
         <a class="up-link" href={securityBack.href}>
           <Icon name="back" />
@@ -87,14 +95,13 @@ function On({ confirmedAt, now }: { confirmedAt: string; now: number }) {
 }
 
 function RecoveryCodes({ left }: { left: number }) {
-  const count = left === 1 ? "1 code left" : `${left} codes left`;
   return (
     <Card
       title="Recovery codes"
-      aside={<Badge tone={left <= fewCodes ? "soon" : "on"}>{count}</Badge>}
+      aside={<Badge tone={isFewCodes(left) ? "soon" : "on"}>{codesLeft(left)}</Badge>}
     >
       <p class="muted">
-        {left <= fewCodes ? "There are few left: make new ones before you need them. " : ""}
+        {isFewCodes(left) ? "There are few left: make new ones before you need them. " : ""}
         For when your phone is lost. Each works once; new ones end the old ones.
       </p>
       <div class="act-row">

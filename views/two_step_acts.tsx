@@ -14,7 +14,7 @@ export interface TwoStepActProps {
 /** @returns The page that asks whether to turn two-step sign-in off. */
 export function turnOffTwoStepPage({ frame, recoveryCodesLeft }: TwoStepActProps): Page {
   return (
-    <PortalPage title="Turn two-step sign-in off" frame={frame} place={null}>
+    <PortalPage title="Turn two-step sign-in off" frame={frame} place="security">
       <ConfirmPanel
         title="Turn two-step sign-in off?"
         text="From now on your password alone signs you in. Your recovery codes end; passkeys stay."
@@ -31,7 +31,7 @@ export function turnOffTwoStepPage({ frame, recoveryCodesLeft }: TwoStepActProps
 /** @returns The page that asks whether to make new recovery codes. */
 export function newRecoveryCodesPage({ frame, recoveryCodesLeft }: TwoStepActProps): Page {
   return (
-    <PortalPage title="New recovery codes" frame={frame} place={null}>
+    <PortalPage title="New recovery codes" frame={frame} place="security">
       <ConfirmPanel
         title="Make new recovery codes?"
         text="Those that you have now stop working. The new ones are shown once."

@@ -27,7 +27,7 @@ export interface TwoStepSetUpPageProps {
 export function twoStepSetUpPage(props: TwoStepSetUpPageProps): Page {
   const { frame, error } = props;
   return (
-    <PortalPage title="Set up two-step sign-in" frame={frame} place={null}>
+    <PortalPage title="Set up two-step sign-in" frame={frame} place="security">
       <div class="head">
         <a class="up-link" href={twoStepPath}>
           <Icon name="back" />

@@ -19,7 +19,7 @@ const flashes: ReadonlyMap<string, string> = new Map([
 
 /** Mounts `/portal/account/security`. */
 export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { config, services: { sessions, passwords } } = parts;
+  const { config, services: { sessions, passwords, twoStep, passkeys } } = parts;
 
   async function show(
     c: AppContext,
@@ -28,12 +28,18 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
       | { error: string | null; fieldErrors: Record<string, string>; status: ContentfulStatusCode }
       | null = null,
   ): Promise<Response> {
-    const all = await sessions.listSessions(session);
+    const [all, { totp, recoveryCodesLeft }, { length: passkeyCount }] = await Promise.all([
+      sessions.listSessions(session),
+      twoStep.getTwoStep(session),
+      passkeys.listPasskeys(session),
+    ]);
     const list = [...all.filter(({ current }) => current), ...all.filter(({ current }) => !current)];
     const devices = await deviceWords(list.map(({ userAgent }) => userAgent));
     const view = securityPage({
       frame: portalFrame(parts, assets, session),
       sessions: list.map((one, index) => ({ ...one, device: devices[index] ?? "" })),
+      twoStep: { isOn: totp.enabled, recoveryCodesLeft },
+      passkeyCount,
       error: refused?.error ?? null,
       fieldErrors: refused?.fieldErrors ?? {},
       flash: c.req.method === "GET" ? flashes.get(c.req.query("done") ?? "") ?? null : null,

@@ -148,6 +148,28 @@ testApp("setting up, recovery codes and turning off work page by page", async (t
 });
 
 testApp(
+  "the page of security says whether two-step sign-in is on, and how many passkeys there are",
+  async (test) => {
+    const path = `${account}/security`;
+    const words = async ({ cookie }: { cookie: string }) =>
+      (await open(test, path, { cookie })).html.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
+    const off = await words(await test.signUp());
+    assert.match(off, /Two-step sign-in Off .* Set up two-step sign-in Passkeys None .* Set up passkeys/);
+    const ada = await twoStepPerson(test);
+    await addPasskey(test, ada.cookie);
+    const on = await words(ada);
+    assert.match(on, /Two-step sign-in On .* Manage two-step sign-in Passkeys 1 passkey .* Manage passkeys/);
+    assert.doesNotMatch(on, /left/);
+    for (const code of ada.recoveryCodes.slice(0, 8)) {
+      const { cookie } = await password(test, ada.email);
+      const form = { code, recovery: "1" };
+      assert.equal((await open(test, "/sign-in/second-step", { cookie, form })).status, 303);
+    }
+    assert.match(await words(ada), /2 codes left\. Make new ones/);
+  },
+);
+
+testApp(
   "pages and forms that change the second step ask for the password once the proof is old",
   async (test) => {
     const ada = await twoStepPerson(test);

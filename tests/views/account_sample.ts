@@ -36,6 +36,8 @@ export function accountPages(
   const security = {
     frame,
     sessions: [{ ...place, current: true }, place],
+    twoStep: { isOn: true, recoveryCodesLeft: 1 },
+    passkeyCount: 1,
     error: text,
     fieldErrors: { currentPassword: text, newPassword: text },
     flash: text,
@@ -65,7 +67,12 @@ export function accountPages(
     "delete the account": deleteAccountPage(remove),
     "delete the account, last owner": deleteAccountPage({ ...remove, ownerless: [text] }),
     "security": securityPage(security),
-    "security, one session": securityPage({ ...security, sessions: security.sessions.slice(0, 1) }),
+    "security, one session": securityPage({
+      ...security,
+      sessions: security.sessions.slice(0, 1),
+      twoStep: { isOn: false, recoveryCodesLeft: 0 },
+      passkeyCount: 0,
+    }),
     "the password once more": confirmPasswordPage({
       frame,
       returnTo: text,
