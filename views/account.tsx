@@ -139,7 +139,7 @@ function Deletion({ ownerless }: { ownerless: readonly string[] }) {
   return (
     <div class="between">
       <p class="muted">It is gone at once and for good. You see what goes with it before anything happens.</p>
-      <ButtonLink tone="quiet-destroy" href="/portal/account/delete">Delete the account</ButtonLink>
+      <ButtonLink tone="plain-destroy" href="/portal/account/delete">Delete the account</ButtonLink>
     </div>
   );
 }

@@ -88,7 +88,7 @@ function On({ confirmedAt, now }: { confirmedAt: string; now: number }) {
         can take the place of the code.
       </p>
       <div class="act-row">
-        <ButtonLink href={`${twoStepPath}/turn-off`}>Turn off</ButtonLink>
+        <ButtonLink tone="plain-destroy" href={`${twoStepPath}/turn-off`}>Turn off</ButtonLink>
       </div>
     </Card>
   );
