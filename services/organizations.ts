@@ -24,6 +24,7 @@ import {
 import { isId, newId } from "../domain/id.ts";
 import { membershipsPerUserMax } from "../domain/limits.ts";
 import type { Role } from "../domain/session.ts";
+import { isTypedName } from "../domain/typed_name.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import type { ServiceContext } from "./context.ts";
 import { requireMembership } from "./membership.ts";
@@ -154,7 +155,7 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
         path: "name",
         message: "must be the organization's name, as it is written above.",
       }]);
-      if (confirmedName !== name) throw notTheName;
+      if (!isTypedName(confirmedName, name)) throw notTheName;
       const entry = { action: "organization.deleted", organizationId: id, target: { id, name } } as const;
       const audit = insertAuditEvent(actor, entry, { now });
       const [marked] = await database.write([

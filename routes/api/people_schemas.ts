@@ -39,7 +39,7 @@ export const organizationsSchema = z.object({ organizations: z.array(organizatio
 export const organizationNameSchema = z.strictObject({ name: organizationName }).openapi("OrganizationName");
 export const deleteOrganizationSchema = z.strictObject({
   name: z.string().max(nameCharactersMax * 2, "is too long.").openapi({
-    description: "The organization's name, to confirm.",
+    description: "The organization's name, to confirm. Quotation marks, dashes and spaces may be plain ones.",
     example: "Analytical Engines",
   }),
 }).openapi("DeleteOrganization");

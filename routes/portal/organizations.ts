@@ -224,8 +224,7 @@ function mountDelete(app: App, parts: AppParts, assets: Assets): void {
       const value = form["name"] ?? "";
       const { organizationId } = session.organization;
       try {
-        // What a browser or a person adds around a name is not part of it.
-        await organizations.deleteOrganization(session, organizationId, value.trim());
+        await organizations.deleteOrganization(session, organizationId, value);
       } catch (error) {
         const { message, fields, status } = formError(c, error);
         const page = await show(session, { value, fieldErrors: fields, error: message });

@@ -120,24 +120,25 @@ testApp(
 testApp("deleting takes a fresh proof and the name, and stops the keys at once", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const member = await joinBy(test, owner, { name: "Mia" });
-  await submit(test, path, { form: { name: "Northwind" }, person: owner });
+  await submit(test, path, { form: { name: "Olive’s maps" }, person: owner });
   const { fullKey } = await createTestKey(test, owner);
   const address = `${path}/delete`;
   test.advance(proofLifetimeMs);
   const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(address)}`;
   assert.equal((await page(test, address, owner)).location, confirm);
-  const form = { name: "Northwind" };
+  const form = { name: "Olive’s maps" };
   assert.equal((await submit(test, address, { form, person: owner })).location, confirm);
   test.advance(-proofLifetimeMs);
   const asked = (await page(test, address, owner)).html;
   assert.match(asked, /<dt>Members<\/dt><dd>2<\/dd>/);
   assert.match(asked, /<dt>Active keys<\/dt><dd>1<\/dd>/);
-  const wrong = await submit(test, address, { form: { name: "northwind" }, person: owner });
+  const wrong = await submit(test, address, { form: { name: "olive’s maps" }, person: owner });
   assert.equal(wrong.status, 422);
   assert.match(wrong.html, /id="name-error"/);
-  assert.ok(wrong.html.includes(`value="northwind"`));
+  assert.ok(wrong.html.includes(`value="olive’s maps"`));
   assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 201);
-  const done = await submit(test, address, { form: { name: " Northwind " }, person: owner });
+  // Keyboards have no ’.
+  const done = await submit(test, address, { form: { name: " Olive's maps " }, person: owner });
   assert.equal(done.location, `${all}?done=deleted`);
   assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
   assert.match(news((await page(test, done.location ?? "", owner)).html).join(), /is deleted/);
