@@ -13,8 +13,10 @@ export const bodyReadTimeoutMs = 10_000;
 export const urlCharactersMax = 8 * 1024;
 /** Longest address to go to after signing in, in characters: written as a parameter it fits into a request target. */
 export const returnToCharactersMax = 2_000;
-/** Room for the headers of an answer, in characters: a proxy has to take a redirect with that address,
- * percent-encoded, and cookies that are taken away. */
+/**
+ * Room for the headers of an answer, in characters: a proxy has to take a redirect with that address, percent-encoded, and
+ * cookies that are taken away.
+ */
 export const answerHeaderCharactersMax = 12 * 1024;
 /** Largest sum of header names and values that is answered, in characters. */
 export const headerCharactersMax = 16 * 1024;
