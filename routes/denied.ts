@@ -16,6 +16,8 @@ export function noteDenied(c: AppContext, error: AppError, { services }: AppPart
   const attempt: DeniedAttempt = { method: c.req.method, route: routeOf(c), path: c.req.path, reason: code };
   const actor = c.get("actor");
   if (actor !== undefined) return services.audit.noteDenied(actor, attempt);
+  // A key that may not is no person, whosever cookie came along.
+  if (code !== "cross_site") return;
   // What comes from another site is refused before anybody asks whose cookie it has.
   const tokens = sessionTokens(c.get("headers")["cookie"]);
   if (tokens.length > 0) services.audit.noteDeniedTokens(tokens, c.get("client"), attempt);

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { sql } from "../../db/database.ts";
 import { auditLookUpsMax } from "../../domain/limits.ts";
-import { assertError, testApp } from "../support/app.ts";
+import { assertError, createTestKey, testApp } from "../support/app.ts";
 import { auditPath as path, listAudit, notedAudit } from "../support/audit.ts";
+import { ask } from "../support/forward.ts";
 import { joinedPerson } from "../support/people.ts";
 
 const keysPath = "/api/portal/api-keys";
@@ -76,6 +77,19 @@ testApp(
     assert.equal(all.length, 1);
   },
 );
+
+testApp("what a key may not do is no attempt of the person whose cookie came along", async (test) => {
+  const ada = await test.signUp();
+  const { fullKey } = await createTestKey(test, ada);
+  const query = "?accept=session,key&organization=org_0199d3c1a2b47c6e8f00112233445566";
+  await assertError(await ask(test, query, { apiKey: fullKey, cookie: ada.cookie }), 403, "forbidden");
+  // One of her own is noted, and what was to be noted before it is there by then.
+  test.advance(60_000);
+  const own = await ask(test, query, { cookie: ada.cookie });
+  await assertError(own.clone(), 403, "forbidden");
+  const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+  assert.equal(denied?.requestId, own.headers.get("x-request-id"));
+});
 
 testApp("nobody can keep an attempt out of the log by many others before it", async (test) => {
   const ada = await test.signUp();
