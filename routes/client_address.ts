@@ -50,7 +50,9 @@ export function isLoopback(text: string): boolean {
 
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   // Zone ids and ports in brackets are not addresses here; ipaddr.js takes shortened IPv4 such as "1", which no proxy sends.
-  return ipaddr.IPv6.isValid(text) || ipaddr.IPv4.isValidFourPartDecimal(text) ? ipaddr.process(text) : null;
+  const isAddress = ipaddr.IPv6.isValid(text) && !text.includes("%") ||
+    ipaddr.IPv4.isValidFourPartDecimal(text);
+  return isAddress ? ipaddr.process(text) : null;
 }
 
 function isTrusted(address: ipaddr.IPv4 | ipaddr.IPv6, trusted: readonly AddressBlock[]): boolean {

@@ -1,0 +1,54 @@
+// Whose request it is, by what the proxies say that are trusted, and by nothing else.
+import assert from "node:assert/strict";
+import { parseAddressBlock } from "../../config.ts";
+import { clientAddress } from "../../routes/client_address.ts";
+
+const trusted = ["10.0.0.0/8", "2001:db8:aa::/48", "::1"].map((text) => {
+  const block = parseAddressBlock(text);
+  assert(block !== null);
+  return block;
+});
+
+const promises: Readonly<
+  Record<string, readonly (readonly [peer: string, forwardedFor: string | undefined, address: string])[]>
+> = {
+  "a peer that is not trusted is the client, whatever it says": [
+    ["203.0.113.7", "6.6.6.6", "203.0.113.7"],
+    ["2001:db8:bb::1", "6.6.6.6", "2001:db8:bb::1"],
+    ["::ffff:203.0.113.7", "6.6.6.6", "203.0.113.7"],
+  ],
+  "behind trusted proxies it is the right-most hop that is none": [
+    ["10.0.0.1", "203.0.113.9", "203.0.113.9"],
+    ["10.0.0.1", "6.6.6.6, 203.0.113.9 ,10.0.0.2", "203.0.113.9"],
+    ["::ffff:10.0.0.1", "::ffff:203.0.113.9", "203.0.113.9"],
+    ["2001:db8:aa::1", "2001:DB8:BB:0::1, 2001:db8:aa::2", "2001:db8:bb::1"],
+    ["10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"],
+    ["10.0.0.1", undefined, "10.0.0.1"],
+  ],
+  "what is no address ends the way at the last trusted hop": [
+    ...[
+      "",
+      " ",
+      "unknown",
+      "_hidden",
+      "203.0.113.9:80",
+      "[2001:db8:bb::1]",
+      "[2001:db8:bb::1]:80",
+      "2001:db8:bb::1%eth0",
+      "0x7f.1",
+      "010.0.0.1",
+      "1",
+      "203.0.113.256",
+    ]
+      .map((hop) => ["10.0.0.1", `6.6.6.6, ${hop}, 10.0.0.2`, "10.0.0.2"] as const),
+    ["10.0.0.1", "203.0.113.9,", "10.0.0.1"],
+  ],
+};
+
+for (const [promise, rows] of Object.entries(promises)) {
+  Deno.test(promise, () => {
+    for (const [peer, forwardedFor, address] of rows) {
+      assert.equal(clientAddress(peer, forwardedFor, trusted), address, `${peer} ${forwardedFor}`);
+    }
+  });
+}
