@@ -196,13 +196,24 @@ async function conflictEnds({ port, ada, bob, see, isKept }: ProxyScene): Promis
   }
 }
 
-async function signsInWithBrowser({ port, ada }: ProxyScene): Promise<void> {
+async function signsInWithBrowser({ port, ada, bob }: ProxyScene): Promise<void> {
   const hosts = { "auth.example.com": "127.0.0.1", "app.example.com": "127.0.0.1" };
   const browser: Browser = await launchBrowser(hosts);
   try {
-    const { page, troubles } = await watchedPage(await browser.newContext());
+    const context = await browser.newContext();
+    const { page, troubles } = await watchedPage(context);
+    // Two people at once, one of them for the application's host alone.
+    const [, value = ""] = ada.cookie.split("=");
+    await context.addCookies([
+      { name: "access_token", value, domain: ".example.com", path: "/" },
+      { name: "access_token", value: bob.cookie.split("=")[1] ?? "", url: `http://app.example.com:${port}` },
+    ]);
     await page.goto(`http://app.example.com:${port}/reports/7?tab=a`);
-    assert.match(page.url(), /^http:\/\/auth\.example\.com:\d+\/sign-in\?/);
+    assert.match(page.url(), /^http:\/\/auth\.example\.com:\d+\/sign-in\?.*&conflict=1$/);
+    await page.getByText("as two people at once").waitFor();
+    assert.deepEqual(await context.cookies(), []);
+    await page.goto(`http://app.example.com:${port}/reports/7?tab=a`);
+    assert.match(page.url(), /^http:\/\/auth\.example\.com:\d+\/sign-in\?return_to=[^&]*$/);
     await page.getByLabel("E-mail").fill(ada.email);
     await page.getByLabel("Password", { exact: true }).fill(testPassword);
     await page.getByRole("button", { name: "Sign in" }).first().click();
