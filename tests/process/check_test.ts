@@ -244,6 +244,8 @@ Deno.test("check sees what a proxy takes away, that its clock is off, and prints
         ["warning", "Clock of the public address"],
         ["wrong", "Cookie"],
         ["wrong", "Cookies of requests"],
+        // It takes the query away, too.
+        ["warning", "Long redirects"],
         ["wrong", "CORS for http://localhost:3000"],
         ["wrong", "CORS for https://app.example.com"],
         ["wrong", "X-Forwarded-For"],
