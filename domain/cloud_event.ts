@@ -52,7 +52,5 @@ export function cloudEventKey({ source, id }: { source: string; id: string }): s
   return `ce:${hash("sha256", `${source.length}:${source}${id}`, "base64url")}`;
 }
 
-/** @returns Whether data of this content type is JSON. */
-export function isJsonContentType(contentType: string): boolean {
-  return /^[\w.+-]+\/([\w.+-]+\+)?json *(;.*)?$/i.test(contentType);
-}
+/** The form of content types of JSON. Without flags, as the OpenAPI document has it too. */
+export const jsonContentTypeForm = /^[\w.+-]+\/([\w.+-]+\+)?[Jj][Ss][Oo][Nn] *(;.*)?$/;

@@ -40,6 +40,9 @@ export function splitQuantity(value: number): Quantity | null {
   return { whole: Number(decimal[1]), micro: Number((decimal[2] ?? "").padEnd(6, "0")) };
 }
 
+/** The form of quantities that are sent as a text: whole digits, and places. */
+export const decimalForm = /^(\d{1,16})(?:\.(\d{1,6})0*)?$/;
+
 /**
  * Reads a quantity that was sent as a text, digit by digit: nothing is rounded on the way.
  *
@@ -54,7 +57,7 @@ export function splitQuantity(value: number): Quantity | null {
  * ```
  */
 export function parseQuantity(text: string): Quantity | null {
-  const decimal = /^(\d{1,16})(?:\.(\d{1,6})0*)?$/.exec(text);
+  const decimal = decimalForm.exec(text);
   if (decimal === null) return null;
   const whole = Number(decimal[1]);
   const micro = Number((decimal[2] ?? "").padEnd(6, "0"));

@@ -1,7 +1,7 @@
 // The shapes of CloudEvents 1.0 in JSON, and what each part of an event becomes. What is not understood is refused when
 // it may say how much was used, and passed over when the specification says that it is about the transport.
 import { z } from "@hono/zod-openapi";
-import { cloudEventKey, isJsonContentType, productOfSource } from "../../domain/cloud_event.ts";
+import { cloudEventKey, jsonContentTypeForm, productOfSource } from "../../domain/cloud_event.ts";
 import {
   usageBatchRecordsMax,
   usagePropertiesMax,
@@ -10,9 +10,10 @@ import {
   usageTimestampFutureMaxMs,
   usageTimestampPastMaxMs,
 } from "../../domain/limits.ts";
-import { parseQuantity, type Quantity, splitQuantity } from "../../domain/quantity.ts";
+import { decimalForm, parseQuantity, type Quantity, splitQuantity } from "../../domain/quantity.ts";
 import { slugForm, type UsageInput } from "../../domain/usage_record.ts";
 import { timeSchema } from "./schemas.ts";
+import { propertyNameLimits } from "./usage_schemas.ts";
 
 /** The content types of events. */
 export const cloudEventType = "application/cloudevents+json";
@@ -61,8 +62,20 @@ const data = z.record(z.string(), z.unknown(), { error: "must be an object." })
       "decimal digits; 1 when it is left out. Every other string, number or boolean is kept as a property, up to " +
       `${usagePropertiesMax} together with the subject; names have 1 to ${usagePropertyNameCharactersMax} and values up ` +
       `to ${usagePropertyValueCharactersMax} characters. Objects and arrays are refused.`,
-    properties: { quantity: { oneOf: [{ type: "number", minimum: 0 }, { type: "string" }], default: 1 } },
-    additionalProperties: { type: ["string", "number", "boolean", "null"] },
+    properties: {
+      quantity: {
+        oneOf: [
+          { type: "number", minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+          { type: "string", pattern: decimalForm.source },
+        ],
+        default: 1,
+      },
+    },
+    additionalProperties: {
+      type: ["string", "number", "boolean", "null"],
+      maxLength: usagePropertyValueCharactersMax,
+    },
+    ...propertyNameLimits,
     example: { quantity: 2.5, region: "eu-central" },
   });
 
@@ -132,7 +145,7 @@ const attributes = z.looseObject({
     description: `Kept as the property \`subject\`; ${usagePropertyValueCharactersMax} characters at most.`,
     example: "customer-1",
   }),
-  datacontenttype: z.string().refine(isJsonContentType, "must be JSON, such as application/json.").nullish()
+  datacontenttype: z.string().regex(jsonContentTypeForm, "must be JSON, such as application/json.").nullish()
     .openapi({
       description: "The content type of the data, if any: a JSON one.",
       example: "application/json",

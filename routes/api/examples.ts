@@ -25,6 +25,8 @@ export interface JsonSchema {
   readonly maximum?: number;
   readonly minItems?: number;
   readonly maxItems?: number;
+  readonly maxProperties?: number;
+  readonly propertyNames?: JsonSchema;
 }
 
 /** Schemas by name: what references of the document lead to. */

@@ -27,7 +27,10 @@ const querySchema = z.strictObject({
   }),
   organization: z.string().refine((text) => isId("org", text), "must be the id of an organization.")
     .optional()
-    .openapi({ description: "A member, or a key, of this organization; need not be the active one." }),
+    .openapi({
+      description: "A member, or a key, of this organization; need not be the active one.",
+      pattern: "^org_[0-9a-f]{32}$",
+    }),
   email: z.enum(["verified"], { error: "must be verified." }).optional().openapi({
     description: "Only people who have confirmed their address; keys have none, and pass.",
   }),
@@ -39,6 +42,7 @@ const querySchema = z.strictObject({
   }),
   meter: meterSchema.optional().openapi({
     type: "string",
+    pattern: `${slugForm.source.slice(0, -1)}/${slugForm.source.slice(1)}`,
     example: "tiles/requests",
     description:
       "Records 1 under the API key for each request that is let through. Needs `key` in `accept`; what a session " +

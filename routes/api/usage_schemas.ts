@@ -74,6 +74,11 @@ const properties = z.record(
   `may have ${usagePropertiesMax} values at most.`,
 );
 
+/** As JSON Schema, for the OpenAPI document. */
+export const propertyNameLimits = {
+  propertyNames: { minLength: 1, maxLength: usagePropertyNameCharactersMax },
+};
+
 /** One record. */
 export const usageInputSchema = z.strictObject({
   productSlug,
@@ -95,6 +100,8 @@ export const usageInputSchema = z.strictObject({
   properties: properties.nullish().openapi({
     description: `Whatever you want to keep with it: ${usagePropertiesMax} values at most, names to ` +
       `${usagePropertyNameCharactersMax} and values to ${usagePropertyValueCharactersMax} characters.`,
+    maxProperties: usagePropertiesMax,
+    ...propertyNameLimits,
     example: { region: "eu-central" },
   }),
 }).openapi("UsageInput");
@@ -186,6 +193,7 @@ export const usageQuerySchema = z.strictObject({
   apiKeyId: apiKeyId.optional(),
   groupBy: groupBy.optional().openapi({
     type: "string",
+    pattern: `^ *(${usageGroups.join("|")}) *(, *(${usageGroups.join("|")}) *)*$`,
     description: `Some of ${usageGroups.join(", ")}, separated by commas: sums for each of their values.`,
     example: "productSlug,metric",
   }),

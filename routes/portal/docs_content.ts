@@ -170,7 +170,8 @@ function typeWords(given: JsonSchema, schemas: JsonSchemas): string {
 }
 
 function limitWords(schema: JsonSchema): string | null {
-  const { minLength: min, maxLength: max, minimum, maximum, minItems, maxItems } = schema;
+  const { minLength: min, maxLength: max, minimum, maximum, minItems, maxItems, maxProperties } = schema;
+  if (maxProperties !== undefined) return `${maxProperties} fields at most`;
   if (max !== undefined) {
     return min === undefined ? `${max} characters at most` : `${min} to ${max} characters`;
   }

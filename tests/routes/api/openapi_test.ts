@@ -8,7 +8,7 @@ import { errorStatuses } from "../../../domain/errors.ts";
 import { exampleOf, type JsonSchema, type JsonSchemas, resolved } from "../../../routes/api/examples.ts";
 import { type OpenApiDocument, operationsOf } from "../../../routes/api/openapi.ts";
 import type { AppEnv } from "../../../routes/env.ts";
-import { type TestApp, testApp } from "../../support/app.ts";
+import { createTestKey, type TestApp, testApp } from "../../support/app.ts";
 import { assertDocumented, newAjv, strict } from "../../support/documented.ts";
 
 async function served(test: TestApp): Promise<OpenApiDocument> {
@@ -188,6 +188,61 @@ testApp(
     }
   },
 );
+
+testApp("what the document refuses the API refuses, and what it takes the API takes", async (test) => {
+  const document = await served(test);
+  const ajv = newAjv();
+  const { schemas } = document.components;
+  const key = await createTestKey(test, await test.signUp());
+  const operation = (name: string) => operationsOf(document).find(({ operationId }) => operationId === name);
+  const record = { productSlug: "tiles", metric: "requests", quantity: 1 };
+  const event = { specversion: "1.0", id: "1", source: "/tiles", type: "requests" };
+  const fields = (count: number, name = "p") =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [name + n, "v"]));
+  const bodies: readonly [type: string, body: unknown, isTaken: boolean][] = [
+    ["application/json", { ...record, properties: fields(16) }, true],
+    ["application/json", { ...record, properties: fields(17) }, false],
+    ["application/json", { ...record, properties: { ["n".repeat(64)]: "v".repeat(255) } }, true],
+    ["application/json", { ...record, properties: { ["n".repeat(65)]: "v" } }, false],
+    ["application/json", { ...record, properties: { "": "v" } }, false],
+    ["application/json", { ...record, quantity: 2 ** 53 }, false],
+    ["application/cloudevents+json", { ...event, data: { ...fields(16), quantity: "1.50000000" } }, true],
+    ["application/cloudevents+json", { ...event, data: { quantity: "1e3" } }, false],
+    ["application/cloudevents+json", { ...event, data: { quantity: 2 ** 53 } }, false],
+    ["application/cloudevents+json", { ...event, data: { region: "v".repeat(256) } }, false],
+    ["application/cloudevents+json", { ...event, data: { region: ["v"] } }, false],
+    ["application/cloudevents+json", { ...event, data: { ["n".repeat(65)]: "v" } }, false],
+    ["application/cloudevents+json", { ...event, datacontenttype: "Application/Acme.v1+JSON; a=b" }, true],
+    ["application/cloudevents+json", { ...event, datacontenttype: "text/plain" }, false],
+  ];
+  for (const [index, [type, body, isTaken]] of bodies.entries()) {
+    const what = `${type} ${JSON.stringify(body).slice(0, 200)}`;
+    const schema = operation("recordUsage")?.requestBody?.content[type]?.schema ?? {};
+    const sent = type.includes("cloudevents") ? { ...body as typeof event, id: String(index) } : body;
+    const validate = ajv.compile(resolved(schema, schemas));
+    assert.equal(validate(sent), isTaken, what);
+    const headers = { "content-type": type };
+    const answer = await test.send("/api/v1/usage", { apiKey: key.fullKey, headers, json: sent });
+    assert.equal(answer.status, isTaken ? 201 : 422, what);
+  }
+  const queries: readonly [name: string, address: string, query: Record<string, string>, isTaken: boolean][] =
+    [
+      ["readUsage", "/api/v1/usage", { groupBy: "metric,productSlug" }, true],
+      ["readUsage", "/api/v1/usage", { groupBy: "metric,subject" }, false],
+      ["getAuthForward", "/api/auth/forward", { meter: "tiles/requests", accept: "key" }, true],
+      ["getAuthForward", "/api/auth/forward", { meter: "tiles", accept: "key" }, false],
+      ["getAuthForward", "/api/auth/forward", { organization: "org_1" }, false],
+    ];
+  for (const [name, address, query, isTaken] of queries) {
+    const parameters = operation(name)?.parameters ?? [];
+    const fits = Object.entries(query).every(([one, value]) =>
+      ajv.validate(parameters.find((parameter) => parameter.name === one)?.schema ?? {}, value)
+    );
+    assert.equal(fits, isTaken, JSON.stringify(query));
+    const answer = await test.send(`${address}?${new URLSearchParams(query)}`, { apiKey: key.fullKey });
+    assert.equal(answer.status, isTaken ? 200 : 422, JSON.stringify(query));
+  }
+});
 
 /** @returns What the app itself checks the bodies of requests with. */
 function checksOf(test: TestApp): [operationId: string, schema: z.ZodType][] {
