@@ -45,7 +45,11 @@ export function timeOut(description: string) {
 
 /** The same, where null is as good as leaving it out. @param description Of what. */
 export function optionalTime(description: string) {
-  return timeSchema.nullish().openapi({ type: ["string", "null"], format: "date-time", description });
+  return timeSchema.nullish().openapi({
+    type: ["string", "null"],
+    format: "date-time",
+    description: `${description} ISO 8601 with a zone.`,
+  });
 }
 
 /** An id in an answer. @param prefix What it begins with. */
@@ -191,13 +195,15 @@ const keyName = nameSchema(apiKeyNameCharactersMax).openapi({
 
 export const createApiKeySchema = z.strictObject({
   name: keyName,
-  expiresAt: optionalTime("When it ends by itself; never when left out."),
+  expiresAt: optionalTime("When it ends by itself, in the future; never when left out."),
 }).openapi("CreateApiKey");
 
 export const renameApiKeySchema = z.strictObject({ name: keyName }).openapi("RenameApiKey");
 
 export const rotateApiKeySchema = z.strictObject({
-  expireOldAt: optionalTime("Until when the old key works besides; it is revoked at once when left out."),
+  expireOldAt: optionalTime(
+    "Until when the old key works besides, in the future; it is revoked at once when left out.",
+  ),
 }).openapi("RotateApiKey");
 
 /** An id in a path. @param description Whose. */
