@@ -5,6 +5,7 @@ import { type Finding, type Verdict, worstVerdict } from "../domain/finding.ts";
 import { databaseFindings } from "../services/check_database.ts";
 import { mailFinding } from "../services/check_mail.ts";
 import { publicFindings, serverAnswers } from "../services/check_public.ts";
+import { strangeNameFindings } from "../services/check_names.ts";
 import { settingsFindings } from "../services/check_settings.ts";
 import { proxyBlocks } from "../services/proxy_block.ts";
 import { exitConfig, exitUsage, readSettings } from "./settings.ts";
@@ -34,6 +35,7 @@ async function allFindings(config: Config): Promise<Finding[]> {
   const running = serverAnswers(config);
   const parts = await Promise.all([
     [{ about: "Settings", verdict: "ok", saw: "Every one of them can be read." } as const],
+    strangeNameFindings(Deno.env.toObject()),
     settingsFindings(config),
     databaseFindings(config, { serverAnswers: running }),
     mailFinding(config).then((found) => [found]),

@@ -15,6 +15,7 @@ export function settingsFindings(config: CheckedSettings): Finding[] {
   return [
     addressFinding(config),
     cookieFinding(config),
+    ...noOriginFindings(config),
     ...config.allowedOrigins.map((origin) => originFinding(origin, config)),
     ...proxyFindings(config),
   ];
@@ -48,6 +49,26 @@ function cookieFinding({ baseUrl, cookieDomain }: CheckedSettings): Finding {
     ? `Not set: the browser sends the cookie to ${baseUrl.hostname} alone.`
     : `${cookieDomain}: the browser sends the cookie to every host under it.`;
   return { about, verdict: "ok", saw };
+}
+
+/** A cookie for other hosts, and none of them may make use of it. */
+function noOriginFindings({ baseUrl, cookieDomain, allowedOrigins }: CheckedSettings): Finding[] {
+  const about = "ALLOWED_ORIGINS";
+  const isForOthers = allowedOrigins.some(({ text }) => text.toLowerCase() !== baseUrl.origin);
+  if (isForOthers) return [];
+  if (cookieDomain === undefined) {
+    return [{ about, verdict: "ok", saw: "Not set: no page of another origin can ask who is signed in." }];
+  }
+  const port = baseUrl.port === "" ? "" : `:${baseUrl.port}`;
+  return [{
+    about,
+    verdict: "warning",
+    saw:
+      "There is a COOKIE_DOMAIN, and no product's origin: their pages cannot ask who is signed in, and nobody is " +
+      "led back to them after signing in.",
+    advice:
+      `Name the products' origins, such as ALLOWED_ORIGINS=${baseUrl.protocol}//app${cookieDomain}${port}`,
+  }];
 }
 
 /** Whether the cookie gets from pages of this origin to the service, and to the origin's own server. */

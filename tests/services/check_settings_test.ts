@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { parseConfig, type Settings } from "../../config.ts";
 import type { Verdict } from "../../domain/finding.ts";
+import { strangeNameFindings } from "../../services/check_names.ts";
 import { settingsFindings } from "../../services/check_settings.ts";
 import { clockFinding } from "../../services/check_time.ts";
 
@@ -67,6 +68,66 @@ Deno.test("settingsFindings() warns of each origin that the cookie never reaches
     ALLOWED_ORIGINS: "https://two.github.io",
   });
   assert.match(shared["Origin https://two.github.io"]?.words ?? "", /another site/);
+});
+
+Deno.test("settingsFindings() warns of a cookie for products of which none may ask who is signed in", () => {
+  const found = troubles({ ...base, COOKIE_DOMAIN: ".example.com" });
+  assert.deepEqual(Object.keys(found), ["ALLOWED_ORIGINS"]);
+  assert.equal(found["ALLOWED_ORIGINS"]?.verdict, "warning");
+  assert.match(
+    found["ALLOWED_ORIGINS"].words,
+    /nobody is led back .*ALLOWED_ORIGINS=https:\/\/app\.example\.com$/,
+  );
+  const own = { ...base, COOKIE_DOMAIN: ".example.com", ALLOWED_ORIGINS: "https://auth.example.com" };
+  assert.deepEqual(Object.keys(troubles(own)), ["ALLOWED_ORIGINS"]);
+});
+
+Deno.test("strangeNameFindings() finds names that are nearly a setting's, while that is not set", () => {
+  const found = (record: Settings) =>
+    strangeNameFindings(record).map(({ about, verdict, advice }) => `${verdict} ${about} ${advice}`);
+  for (
+    const [name, meant] of [
+      ["ALLOWED_ORIGIN", "ALLOWED_ORIGINS"],
+      ["ALOWED_ORIGINS", "ALLOWED_ORIGINS"],
+      ["allowed_origins", "ALLOWED_ORIGINS"],
+      ["ALLOWED-ORIGINS", "ALLOWED_ORIGINS"],
+      ["COOKIE_DOMIAN", "COOKIE_DOMAIN"],
+      ["TRUSTED_PROXY", "TRUSTED_PROXIES"],
+      ["GATEHOUSE_BASE_URL", "BASE_URL"],
+      ["SESSION_MAX_DAY", "SESSION_MAX_DAYS"],
+      ["BASEURL", "BASE_URL"],
+    ] as const
+  ) {
+    assert.deepEqual(found({ [name]: "x" }), [
+      `warning ${name} If it is meant for this program, call it ${meant}.`,
+    ]);
+    assert.deepEqual(found({ [name]: "x", [meant]: "y" }), []);
+    assert.deepEqual(found({ [name]: "" }), []);
+  }
+  const usual = [
+    "HOME",
+    "HOSTNAME",
+    "PATH",
+    "PWD",
+    "SHELL",
+    "LANG",
+    "USER",
+    "LOGNAME",
+    "MAIL",
+    "TERM",
+    "PORTS",
+    "TZ",
+  ];
+  const others = [
+    "NODE_ENV",
+    "DENO_DIR",
+    "DATABASE_NAME",
+    "REDIS_URL",
+    "SMTP_HOST",
+    "LOG_FILE",
+    "SESSION_SECRET",
+  ];
+  assert.deepEqual(found(Object.fromEntries([...usual, ...others].map((name) => [name, "x"]))), []);
 });
 
 Deno.test("settingsFindings() asks for TRUSTED_PROXIES behind a proxy, and refuses everybody as one", () => {
