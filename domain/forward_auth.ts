@@ -1,6 +1,6 @@
 // Forward authentication: what a reverse proxy asks, who it is told of, and where a browser is sent that nobody is
 // signed in to. What is said here is believed by applications that check nothing themselves.
-import { safeReturnTo, withReturnTo } from "./return_to.ts";
+import { safeReturnTo, withinReturnTo, withReturnTo } from "./return_to.ts";
 import type { Role } from "./session.ts";
 
 /** What a proxy asks for beyond somebody being there at all. */
@@ -86,7 +86,7 @@ export function signInAddress(headers: RequestHeaders, bounds: ForwardBounds): s
   const host = headers["x-forwarded-host"] ?? "";
   const path = headers["x-forwarded-uri"] ?? "";
   if (!/^https?$/.test(scheme) || !/^[\w.:[\]-]+$/.test(host) || !path.startsWith("/")) return null;
-  const address = `${scheme}://${host}${path}`;
+  const address = withinReturnTo(`${scheme}://${host}${path}`);
   const target = safeReturnTo(address, { base: baseUrl, isAllowedOrigin: bounds.isAllowedOrigin });
   if (target === null || !getsCookie(new URL(address), bounds)) return null;
   return withReturnTo(`${baseUrl.origin}/sign-in`, target);

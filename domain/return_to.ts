@@ -35,6 +35,30 @@ export function safeReturnTo(
 }
 
 /**
+ * Applications that keep their state in the address have long ones. Back at the application without it is better than
+ * nowhere.
+ *
+ * @param address Absolute, with a host that is checked by {@linkcode safeReturnTo} afterwards.
+ * @returns The address itself, or as much of it as can be returned to: without its query, or its origin's first page.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ * const state = "a".repeat(2_000);
+ * assert.equal(withinReturnTo(`https://app.example.com/board?state=${state}`), "https://app.example.com/board");
+ * assert.equal(withinReturnTo(`https://app.example.com/${state}`), "https://app.example.com/");
+ * assert.equal(withinReturnTo("https://app.example.com/board?a"), "https://app.example.com/board?a");
+ * ```
+ */
+export function withinReturnTo(address: string): string {
+  if (!URL.canParse(address)) return address;
+  const url = new URL(address);
+  if (url.href.length <= returnToCharactersMax) return address;
+  url.search = url.hash = "";
+  return url.href.length <= returnToCharactersMax ? url.href : `${url.origin}/`;
+}
+
+/**
  * @param text What the address bar or a hidden field said; anything may be in it.
  * @param base The service's own address.
  * @returns A path of the portal (with query), or null.

@@ -62,7 +62,8 @@ export function me(): Promise<SessionUser>;
 /**
  * Goes to the sign-in page of the service, and back afterwards; at once when somebody is signed in already.
  *
- * @param options `returnTo`: where to go afterwards, on an allowed origin; this page unless given.
+ * @param options `returnTo`: where to go afterwards, on an allowed origin; this page unless given. Of more than 2,000
+ *   characters the query and the hash are left out.
  */
 export function signIn(options?: { readonly returnTo?: string | URL }): void;
 

@@ -32,8 +32,10 @@ export function me() {
 
 /** Goes to the sign-in page, and back to `returnTo` afterwards: to this page unless given. */
 export function signIn({ returnTo = location.href } = {}) {
-  const back = new URL(returnTo, location.href).href;
-  location.assign(`${service}/sign-in?return_to=${encodeURIComponent(back)}`);
+  const back = new URL(returnTo, location.href);
+  // The service takes none that is longer: better back without its state than nowhere.
+  if (back.href.length > 2_000) back.search = back.hash = "";
+  location.assign(`${service}/sign-in?return_to=${encodeURIComponent(back.href)}`);
 }
 
 /** Ends the session, for every product. */

@@ -2,6 +2,7 @@
 // it is shown in tests/browser/subdomains_test.ts.
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
+import { returnToCharactersMax } from "../../domain/limits.ts";
 import { startTestApp, testApp } from "../support/app.ts";
 import { clientTest } from "../support/client_stage.ts";
 import { freePort } from "../support/sqld.ts";
@@ -310,6 +311,36 @@ clientTest("a switch's answer does not undo what was learned since it was sent",
   assert.deepEqual(told, [nobody]);
   stop();
 });
+clientTest(
+  "signIn() leads back to this page, and to a page with a long address without its state",
+  async (stage) => {
+    const globals = globalThis as unknown as Record<string, unknown>;
+    const gone: string[] = [];
+    const at = (href: string) => {
+      globals["location"] = { href, assign: (address: string) => gone.push(address) };
+    };
+    try {
+      at("https://app.example.com/a?b=c#d");
+      stage.client.signIn();
+      stage.client.signIn({ returnTo: "/here" });
+      at(`https://app.example.com/board?state=${"s".repeat(2_000)}#d`);
+      stage.client.signIn();
+      const targets = gone.map((address) =>
+        new URL(address, "https://auth.example.com").searchParams.get("return_to")
+      );
+      assert.deepEqual(targets, [
+        "https://app.example.com/a?b=c#d",
+        "https://app.example.com/here",
+        "https://app.example.com/board",
+      ]);
+      // What the client knows of the service.
+      assert.equal(returnToCharactersMax, 2_000);
+    } finally {
+      delete globals["location"];
+    }
+    await Promise.resolve();
+  },
+);
 
 clientTest("listeners are independent of each other", async (stage) => {
   const told: string[] = [];
