@@ -322,6 +322,9 @@ async function keysAreCounted({ apiKey, keyId, ada, see, arrives, isKept }: Prox
     const { status, headers: told } = await isKept({ host, headers });
     assert.deepEqual([status, told["www-authenticate"]], [401, "Bearer"]);
   }
+  // A browser asks for leave without any of them.
+  const preflight = { origin: "https://other.example", "access-control-request-method": "POST" };
+  assert.equal((await isKept({ host, method: "OPTIONS", headers: preflight })).status, 401);
   // Where keys are not taken, one is worth nothing.
   const { status } = await isKept({
     host: "app.example.com",
