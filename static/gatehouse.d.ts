@@ -42,7 +42,10 @@ export interface Nobody {
 /** Who is signed in: check `authenticated`. */
 export type SessionUser = SignedIn | Nobody;
 
-/** The service refused. A network that is down is the `TypeError` of `fetch`. */
+/**
+ * The service refused. A network that is down, and an origin that is not allowed, is the `TypeError` of `fetch`; no answer
+ * within 10 seconds is a `DOMException` named `TimeoutError`.
+ */
 export class GatehouseError extends Error {
   /** The HTTP status. */
   readonly status: number;
