@@ -22,16 +22,20 @@ export const version: string = deno.version;
 export async function runCommand(args: readonly string[]): Promise<number> {
   const [name = "serve", ...rest] = args;
   if (name === "user") return await userCommand(rest);
-  if (name === "check") return await checkCommand(rest);
+  const isHelpAsked = rest.length === 1 && ["--help", "-h"].includes(rest[0] ?? "");
+  if (name === "check" && !isHelpAsked) return await checkCommand(rest);
   const commands: Readonly<Record<string, () => number | Promise<number>>> = {
     serve: () => serve({ version }),
     migrate: () => migrateCommand(),
     openapi: () => openApiCommand({ version }),
+    check: () => checkCommand([]),
+    help: () => writeLine(help()),
     "--help": () => writeLine(help()),
     "-h": () => writeLine(help()),
     "--version": () => writeLine(`gatehouse ${version}`),
   };
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command !== undefined && isHelpAsked) return writeLine(help());
   if (command === undefined || rest.length > 0) {
     writeLine(`gatehouse: ${[name, ...rest].join(" ")} is no command. Try gatehouse --help.`, "stderr");
     return exitUsage;
