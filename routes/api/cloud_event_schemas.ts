@@ -189,6 +189,37 @@ export const cloudEventSchema = attributes.transform((event, context): UsageInpu
   description: "A CloudEvent, version 1.0. Extension attributes are passed over.",
 });
 
+const headerForm = "In binary mode, percent-encoded beyond printable ASCII: ";
+
+/** The attributes of an event in binary mode, for the OpenAPI document: they are read in their own way. */
+export const cloudEventHeaders = {
+  "ce-specversion": z.literal("1.0").optional().openapi({
+    description: "Makes the request an event in binary mode; the body is then its data, or none.",
+  }),
+  "ce-id": z.string().min(1).optional().openapi({
+    description: `${headerForm}the event's id.`,
+    example: "4711",
+  }),
+  "ce-source": z.string().min(1).optional().openapi({
+    description: `${headerForm}the event's source; the last segment of its path is the product.`,
+    example: "/products/tiles",
+  }),
+  "ce-type": z.string().regex(slugForm).optional().openapi({
+    description: `In binary mode: the metric, ${slugLimits}.`,
+    example: "requests",
+  }),
+  "ce-time": timeSchema.optional().openapi({
+    type: "string",
+    format: "date-time",
+    description: "In binary mode: when it was used. ISO 8601 with a zone.",
+  }),
+  "ce-subject": z.string().min(1).max(usagePropertyValueCharactersMax).optional().openapi({
+    description:
+      `${headerForm}kept as the property \`subject\`; ${usagePropertyValueCharactersMax} characters at most.`,
+    example: "customer-1",
+  }),
+};
+
 /** Several events. */
 export const cloudEventBatchSchema = z.array(cloudEventSchema, { error: "must be an array of events." })
   .min(1, "must have at least one event.")

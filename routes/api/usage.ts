@@ -10,7 +10,7 @@ import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
 import { requireSession } from "../session.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
-import { cloudEventSchemas } from "./cloud_event_schemas.ts";
+import { cloudEventHeaders, cloudEventSchemas } from "./cloud_event_schemas.ts";
 import { csvHeaders } from "./csv.ts";
 import { check, mount } from "./endpoint.ts";
 import { usageCsv } from "./usage_csv.ts";
@@ -46,7 +46,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     description:
       "When this answers 201 the record is on disk. A repeat with the same idempotency key changes nothing.\n\n" +
       cloudEventsDescription,
-    headers: z.object({ "Idempotency-Key": idempotencyKeySchema.optional() }),
+    headers: z.object({ "Idempotency-Key": idempotencyKeySchema.optional(), ...cloudEventHeaders }),
     body: usageInputSchema,
     otherBodies: cloudEventSchemas,
     answers: {

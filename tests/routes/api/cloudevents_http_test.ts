@@ -150,7 +150,10 @@ testApp("without a key that works nothing is told of an event; bodies end at 1 M
 
 testApp("the OpenAPI document has the content types of usage with what events are", async (test) => {
   const document = await (await test.send("/api/openapi.json")).json();
-  const { requestBody, responses } = document.paths["/api/v1/usage"].post;
+  const { parameters, requestBody, responses } = document.paths["/api/v1/usage"].post;
+  const headers = parameters.map((one: { name: string; in: string }) => `${one.in} ${one.name}`);
+  const attributes = ["specversion", "id", "source", "type", "time", "subject"];
+  assert.deepEqual(headers, ["header Idempotency-Key", ...attributes.map((name) => `header ce-${name}`)]);
   assert.deepEqual(Object.keys(requestBody.content), ["application/json", eventType, batchType]);
   assert.equal(requestBody.content[eventType].schema.$ref, "#/components/schemas/CloudEvent");
   assert.equal(responses[201].content["application/json"].schema.anyOf.length, 2);
