@@ -57,7 +57,7 @@ function noOriginFindings({ baseUrl, cookieDomain, allowedOrigins }: CheckedSett
   const isForOthers = allowedOrigins.some(({ text }) => text.toLowerCase() !== baseUrl.origin);
   if (isForOthers) return [];
   if (cookieDomain === undefined) {
-    return [{ about, verdict: "ok", saw: "Not set: no page of another origin can ask who is signed in." }];
+    return [{ about, verdict: "ok", saw: "No page of another origin can ask who is signed in." }];
   }
   const port = baseUrl.port === "" ? "" : `:${baseUrl.port}`;
   return [{
