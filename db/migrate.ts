@@ -5,6 +5,7 @@ import { type Database, DatabaseError, sql } from "./database.ts";
 import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
 import meter from "./migrations/0002_meter.sql" with { type: "text" };
 import people from "./migrations/0003_people.sql" with { type: "text" };
+import wrongCodes from "./migrations/0004_wrong_codes.sql" with { type: "text" };
 
 /** One step of the schema. */
 export interface Migration {
@@ -18,6 +19,7 @@ export const migrations: readonly Migration[] = [
   { number: 1, name: "foundation", text: foundation },
   { number: 2, name: "meter", text: meter },
   { number: 3, name: "people", text: people },
+  { number: 4, name: "wrong_codes", text: wrongCodes },
 ];
 
 /** A database that this program must not touch. */

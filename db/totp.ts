@@ -1,4 +1,6 @@
 // All SQL of authenticator apps. A code is good once: each use moves `last_step` on, in the batch that makes the session.
+import { totpWrongCodesMax } from "../domain/limits.ts";
+import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
 import { sessionIsLive } from "./live_session.ts";
 import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
@@ -11,12 +13,15 @@ export interface TotpRow {
   readonly confirmedAt: number | null;
   /** The time step of the last code that was used. */
   readonly lastStep: number;
+  /** Since when its codes are not taken any more; null while they are. */
+  readonly lockedAt: number | null;
 }
 
 /** @returns A user's authenticator app, or undefined. @throws {DatabaseError} */
 export function findTotp(database: Database, userId: string): Promise<TotpRow | undefined> {
   return database.readFirst(sql(
-    "SELECT secret, confirmed_at AS confirmedAt, last_step AS lastStep FROM totp WHERE user_id = ?",
+    `SELECT secret, confirmed_at AS confirmedAt, last_step AS lastStep, locked_at AS lockedAt
+     FROM totp WHERE user_id = ?`,
     userId,
   ));
 }
@@ -52,14 +57,49 @@ export function confirmTotp(
 
 /**
  * @param totp `step`: of the code. It must be later than that of every code before.
- * @returns A statement that uses a code up in a sign-in that waits for it.
+ * @returns A statement that uses a code up in a sign-in that waits for it. Wrong codes before it count no more.
  */
 export function useTotpStep(totp: SecondStep & { secret: string; step: number }): Statement {
   return sql(
-    `UPDATE totp SET last_step = ?4 WHERE user_id = ?2 AND secret = ?5 AND last_step < ?4 AND ${ifSecondStepWaits}`,
+    `UPDATE totp SET last_step = ?4, wrong_codes = 0, locked_at = NULL
+     WHERE user_id = ?2 AND secret = ?5 AND last_step < ?4 AND ${ifSecondStepWaits}`,
     ...secondStepArgs(totp),
     totp.step,
     totp.secret,
+  );
+}
+
+/**
+ * Counts a code as wrong before it is looked at, so that of many at once no more are looked at than there may be.
+ *
+ * @returns A statement for directly after the one that counts the attempt of the sign-in, which it depends on. It returns
+ *   a row with the number of `wrongCodes`, this one included, or none when there were too many.
+ */
+export function countTotpGuess(userId: string): Statement {
+  return sql(
+    `UPDATE totp SET wrong_codes = wrong_codes + 1 WHERE user_id = ? AND wrong_codes < ? AND changes() > 0
+     RETURNING wrong_codes AS wrongCodes`,
+    userId,
+    totpWrongCodesMax,
+  );
+}
+
+/** @returns A statement that notes since when codes are not taken, once; it does nothing before there were too many. */
+export function lockTotp(userId: string, now: number): Statement {
+  return sql(
+    "UPDATE totp SET locked_at = ? WHERE user_id = ? AND locked_at IS NULL AND wrong_codes >= ?",
+    now,
+    userId,
+    totpWrongCodesMax,
+  );
+}
+
+/** @returns A statement that lets codes be taken again after an audited change: whoever guessed knows the password no more. */
+export function unlockTotp(userId: string, { audited }: { audited: string }): Statement {
+  return sql(
+    `UPDATE totp SET wrong_codes = 0, locked_at = NULL WHERE user_id = ? AND ${ifAudited}`,
+    userId,
+    audited,
   );
 }
 

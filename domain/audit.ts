@@ -24,6 +24,7 @@ export const auditActions = {
   "password.refused": "Password refused",
   "two_step.enabled": "Two-step sign-in turned on",
   "two_step.disabled": "Two-step sign-in turned off",
+  "two_step.locked": "Codes of the app locked",
   "recovery_codes.replaced": "Recovery codes replaced",
   "passkey.added": "Passkey added",
   "passkey.renamed": "Passkey renamed",
@@ -63,7 +64,7 @@ const groupNouns = {
   keys: ["api_key"],
   organization: ["organization"],
 } as const;
-const isRefusal = /(refused|limited|denied)$/;
+const isRefusal = /(refused|limited|denied|locked)$/;
 
 /** A group of actions; `refusals` are those of every noun that say that something was not done. */
 export type AuditGroup = keyof typeof groupNouns | "refusals";

@@ -12,6 +12,7 @@ export const errorStatuses = {
   cross_site: 403,
   sign_up_closed: 403,
   proof_required: 403,
+  codes_locked: 403,
   email_unverified: 403,
   wrong_account: 403,
   not_found: 404,

@@ -53,6 +53,8 @@ export const proofLifetimeMs = 10 * 60_000;
 /** From the password to the second step, in milliseconds, and wrong codes in that time. */
 export const secondStepTimeoutMs = 10 * 60_000;
 export const secondStepAttemptsMax = 5;
+/** Wrong codes of an authenticator app in a row, over any time, after which it takes none (NIST SP 800-63B-4, section 3.2.2). */
+export const totpWrongCodesMax = 100;
 /** How long a code of an authenticator app is shown, in milliseconds, and how many of them around the present one are taken. */
 export const totpPeriodMs = 30_000;
 export const totpStepsMax = 1;

@@ -19,6 +19,7 @@ export interface MailFields {
   readonly invitation: { readonly organization: string; readonly inviter: string; readonly role: string };
   readonly two_step_enabled: { readonly name: string };
   readonly two_step_disabled: { readonly name: string };
+  readonly two_step_locked: { readonly name: string; readonly wrongCodes: string };
   readonly recovery_codes_replaced: { readonly name: string };
   readonly recovery_code_used: { readonly name: string; readonly left: string };
   readonly passkey_added: { readonly name: string; readonly passkey: string };

@@ -18,6 +18,7 @@ import {
   revokeInvitationOfUser,
 } from "../db/operator_users.ts";
 import { deleteSessionsIfAudited } from "../db/sessions.ts";
+import { unlockTotp } from "../db/totp.ts";
 import { findUserCredentials, updatePasswordHash, type UserCredentials } from "../db/users.ts";
 import type { OperatorActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
@@ -265,6 +266,7 @@ export function createOperatorService(
             ...deleteLinks(user.id, { purposes: ["reset_password", "change_email"], audited: reset.id }),
             deleteSessionsIfAudited(user.id, { audited: reset.id }),
             ...endHalfDoneSignIns(user.id, reset.id),
+            unlockTotp(user.id, audited),
             ...mail.outgoing(passwordChanged(user), audited),
           ]),
         credentials.forgetFailures(user.email),

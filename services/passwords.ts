@@ -4,6 +4,7 @@ import { deleteLinks, findLinkToken } from "../db/link_tokens.ts";
 import { hasLiveSession } from "../db/live_session.ts";
 import { deletePendingSignIns } from "../db/pending_sign_ins.ts";
 import { deleteSessionsIfAudited, updateSessionToken } from "../db/sessions.ts";
+import { unlockTotp } from "../db/totp.ts";
 import { endUnprovedAccess } from "../db/unproved_access.ts";
 import {
   findUserCredentials,
@@ -146,6 +147,7 @@ export function createPasswordService(
         }),
         deleteSessionsIfAudited(user.id, { audited: audit.id }),
         ...endUnprovedAccess(user.id, { ...audited, everything: isTakenBack }),
+        unlockTotp(user.id, audited),
         credentials.forgetFailures(user.email),
         ...mail.outgoing({ kind: "password_changed", to: user.email, fields: { name: user.name } }, audited),
       ]);
@@ -179,6 +181,7 @@ export function createPasswordService(
           deleteSessionsIfAudited(user.id, { keep: actor.id, audited: audit.id }),
           updateSessionToken(actor.id, { ...audited, tokenHash: hashToken(token) }),
           deletePendingSignIns(user.id),
+          unlockTotp(user.id, audited),
           ...deleteLinks(user.id, { purposes: ["reset_password", "change_email"], audited: audit.id }),
           credentials.forgetFailures(user.email),
           ...mail.outgoing(

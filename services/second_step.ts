@@ -12,13 +12,18 @@ import {
 } from "../db/pending_sign_ins.ts";
 import { countRecoveryCodes, hasRecoveryCode, useRecoveryCode } from "../db/recovery_codes.ts";
 import { deleteEndedSessions, insertProvedSession } from "../db/sessions.ts";
-import { findTotp, useTotpStep } from "../db/totp.ts";
+import { countTotpGuess, findTotp, lockTotp, useTotpStep } from "../db/totp.ts";
 import { findUserCredentialsById, type UserCredentials } from "../db/users.ts";
 import type { ClientInfo } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import { AppError } from "../domain/errors.ts";
-import { addressWindowMs, passkeyChallengesMax, secondStepAttemptsMax } from "../domain/limits.ts";
-import { parseSecondStepCode } from "../domain/recovery_code.ts";
+import {
+  addressWindowMs,
+  passkeyChallengesMax,
+  secondStepAttemptsMax,
+  totpWrongCodesMax,
+} from "../domain/limits.ts";
+import { parseSecondStepCode, type SecondStepCode } from "../domain/recovery_code.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Credentials, rateLimited } from "./credentials.ts";
 import type { MailService } from "./mail.ts";
@@ -51,7 +56,8 @@ export interface SecondStepService {
   /**
    * Ends a sign-in with a code of the authenticator app, or with a recovery code.
    *
-   * @throws {AppError} `invalid_code`; `two_step_state` when the password has to be given again; `rate_limited`.
+   * @throws {AppError} `invalid_code`; `codes_locked` when the app's codes are not taken until the password is new;
+   *   `two_step_state` when the password has to be given again; `rate_limited`.
    */
   finishWithCode(input: { token: string; code: string }, client: ClientInfo): Promise<SignedIn>;
   /**
@@ -134,9 +140,11 @@ export function createSecondStepService(
   }
 
   /** @returns How a right code signs in. @throws {AppError} `invalid_code`. */
-  async function proofOfCode(step: SecondStep, { user, code }: { user: UserCredentials; code: string }) {
+  async function proofOfCode(
+    step: SecondStep,
+    { user, given }: { user: UserCredentials; given: SecondStepCode | null },
+  ) {
     const { now, userId, tokenHash } = step;
-    const given = parseSecondStepCode(code);
     const common = (audited: string) => [
       consumePendingSignIn(tokenHash, { audited }),
       credentials.forgetFailures(guessSubject(userId), { audited }),
@@ -167,18 +175,51 @@ export function createSecondStepService(
     };
   }
 
-  async function checkCode(step: SecondStep, input: { user: UserCredentials; code: string }): Promise<Proof> {
-    const [counted] = await database.write([countSecondStepAttempt(step)]);
+  async function checkCode(
+    step: SecondStep,
+    input: { user: UserCredentials; code: string; client: ClientInfo },
+  ): Promise<Proof> {
+    const { user, client } = input;
+    const given = parseSecondStepCode(input.code);
+    // Recovery codes are too long to be guessed, and let in whoever is locked out.
+    const isGuessable = given?.kind === "totp";
+    const [counted, guessed] = await database.write([
+      countSecondStepAttempt(step),
+      ...(isGuessable ? [countTotpGuess(step.userId)] : []),
+    ]);
     const attempts = counted?.rows[0]?.["attempts"];
     if (attempts === undefined) throw overError();
+    const wrongCodes = Number(guessed?.rows[0]?.["wrongCodes"] ?? totpWrongCodesMax + 1);
     try {
-      return await proofOfCode(step, input);
+      if (isGuessable && wrongCodes > totpWrongCodesMax) throw lockedError();
+      return await proofOfCode(step, { user, given });
     } catch (error) {
+      if (isGuessable && wrongCodes >= totpWrongCodesMax) await lock(user, client);
       if (Number(attempts) >= secondStepAttemptsMax) {
         await database.write([deleteSpentPendingSignIn(step.tokenHash)]);
       }
       throw error;
     }
+  }
+
+  /** Tells of the lock, once: in the audit log and by mail. */
+  async function lock(user: UserCredentials, client: ClientInfo): Promise<void> {
+    const now = clock();
+    const wrongCodes = String(totpWrongCodesMax);
+    const audit = insertAuditEvent({ type: "anonymous", client }, {
+      action: "two_step.locked",
+      organizationId: user.organizationId,
+      target: { id: user.id, name: user.email },
+    }, { now });
+    await database.write([
+      lockTotp(user.id, now),
+      audit.statement,
+      ...mail.outgoing({ kind: "two_step_locked", to: user.email, fields: { name: user.name, wrongCodes } }, {
+        now,
+        audited: audit.id,
+      }),
+    ]);
+    mail.wake();
   }
 
   /** @returns The passkey that answered, its user, and what its counter says; null when anything is wrong. */
@@ -229,7 +270,7 @@ export function createSecondStepService(
           target: { id: userId, name: user.email },
         }),
       }, async () => {
-        const proof = await checkCode({ tokenHash, userId, now: clock() }, { user, code });
+        const proof = await checkCode({ tokenHash, userId, now: clock() }, { user, code, client });
         const signedIn = await signInWith(proof, client);
         if (signedIn === null) throw overError();
         mail.wake();
@@ -289,6 +330,13 @@ function guessSubject(userId: string): string {
 function codeError(): AppError {
   const message = "This code is not right, or was used before. An app shows a new one every 30 seconds.";
   return new AppError("invalid_code", message, { details: [{ path: "code", message }] });
+}
+
+function lockedError(): AppError {
+  return new AppError(
+    "codes_locked",
+    "Too many wrong codes were entered. Use a recovery code or a passkey, or set a new password first.",
+  );
 }
 
 function overError(): AppError {

@@ -18,7 +18,12 @@ import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";
 
 /** How somebody's two-step sign-in stands. Times are ISO 8601 UTC. */
 export interface TwoStepStatus {
-  readonly totp: { readonly enabled: boolean; readonly confirmedAt: string | null };
+  readonly totp: {
+    readonly enabled: boolean;
+    readonly confirmedAt: string | null;
+    /** Since when codes are not taken, after too many wrong ones, until the password is new. */
+    readonly lockedAt: string | null;
+  };
   readonly recoveryCodesLeft: number;
 }
 
@@ -73,11 +78,12 @@ export function createTwoStepService(context: ServiceContext, mail: MailService)
   return {
     async getTwoStep(actor) {
       const totp = await findTotp(database, actor.user.id);
-      const confirmedAt = totp?.confirmedAt ?? null;
+      const { confirmedAt = null, lockedAt = null } = totp ?? {};
       return {
         totp: {
           enabled: confirmedAt !== null,
           confirmedAt: confirmedAt === null ? null : isoTime(confirmedAt),
+          lockedAt: lockedAt === null ? null : isoTime(lockedAt),
         },
         recoveryCodesLeft: confirmedAt === null ? 0 : await countRecoveryCodes(database, actor.user.id),
       };

@@ -112,6 +112,16 @@ const mails: {
     happened: [`Your account at ${site} does not ask for a code after your password any more.`],
     otherwise: `If it was not you, set a new password and turn it on again: ${home}`,
   }),
+  two_step_locked: ({ name, wrongCodes }, { site, home }) => ({
+    subject: "Somebody guesses at your codes",
+    name,
+    happened: [
+      `Somebody gave the password of your account at ${site}, and then ${wrongCodes} wrong codes in a row. Codes of your ` +
+      "authenticator app are not taken any more until you set a new password. Recovery codes and passkeys are.",
+    ],
+    otherwise:
+      `If it was not you, somebody knows your password, but did not get in. Set a new one now: ${home}/forgot-password`,
+  }),
   recovery_codes_replaced: ({ name }, { site, home }) => ({
     subject: "You have new recovery codes",
     name,

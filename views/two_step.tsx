@@ -13,6 +13,8 @@ export interface TwoStepPageProps {
   readonly frame: PortalFrame;
   /** ISO 8601; null while it is off. */
   readonly confirmedAt: string | null;
+  /** ISO 8601: since when codes are not taken; null while they are. */
+  readonly lockedAt: string | null;
   readonly recoveryCodesLeft: number;
   /** Codes that were just made: the only time that they are shown. */
   readonly recoveryCodes: readonly string[] | null;
@@ -59,7 +61,7 @@ export function twoStepPage(props: TwoStepPageProps): Page {
         : <RecoveryCodesNotice codes={recoveryCodes} email={frame.session.user.email} />}
       {props.confirmedAt === null ? <Off /> : (
         <>
-          <On confirmedAt={props.confirmedAt} now={frame.now} />
+          <On confirmedAt={props.confirmedAt} lockedAt={props.lockedAt} now={frame.now} />
           <RecoveryCodes left={props.recoveryCodesLeft} />
         </>
       )}
@@ -80,9 +82,20 @@ function Off() {
   );
 }
 
-function On({ confirmedAt, now }: { confirmedAt: string; now: number }) {
+function On(
+  { confirmedAt, lockedAt, now }: { confirmedAt: string; lockedAt: string | null; now: number },
+) {
   return (
-    <Card title="Authenticator app" aside={<Badge tone="on">On</Badge>}>
+    <Card
+      title="Authenticator app"
+      aside={lockedAt === null ? <Badge tone="on">On</Badge> : <Badge tone="off">Locked</Badge>}
+    >
+      {lockedAt === null ? null : (
+        <Notice
+          tone="refused"
+          text="Somebody who knows your password entered too many wrong codes. The app’s codes are taken again once you change your password."
+        />
+      )}
       <p class="muted">
         On since <DayTime at={confirmedAt} now={now} />. A <a href="/portal/account/passkeys">passkey</a>{" "}
         can take the place of the code.

@@ -8,6 +8,7 @@ import {
   headerCharactersMax,
   jsonDepthMax,
   proofLifetimeMs,
+  totpWrongCodesMax,
   urlCharactersMax,
   usageBodyBytesMax,
   usageWindowsMax,
@@ -56,6 +57,13 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
       proofLifetimeMs / 60_000
     } minutes. Give one with \`POST /api/portal/account/proof\`, then try again.`,
     message: "Enter your password once more before you do this.",
+  },
+  codes_locked: {
+    when:
+      `Codes of the authenticator app are not taken after ${totpWrongCodesMax} wrong ones in a row, until the ` +
+      "password is new. Recovery codes and passkeys are.",
+    message:
+      "Too many wrong codes were entered. Use a recovery code or a passkey, or set a new password first.",
   },
   email_unverified: {
     when: "The account's address is not confirmed yet.",

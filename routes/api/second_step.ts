@@ -1,5 +1,6 @@
 // The API of signing in with more than a password: the second step, and passkeys.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { totpWrongCodesMax } from "../../domain/limits.ts";
 import { sessionUser } from "../../domain/session.ts";
 import { setSessionCookie } from "../cookies.ts";
 import type { AppEnv, AppParts } from "../env.ts";
@@ -27,10 +28,12 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     operationId: "finishSecondStep",
     summary: "The second step of a sign-in: a code",
     description:
-      "A code is good once. After five wrong ones, or ten minutes, the password has to be given again (`two_step_state`).",
+      "A code is good once. After five wrong ones, or ten minutes, the password has to be given again (`two_step_state`). " +
+      `After ${totpWrongCodesMax} wrong codes of the app in a row it takes none until the password is new (\`codes_locked\`); ` +
+      "recovery codes and passkeys still sign in.",
     body: secondStepSchema,
     answers: signedIn,
-    errors: ["invalid_code", "two_step_state", "rate_limited"],
+    errors: ["invalid_code", "codes_locked", "two_step_state", "rate_limited"],
   }, {
     ...nobody,
     async answer(c, { body }) {

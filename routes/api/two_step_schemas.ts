@@ -1,6 +1,6 @@
 // The shapes of two-step sign-in and passkeys in the JSON API.
 import { z } from "@hono/zod-openapi";
-import { nameCharactersMax } from "../../domain/limits.ts";
+import { nameCharactersMax, totpWrongCodesMax } from "../../domain/limits.ts";
 import { idOut, idParam, nameSchema, timeOut } from "./schemas.ts";
 
 const stepToken = z.string().max(200, "is too long.").openapi({
@@ -95,6 +95,9 @@ export const twoStepSchema = z.object({
   totp: z.object({
     enabled: z.boolean().openapi({ description: "Signing in asks for a code." }),
     confirmedAt: timeOut("Since when.").nullable(),
+    lockedAt: timeOut(
+      `Since when its codes are not taken: after ${totpWrongCodesMax} wrong ones in a row, until the password is new.`,
+    ).nullable(),
   }).openapi({ description: "The authenticator app." }),
   recoveryCodesLeft: z.number().int().openapi({ description: "Recovery codes that were not used yet." }),
   passkeys: z.array(passkeySchema).openapi({ description: "The oldest first." }),

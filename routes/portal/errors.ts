@@ -45,6 +45,7 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "validation_failed",
   "invalid_credentials",
   "invalid_code",
+  "codes_locked",
   "email_taken",
   "sign_up_closed",
   "rate_limited",

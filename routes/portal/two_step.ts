@@ -33,6 +33,7 @@ export function portalTwoStepRoutes(app: App, parts: AppParts, assets: Assets): 
     const view = twoStepPage({
       frame: frameOf(session),
       confirmedAt: totp.confirmedAt,
+      lockedAt: totp.lockedAt,
       recoveryCodesLeft,
       recoveryCodes: shown.recoveryCodes ?? null,
       flash: shown.flash ?? flashes.get(c.req.query("done") ?? "") ?? null,

@@ -45,7 +45,7 @@ function entries(test: TestApp): Promise<Record<string, unknown>[]> {
 /** Two-step sign-in is on, and one is half done. */
 async function turnOnTwoStep(test: TestApp, userId: string): Promise<void> {
   await test.opened.database.write([
-    sql("INSERT INTO totp VALUES (?, 'SECRET', ?, ?, 0)", userId, test.now(), test.now()),
+    sql("INSERT INTO totp VALUES (?, 'SECRET', ?, ?, 0, 0, NULL)", userId, test.now(), test.now()),
     sql("INSERT INTO recovery_codes VALUES (?, 'hash', NULL)", userId),
   ]);
 }

@@ -8,7 +8,7 @@ const link = `${home}/verify-email?token=canary&x=1`;
 
 /** A mail whose every field is the same text. */
 function mailOf(kind: MailKind, text: string) {
-  const names = ["name", "from", "to", "organization", "inviter", "role", "left", "passkey"];
+  const names = ["name", "from", "to", "organization", "inviter", "role", "left", "passkey", "wrongCodes"];
   const fields = Object.fromEntries(names.map((name) => [name, text])) as unknown as MailFields[typeof kind];
   return mailContent(kind, fields, { home, link, linkLifetimeMs: 3_600_000 });
 }

@@ -26,6 +26,7 @@ export function twoStepPages(
   const off = {
     frame,
     confirmedAt: null,
+    lockedAt: null,
     recoveryCodesLeft: 0,
     recoveryCodes: null,
     flash: text,
@@ -38,6 +39,7 @@ export function twoStepPages(
     "second step, recovery code": secondStepPage({ ...step, isRecovery: true, hasPasskeys: false }),
     "two-step sign-in, off": twoStepPage(off),
     "two-step sign-in, on": twoStepPage({ ...on, recoveryCodes: ["7KQ2-MXFB-0D9T-HE4W"] }),
+    "two-step sign-in, locked": twoStepPage({ ...on, lockedAt: at }),
     "two-step sign-in, set up": twoStepSetUpPage({
       frame,
       secret: "JBSWY3DPEHPK3PXP",

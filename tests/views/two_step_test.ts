@@ -11,6 +11,7 @@ const page = async (name: string, text = "Ada") =>
 const on = {
   frame: portalFrame("Ada"),
   confirmedAt: "2026-11-20T14:03:11.000Z",
+  lockedAt: null,
   recoveryCodesLeft: 10,
   recoveryCodes: null,
   flash: null,

@@ -27,6 +27,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "password.refused": "Gave a wrong password",
   "two_step.enabled": "Turned two-step sign-in on[ for {target}]",
   "two_step.disabled": "Turned two-step sign-in off[ for {target}]",
+  "two_step.locked": "Gave too many wrong codes[ as {target}]: the app’s codes are locked",
   "recovery_codes.replaced": "Replaced their recovery codes",
   "passkey.added": "Added a passkey[, {target}]",
   "passkey.renamed": "Renamed a passkey[ from {from}][ to {to}]",
@@ -111,7 +112,7 @@ export function auditActorName({ actor, target }: AuditEvent): string {
 
 /** @returns A word for an entry that says that something was not done; null for all others. */
 export function auditRefusal(action: AuditAction): string | null {
-  const [, word = null] = /(refused|limited|denied)$/.exec(action) ?? [];
+  const [, word = null] = /(refused|limited|denied|locked)$/.exec(action) ?? [];
   return word === null ? null : word.charAt(0).toUpperCase() + word.slice(1);
 }
 

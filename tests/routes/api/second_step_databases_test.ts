@@ -58,7 +58,7 @@ for (const { name, ignore, open } of databaseKinds) {
         }
         const left = await (await test.send(`${account}/two-step`, { cookie: ada.cookie })).json();
         assert.deepEqual(left, {
-          totp: { enabled: false, confirmedAt: null },
+          totp: { enabled: false, confirmedAt: null, lockedAt: null },
           recoveryCodesLeft: 0,
           passkeys: [],
         });

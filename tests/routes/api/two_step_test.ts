@@ -15,7 +15,11 @@ testApp(
   "two-step sign-in goes on with a code of the app, is mailed, and asks at the next sign-in",
   async (test) => {
     const ada = await test.signUp();
-    const off = { totp: { enabled: false, confirmedAt: null }, recoveryCodesLeft: 0, passkeys: [] };
+    const off = {
+      totp: { enabled: false, confirmedAt: null, lockedAt: null },
+      recoveryCodesLeft: 0,
+      passkeys: [],
+    };
     assert.deepEqual(await status(test, ada.cookie), off);
     const begun = await (await test.send(`${account}/two-step/totp`, { method: "POST", cookie: ada.cookie }))
       .json();
@@ -65,7 +69,7 @@ testApp(
     }
     const on = await status(test, ada.cookie);
     assert.deepEqual(on, {
-      totp: { enabled: true, confirmedAt: new Date(test.now()).toISOString() },
+      totp: { enabled: true, confirmedAt: new Date(test.now()).toISOString(), lockedAt: null },
       recoveryCodesLeft: 10,
       passkeys: [],
     });
