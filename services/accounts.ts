@@ -36,6 +36,7 @@ import {
 } from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
 import { membershipsPerUserMax } from "../domain/limits.ts";
+import { ownOrganizationName } from "../domain/name.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Credentials } from "./credentials.ts";
 import type { MailService } from "./mail.ts";
@@ -260,7 +261,7 @@ function aloneStatements(
   },
 ): Statement[] {
   const { id: userId, now } = user;
-  const organization = { id: newId("org"), name: organizationName ?? `${user.name}’s organization`, now };
+  const organization = { id: newId("org"), name: organizationName ?? ownOrganizationName(user.name), now };
   const entry = { organizationId: organization.id, target: { id: userId, name: user.email } };
   const account = insertAuditEvent(actor, { ...entry, action: "account.created" }, { now });
   const made = insertAuditEvent(actor, {

@@ -7,6 +7,7 @@ import { insertOrganization } from "../db/organizations.ts";
 import { insertUser, type NewUser } from "../db/users.ts";
 import type { OperatorActor } from "../domain/actor.ts";
 import { membershipsPerUserMax } from "../domain/limits.ts";
+import { ownOrganizationName } from "../domain/name.ts";
 import type { Role } from "../domain/session.ts";
 
 /** Where an account belongs. */
@@ -37,7 +38,7 @@ function ownOrganization(
   const { id: userId, now } = user;
   const organization = {
     id: organizationId,
-    name: organizationName ?? `${user.name}’s organization`,
+    name: organizationName ?? ownOrganizationName(user.name),
     now,
   };
   const account = accountCreated(user, { actor, organizationId });

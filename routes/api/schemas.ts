@@ -2,6 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { parseTimestamp } from "../../domain/usage_window.ts";
 import type { IdPrefix } from "../../domain/id.ts";
+import { isVisibleName } from "../../domain/name.ts";
 import { roles } from "../../domain/session.ts";
 import {
   apiKeyNameCharactersMax,
@@ -13,11 +14,12 @@ import {
   passwordCharactersMin,
 } from "../../domain/limits.ts";
 
-/** A name that people see: trimmed, counted in characters. */
+/** A name that people see: trimmed, counted in characters, with something to see of it. */
 export function nameSchema(charactersMax: number) {
   const message = `must have 1 to ${charactersMax} characters.`;
   return z.string().trim().min(1, message)
     .refine((text) => text.length <= charactersMax || [...text].length <= charactersMax, message)
+    .refine((text) => text === "" || isVisibleName(text), "must have a character that can be seen.")
     .openapi({ minLength: 1, maxLength: charactersMax });
 }
 

@@ -32,7 +32,7 @@ testApp(
 
 testApp("organizations refuse names that are none, and more than fifty of one person", async (test) => {
   const ada = await test.signUp();
-  for (const name of ["", "   ", "x".repeat(101), "a\u0000b"]) {
+  for (const name of ["", "   ", "x".repeat(101), "a\u0000b", "\u200b\u2060", "\u3164", "\u2800 \u0301"]) {
     const body = await assertError(
       await test.send(path, { cookie: ada.cookie, json: { name } }),
       422,
@@ -46,6 +46,20 @@ testApp("organizations refuse names that are none, and more than fifty of one pe
   assert.equal(made.filter(({ status }) => status === 201).length, 49);
   assert.equal(made.filter(({ status }) => status === 409).length, 11);
   assert.equal((await me(test, ada.cookie)).memberships.length, 50);
+});
+
+testApp("an organization is deleted by its name as it looks, however that is written", async (test) => {
+  const astronauts = "👩".repeat(100);
+  const ada = await test.signUp(astronauts);
+  const [{ name: own } = { name: "" }] = (await me(test, ada.cookie)).memberships;
+  assert.match(own, /^(👩){84}…’s organization$/u);
+  const send = (to: string, json: unknown, method = "POST") =>
+    test.send(to, { method, cookie: ada.cookie, json });
+  assert.equal((await send(`${path}/${ada.organizationId}`, { name: own }, "DELETE")).status, 204);
+  const { organization: { id } } = await (await send(path, { name: "Cafe\u0301  \u200bNord" })).json();
+  const wrong = await send(`${path}/${id}`, { name: "Cafe Nord" }, "DELETE");
+  await assertError(wrong, 422, "validation_failed");
+  assert.equal((await send(`${path}/${id}`, { name: "Café Nord" }, "DELETE")).status, 204);
 });
 
 testApp("an organization is switched for this session now and for the next sign-in", async (test) => {
