@@ -70,6 +70,8 @@ export const openInvitationsMax = 100;
 /** Mails that the invitations of one organization, and of one person, cause in an hour; and those to one address. */
 export const invitationMailsPerHourMax = 50;
 export const accountMailsPerHourMax = 5;
+/** The same of one person's invitations to one address: sent again and again, they are no invitation any more. */
+export const invitationMailsToAddressPerHourMax = 5;
 /** The same of invitations by somebody who has not confirmed their own address. */
 export const unverifiedInvitationMailsPerHourMax = 5;
 /** Mails that are sent at once, and how long one may take from claim to answer, in milliseconds. */

@@ -27,23 +27,17 @@ import {
   validationError,
 } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
-import {
-  invitationMailsPerHourMax,
-  membershipsPerUserMax,
-  openInvitationsMax,
-  unverifiedInvitationMailsPerHourMax,
-} from "../domain/limits.ts";
+import { membershipsPerUserMax, openInvitationsMax } from "../domain/limits.ts";
 import { linkLifetimesMs } from "../domain/mail.ts";
 import { mayDo } from "../domain/permissions.ts";
 import type { Role } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import type { ServiceContext } from "./context.ts";
-import { rateLimited } from "./credentials.ts";
+import { createInvitationMails } from "./invitation_mails.ts";
 import type { MailService } from "./mail.ts";
 import { requireMembership } from "./membership.ts";
 import { membershipLimitError } from "./organizations.ts";
 import { requireProof } from "./proof.ts";
-import { RateLimiter } from "./rate_limiter.ts";
 import { wellFormedHash } from "./session_tokens.ts";
 
 /** An invitation as the organization sees it. Times are ISO 8601 UTC. */
@@ -115,36 +109,12 @@ export interface InvitationService {
   acceptInvitation(actor: SessionActor, token: string): Promise<{ organizationId: string }>;
 }
 
-const hourMs = 3_600_000;
-
 /** @param context See {@linkcode ServiceContext}. */
 export function createInvitationService(
   { database, clock }: ServiceContext,
   { mail }: { mail: MailService },
 ): InvitationService {
-  const mails = new RateLimiter({ points: invitationMailsPerHourMax, windowMs: hourMs, clock });
-  // A throw-away address must not be worth more to a sender of spam.
-  const unverifiedMails = new RateLimiter({
-    points: unverifiedInvitationMailsPerHourMax,
-    windowMs: hourMs,
-    clock,
-  });
-
-  /** Of the organization, and of the person: organizations are made and deleted as often as one likes. */
-  function takeMail(actor: SessionActor, organizationId: string): void {
-    const names = [organizationId, actor.user.id];
-    const refused = names.map((name) => mails.peek(name)).find(({ remaining }) => remaining <= 0);
-    if (refused !== undefined) throw rateLimited(refused.resetMs);
-    if (!actor.user.emailVerified) {
-      const own = unverifiedMails.take(actor.user.id);
-      if (!own.isAllowed) {
-        throw new AppError("rate_limited", "Confirm your own address first to invite more people.", {
-          retryAfterSeconds: Math.max(1, Math.ceil(own.resetMs / 1000)),
-        });
-      }
-    }
-    for (const name of names) mails.take(name);
-  }
+  const mails = createInvitationMails(clock);
 
   function requireProofToGive(actor: SessionActor, role: Role): void {
     if (role === "OWNER") requireProof(actor, clock());
@@ -222,7 +192,7 @@ export function createInvitationService(
         }]);
       }
       requireProofToGive(actor, input.role);
-      takeMail(actor, organizationId);
+      mails.take(actor, { organizationId, email });
       const now = clock();
       const id = newId("inv");
       const expiresAt = now + linkLifetimesMs.invitation;
@@ -263,7 +233,7 @@ export function createInvitationService(
       mail.requireMail();
       // An invitation that ran out is alive again by this.
       requireProofToGive(actor, row.role);
-      takeMail(actor, place.organizationId);
+      mails.take(actor, { organizationId: place.organizationId, email: row.email });
       const now = clock();
       const entry = {
         action: "invitation.resent",
