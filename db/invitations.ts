@@ -41,6 +41,9 @@ const columns =
   FROM invitations i JOIN organizations o ON o.id = i.organization_id AND o.deleted_at IS NULL
   LEFT JOIN users u ON u.id = i.invited_by`;
 const isOpen = "accepted_at IS NULL AND revoked_at IS NULL";
+/** Those of an organization that can be accepted now. */
+const openCount = (organization: string, now: string) =>
+  `SELECT count(*) FROM invitations WHERE organization_id = ${organization} AND ${isOpen} AND expires_at > ${now}`;
 
 /** A condition: the actor may invite people with a role. Takes the organization's id, the actor's, and the role. */
 const mayInvite = (organization: string, actor: string, role: string) =>
@@ -67,7 +70,7 @@ export function insertInvitation(invitation: NewInvitation, options: { openMax: 
        WHERE ${mayInvite("?2", "?5", "?4")}
          AND NOT EXISTS (SELECT 1 FROM memberships m JOIN users u ON u.id = m.user_id
            WHERE m.organization_id = ?2 AND u.email = ?3)
-         AND (SELECT count(*) FROM invitations WHERE organization_id = ?2 AND ${isOpen} AND expires_at > ?6) < ?8
+         AND (${openCount("?2", "?6")}) < ?8
          AND ${sessionIsLive.replace("?", "?9")}
        ON CONFLICT DO NOTHING`,
       invitation.id,
@@ -114,17 +117,21 @@ export function findInvitation(
   ));
 }
 
-/** @returns The open invitation for an address, or undefined. @throws {DatabaseError} */
-export function findOpenInvitation(
+/** @returns What stands in the way of an invitation: numbers of people, and of open invitations. @throws {DatabaseError} */
+export async function findInvitationObstacles(
   database: Database,
-  organizationId: string,
-  email: string,
-): Promise<InvitationRow | undefined> {
-  return database.readFirst(sql(
-    `SELECT ${columns} WHERE i.organization_id = ? AND i.email = ? AND i.accepted_at IS NULL AND i.revoked_at IS NULL`,
+  { organizationId, email, now }: { organizationId: string; email: string; now: number },
+): Promise<{ invited: number; members: number; open: number }> {
+  const found = await database.readFirst<{ invited: number; members: number; open: number }>(sql(
+    `SELECT (SELECT count(*) FROM invitations WHERE organization_id = ?1 AND email = ?2 AND ${isOpen}) AS invited,
+       (SELECT count(*) FROM memberships m JOIN users u ON u.id = m.user_id
+         WHERE m.organization_id = ?1 AND u.email = ?2) AS members,
+       (${openCount("?1", "?3")}) AS open`,
     organizationId,
     email,
+    now,
   ));
+  return found ?? { invited: 0, members: 0, open: 0 };
 }
 
 /** An invitation that a link leads to, and whether its address has an account. */
@@ -146,18 +153,25 @@ export function findInvitationByToken(
   ));
 }
 
-/** @returns A statement that lets an open invitation run anew, for somebody who could make it. */
+/**
+ * @param options `openMax`: with so many open invitations one that is too old stays so.
+ * @returns A statement that lets an open invitation run anew, for somebody who could make it.
+ */
 export function renewInvitation(
   invitation: { id: string; organizationId: string; actorId: string; now: number; expiresAt: number },
+  options: { openMax: number },
 ): Statement {
   return sql(
     `UPDATE invitations SET sent_at = ?1, expires_at = ?2 WHERE id = ?3 AND organization_id = ?4 AND ${isOpen}
-       AND ${mayInvite("?4", "?5", "invitations.role")}`,
+       AND ${mayInvite("?4", "?5", "invitations.role")} AND (expires_at > ?1 OR (${
+      openCount("?4", "?1")
+    }) < ?6)`,
     invitation.now,
     invitation.expiresAt,
     invitation.id,
     invitation.organizationId,
     invitation.actorId,
+    options.openMax,
   );
 }
 

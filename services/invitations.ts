@@ -4,7 +4,7 @@ import {
   acceptInvitationStatement,
   findInvitation,
   findInvitationByToken,
-  findOpenInvitation,
+  findInvitationObstacles,
   insertInvitation,
   type InvitationRow,
   listInvitations,
@@ -143,19 +143,15 @@ export function createInvitationService(
     { organizationId, email }: { organizationId: string; email: string },
   ): Promise<AppError> {
     if (!await hasLiveSession(database, actor.id)) return unauthenticatedError();
-    if (await findOpenInvitation(database, organizationId, email) !== undefined) {
+    const obstacles = await findInvitationObstacles(database, { organizationId, email, now: clock() });
+    if (obstacles.invited > 0) {
       return new AppError("already_invited", "This address is invited already. Send the mail again instead.");
     }
-    const open = await listInvitations(database, organizationId, {
-      limit: openInvitationsMax,
-      onlyOpen: true,
-    });
-    return open.length >= openInvitationsMax
-      ? new AppError(
-        "limit_reached",
-        `${openInvitationsMax} invitations are open, which is the most. Revoke one first.`,
-      )
-      : new AppError("already_member", "Somebody with this address is a member already.");
+    if (obstacles.members > 0) {
+      return new AppError("already_member", "Somebody with this address is a member already.");
+    }
+    // What is left is a role that was lost in this moment.
+    return obstacles.open >= openInvitationsMax ? openLimitError() : forbiddenError();
   }
 
   return {
@@ -248,7 +244,7 @@ export function createInvitationService(
           actorId: actor.user.id,
           now,
           expiresAt: now + linkLifetimesMs.invitation,
-        }),
+        }, { openMax: openInvitationsMax }),
         audit.statement,
         ...deleteLinks(row.id, { purposes: ["invitation"], audited: audit.id }),
         ...mail.outgoing({
@@ -258,7 +254,11 @@ export function createInvitationService(
           fields: { organization: row.organizationName, inviter: actor.user.name, role: row.role },
         }, audited),
       ]);
-      if (renewed?.changes !== 1) throw notFoundError();
+      if (renewed?.changes !== 1) {
+        const { organizationId } = place;
+        const { open } = await findInvitationObstacles(database, { organizationId, email: row.email, now });
+        throw row.expiresAt <= now && open >= openInvitationsMax ? openLimitError() : notFoundError();
+      }
       mail.wake();
       return shown(await find(place), now);
     },
@@ -339,6 +339,13 @@ export function createInvitationService(
       return { organizationId };
     },
   };
+}
+
+function openLimitError(): AppError {
+  return new AppError(
+    "limit_reached",
+    `${openInvitationsMax} invitations are open, which is the most. Revoke one first.`,
+  );
 }
 
 /** An ADMIN gives no role above their own. @throws {AppError} `forbidden`. */

@@ -84,7 +84,7 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       "most ten minutes old.",
     params: invitationParamsSchema,
     answers: { 200: { description: "The invitation.", schema: invitationAnswerSchema } },
-    errors: ["forbidden", "proof_required", "rate_limited", "mail_unavailable"],
+    errors: ["forbidden", "proof_required", "limit_reached", "rate_limited", "mail_unavailable"],
   }, {
     ...session,
     answer: async (c, { params }, actor) =>
