@@ -152,18 +152,23 @@ export interface SessionRowOfUser {
   readonly userAgent: string;
 }
 
-/** @returns A user's sessions, the last used first. @throws {DatabaseError} */
+/**
+ * @param page `always`: the id of a session that is among them, however long ago it was used.
+ * @returns A user's sessions that were used last, in no order. @throws {DatabaseError}
+ */
 export function listSessionsOfUser(
   database: Database,
   userId: string,
-  bounds: SessionBounds,
+  { bounds, always, limit }: { bounds: SessionBounds; always: string; limit: number },
 ): Promise<SessionRowOfUser[]> {
   return database.read(sql(
     `SELECT id, created_at AS createdAt, last_seen_at AS lastSeenAt, address, user_agent AS userAgent FROM sessions
-     WHERE user_id = ? AND created_at > ? AND last_seen_at > ? ORDER BY last_seen_at DESC, id DESC`,
+     WHERE user_id = ? AND created_at > ? AND last_seen_at > ? ORDER BY id = ? DESC, last_seen_at DESC, id DESC LIMIT ?`,
     userId,
     bounds.createdAfter,
     bounds.seenAfter,
+    always,
+    limit,
   ));
 }
 

@@ -40,6 +40,9 @@ export const sessionSeenIntervalMs = 5 * 60_000;
 /** Two people's cookies in one request are told in the log at most this often for each client address, in milliseconds. */
 export const sessionConflictNotedIntervalMs = 60_000;
 
+/** Sessions in the list of a person's own; a program that signs in for each call has thousands. */
+export const sessionsListedMax = 100;
+
 /** Failed sign-ins of one account before delays begin. */
 export const signInFailuresFree = 5;
 /** The first delay after a failed sign-in, in milliseconds; it doubles with each further failure. */

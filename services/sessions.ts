@@ -14,7 +14,11 @@ import type { SessionActor } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import { AppError, notFoundError, unauthenticatedError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
-import { sessionConflictNotedIntervalMs, sessionSeenIntervalMs } from "../domain/limits.ts";
+import {
+  sessionConflictNotedIntervalMs,
+  sessionSeenIntervalMs,
+  sessionsListedMax,
+} from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import type { ServiceContext } from "./context.ts";
@@ -53,7 +57,7 @@ export interface SessionService {
   findSession(tokens: readonly string[]): Promise<SessionSearch>;
   /** @returns Whether two people's tokens from an address are to be told in the log: a minute's first ones are. */
   isConflictNews(address: string): boolean;
-  /** @returns The person's own sessions, the last used first. */
+  /** @returns The person's own sessions, the last used first; of very many those, and the one that asks. */
   listSessions(actor: SessionActor): Promise<SessionInfo[]>;
   /** Ends one of the person's own sessions at once. @throws {AppError} `not_found`. */
   endSession(actor: SessionActor, id: string): Promise<void>;
@@ -114,7 +118,12 @@ export function createSessionService(
     isConflictNews: (address) => conflicts.take(addressGroup(address)).isAllowed,
 
     async listSessions(actor) {
-      const rows = await listSessionsOfUser(database, actor.user.id, sessionBounds(config, clock()));
+      const rows = await listSessionsOfUser(database, actor.user.id, {
+        bounds: sessionBounds(config, clock()),
+        always: actor.id,
+        limit: sessionsListedMax,
+      });
+      rows.sort((a, b) => b.lastSeenAt - a.lastSeenAt || (a.id < b.id ? 1 : -1));
       return rows.map((row) => ({
         id: row.id,
         current: row.id === actor.id,

@@ -1,5 +1,6 @@
 // The API of one's own sessions.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { sessionsListedMax } from "../../domain/limits.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
 import { mount } from "./endpoint.ts";
@@ -19,6 +20,7 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path,
     operationId: "listSessions",
     summary: "Where you are signed in",
+    description: `The ${sessionsListedMax} that were used last, the one that asks always among them.`,
     answers: { 200: { description: "Your sessions, the last used first.", schema: sessionsSchema } },
   }, {
     ...session,

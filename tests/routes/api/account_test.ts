@@ -1,5 +1,7 @@
 // One's own account: sessions, name and the end.
 import assert from "node:assert/strict";
+import { sql } from "../../../db/database.ts";
+import { sessionsListedMax } from "../../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../support/app.ts";
 import { listAudit } from "../../support/audit.ts";
 import { joinedPerson, lastMail, me, signInAgain } from "../../support/people.ts";
@@ -51,6 +53,28 @@ testApp("all other sessions end at once; somebody else's cannot be ended", async
   for (const cookie of others) assert.equal((await me(test, cookie)).authenticated, false);
   assert.equal((await list(test, ada.cookie)).length, 1);
   assert.equal((await me(test, eve.cookie)).authenticated, true);
+});
+
+testApp("of very many sessions those are listed that were used last, and the one that asks", async (test) => {
+  const ada = await test.signUp();
+  const [start, count] = [test.now() + 1, sessionsListedMax + 20];
+  await test.opened.database.write(Array.from({ length: count }, (_, n) =>
+    sql(
+      `INSERT INTO sessions (token_hash, id, user_id, created_at, last_seen_at, address, user_agent)
+       VALUES (?, ?, ?, ?, ?, '', '')`,
+      `hash${n}`,
+      `ses_${n}`,
+      ada.userId,
+      start,
+      start + n,
+    )));
+  const listed = await list(test, ada.cookie);
+  const ids = listed.map(({ id }) => id);
+  assert.deepEqual(
+    ids.slice(0, -1),
+    Array.from({ length: sessionsListedMax - 1 }, (_, n) => `ses_${count - 1 - n}`),
+  );
+  assert.equal(listed.at(-1)?.current, true);
 });
 
 testApp("a name is changed", async (test) => {
