@@ -94,6 +94,11 @@ export function updateMailDue(
   return sql("UPDATE outbox SET due_at = ? WHERE id = ? AND attempts = ?", dueAt, id, attempts);
 }
 
+/** @returns A statement that makes mails due whose time is further away than any wait: the clock was set back since then. */
+export function hastenMails({ now, waitMaxMs }: { now: number; waitMaxMs: number }): Statement {
+  return sql("UPDATE outbox SET due_at = ?1 WHERE due_at > ?1 + ?2", now, waitMaxMs);
+}
+
 /** @returns A statement that takes mails out of the outbox. */
 export function deleteMails(ids: readonly string[]): Statement {
   return sql("DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));

@@ -9,6 +9,7 @@ import {
   deleteMails,
   deleteOldMails,
   findNextMailDue,
+  hastenMails,
   insertMail,
   updateMailDue,
 } from "../db/outbox.ts";
@@ -235,8 +236,10 @@ export function createMailService(context: ServiceContext, options: MailOptions)
     await database.write([updateMailDue(claimed, Math.min(clock() + waitMs, giveUpAt))]);
   }
 
-  async function deleteEnded(): Promise<void> {
+  /** Every hour, and when the clock was set by as much. */
+  async function tidyUp(): Promise<void> {
     await database.write([
+      hastenMails({ now: clock(), waitMaxMs: mailRetryMaxMs }),
       deleteEndedLinks(clock()),
       // What nobody will ever send must not gather.
       ...(mode === "none" ? [deleteOldMails(clock() - mailGiveUpMs)] : []),
@@ -248,13 +251,13 @@ export function createMailService(context: ServiceContext, options: MailOptions)
     signal.addEventListener("abort", () => {
       grace = setTimeout(() => stopped.abort(), mailShutdownGraceMs);
     }, { once: true });
-    let deletedAt = -Infinity;
+    let tidiedAt = -Infinity;
     while (!signal.aborted) {
       let restMs = mailPollIntervalMs;
       try {
-        if (Math.abs(clock() - deletedAt) >= endedLinksIntervalMs) {
-          deletedAt = clock();
-          await deleteEnded();
+        if (Math.abs(clock() - tidiedAt) >= endedLinksIntervalMs) {
+          tidiedAt = clock();
+          await tidyUp();
         }
         const { nextDueAt } = await deliverDue();
         if (nextDueAt !== null) restMs = Math.max(0, Math.min(restMs, nextDueAt - clock()));
