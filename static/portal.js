@@ -75,8 +75,9 @@ document.addEventListener("htmx:after:swap", (event) => {
   const main = document.getElementById("main");
   const news = [...main.querySelectorAll("[role=alert], [role=status], .refusal")]
     .find(({ textContent }) => textContent.trim() !== "");
-  // The document has the title of the page before.
-  document.getElementById("announcer").textContent = news?.textContent ?? ctx.title;
+  // A refused field that has the focus is read out with its message. The document has the title of the page before.
+  const isRead = document.activeElement.matches("[aria-invalid]");
+  document.getElementById("announcer").textContent = isRead ? "" : news?.textContent ?? ctx.title;
   if (document.activeElement === document.body) main.focus({ preventScroll: true });
   const wanted = document.activeElement.autofocus ? document.activeElement : news;
   if (ctx.request.method !== "GET") wanted?.scrollIntoView({ block: "nearest" });
