@@ -34,7 +34,9 @@ export function AuditTable({ events, now }: { events: readonly AuditRow[]; now: 
             </span>
           </Cell>
           <Cell label="Who">
-            <bdi class="actor">{auditActorName(event)}</bdi>
+            <span class="actor">
+              <bdi>{auditActorName(event)}</bdi>
+            </span>
           </Cell>
           <Cell place="title">
             <What {...event} />
