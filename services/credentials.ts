@@ -17,6 +17,7 @@ import type { AuditAction, AuditEntry } from "../domain/audit.ts";
 import { AppError, type ErrorCode, type ErrorDetail } from "../domain/errors.ts";
 import { addressFailuresMax, addressWindowMs } from "../domain/limits.ts";
 import { hasPasswordLength, passwordFault } from "../domain/password.ts";
+import { countOf } from "../views/text/number.ts";
 import type { ServiceContext } from "./context.ts";
 import type { PasswordHasher } from "./password_hasher.ts";
 import { RateLimiter } from "./rate_limiter.ts";
@@ -167,9 +168,10 @@ export function createCredentials(
 /** @returns The error for a person who tries too often. @param ms How long they should wait. */
 export function rateLimited(ms: number): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil(ms / 1000));
-  return new AppError("rate_limited", "Too many attempts. Wait a little, then try again.", {
-    retryAfterSeconds,
-  });
+  const wait = retryAfterSeconds <= 60
+    ? countOf(retryAfterSeconds, "second")
+    : countOf(Math.ceil(retryAfterSeconds / 60), "minute");
+  return new AppError("rate_limited", `Too many attempts. Try again in ${wait}.`, { retryAfterSeconds });
 }
 
 function hashSubject(subject: string): string {

@@ -150,7 +150,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   },
   rate_limited: {
     when: "Too many requests, or too many failed ones. `Retry-After` has the seconds to wait.",
-    message: "Too many attempts. Wait a little, then try again.",
+    message: "Too many attempts. Try again in 10 minutes.",
   },
   headers_too_large: {
     when: `The headers have more than ${headerCharactersMax} characters together.`,
