@@ -28,18 +28,24 @@ export function forgotPasswordPage(props: ForgotPasswordPageProps): Page {
       <form class="card" method="post" action="/forgot-password">
         <div>
           <h1>{title}</h1>
-          <p class="muted small">
-            {isSent
-              ? "Nothing came? Look in your spam folder, check the address, then send it once more. Only the newest link works."
-              : "Enter the address of your account. We send you a link with which you choose a new password."}
-          </p>
+          {isSent ? null : (
+            <p class="muted small">
+              Enter the address of your account. We send you a link with which you choose a new password.
+            </p>
+          )}
         </div>
         {isSent
           ? (
-            <Notice
-              tone="done"
-              text={`If ${email} has an account, a link is on its way there. It works for an hour.`}
-            />
+            <>
+              <Notice
+                tone="done"
+                text={`If ${email} has an account, a link is on its way there. It works for an hour.`}
+              />
+              <p class="muted small">
+                Nothing came? Look in your spam folder, check the address, then send it once more. Only the
+                newest link works.
+              </p>
+            </>
           )
           : null}
         {error === null ? null : <Notice tone="refused" text={error} />}

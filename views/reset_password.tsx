@@ -47,8 +47,8 @@ function deadLinkPage(frame: GateFrame): Page {
         <div>
           <h1>This link does not work</h1>
           <p class="muted">
-            It was used already, a newer one took its place, or it is older than an hour. Your password is
-            what it was before.
+            It was used already, a newer one took its place, or it is older than an hour. Your password is as
+            you last set it.
           </p>
         </div>
         <ButtonLink tone="primary" href="/forgot-password">Ask for a new link</ButtonLink>

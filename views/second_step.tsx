@@ -27,7 +27,7 @@ export function secondStepPage(props: SecondStepPageProps): Page {
   const { frame, email, isRecovery, values, error } = props;
   const { returnTo } = values;
   return (
-    <GatePage title="Second step" frame={frame}>
+    <GatePage title="One more step" frame={frame}>
       <form class="card" method="post" action={path}>
         <div>
           <h1>One more step</h1>
