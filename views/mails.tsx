@@ -35,9 +35,18 @@ interface Words {
   readonly otherwise: string;
 }
 
+/** What a mail can name: the host, and pages where one can do something. */
+interface Places {
+  readonly site: string;
+  /** Where an account is made safe by whoever can still sign in. */
+  readonly security: string;
+  /** Where a new password is asked for. */
+  readonly forgot: string;
+}
+
 const roleWords: Readonly<Record<string, string>> = { OWNER: "owner", ADMIN: "admin", MEMBER: "member" };
 const mails: {
-  readonly [Kind in MailKind]: (fields: MailFields[Kind], at: { site: string; home: string }) => Words;
+  readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Places) => Words;
 } = {
   verify_email: ({ name }, { site }) => ({
     subject: "Confirm your e-mail address",
@@ -53,22 +62,22 @@ const mails: {
     action: "Confirm new address",
     otherwise: "If it was not you, ignore this mail: nothing changes.",
   }),
-  change_email_notice: ({ name, from, to }, { site, home }) => ({
+  change_email_notice: ({ name, from, to }, { site, security }) => ({
     subject: "Your e-mail address is about to change",
     name,
     happened: [
       `Somebody who is signed in to your account at ${site} asked to change its address from ${from} to ${to}. ` +
       "Nothing changes until the new address is confirmed.",
     ],
-    otherwise: `If it was not you, change your password now: ${home}`,
+    otherwise: `If it was not you, change your password now: ${security}`,
   }),
-  change_email_taken: ({ to }, { site, home }) => ({
+  change_email_taken: ({ to }, { site, forgot }) => ({
     subject: "You have an account already",
     name: null,
     happened: [
       `Somebody asked to use ${to} for another account at ${site}. This address has an account of its own, so ` +
       "nothing changed.",
-      `If it was you, sign in with this address; if you forgot its password, ask for a new one: ${home}`,
+      `If it was you, sign in with this address; if you forgot its password, ask for a new one: ${forgot}`,
     ],
     otherwise: "If it was not you, ignore this mail.",
   }),
@@ -87,11 +96,11 @@ const mails: {
     action: "Set a new password",
     otherwise: "If it was not you, ignore this mail: your password stays as it is.",
   }),
-  password_changed: ({ name }, { site, home }) => ({
+  password_changed: ({ name }, { site, forgot }) => ({
     subject: "Your password was changed",
     name,
     happened: [`The password of your account at ${site} was changed. Every other session has ended.`],
-    otherwise: `If it was not you, ask for a new password at once: ${home}`,
+    otherwise: `If it was not you, ask for a new password at once: ${forgot}`,
   }),
   invitation: ({ organization, inviter, role }, { site }) => ({
     subject: `${cut(inviter)} invites you to ${cut(organization)}`,
@@ -100,19 +109,19 @@ const mails: {
     action: "See the invitation",
     otherwise: `If you do not know ${inviter}, ignore this mail: nothing happens.`,
   }),
-  two_step_enabled: ({ name }, { site, home }) => ({
+  two_step_enabled: ({ name }, { site, security }) => ({
     subject: "Two-step sign-in is on",
     name,
     happened: [`Your account at ${site} asks for a code after your password from now on.`],
-    otherwise: `If it was not you, set a new password at once: ${home}`,
+    otherwise: `If it was not you, set a new password at once: ${security}`,
   }),
-  two_step_disabled: ({ name }, { site, home }) => ({
+  two_step_disabled: ({ name }, { site, security }) => ({
     subject: "Two-step sign-in is off",
     name,
     happened: [`Your account at ${site} does not ask for a code after your password any more.`],
-    otherwise: `If it was not you, set a new password and turn it on again: ${home}`,
+    otherwise: `If it was not you, set a new password and turn it on again: ${security}`,
   }),
-  two_step_locked: ({ name, wrongCodes }, { site, home }) => ({
+  two_step_locked: ({ name, wrongCodes }, { site, forgot }) => ({
     subject: "Somebody guesses at your codes",
     name,
     happened: [
@@ -120,33 +129,33 @@ const mails: {
       "authenticator app are not taken any more until you set a new password. Recovery codes and passkeys are.",
     ],
     otherwise:
-      `If it was not you, somebody knows your password, but did not get in. Set a new one now: ${home}/forgot-password`,
+      `If it was not you, somebody knows your password, but did not get in. Set a new one now: ${forgot}`,
   }),
-  recovery_codes_replaced: ({ name }, { site, home }) => ({
+  recovery_codes_replaced: ({ name }, { site, security }) => ({
     subject: "You have new recovery codes",
     name,
     happened: [
       `New recovery codes were made for your account at ${site}. The old ones do not work any more.`,
     ],
-    otherwise: `If it was not you, set a new password at once: ${home}`,
+    otherwise: `If it was not you, set a new password at once: ${security}`,
   }),
-  recovery_code_used: ({ name, left }, { site, home }) => ({
+  recovery_code_used: ({ name, left }, { site, security }) => ({
     subject: "A recovery code was used",
     name,
     happened: [`Somebody signed in to your account at ${site} with a recovery code. Codes left: ${left}.`],
-    otherwise: `If it was not you, set a new password and make new codes at once: ${home}`,
+    otherwise: `If it was not you, set a new password and make new codes at once: ${security}`,
   }),
-  passkey_added: ({ name, passkey }, { site, home }) => ({
+  passkey_added: ({ name, passkey }, { site, security }) => ({
     subject: "A passkey was added",
     name,
     happened: [`The passkey “${passkey}” can sign in to your account at ${site} from now on.`],
-    otherwise: `If it was not you, remove it and set a new password at once: ${home}`,
+    otherwise: `If it was not you, remove it and set a new password at once: ${security}`,
   }),
-  passkey_removed: ({ name, passkey }, { site, home }) => ({
+  passkey_removed: ({ name, passkey }, { site, security }) => ({
     subject: "A passkey was removed",
     name,
     happened: [`The passkey “${passkey}” cannot sign in to your account at ${site} any more.`],
-    otherwise: `If it was not you, set a new password at once: ${home}`,
+    otherwise: `If it was not you, set a new password at once: ${security}`,
   }),
   account_deleted: ({ name }, { site }) => ({
     subject: "Your account was deleted",
@@ -167,11 +176,13 @@ export function mailContent<Kind extends MailKind>(
 ): MailContent {
   const shown = Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, plainName(text)]));
   const site = new URL(home).host;
-  const words = mails[kind](shown as unknown as MailFields[Kind], { site, home });
+  const places = { site, security: `${home}/portal/account/security`, forgot: `${home}/forgot-password` };
+  const words = mails[kind](shown as unknown as MailFields[Kind], places);
   const action = link === null || words.action === undefined
     ? null
     : { label: words.action, link, lasts: `The link works for ${duration(linkLifetimeMs)}.` };
   const body = {
+    home,
     greeting: words.name === null ? "Hello," : `Hello ${words.name},`,
     happened: words.happened,
     action,

@@ -1,9 +1,11 @@
 // The body of a mail, as plain text and as HTML that mail programs understand: a table, styles within it, no pictures,
-// nothing that is loaded. The portal's rules on styles do not apply to mails.
+// nothing that is loaded. The portal's rules on styles do not apply to mails; the colours are those of portal.css.
 import { raw } from "hono/html";
 
 /** What a body says, in order. */
 export interface MailBody {
+  /** Addresses in the text that begin with this become links; names hold none. */
+  readonly home: string;
   readonly greeting: string;
   readonly happened: readonly string[];
   readonly action: { readonly label: string; readonly link: string; readonly lasts: string } | null;
@@ -21,17 +23,18 @@ export function plainMail({ greeting, happened, action, otherwise, sender }: Mai
 
 const dark = `@media (prefers-color-scheme: dark) {
   .page { background: #121311 !important; }
-  .sheet { background: #1b1d1a !important; border-color: #34372f !important; color: #ecebe4 !important; }
-  .quiet { color: #a5a69c !important; }
-  .button { background: #ecebe4 !important; color: #121311 !important; }
-  .link { color: #ecebe4 !important; }
+  .sheet { background: #1a1b19 !important; border-color: #2c2e2a !important; color: #edebe4 !important; }
+  .quiet { color: #a5a298 !important; }
+  .button { background: #63cfae !important; color: #06231b !important; }
+  .link { color: #63cfae !important; }
 }`;
 const font = "font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif;";
-const quiet = "font-size: 14px; color: #62645a;";
+const quiet = "font-size: 14px; color: #5f5b52;";
 
 /** @returns The body as a whole HTML document. */
 export function htmlMail(title: string, body: MailBody): string {
   const { greeting, happened, action, otherwise, sender } = body;
+  const paragraph = (text: string) => <Paragraph text={text} home={body.home} />;
   const page = (
     <html lang="en">
       <head>
@@ -47,7 +50,7 @@ export function htmlMail(title: string, body: MailBody): string {
           role="presentation"
           class="sheet"
           align="center"
-          style={`width: 100%; max-width: 560px; margin: 0 auto; border: 1px solid #dddcd3; border-radius: 10px; background: #ffffff; color: #1b1d1a; ${font}`}
+          style={`width: 100%; max-width: 560px; margin: 0 auto; border: 1px solid #e3e0d8; border-radius: 12px; background: #ffffff; color: #1b1a17; ${font}`}
         >
           <tbody>
             <tr>
@@ -67,8 +70,13 @@ export function htmlMail(title: string, body: MailBody): string {
   return `<!doctype html>${page}`;
 }
 
-function paragraph(text: string) {
-  return <p style="margin: 0 0 16px;">{text}</p>;
+function Paragraph({ text, home }: { text: string; home: string }) {
+  const linked = (part: string) => part.startsWith(`${home}/`) ? <Link href={part} /> : part;
+  return <p style="margin: 0 0 16px;">{text.split(/(https?:\/\/\S+)/).map(linked)}</p>;
+}
+
+function Link({ href }: { href: string }) {
+  return <a href={href} class="link" style="color: #0e6652;">{href}</a>;
 }
 
 function Action({ label, link, lasts }: { label: string; link: string; lasts: string }) {
@@ -78,13 +86,13 @@ function Action({ label, link, lasts }: { label: string; link: string; lasts: st
         <a
           href={link}
           class="button"
-          style="display: inline-block; padding: 10px 18px; border-radius: 8px; background: #1b1d1a; color: #ffffff; font-weight: 600; text-decoration: none;"
+          style="display: inline-block; padding: 10px 18px; border-radius: 8px; background: #0e6652; color: #ffffff; font-weight: 600; text-decoration: none;"
         >
           {label}
         </a>
       </p>
       <p class="quiet" style={`margin: 0 0 16px; ${quiet}`}>
-        Or open this address: <a href={link} class="link" style="color: #1b1d1a;">{link}</a>
+        Or open this address: <Link href={link} />
         <br />
         {lasts}
       </p>
