@@ -87,6 +87,8 @@ function mountRole(app: App, parts: AppParts, assets: Assets): void {
       try {
         const { role } = check(changeRoleSchema, { role: value }, "body") as { role: Role };
         await members.changeRole(session, place(c, session), role);
+        // Nothing was changed: nothing is said to be.
+        if (role === member.role) return redirect(c, path);
         return redirect(c, `${path}?done=role`, { frameChanges: member.user.id === session.user.id });
       } catch (error) {
         if (isProofRequired(error)) return askForProof(c, `${path}/${member.user.id}/role?role=${value}`);

@@ -88,6 +88,7 @@ testApp(
     assert.equal(changed.location, `${path}?done=role`);
     assert.deepEqual(news((await page(test, `${path}?done=role`, owner)).html), ["The role is changed."]);
     assert.match((await page(test, path, member)).html, /Invite somebody/);
+    assert.equal((await submit(test, address, { form: { role: "ADMIN" }, person: owner })).location, path);
   },
 );
 
