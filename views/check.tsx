@@ -4,6 +4,7 @@ import type { Verdict } from "../domain/finding.ts";
 import { Badge, type BadgeTone } from "./components/badge.tsx";
 import { SubmitButton } from "./components/button.tsx";
 import { Card } from "./components/card.tsx";
+import { Icon } from "./components/icon.tsx";
 import { Cell, type Column, Row, Table } from "./components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
@@ -30,8 +31,12 @@ const words: Readonly<Record<Verdict, { tone: BadgeTone; text: string }>> = {
 /** @returns The page of a request. */
 export function checkPage({ frame, facts, isForm }: CheckPageProps): Page {
   return (
-    <PortalPage title="Check" frame={frame} place="organization">
+    <PortalPage title="What your browser sent" frame={frame} place="organization">
       <div class="head">
+        <a class="up-link" href="/portal/organization">
+          <Icon name="back" />
+          Organization
+        </a>
         <h1>What your browser sent</h1>
         <p class="muted">
           As it arrived at the server, after every proxy on the way. Whoever runs the service can check the
