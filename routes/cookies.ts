@@ -118,9 +118,9 @@ const pathSegmentsMax = 8;
  * Takes every cookie of this name away that the request can have come with: a sibling may have planted one for a part of
  * our paths alone, or for another of our domains, where each further request would meet it again.
  *
- * @param path Of the request, as it stands in its address; anything may be in it.
+ * @param request `path`: as it stands in its address; anything may be in it.
  */
-export function clearConflictingCookies(c: AppContext, config: Config, path: string): void {
+export function clearConflictingCookies(c: AppContext, config: Config, { path }: { path: string }): void {
   // Cookies of a folder may be kept with or without the slash at its end.
   const folders = path.split("/").slice(1, 1 + pathSegmentsMax)
     .map((_, at, segments) => `/${segments.slice(0, at + 1).join("/")}`)

@@ -17,7 +17,7 @@ import type { AppContext, AppParts } from "./env.ts";
  *   before `COOKIE_DOMAIN` was set, changed or unset becomes what it would be now.
  */
 export async function findSession(c: AppContext, parts: AppParts): Promise<Session | null> {
-  const { session, cookies, held } = await search(c, parts, () => new URL(c.req.url).pathname);
+  const { session, cookies, held } = await search(c, parts, { path: () => new URL(c.req.url).pathname });
   if (held !== undefined && cookies.some(({ isCurrent }) => !isCurrent)) {
     renewCookie(c, parts, { cookies, held });
   }
@@ -33,20 +33,21 @@ export async function findForwardedSession(
   c: AppContext,
   parts: AppParts,
 ): Promise<{ session: Session | null; conflict: boolean }> {
-  return await search(c, parts, () => (c.get("headers")["x-forwarded-uri"] ?? "").replace(/[?#].*/s, ""));
+  const path = () => (c.get("headers")["x-forwarded-uri"] ?? "").replace(/[?#].*/s, "");
+  return await search(c, parts, { path });
 }
 
-/** @param path Of the request that the cookies came with. */
+/** @param request `path`: of the request that the cookies came with; asked for when two people's did. */
 async function search(
   c: AppContext,
   parts: AppParts,
-  path: () => string,
+  { path }: { path: () => string },
 ): Promise<SessionSearch & { cookies: readonly SessionCookie[] }> {
   const cookies = sessionCookies(c.get("headers")["cookie"], parts.config);
   if (cookies.length === 0) return { session: null, conflict: false, cookies };
   const found = await parts.services.sessions.findSession(cookies.map(({ token }) => token));
   if (found.conflict) {
-    clearConflictingCookies(c, parts.config, path());
+    clearConflictingCookies(c, parts.config, { path: path() });
     const { address } = c.get("client");
     // A browser, or who plays one, may send them with each request.
     if (parts.services.sessions.isConflictNews(address)) {

@@ -50,7 +50,7 @@ export async function switchOrganization(id) {
   const body = JSON.stringify({ organizationId: id });
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };
   // One after the other: what is called last is what the service sees last.
-  const { answer, isOld } = await act("organization", init, acting);
+  const { answer, isOld } = await act("organization", init, { after: acting });
   if (!isOld) return note(answer);
   look();
   return answer;
@@ -84,8 +84,8 @@ async function ask() {
   }
 }
 
-/** @param first What it waits for, if anything. */
-function act(path, init, first) {
+/** @param options `after`: what it waits for, if anything. */
+function act(path, init, { after } = {}) {
   const send = async () => {
     const before = changes;
     try {
@@ -96,7 +96,7 @@ function act(path, init, first) {
       changes++;
     }
   };
-  const mine = first === undefined ? send() : first.then(send);
+  const mine = after === undefined ? send() : after.then(send);
   const all = Promise.allSettled([acting, mine]).then(() => {
     if (acting === all) acting = undefined;
   });
