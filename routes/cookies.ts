@@ -12,6 +12,8 @@ const daySeconds = 24 * 3600;
 /** A session cookie as it came along. */
 export interface SessionCookie {
   readonly token: string;
+  /** The domain that it says it was set for: with a leading dot, empty for this host alone. */
+  readonly domain: string;
   /** It was set as the settings say now: for the domain, or for this host alone. */
   readonly isCurrent: boolean;
 }
@@ -29,7 +31,7 @@ export interface SessionCookie {
 export function sessionCookies(header: string | undefined, config: Config): SessionCookie[] {
   const cookies = cookieValues(header, sessionCookieName).map((value) => {
     const { token, domain } = partsOf(value);
-    return { token, isCurrent: domain === (config.cookieDomain ?? "") };
+    return { token, domain, isCurrent: domain === (config.cookieDomain ?? "") };
   });
   return cookies.length < 2 ? cookies : cookies.sort((a, b) => Number(b.isCurrent) - Number(a.isCurrent));
 }
@@ -76,22 +78,26 @@ export function setSessionCookie(
 
 /**
  * Takes away what is not of the form that the settings say now, and leaves what is: the host-only cookie where a domain
- * is set, and those of the domains that the request's cookies name, from before `COOKIE_DOMAIN` was changed or unset.
+ * is set, and those of the request's `formerDomains`. No other: a second Gatehouse, such as one for trials under
+ * `staging.example.com`, gets the first one's cookies of `.example.com` too.
  */
 export function clearFormerCookies(c: AppContext, config: Config): void {
   if (config.cookieDomain !== undefined) {
     appendCookie(c, config, { value: "", maxAge: 0, domain: undefined });
   }
-  const named = cookieValues(c.get("headers")["cookie"], sessionCookieName).map((value) =>
-    partsOf(value).domain
-  );
-  for (const domain of ownDomains(config)) {
-    if (domain === config.cookieDomain || !named.includes(domain)) continue;
+  for (const domain of c.get("formerDomains") ?? []) {
     appendCookie(c, config, { value: "", maxAge: 0, domain });
   }
 }
 
-/** Takes the cookie away, in its host-only form, in that of the domain, and in those that the request's cookies name. */
+/** @returns The domains, of those that a browser takes from our host, of cookies that are not of the form that is set now. */
+export function formerDomains(cookies: readonly SessionCookie[], config: Config): string[] {
+  if (cookies.every(({ isCurrent }) => isCurrent)) return [];
+  const named = new Set(cookies.map(({ domain }) => domain));
+  return ownDomains(config).filter((domain) => domain !== config.cookieDomain && named.has(domain));
+}
+
+/** Takes the cookie away, in its host-only form, in that of the domain, and in those of the request's `formerDomains`. */
 export function clearSessionCookies(c: AppContext, config: Config): void {
   const { cookieDomain: domain } = config;
   clearFormerCookies(c, config);

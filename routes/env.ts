@@ -13,6 +13,11 @@ export interface AppEnv {
     client: ClientInfo;
     /** Who acts, once that is known. */
     actor: SessionActor | undefined;
+    /**
+     * Domains of session cookies that came along and are of sessions of ours, from before `COOKIE_DOMAIN` was changed;
+     * undefined while nobody has looked.
+     */
+    formerDomains: readonly string[] | undefined;
     /** The request's headers by lower-case name, read once: asking the request for each costs five times as much. */
     headers: Readonly<Record<string, string | undefined>>;
     /** Ends waits for a slow client. */

@@ -6,8 +6,11 @@ import type { SessionSearch } from "../services/sessions.ts";
 import {
   clearConflictingCookies,
   clearFormerCookies,
+  clearSessionCookies,
+  formerDomains,
   type SessionCookie,
   sessionCookies,
+  sessionTokens,
   setSessionCookie,
 } from "./cookies.ts";
 import type { AppContext, AppParts } from "./env.ts";
@@ -17,10 +20,13 @@ import type { AppContext, AppParts } from "./env.ts";
  *   before `COOKIE_DOMAIN` was set, changed or unset becomes what it would be now.
  */
 export async function findSession(c: AppContext, parts: AppParts): Promise<Session | null> {
-  const { session, cookies, held } = await search(c, parts, { path: () => new URL(c.req.url).pathname });
-  if (held !== undefined && cookies.some(({ isCurrent }) => !isCurrent)) {
-    renewCookie(c, parts, { cookies, held });
-  }
+  const { session, cookies, known, held } = await search(c, parts, {
+    path: () => new URL(c.req.url).pathname,
+  });
+  // A stale one of another domain may be another Gatehouse's.
+  const isFormer = ({ token, domain, isCurrent }: SessionCookie) =>
+    !isCurrent && (domain === "" || known.includes(token));
+  if (held !== undefined && cookies.some(isFormer)) renewCookie(c, parts, { cookies, held });
   return session;
 }
 
@@ -44,8 +50,10 @@ async function search(
   { path }: { path: () => string },
 ): Promise<SessionSearch & { cookies: readonly SessionCookie[] }> {
   const cookies = sessionCookies(c.get("headers")["cookie"], parts.config);
-  if (cookies.length === 0) return { session: null, conflict: false, cookies };
+  if (cookies.length === 0) return { session: null, conflict: false, known: [], cookies };
   const found = await parts.services.sessions.findSession(cookies.map(({ token }) => token));
+  const own = cookies.filter(({ token }) => found.known.includes(token));
+  c.set("formerDomains", formerDomains(own, parts.config));
   if (found.conflict) {
     clearConflictingCookies(c, parts.config, { path: path() });
     const { address } = c.get("client");
@@ -74,6 +82,33 @@ function renewCookie(
   }
   const maxAge = Math.max(1, Math.floor((held.expiresAt - services.clock()) / 1000));
   setSessionCookie(c, config, { token: held.token, maxAge });
+}
+
+/** Puts a new session's token into the cookie, in the place of whatever the browser has of ours. */
+export async function beginSession(
+  c: AppContext,
+  parts: AppParts,
+  { token }: { token: string },
+): Promise<void> {
+  await lookForFormer(c, parts);
+  setSessionCookie(c, parts.config, { token });
+}
+
+/** Ends the session of each cookie that came along, on the server and in the browser. */
+export async function endSessions(c: AppContext, parts: AppParts): Promise<void> {
+  await lookForFormer(c, parts);
+  const tokens = sessionTokens(c.get("headers")["cookie"]);
+  await parts.services.signIn.signOut(tokens, c.get("client"));
+  clearSessionCookies(c, parts.config);
+}
+
+/** Sees to it that the request's `formerDomains` are known, also where nobody has asked who is signed in. */
+async function lookForFormer(c: AppContext, { config, services }: AppParts): Promise<void> {
+  if (c.get("formerDomains") !== undefined) return;
+  const cookies = sessionCookies(c.get("headers")["cookie"], config);
+  if (formerDomains(cookies, config).length === 0) return;
+  const { known } = await services.sessions.findSession(cookies.map(({ token }) => token));
+  c.set("formerDomains", formerDomains(cookies.filter(({ token }) => known.includes(token)), config));
 }
 
 /** @returns The session, as the one who acts. @throws {AppError} `unauthenticated`. */

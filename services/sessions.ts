@@ -42,6 +42,8 @@ export interface SessionInfo {
 export interface SessionSearch {
   readonly session: Session | null;
   readonly conflict: boolean;
+  /** Those of the tokens that are of sessions, of whomever. */
+  readonly known: readonly string[];
   /** The token that found it, and when the session ends at the latest, in milliseconds since 1970. */
   readonly held?: { readonly token: string; readonly expiresAt: number };
 }
@@ -97,13 +99,15 @@ export function createSessionService(
     async findSession(tokens) {
       const now = clock();
       const hashes = tokens.map(wellFormedHash);
-      const known = hashes.filter((one) => one !== null);
-      const found = await findSessions(database, known, sessionBounds(config, now));
+      const wellFormed = hashes.filter((one) => one !== null);
+      const found = await findSessions(database, wellFormed, sessionBounds(config, now));
+      const isFound = (hash: string | null | undefined) => found.some(({ tokenHash }) => tokenHash === hash);
+      const known = tokens.filter((_token, at) => isFound(hashes[at]));
       const users = new Set(found.map(({ session }) => session.user.id));
-      if (users.size > 1) return { session: null, conflict: true };
-      const at = hashes.findIndex((hash) => found.some(({ tokenHash }) => tokenHash === hash));
+      if (users.size > 1) return { session: null, conflict: true, known };
+      const at = hashes.findIndex(isFound);
       const first = found.find(({ tokenHash }) => tokenHash === hashes[at]);
-      if (first === undefined) return { session: null, conflict: false };
+      if (first === undefined) return { session: null, conflict: false, known };
       const { session, lastSeenAt, createdAt } = first;
       if (now - lastSeenAt >= sessionSeenIntervalMs && !beingSeen.has(session.id)) {
         beingSeen.add(session.id);
@@ -112,7 +116,7 @@ export function createSessionService(
           .finally(() => beingSeen.delete(session.id));
       }
       const held = { token: tokens[at] ?? "", expiresAt: createdAt + config.sessionMaxDays * dayMs };
-      return { session, conflict: false, held };
+      return { session, conflict: false, known, held };
     },
 
     isConflictNews: (address) => conflicts.take(addressGroup(address)).isAllowed,

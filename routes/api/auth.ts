@@ -2,15 +2,14 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { isoTime } from "../../domain/usage_window.ts";
 import { sessionUser } from "../../domain/session.ts";
-import { clearSessionCookies, sessionTokens, setSessionCookie } from "../cookies.ts";
 import type { AppEnv, AppParts } from "../env.ts";
-import { findSession } from "../session.ts";
+import { beginSession, endSessions, findSession } from "../session.ts";
 import { mount } from "./endpoint.ts";
 import { sessionUserSchema, signInAnswerSchema, signInSchema, signUpSchema } from "./schemas.ts";
 
 /** Mounts `/api/auth/*`. */
 export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { config, services } = parts;
+  const { services } = parts;
   const nobody = { authenticate: () => null } as const;
 
   mount(app, {
@@ -27,7 +26,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...nobody,
     async answer(c, { body }) {
       const { token, session } = await services.accounts.signUp(body, c.get("client"));
-      setSessionCookie(c, config, { token });
+      await beginSession(c, parts, { token });
       return c.json(sessionUser(session), 201);
     },
   });
@@ -57,7 +56,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
         const { token, expiresAt } = result.secondStep;
         return c.json({ ...sessionUser(null), secondStep: { token, expiresAt: isoTime(expiresAt) } });
       }
-      setSessionCookie(c, config, { token: result.token });
+      await beginSession(c, parts, { token: result.token });
       return c.json(sessionUser(result.session));
     },
   });
@@ -73,8 +72,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...nobody,
     async answer(c) {
-      await services.signIn.signOut(sessionTokens(c.get("headers")["cookie"]), c.get("client"));
-      clearSessionCookies(c, config);
+      await endSessions(c, parts);
       return c.body(null, 204);
     },
   });

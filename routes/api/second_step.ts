@@ -2,8 +2,8 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { totpWrongCodesMax } from "../../domain/limits.ts";
 import { sessionUser } from "../../domain/session.ts";
-import { setSessionCookie } from "../cookies.ts";
 import type { AppEnv, AppParts } from "../env.ts";
+import { beginSession } from "../session.ts";
 import { mount } from "./endpoint.ts";
 import { sessionUserSchema } from "./schemas.ts";
 import {
@@ -17,7 +17,7 @@ const path = "/api/auth/sign-in";
 
 /** Mounts `/api/auth/sign-in/second-step` and `/api/auth/sign-in/passkey`. */
 export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { config, services: { secondStep } } = parts;
+  const { services: { secondStep } } = parts;
   const nobody = { authenticate: () => null } as const;
   const common = { method: "post", tag: "Sign-in", security: "none" } as const;
   const signedIn = { 200: { description: "Signed in; the cookie is set.", schema: sessionUserSchema } };
@@ -38,7 +38,7 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     ...nobody,
     async answer(c, { body }) {
       const { token, session } = await secondStep.finishWithCode(body, c.get("client"));
-      setSessionCookie(c, config, { token });
+      await beginSession(c, parts, { token });
       return c.json(sessionUser(session));
     },
   });
@@ -73,7 +73,7 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     ...nobody,
     async answer(c, { body: { response, token } }) {
       const signedIn = await secondStep.finishWithPasskey({ answer: response, token }, c.get("client"));
-      setSessionCookie(c, config, { token: signedIn.token });
+      await beginSession(c, parts, { token: signedIn.token });
       return c.json(sessionUser(signedIn.session));
     },
   });

@@ -8,9 +8,8 @@ import type { Assets } from "../../views/layout.tsx";
 import { check } from "../api/endpoint.ts";
 import { signUpSchema } from "../api/schemas.ts";
 import { readFormBody } from "../body.ts";
-import { clearSessionCookies, sessionTokens, setSessionCookie } from "../cookies.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
-import { findSession, sessionActor } from "../session.ts";
+import { beginSession, endSessions, findSession, sessionActor } from "../session.ts";
 import { formError } from "./errors.ts";
 import { gateFrame, home, redirect, sendPage } from "./page.ts";
 
@@ -29,7 +28,7 @@ const explained: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_accou
 /** Mounts `/invitations/accept`, `/invitations/sign-up` and `/invitations/sign-out`. */
 export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
-  const { invitations, accounts, signIn } = services;
+  const { invitations, accounts } = services;
   const frame = gateFrame(parts, assets);
 
   async function show(c: AppContext, token: string, given: Shown = {}): Promise<Response> {
@@ -90,7 +89,7 @@ export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: 
     try {
       const input = check(signUpSchema, { name, password, invitationToken: token }, "body");
       const made = await accounts.signUp(input as Parameters<typeof accounts.signUp>[0], c.get("client"));
-      setSessionCookie(c, config, { token: made.token });
+      await beginSession(c, parts, { token: made.token });
       return redirect(c, joined);
     } catch (error) {
       if (error instanceof AppError && explained.has(error.code)) {
@@ -104,8 +103,7 @@ export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: 
   app.post("/invitations/sign-out", async (c) => {
     hideAddress(c);
     const { token = "" } = await readFormBody(c);
-    await signIn.signOut(sessionTokens(c.get("headers")["cookie"]), c.get("client"));
-    clearSessionCookies(c, config);
+    await endSessions(c, parts);
     return redirect(c, addressOf(token));
   });
 

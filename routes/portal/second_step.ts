@@ -11,9 +11,10 @@ import { signInPage } from "../../views/sign_in.tsx";
 import { check } from "../api/endpoint.ts";
 import { passkeyAnswerSchema } from "../api/two_step_schemas.ts";
 import { readFormBody } from "../body.ts";
-import { clearSecondStepCookie, secondStepTokens, setSessionCookie } from "../cookies.ts";
+import { clearSecondStepCookie, secondStepTokens } from "../cookies.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { jsonError, publicError } from "../errors.ts";
+import { beginSession } from "../session.ts";
 import { formError } from "./errors.ts";
 import { gateFrame, redirect, sendPage } from "./page.ts";
 import { goOn, wayBack } from "./sign_in.ts";
@@ -69,8 +70,12 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
     return sendPage(c, signInPage({ frame, values, error, fieldErrors: {}, notice: null }), refusal?.status);
   }
 
-  function signedIn(c: AppContext, { token }: SignedIn, target: string | null): Response {
-    setSessionCookie(c, config, { token });
+  async function signedIn(
+    c: AppContext,
+    { token }: SignedIn,
+    target: string | null,
+  ): Promise<Response> {
+    await beginSession(c, parts, { token });
     clearSecondStepCookie(c, config);
     return goOn(c, target);
   }
@@ -88,7 +93,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
     try {
       // Without a token the answer is that of one that is over.
       const input = { token: found?.token ?? "", code: code.slice(0, 100) };
-      return signedIn(c, await secondStep.finishWithCode(input, c.get("client")), target);
+      return await signedIn(c, await secondStep.finishWithCode(input, c.get("client")), target);
     } catch (error) {
       const refusal = refusalOf(c, error);
       return await show(c, { code, isRecovery: recovery === "1", target, refusal });
@@ -111,7 +116,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
     const found = await waiting(c);
     try {
       const input = { answer: passkeyAnswer(form["response"]), token: found?.token ?? "" };
-      return signedIn(c, await secondStep.finishWithPasskey(input, c.get("client")), target);
+      return await signedIn(c, await secondStep.finishWithPasskey(input, c.get("client")), target);
     } catch (error) {
       return await show(c, { target, refusal: refusalOf(c, error) });
     }
@@ -122,7 +127,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
     const target = returnTo(form["return_to"]);
     try {
       const answer = passkeyAnswer(form["response"]);
-      return signedIn(c, await secondStep.finishWithPasskey({ answer }, c.get("client")), target);
+      return await signedIn(c, await secondStep.finishWithPasskey({ answer }, c.get("client")), target);
     } catch (error) {
       return await startOver(c, { target, refusal: refusalOf(c, error) });
     }

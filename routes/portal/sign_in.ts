@@ -9,9 +9,9 @@ import { signUpPage } from "../../views/sign_up.tsx";
 import { signInSchema, signUpSchema } from "../api/schemas.ts";
 import { check } from "../api/endpoint.ts";
 import { readFormBody } from "../body.ts";
-import { clearSessionCookies, sessionTokens, setSecondStepCookie, setSessionCookie } from "../cookies.ts";
+import { setSecondStepCookie } from "../cookies.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
-import { findSession } from "../session.ts";
+import { beginSession, endSessions, findSession } from "../session.ts";
 import { formError } from "./errors.ts";
 import { gateFrame, home, organizationsHome, redirect, sendPage } from "./page.ts";
 
@@ -74,7 +74,7 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
         setSecondStepCookie(c, config, result.secondStep.token);
         return redirect(c, withReturnTo("/sign-in/second-step", target));
       }
-      setSessionCookie(c, config, { token: result.token });
+      await beginSession(c, parts, { token: result.token });
       return goOn(c, target);
     } catch (error) {
       const { message, fields, status } = formError(c, error);
@@ -118,7 +118,7 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
         input as Parameters<typeof accounts.signUp>[0],
         c.get("client"),
       );
-      setSessionCookie(c, config, { token });
+      await beginSession(c, parts, { token });
       return goOn(c, target);
     } catch (error) {
       const { message, fields, status } = formError(c, error);
@@ -141,8 +141,7 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
   });
 
   app.post("/sign-out", async (c) => {
-    await services.signIn.signOut(sessionTokens(c.get("headers")["cookie"]), c.get("client"));
-    clearSessionCookies(c, config);
+    await endSessions(c, parts);
     return redirect(c, "/sign-in?signed_out=1", { frameChanges: true });
   });
 }

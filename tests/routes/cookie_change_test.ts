@@ -175,6 +175,43 @@ changeTest("cookies of both forms: one person's become one, two people's go at o
   await assertSignedIn(out.browser, { test: after, kind: to, userId: null });
 });
 
+for (
+  const [name, COOKIE_DOMAIN] of [["without a domain", undefined], ["with a narrower one", domains.narrow]]
+) {
+  Deno.test(`a second Gatehouse under the domain of the first, ${name}, leaves the other's cookie alone`, async () => {
+    const first = await startTestApp({ BASE_URL: "https://auth.example.com", COOKIE_DOMAIN: domains.wide });
+    const second = await startTestApp({ ...base, COOKIE_DOMAIN });
+    try {
+      const browser = cookieBrowser();
+      const fields = { name: "Ada", email: "ada@example.com", password: testPassword };
+      for (const test of [first, second]) await browser.send(test, "/api/auth/sign-up", { json: fields });
+      const own = COOKIE_DOMAIN ?? "auth.sso.example.com";
+      const both = [".example.com/", `${own}/`].sort();
+      const isSignedIn = async (test: TestApp) => {
+        const answer = await browser.send(test, "/api/auth/me");
+        assert.deepEqual(answer.headers.getSetCookie(), []);
+        return (await answer.json()).authenticated;
+      };
+      assert.deepEqual(await browser.kept(base.BASE_URL), both);
+      for (const test of [first, second, first]) assert.equal(await isSignedIn(test), true);
+      for (const path of ["/sign-in", "/api/auth/sign-in"]) {
+        await browser.send(second, path, path === "/sign-in" ? { form: fields } : { json: fields });
+        assert.deepEqual(await browser.kept(base.BASE_URL), both);
+      }
+      const changed = await browser.send(second, "/api/auth/password/change", {
+        json: { currentPassword: testPassword, newPassword: "nine purple otters sing" },
+      });
+      assert.equal(changed.status, 204, await changed.text());
+      for (const test of [second, first]) assert.equal(await isSignedIn(test), true);
+      await browser.send(second, "/sign-out", { method: "POST" });
+      assert.deepEqual(await browser.kept(base.BASE_URL), [".example.com/"]);
+      assert.deepEqual([await isSignedIn(first), await isSignedIn(second)], [true, false]);
+    } finally {
+      for (const test of [first, second]) await test.dispose();
+    }
+  });
+}
+
 Deno.test("a proxy's question changes no cookie: its answer goes to a browser at another host", () =>
   withSettings(["wide", "narrow"], async (apps) => {
     const [before, after] = [...apps.values()];
