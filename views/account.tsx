@@ -119,7 +119,9 @@ function Address({ frame, mailError, pendingEmail }: AccountPageProps) {
 
 function addressWords(isConfirmed: boolean, hasMail: boolean): string {
   if (!hasMail) {
-    return "This service sends no mail. To confirm or change your address, ask the people who run it.";
+    return `This service sends no mail. To ${
+      isConfirmed ? "change" : "confirm or change"
+    } your address, ask the people who run it.`;
   }
   return isConfirmed
     ? "You sign in with it, and our mails go there."
