@@ -155,7 +155,7 @@ export function createSecondStepService(
         ? null
         : await totpStep({ secret: totp.secret, code: given.code }, now);
       // A code is good once: whoever saw it being typed cannot use it.
-      if (totp === undefined || found === null || found <= totp.lastStep) throw codeError();
+      if (totp === undefined || found === null || found <= totp.lastStep) throw codeError("totp");
       const use = useTotpStep({ ...step, secret: totp.secret, step: found });
       return { user, now, use, method: "password and code", after: common };
     }
@@ -327,8 +327,10 @@ function guessSubject(userId: string): string {
   return `second:${userId}`;
 }
 
-function codeError(): AppError {
-  const message = "This code is not right, or was used before. An app shows a new one every 30 seconds.";
+/** @param kind What the code looks like. */
+function codeError(kind: SecondStepCode["kind"] = "recovery"): AppError {
+  const help = kind === "totp" ? " An app shows a new one every 30 seconds." : "";
+  const message = `This code is not right, or was used before.${help}`;
   return new AppError("invalid_code", message, { details: [{ path: "code", message }] });
 }
 

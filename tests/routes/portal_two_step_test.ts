@@ -103,10 +103,11 @@ testApp(
     const refused = await send({ code, return_to: "/portal/usage" });
     assert.equal(refused.status, 401);
     assert.match(refused.html, new RegExp(`name="code" value="${code}"[^>]*aria-invalid="true"`));
-    assert.match(refused.html, /id="code-error">.*This code is not right/);
+    assert.match(refused.html, /id="code-error">.*This code is not right.* every 30 seconds/);
     assert.match(refused.html, /name="return_to" value="\/portal\/usage"/);
     const recovery = await send({ code: "7KQ2-MXFB", recovery: "1" });
     assert.match(recovery.html, /<label for="code">Recovery code<\/label>/);
+    assert.match(recovery.html, /id="code-error">.*This code is not right, or was used before\.</);
     await send({ code });
     await send({ code });
     const fifth = await send({ code, return_to: "/portal/usage" });
