@@ -22,7 +22,7 @@ export function makeOwnerPage({ frame, member, error }: MakeOwnerPageProps): Pag
             Make <bdi>{member.user.name}</bdi> the owner?
           </>
         }
-        text="You hand the organization over: they can then do everything, and you become an admin. Only they can undo it."
+        text="You hand the organization over: they can then do everything, and you become an admin. Only an owner can undo it."
         facts={memberFacts(member, frame.now)}
         action={memberHref(member.user.id, "owner")}
         about={aboutOrganization(frame.session)}
