@@ -34,8 +34,8 @@ export interface Member {
   readonly role: Role;
   /** ISO 8601 UTC. */
   readonly joinedAt: string;
-  /** Two-step sign-in is on. */
-  readonly twoStep: boolean;
+  /** Two-step sign-in is on; null where that is not whoever looks at it to know: it would tell whose password is enough. */
+  readonly twoStep: boolean | null;
   /** Active API keys that they made in this organization. */
   readonly activeApiKeys: number;
 }
@@ -94,7 +94,7 @@ export function createMemberService({ database, clock }: ServiceContext): Member
         limit: limit + 1,
         after: cursor,
       });
-      const members = rows.slice(0, limit).map(shown);
+      const members = rows.slice(0, limit).map((row) => shown(row, { actor, organizationId }));
       return { members, nextCursor: rows.length > limit ? members.at(-1)?.user.id ?? null : null };
     },
 
@@ -107,14 +107,14 @@ export function createMemberService({ database, clock }: ServiceContext): Member
 
     async getMember(actor, place) {
       requireMembership(actor, { organizationId: place.organizationId, act: "members.read" });
-      return shown(await find(place));
+      return shown(await find(place), { ...place, actor });
     },
 
     async changeRole(actor, place, role) {
       const { organizationId, userId } = place;
       requireMembership(actor, { organizationId, act: "owners.manage" });
       const before = await find(place);
-      if (before.role === role) return shown(before);
+      if (before.role === role) return shown(before, { actor, organizationId });
       const now = clock();
       if (role === "OWNER") requireProof(actor, now);
       const entry = {
@@ -136,9 +136,9 @@ export function createMemberService({ database, clock }: ServiceContext): Member
         const present = await find(place);
         // Pressed twice, or two owners of one mind: it is as it should be.
         if (present.role !== role) await refuse(actor, place);
-        return shown(present);
+        return shown(present, { actor, organizationId });
       }
-      return shown({ ...before, role });
+      return shown({ ...before, role }, { actor, organizationId });
     },
 
     async removeMember(actor, place, { keepKeys }) {
@@ -192,12 +192,17 @@ export function createMemberService({ database, clock }: ServiceContext): Member
   }
 }
 
-function shown(row: MemberRow): Member {
+function shown(
+  row: MemberRow,
+  { actor, organizationId }: { actor: SessionActor; organizationId: string },
+): Member {
+  const viewer = actor.memberships.find((one) => one.organizationId === organizationId)?.role ?? "MEMBER";
+  const seesTwoStep = row.userId === actor.user.id || mayDo(viewer, "members.manage");
   return {
     user: { id: row.userId, name: row.name, email: row.email },
     role: row.role,
     joinedAt: isoTime(row.joinedAt),
-    twoStep: row.hasTotp === 1,
+    twoStep: seesTwoStep ? row.hasTotp === 1 : null,
     activeApiKeys: row.apiKeys,
   };
 }

@@ -54,7 +54,9 @@ export const memberSchema = z.object({
   user: z.object({ ...person, email: addressSchema }).openapi({ description: "Who it is." }),
   role: roleSchema,
   joinedAt: timeOut("Since when they belong to it."),
-  twoStep: z.boolean().openapi({ description: "Two-step sign-in is on." }),
+  twoStep: z.boolean().nullable().openapi({
+    description: "Two-step sign-in is on. A MEMBER reads it of themself alone; of others it is null.",
+  }),
   activeApiKeys: z.number().int().openapi({
     description: "Active keys that they made in this organization.",
   }),

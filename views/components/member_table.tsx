@@ -14,8 +14,8 @@ export interface MemberView {
   readonly role: Role;
   /** ISO 8601 UTC. */
   readonly joinedAt: string;
-  /** Two-step sign-in is on. */
-  readonly twoStep: boolean;
+  /** Two-step sign-in is on; null where that is not shown. */
+  readonly twoStep: boolean | null;
   /** Active API keys that they made here. */
   readonly activeApiKeys: number;
 }
@@ -59,7 +59,9 @@ export function MemberTable({ members, now }: { members: readonly MemberRow[]; n
             <span>{roleWords[member.role]}</span>
           </Cell>
           <Cell label="Two-step">
-            <TwoStepBadge isOn={member.twoStep} />
+            {member.twoStep === null
+              ? <span class="muted">Not shown</span>
+              : <TwoStepBadge isOn={member.twoStep} />}
           </Cell>
           <Cell label="Active keys">
             <span class="tabular">{groupDigits(member.activeApiKeys)}</span>

@@ -58,6 +58,21 @@ testApp("every member sees the members, page by page", async (test) => {
   );
 });
 
+testApp("whose password alone is enough is for those who manage members, and for oneself", async (test) => {
+  const owner = await test.signUp();
+  const admin = await joinedPerson(test, owner, "ADMIN");
+  const member = await joinedPerson(test, owner, "MEMBER");
+  const readBy = async ({ cookie }: TestPerson) => {
+    const { members } = await (await test.send(at(owner), { cookie })).json();
+    return members.map(({ twoStep }: { twoStep: boolean | null }) => twoStep);
+  };
+  assert.deepEqual(await readBy(owner), [false, false, false]);
+  assert.deepEqual(await readBy(admin), [false, false, false]);
+  assert.deepEqual(await readBy(member), [null, null, false]);
+  const page = await (await test.send("/portal/members", { cookie: member.cookie })).text();
+  assert.equal(page.match(/Not shown/g)?.length, 2);
+});
+
 testApp("only an OWNER changes roles", async (test) => {
   const owner = await test.signUp();
   const admin = await joinedPerson(test, owner, "ADMIN");
