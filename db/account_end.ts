@@ -1,6 +1,8 @@
 // All SQL of an account's end: the condition under which it may end, and everything that goes with it.
+import { revokeApiKeysMadeBy } from "./api_keys.ts";
 import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
+import { revokeInvitationsMadeBy } from "./invitations.ts";
 
 /** An organization that stands in the way of an account's end, or ends with it. */
 export interface AccountEnd {
@@ -69,22 +71,11 @@ export function deleteAccountTraces(
   userId: string,
   options: { now: number; audited: string },
 ): Statement[] {
-  const { now, audited } = options;
-  const forUser = (text: string) => sql(`${text} AND ${ifAudited}`, userId, audited);
+  const forUser = (text: string) => sql(`${text} AND ${ifAudited}`, userId, options.audited);
   return [
-    sql(
-      `UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?), created_by = NULL WHERE created_by = ? AND ${ifAudited}`,
-      now,
-      userId,
-      audited,
-    ),
-    sql(
-      `UPDATE invitations SET revoked_at = ? WHERE invited_by = ? AND accepted_at IS NULL AND revoked_at IS NULL
-         AND ${ifAudited}`,
-      now,
-      userId,
-      audited,
-    ),
+    revokeApiKeysMadeBy(userId, options),
+    forUser("UPDATE api_keys SET created_by = NULL WHERE created_by = ?"),
+    revokeInvitationsMadeBy(userId, options),
     forUser("DELETE FROM link_tokens WHERE subject = ?"),
     forUser("DELETE FROM outbox WHERE subject = ?"),
     forUser("DELETE FROM sessions WHERE user_id = ?"),

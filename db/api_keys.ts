@@ -1,4 +1,5 @@
 // All SQL of API keys. The key itself is never here, only its SHA-256 and its prefix.
+import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
 import { sessionIsLive } from "./live_session.ts";
 
@@ -172,5 +173,18 @@ export function endRotatedApiKey(
     ...scopeOf(scope),
     id,
     options.replacedBy,
+  );
+}
+
+/** @returns A statement that revokes every key that a user made, in any organization, after the audited end of their access. */
+export function revokeApiKeysMadeBy(
+  userId: string,
+  { now, audited }: { now: number; audited: string },
+): Statement {
+  return sql(
+    `UPDATE api_keys SET revoked_at = ? WHERE created_by = ? AND revoked_at IS NULL AND ${ifAudited}`,
+    now,
+    userId,
+    audited,
   );
 }

@@ -232,3 +232,16 @@ export function endInvitationsBy(
     audited,
   );
 }
+
+/** @returns A statement that ends every open invitation that a user sent, after the audited end of their access. */
+export function revokeInvitationsMadeBy(
+  userId: string,
+  { now, audited }: { now: number; audited: string },
+): Statement {
+  return sql(
+    `UPDATE invitations SET revoked_at = ? WHERE invited_by = ? AND ${isOpen} AND ${ifAudited}`,
+    now,
+    userId,
+    audited,
+  );
+}

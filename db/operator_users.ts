@@ -1,7 +1,6 @@
 // All SQL of what the operator does with users. Unlike everything else it is bounded by no organization: nothing that a
 // request can reach may use it.
 import type { Role } from "../domain/session.ts";
-import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
 import type { NewLinkToken } from "./link_tokens.ts";
 import type { NewUser } from "./users.ts";
@@ -45,36 +44,6 @@ export function markUserDisabled(userId: string, now: number): Statement {
 /** @returns A statement that enables a disabled user. */
 export function markUserEnabled(userId: string): Statement {
   return sql("UPDATE users SET disabled_at = NULL WHERE id = ? AND disabled_at IS NOT NULL", userId);
-}
-
-/**
- * @param audited The id of the entry without which nothing is done.
- * @returns Statements that end a user's sign-ins that are half done.
- */
-export function endHalfDoneSignIns(userId: string, audited: string): Statement[] {
-  return [
-    sql(`DELETE FROM pending_sign_ins WHERE user_id = ? AND ${ifAudited}`, userId, audited),
-    sql(`DELETE FROM passkey_challenges WHERE user_id = ? AND ${ifAudited}`, userId, audited),
-  ];
-}
-
-/** @returns A statement that turns two-step sign-in off, if it is on, after an audited change. */
-export function deleteTotpIfAudited(userId: string, audited: string): Statement {
-  return sql(
-    `DELETE FROM totp WHERE user_id = ? AND confirmed_at IS NOT NULL AND ${ifAudited}`,
-    userId,
-    audited,
-  );
-}
-
-/** @returns A statement that removes a user's passkeys, after an audited change. */
-export function deletePasskeysIfAudited(userId: string, audited: string): Statement {
-  return sql(`DELETE FROM passkeys WHERE user_id = ? AND ${ifAudited}`, userId, audited);
-}
-
-/** @returns A statement that removes what is left of two-step sign-in, after the audited end of it. */
-export function deleteRecoveryCodesIfAudited(userId: string, audited: string): Statement {
-  return sql(`DELETE FROM recovery_codes WHERE user_id = ? AND ${ifAudited}`, userId, audited);
 }
 
 /** An active key, and where it is. */

@@ -1,4 +1,5 @@
 // All SQL of passkeys. Of each there is the public key alone.
+import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
 import { sessionIsLive } from "./live_session.ts";
 import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
@@ -84,6 +85,11 @@ export function updatePasskeyName(passkey: { userId: string; id: string; name: s
 /** @returns A statement that takes a passkey away. */
 export function deletePasskey({ userId, id }: { userId: string; id: string }): Statement {
   return sql("DELETE FROM passkeys WHERE user_id = ? AND id = ?", userId, id);
+}
+
+/** @returns A statement that removes all of a user's passkeys, after an audited change. */
+export function deletePasskeys(userId: string, { audited }: { audited: string }): Statement {
+  return sql(`DELETE FROM passkeys WHERE user_id = ? AND ${ifAudited}`, userId, audited);
 }
 
 /** A use of a passkey, with what its counter said. */

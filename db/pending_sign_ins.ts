@@ -26,11 +26,6 @@ export function insertPendingSignIn(pending: NewPendingSignIn, passwordHash: str
   );
 }
 
-/** @returns A statement that ends a user's sign-ins that wait for their second step. */
-export function deletePendingSignIns(userId: string): Statement {
-  return sql("DELETE FROM pending_sign_ins WHERE user_id = ?", userId);
-}
-
 /** A sign-in at its second step. `now`: milliseconds since 1970. */
 export interface SecondStep {
   readonly tokenHash: string;
@@ -100,7 +95,10 @@ export function consumePendingSignIn(tokenHash: string, { audited }: { audited: 
   );
 }
 
-/** @returns A statement that ends a user's sign-ins that wait for their second step, after an audited change. */
-export function deletePendingSignInsIfAudited(userId: string, { audited }: { audited: string }): Statement {
-  return sql(`DELETE FROM pending_sign_ins WHERE user_id = ? AND ${ifAudited}`, userId, audited);
+/** @returns Statements that end a user's sign-ins that are half done, after an audited change of what they began with. */
+export function endHalfDoneSignIns(userId: string, { audited }: { audited: string }): Statement[] {
+  return [
+    sql(`DELETE FROM pending_sign_ins WHERE user_id = ? AND ${ifAudited}`, userId, audited),
+    sql(`DELETE FROM passkey_challenges WHERE user_id = ? AND ${ifAudited}`, userId, audited),
+  ];
 }

@@ -108,7 +108,16 @@ export function requireTotp(userId: string): Statement {
   return sql("UPDATE totp SET secret = secret WHERE user_id = ? AND confirmed_at IS NOT NULL", userId);
 }
 
-/** @returns A statement that turns two-step sign-in off; it does nothing when it is off. */
-export function deleteTotp(userId: string): Statement {
-  return sql("DELETE FROM totp WHERE user_id = ? AND confirmed_at IS NOT NULL", userId);
+/**
+ * @param options `audited`: the id of the audit entry without which nothing is done, if there is one before.
+ * @returns A statement that turns two-step sign-in off; it does nothing when it is off.
+ */
+export function deleteTotp(userId: string, options: { audited?: string } = {}): Statement {
+  return sql(
+    `DELETE FROM totp WHERE user_id = ?1 AND confirmed_at IS NOT NULL AND (?2 IS NULL OR ${
+      ifAudited.replace("?", "?2")
+    })`,
+    userId,
+    options.audited ?? null,
+  );
 }

@@ -6,10 +6,6 @@ import type { Statement } from "../db/database.ts";
 import { deleteLinks } from "../db/link_tokens.ts";
 import {
   countActiveKeysOfUser,
-  deletePasskeysIfAudited,
-  deleteRecoveryCodesIfAudited,
-  deleteTotpIfAudited,
-  endHalfDoneSignIns,
   insertLinkForUser,
   listActiveKeysOfUser,
   listOpenInvitationsOfUser,
@@ -17,8 +13,11 @@ import {
   markUserEnabled,
   revokeInvitationOfUser,
 } from "../db/operator_users.ts";
+import { deletePasskeys } from "../db/passkeys.ts";
+import { endHalfDoneSignIns } from "../db/pending_sign_ins.ts";
+import { deleteRecoveryCodes } from "../db/recovery_codes.ts";
 import { deleteSessionsIfAudited } from "../db/sessions.ts";
-import { unlockTotp } from "../db/totp.ts";
+import { deleteTotp } from "../db/totp.ts";
 import { findUserCredentials, updatePasswordHash, type UserCredentials } from "../db/users.ts";
 import type { OperatorActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
@@ -30,6 +29,7 @@ import { isoTime } from "../domain/usage_window.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Credentials } from "./credentials.ts";
 import { linkAddress, type MailService } from "./mail.ts";
+import { afterNewPassword } from "./new_password.ts";
 import { newAccount } from "./operator_accounts.ts";
 import { listOperatorUsers, type OperatorUser } from "./operator_list.ts";
 import { hashToken, newToken } from "./session_tokens.ts";
@@ -216,7 +216,7 @@ export function createOperatorService(
         markUserDisabled(id, now),
         audit.statement,
         deleteSessionsIfAudited(id, { audited: audit.id }),
-        ...endHalfDoneSignIns(id, audit.id),
+        ...endHalfDoneSignIns(id, { audited: audit.id }),
         ...deleteLinks(id, {
           purposes: ["verify_email", "change_email", "reset_password"],
           audited: audit.id,
@@ -259,17 +259,17 @@ export function createOperatorService(
       const results = await database.write([
         ...(passwordHash === null
           // Older links end before, so that the new one is not among them.
-          ? [...deleteLinks(user.id, { purposes: ["reset_password"] }), link.statement, reset.statement]
+          ? [
+            ...deleteLinks(user.id, { purposes: ["reset_password"] }),
+            link.statement,
+            reset.statement,
+            credentials.forgetFailures(user.email, audited),
+          ]
           : [
             updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash }),
             reset.statement,
-            ...deleteLinks(user.id, { purposes: ["reset_password", "change_email"], audited: reset.id }),
-            deleteSessionsIfAudited(user.id, { audited: reset.id }),
-            ...endHalfDoneSignIns(user.id, reset.id),
-            unlockTotp(user.id, audited),
-            ...mail.outgoing(passwordChanged(user), audited),
+            ...afterNewPassword(user, { ...audited, ...parts }),
           ]),
-        credentials.forgetFailures(user.email),
         ...(turnOffTwoStep ? twoStep.statements : []),
       ]);
       const written = new Set(results.flatMap(({ rows }) => rows.map(({ id }) => id)));
@@ -279,10 +279,6 @@ export function createOperatorService(
       return { link: passwordHash === null ? link.link : null, hadTwoStep: written.has(twoStep.id) };
     },
   };
-}
-
-function passwordChanged({ email, name }: UserCredentials) {
-  return { kind: "password_changed", to: email, fields: { name } } as const;
 }
 
 /** @returns What turns two-step sign-in off after an audited reset, and the id of the entry about it; passkeys go, too. */
@@ -305,12 +301,12 @@ function twoStepOff(
   return {
     id,
     statements: [
-      deleteTotpIfAudited(user.id, audited),
+      deleteTotp(user.id, { audited }),
       statement,
-      deleteRecoveryCodesIfAudited(user.id, id),
-      ...endHalfDoneSignIns(user.id, id),
+      deleteRecoveryCodes(user.id, { audited: id }),
+      ...endHalfDoneSignIns(user.id, { audited: id }),
       ...mail.outgoing(notice, { now, audited: id }),
-      deletePasskeysIfAudited(user.id, audited),
+      deletePasskeys(user.id, { audited }),
       passkeys.statement,
       ...mail.outgoing(
         { kind: "passkey_removed", to: user.email, fields: { name: user.name, passkey: "all of them" } },

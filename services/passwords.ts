@@ -2,9 +2,7 @@
 import { insertAuditEvent } from "../db/audit.ts";
 import { deleteLinks, findLinkToken } from "../db/link_tokens.ts";
 import { hasLiveSession } from "../db/live_session.ts";
-import { deletePendingSignIns } from "../db/pending_sign_ins.ts";
-import { deleteSessionsIfAudited, updateSessionToken } from "../db/sessions.ts";
-import { unlockTotp } from "../db/totp.ts";
+import { updateSessionToken } from "../db/sessions.ts";
 import { endUnprovedAccess } from "../db/unproved_access.ts";
 import {
   findUserCredentials,
@@ -20,6 +18,7 @@ import { accountMailsPerHourMax } from "../domain/limits.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Credentials, rateLimited } from "./credentials.ts";
 import type { MailService } from "./mail.ts";
+import { afterNewPassword } from "./new_password.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import { hashToken, newToken, wellFormedHash } from "./session_tokens.ts";
 import { changedMeanwhile, personOf, readSignedIn, type SignedIn } from "./sign_in.ts";
@@ -136,20 +135,13 @@ export function createPasswordService(
       const [, written] = await database.write([
         resetPasswordHash({ userId: user.id, passwordHash, tokenHash, email, now }),
         audit.statement,
-        ...deleteLinks(user.id, {
-          // The mail about another address says: if it was not you, change your password. That must be enough.
-          purposes: [
-            "reset_password",
-            "change_email",
-            ...(isTakenBack ? ["verify_email"] as const : []),
-          ],
-          audited: audit.id,
-        }),
-        deleteSessionsIfAudited(user.id, { audited: audit.id }),
-        ...endUnprovedAccess(user.id, { ...audited, everything: isTakenBack }),
-        unlockTotp(user.id, audited),
-        credentials.forgetFailures(user.email),
-        ...mail.outgoing({ kind: "password_changed", to: user.email, fields: { name: user.name } }, audited),
+        ...afterNewPassword(user, { ...audited, ...parts }),
+        ...(isTakenBack
+          ? [
+            ...deleteLinks(user.id, { purposes: ["verify_email"], audited: audit.id }),
+            ...endUnprovedAccess(user.id, audited),
+          ]
+          : []),
       ]);
       if (written?.rows.length !== 1) throw invalidTokenError();
       mail.wake();
@@ -178,16 +170,8 @@ export function createPasswordService(
         const [, written] = await database.write([
           updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash, sessionId: actor.id }),
           audit.statement,
-          deleteSessionsIfAudited(user.id, { keep: actor.id, audited: audit.id }),
           updateSessionToken(actor.id, { ...audited, tokenHash: hashToken(token) }),
-          deletePendingSignIns(user.id),
-          unlockTotp(user.id, audited),
-          ...deleteLinks(user.id, { purposes: ["reset_password", "change_email"], audited: audit.id }),
-          credentials.forgetFailures(user.email),
-          ...mail.outgoing(
-            { kind: "password_changed", to: user.email, fields: { name: user.name } },
-            audited,
-          ),
+          ...afterNewPassword(user, { ...audited, ...parts, keep: actor.id }),
         ]);
         if (written?.rows.length !== 1) {
           throw await hasLiveSession(database, actor.id) ? changedMeanwhile() : unauthenticatedError();

@@ -2,7 +2,7 @@
 // takes a proof that is at most ten minutes old, but for looking.
 import { insertAuditEvent } from "../db/audit.ts";
 import { hasLiveSession } from "../db/live_session.ts";
-import { deletePendingSignInsIfAudited } from "../db/pending_sign_ins.ts";
+import { endHalfDoneSignIns } from "../db/pending_sign_ins.ts";
 import { countRecoveryCodes, deleteRecoveryCodes, replaceRecoveryCodes } from "../db/recovery_codes.ts";
 import { confirmTotp, deleteTotp, findTotp, insertTotp, requireTotp } from "../db/totp.ts";
 import type { SessionActor } from "../domain/actor.ts";
@@ -146,7 +146,7 @@ export function createTwoStepService(context: ServiceContext, mail: MailService)
         deleteTotp(userId),
         audit.statement,
         deleteRecoveryCodes(userId, audited),
-        deletePendingSignInsIfAudited(userId, audited),
+        ...endHalfDoneSignIns(userId, audited),
         ...mail.outgoing({ kind: "two_step_disabled", to, fields: { name } }, audited),
       ]);
       if (written?.rows.length !== 1) throw stateError(isOff);

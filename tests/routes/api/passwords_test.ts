@@ -9,6 +9,7 @@ import {
   testPassword,
 } from "../../support/app.ts";
 import { lastMail, mailedToken, me, signInAgain, verifiedPerson } from "../../support/people.ts";
+import { addPasskey, signInOptions } from "../../support/second_step.ts";
 
 const newPassword = "another 7 fine battery";
 const forgot = (test: TestApp, email: string, peerAddress = "10.5.0.1") =>
@@ -91,6 +92,7 @@ testApp("resetting takes an account back from somebody who never owned its addre
   const squatter = await test.signUp("Squatter");
   const { fullKey } = await createTestKey(test, squatter);
   const verification = await mailedToken(test, squatter.email);
+  const { passkey } = await addPasskey(test, squatter.cookie);
   const invited = await test.send(`/api/portal/organizations/${squatter.organizationId}/invitations`, {
     cookie: squatter.cookie,
     json: { email: "accomplice@example.com", role: "OWNER" },
@@ -114,6 +116,12 @@ testApp("resetting takes an account back from somebody who never owned its addre
     }),
     404,
     "invalid_token",
+  );
+  const response = passkey.signIn(await signInOptions(test));
+  await assertError(
+    await test.send("/api/auth/sign-in/passkey", { json: { response } }),
+    401,
+    "invalid_credentials",
   );
   const cookie = await signInAgain(test, squatter.email, newPassword);
   assert.equal((await me(test, cookie)).user?.emailVerified, true, "the mail proved the address");

@@ -9,7 +9,6 @@ import { hashToken } from "../../../services/session_tokens.ts";
 import { listAudit } from "../../support/audit.ts";
 import { assertError, startTestApp, type TestApp, testApp, testPassword } from "../../support/app.ts";
 import { databaseKinds } from "../../support/database.ts";
-import { linkToken } from "../../support/links.ts";
 import { me } from "../../support/people.ts";
 import {
   addPasskey,
@@ -23,7 +22,6 @@ import {
 } from "../../support/second_step.ts";
 
 const dayMs = 24 * 3_600_000;
-const newPassword = "another 7 fine battery";
 let address = 0;
 
 /** Says that so many wrong codes were given before: giving them takes a day. */
@@ -110,38 +108,6 @@ testApp("a recovery code and a passkey sign in all the same, and do not end the 
   assert.equal((await test.send("/api/auth/sign-in/passkey", { json: { token, response } })).status, 200);
   await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
 });
-
-const newPasswords: Record<string, (test: TestApp, ada: TwoStepPerson) => Promise<unknown>> = {
-  "the owner changes it": (test, { cookie }) =>
-    test.send("/api/auth/password/change", {
-      cookie,
-      json: { currentPassword: testPassword, newPassword },
-    }),
-  "it is reset by mail": async (test, ada) => {
-    const token = await linkToken(test, ada, { purpose: "reset_password" });
-    // Else it would be taken back from whoever had it, and two-step sign-in with it.
-    await test.opened.database.write([sql("UPDATE users SET email_verified_at = 1")]);
-    await test.send("/api/auth/password/reset", { json: { token, password: newPassword } });
-  },
-  "the operator sets it": (test, { email }) => {
-    const actor = { type: "operator", client: { address: "", userAgent: "", requestId: null } } as const;
-    const options = { password: newPassword, turnOffTwoStep: false };
-    return test.services.operator.resetPassword(actor, email, options);
-  },
-};
-for (const [what, change] of Object.entries(newPasswords)) {
-  testApp(`codes are taken again with a new password: ${what}`, async (test) => {
-    const ada = await lockedPerson(test);
-    await change(test, ada);
-    test.advance(60_000);
-    const answer = await test.send("/api/auth/sign-in", {
-      json: { email: ada.email, password: newPassword },
-    });
-    const { secondStep: { token } } = await answer.json();
-    assert.equal((await secondStep(test, { token, code: rightCode(test, ada) }, "10.9.0.1")).status, 200);
-    assert.equal(await wrongCodes(test, ada), 0);
-  });
-}
 
 testApp("a right code begins the count anew, also the last one that there is", async (test) => {
   const ada = await twoStepPerson(test);

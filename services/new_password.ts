@@ -1,0 +1,42 @@
+// What ends with a password, whoever makes the new one: the person, a mailed link, or the operator. Each of these was reached
+// with the old one, or leads past the new one.
+import type { Statement } from "../db/database.ts";
+import { deleteLinks } from "../db/link_tokens.ts";
+import { endHalfDoneSignIns } from "../db/pending_sign_ins.ts";
+import { deleteSessionsIfAudited } from "../db/sessions.ts";
+import { unlockTotp } from "../db/totp.ts";
+import type { UserCredentials } from "../db/users.ts";
+import type { Credentials } from "./credentials.ts";
+import type { MailService } from "./mail.ts";
+
+/** When and how a password was replaced. */
+export interface NewPassword {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The id of the audit entry about it, without which nothing ends. */
+  readonly audited: string;
+  /** The session that stays; every other one ends. */
+  readonly keep?: string;
+}
+
+/**
+ * @param user Whose password is new.
+ * @param given See {@linkcode NewPassword}; and the services that delays and mails are of.
+ * @returns The statements for the batch that replaces it, after its audit entry.
+ */
+export function afterNewPassword(
+  user: UserCredentials,
+  given: NewPassword & { credentials: Credentials; mail: MailService },
+): Statement[] {
+  const { credentials, mail, ...audited } = given;
+  const notice = { kind: "password_changed", to: user.email, fields: { name: user.name } } as const;
+  return [
+    // The mail about another address says: if it was not you, change your password. That must be enough.
+    ...deleteLinks(user.id, { purposes: ["reset_password", "change_email"], audited: audited.audited }),
+    deleteSessionsIfAudited(user.id, audited),
+    ...endHalfDoneSignIns(user.id, audited),
+    unlockTotp(user.id, audited),
+    credentials.forgetFailures(user.email, audited),
+    ...mail.outgoing(notice, audited),
+  ];
+}
