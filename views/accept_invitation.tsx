@@ -1,10 +1,10 @@
 // The page that an invitation's link leads to. Whoever looks decides what is on it; looking uses nothing up. The token is
 // in forms alone, and in the address that leads back here after signing in.
 import type { Child } from "hono/jsx";
-import { nameCharactersMax, passwordCharactersMax, passwordCharactersMin } from "../domain/limits.ts";
+import { nameCharactersMax } from "../domain/limits.ts";
 import type { Role } from "../domain/session.ts";
 import { ButtonLink, SubmitButton } from "./components/button.tsx";
-import { TextField } from "./components/field.tsx";
+import { PasswordField, TextField } from "./components/field.tsx";
 import { Notice } from "./components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "./layout.tsx";
 import { asRole, roleWords, yourRoleSentences } from "./text/role.ts";
@@ -178,18 +178,7 @@ function SignUpForm(
         maxlength={nameCharactersMax}
         autofocus={Object.keys(fieldErrors).length === 0}
       />
-      <TextField
-        label="Password"
-        name="password"
-        type="password"
-        value=""
-        hint={`At least ${passwordCharactersMin} characters. A few words in a row are good.`}
-        error={fieldErrors["password"]}
-        autocomplete="new-password"
-        required
-        minlength={passwordCharactersMin}
-        maxlength={2 * passwordCharactersMax}
-      />
+      <PasswordField label="Password" name="password" isNew error={fieldErrors["password"]} />
       <SubmitButton>Create account and join</SubmitButton>
     </TokenForm>
   );

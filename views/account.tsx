@@ -167,8 +167,8 @@ export function changeEmailPage({ frame, value, error, fieldErrors }: ChangeEmai
         submit="Send the link"
         tone="primary"
         back={accountBack}
+        error={error}
       >
-        {error === null ? null : <Notice tone="refused" text={error} />}
         <TextField
           label="New address"
           name="email"

@@ -1,7 +1,6 @@
 // The page that asks for the password once more, before something that changes who can get into an account.
 import { ConfirmPanel } from "./components/confirm_panel.tsx";
 import { PasswordField, UsernameField } from "./components/field.tsx";
-import { Notice } from "./components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
 /** What the page shows. */
@@ -29,8 +28,8 @@ export function confirmPasswordPage(props: ConfirmPasswordPageProps): Page {
         submit="Go on"
         tone="primary"
         back={{ href: back, label: "Back" }}
+        error={error}
       >
-        {error === null ? null : <Notice tone="refused" text={error} />}
         <input type="hidden" name="return_to" value={returnTo} />
         <UsernameField email={email} />
         <PasswordField label="Password" name="password" error={fieldErrors["password"]} autofocus />

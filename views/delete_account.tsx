@@ -4,7 +4,6 @@ import { accountBack } from "./account.tsx";
 import { ButtonLink } from "./components/button.tsx";
 import { ConfirmPanel } from "./components/confirm_panel.tsx";
 import { TextField } from "./components/field.tsx";
-import { Notice } from "./components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 import { namesInWords } from "./text/names.ts";
 
@@ -36,8 +35,8 @@ export function deleteAccountPage(props: DeleteAccountPageProps): Page {
         submit="Delete my account"
         tone="destroy"
         back={accountBack}
+        error={error}
       >
-        {error === null ? null : <Notice tone="refused" text={error} />}
         <ul class="list">
           <li>
             <strong>API keys that you made</strong>{" "}

@@ -2,7 +2,6 @@
 import { nameCharactersMax } from "../domain/limits.ts";
 import { ConfirmPanel } from "./components/confirm_panel.tsx";
 import { TextField } from "./components/field.tsx";
-import { Notice } from "./components/notice.tsx";
 import { DayTime } from "./components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 import type { OrganizationView } from "./organization.tsx";
@@ -40,8 +39,8 @@ export function deleteOrganizationPage(props: DeleteOrganizationPageProps): Page
         submit="Delete organization"
         tone="destroy"
         back={{ href: "/portal/organization", label: "Organization" }}
+        error={error}
       >
-        {error === null ? null : <Notice tone="refused" text={error} />}
         <TextField
           label="Type its name to confirm"
           name="name"

@@ -2,7 +2,6 @@
 import { ConfirmPanel } from "./components/confirm_panel.tsx";
 import { aboutOrganization } from "./components/form_organization.tsx";
 import { memberFacts, memberHref, membersBack, type MemberView } from "./components/member_table.tsx";
-import { Notice } from "./components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
 /** What the page shows. */
@@ -29,9 +28,8 @@ export function makeOwnerPage({ frame, member, error }: MakeOwnerPageProps): Pag
         submit="Make owner"
         tone="destroy"
         back={membersBack}
-      >
-        {error === null ? undefined : <Notice tone="refused" text={error} />}
-      </ConfirmPanel>
+        error={error}
+      />
     </PortalPage>
   );
 }

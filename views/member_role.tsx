@@ -4,7 +4,6 @@ import { ConfirmPanel } from "./components/confirm_panel.tsx";
 import { aboutOrganization } from "./components/form_organization.tsx";
 import { RadioGroup } from "./components/field.tsx";
 import { memberFacts, memberHref, membersBack, type MemberView } from "./components/member_table.tsx";
-import { Notice } from "./components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 import { roleSentences, roleWords } from "./text/role.ts";
 
@@ -39,8 +38,8 @@ export function memberRolePage(props: MemberRolePageProps): Page {
         submit="Change role"
         tone="primary"
         back={membersBack}
+        error={error}
       >
-        {error === null ? null : <Notice tone="refused" text={error} />}
         <RadioGroup
           label="Role"
           name="role"

@@ -2,8 +2,8 @@
 import { nameCharactersMax } from "../domain/limits.ts";
 import type { Passkey } from "../domain/passkey.ts";
 import { ConfirmPanel } from "./components/confirm_panel.tsx";
-import { TextField } from "./components/field.tsx";
 import { DayTime, RelativeTime } from "./components/relative_time.tsx";
+import { RenamePanel } from "./components/rename_panel.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
 /** Where the pages of passkeys are. */
@@ -29,30 +29,17 @@ export interface RenamePasskeyPageProps {
 export function renamePasskeyPage({ frame, passkey, value, fieldErrors }: RenamePasskeyPageProps): Page {
   return (
     <PortalPage title="Rename a passkey" frame={frame} place="security">
-      <ConfirmPanel
-        title={
-          <>
-            Rename “<bdi>{passkey.name}</bdi>”
-          </>
-        }
+      <RenamePanel
+        name={passkey.name}
+        value={value}
+        error={fieldErrors["name"]}
+        charactersMax={nameCharactersMax}
         text="The passkey itself stays the same, and so does its name on your device."
         facts={facts(passkey, frame.now)}
         action={passkeyHref(passkey.id, "rename")}
         submit="Rename passkey"
-        tone="primary"
         back={passkeysBack}
-      >
-        <TextField
-          label="New name"
-          name="name"
-          value={value}
-          error={fieldErrors["name"]}
-          autocomplete="off"
-          required
-          maxlength={nameCharactersMax}
-          autofocus
-        />
-      </ConfirmPanel>
+      />
     </PortalPage>
   );
 }

@@ -3,7 +3,6 @@ import { ConfirmPanel } from "./components/confirm_panel.tsx";
 import { aboutOrganization } from "./components/form_organization.tsx";
 import { RadioGroup } from "./components/field.tsx";
 import { memberFacts, memberHref, membersBack, type MemberView } from "./components/member_table.tsx";
-import { Notice } from "./components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 import { countOf } from "./text/number.ts";
 
@@ -35,8 +34,8 @@ export function removeMemberPage({ frame, member, value, fieldErrors, error }: R
         submit="Remove member"
         tone="destroy"
         back={membersBack}
+        error={error}
       >
-        {error === null ? null : <Notice tone="refused" text={error} />}
         {member.activeApiKeys === 0
           ? (
             <>

@@ -3,8 +3,7 @@ import type { ApiKey } from "../domain/api_key.ts";
 import { apiKeyNameCharactersMax } from "../domain/limits.ts";
 import { apiKeyHref } from "./components/api_key_table.tsx";
 import { apiKeyFacts, apiKeysBack } from "./components/api_key_facts.tsx";
-import { ConfirmPanel } from "./components/confirm_panel.tsx";
-import { TextField } from "./components/field.tsx";
+import { RenamePanel } from "./components/rename_panel.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
 /** What the page shows. */
@@ -20,30 +19,17 @@ export interface RenameApiKeyPageProps {
 export function renameApiKeyPage({ frame, apiKey, value, fieldErrors }: RenameApiKeyPageProps): Page {
   return (
     <PortalPage title="Rename a key" frame={frame} place="api-keys">
-      <ConfirmPanel
-        title={
-          <>
-            Rename “<bdi>{apiKey.name}</bdi>”
-          </>
-        }
+      <RenamePanel
+        name={apiKey.name}
+        value={value}
+        error={fieldErrors["name"]}
+        charactersMax={apiKeyNameCharactersMax}
         text="The key itself stays the same: programs that use it notice nothing."
         facts={apiKeyFacts(apiKey, frame.now)}
         action={apiKeyHref(apiKey.id, "rename")}
         submit="Rename key"
-        tone="primary"
         back={apiKeysBack}
-      >
-        <TextField
-          label="New name"
-          name="name"
-          value={value}
-          error={fieldErrors["name"]}
-          autocomplete="off"
-          required
-          maxlength={apiKeyNameCharactersMax}
-          autofocus
-        />
-      </ConfirmPanel>
+      />
     </PortalPage>
   );
 }

@@ -2,6 +2,7 @@
 import type { Child } from "hono/jsx";
 import { ButtonLink, type ButtonTone, SubmitButton } from "./button.tsx";
 import { Icon } from "./icon.tsx";
+import { Notice } from "./notice.tsx";
 
 /** A fact about what the page is about. */
 export interface Fact {
@@ -23,12 +24,15 @@ export interface ConfirmPanelProps {
   readonly back: { readonly href: string; readonly label: string };
   /** What the form says beside its fields, by name: what it is about must not depend on what is active when it is sent. */
   readonly about?: Readonly<Record<string, string>>;
+  /** Why it was refused, if it was and no field says so. */
+  readonly error?: string | null;
   /** Fields, if the act needs any. */
   readonly children?: Child;
 }
 
 /** The heading and the card of a page that asks. */
 export function ConfirmPanel(props: ConfirmPanelProps) {
+  const { error = null } = props;
   return (
     <div class="ask">
       <div class="head">
@@ -51,7 +55,12 @@ export function ConfirmPanel(props: ConfirmPanelProps) {
             </div>
           ))}
         </dl>
-        {props.children === undefined ? null : <div class="body">{props.children}</div>}
+        {props.children === undefined && error === null ? null : (
+          <div class="body">
+            {error === null ? null : <Notice tone="refused" text={error} />}
+            {props.children}
+          </div>
+        )}
         <footer>
           <SubmitButton tone={props.tone}>{props.submit}</SubmitButton>
           <ButtonLink href={props.back.href}>Cancel</ButtonLink>
