@@ -3,21 +3,14 @@
 import type { Role } from "../domain/session.ts";
 import { type Database, sql, type Statement } from "./database.ts";
 import type { NewLinkToken } from "./link_tokens.ts";
-import type { NewUser } from "./users.ts";
+import { insertNewUser, type NewUser, newUserArgs } from "./users.ts";
 
 /** @returns A statement like `insertUser`, which also does nothing unless there is an organization of this id. */
 export function insertJoiningUser(user: NewUser, organizationId: string): Statement {
   return sql(
-    `INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at)
-     SELECT ?1, ?2, ?3, ?4, ?5, ?6
-     WHERE EXISTS (SELECT 1 FROM organizations WHERE id = ?7 AND deleted_at IS NULL)
+    `${insertNewUser} WHERE EXISTS (SELECT 1 FROM organizations WHERE id = ?7 AND deleted_at IS NULL)
      ON CONFLICT (email) DO NOTHING`,
-    user.id,
-    user.email,
-    user.emailVerifiedAt,
-    user.name,
-    user.passwordHash,
-    user.now,
+    ...newUserArgs(user),
     organizationId,
   );
 }

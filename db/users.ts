@@ -34,35 +34,28 @@ export const landingOrganization = `coalesce(
   (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id AND m.organization_id = u.last_organization_id),
   (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id ORDER BY m.created_at LIMIT 1))`;
 
+/** Inserts a user, with {@linkcode newUserArgs} as the first parameters; a condition may follow. */
+export const insertNewUser =
+  `INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6`;
+
+/** @returns The parameters of {@linkcode insertNewUser}. */
+export function newUserArgs(user: NewUser) {
+  return [user.id, user.email, user.emailVerifiedAt, user.name, user.passwordHash, user.now] as const;
+}
+
 /** @returns A statement that inserts a user; when the address is taken it does nothing. */
 export function insertUser(user: NewUser): Statement {
-  return sql(
-    `INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (email) DO NOTHING`,
-    user.id,
-    user.email,
-    user.emailVerifiedAt,
-    user.name,
-    user.passwordHash,
-    user.now,
-  );
+  return sql(`${insertNewUser} WHERE true ON CONFLICT (email) DO NOTHING`, ...newUserArgs(user));
 }
 
 /** @returns A statement like {@linkcode insertUser}, which also does nothing unless the link is of an open invitation to the address. */
 export function insertInvitedUser(user: NewUser, tokenHash: string): Statement {
   return sql(
-    `INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at)
-     SELECT ?1, ?2, ?3, ?4, ?5, ?6
-     WHERE EXISTS (SELECT 1 FROM link_tokens l JOIN invitations i ON i.id = l.subject
+    `${insertNewUser} WHERE EXISTS (SELECT 1 FROM link_tokens l JOIN invitations i ON i.id = l.subject
        WHERE l.token_hash = ?7 AND l.purpose = 'invitation' AND l.expires_at > ?6 AND i.expires_at > ?6 AND i.email = ?2
          AND i.accepted_at IS NULL AND i.revoked_at IS NULL)
      ON CONFLICT (email) DO NOTHING`,
-    user.id,
-    user.email,
-    user.emailVerifiedAt,
-    user.name,
-    user.passwordHash,
-    user.now,
+    ...newUserArgs(user),
     tokenHash,
   );
 }
