@@ -121,6 +121,20 @@ function clientData({ response }: RegistrationAnswer | PasskeyAnswer): Record<st
   }
 }
 
+function credentialOf({ id, rawId, type }: RegistrationAnswer | PasskeyAnswer) {
+  return { id, rawId, type, clientExtensionResults: {} };
+}
+
+/** What every answer is checked against, whichever it is. */
+function expected({ origin, id }: RelyingParty, challenge: string) {
+  return {
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: id,
+    requireUserVerification: true,
+  } as const;
+}
+
 /** @returns The passkey of an answer to a challenge, or null when anything about it is wrong. */
 export async function verifyRegistration(
   party: RelyingParty,
@@ -131,16 +145,10 @@ export async function verifyRegistration(
   const verified = await unlessWrong(() =>
     verifyRegistrationResponse({
       response: {
-        id: answer.id,
-        rawId: answer.rawId,
-        type: answer.type,
-        clientExtensionResults: {},
+        ...credentialOf(answer),
         response: { clientDataJSON, attestationObject: withoutAttestation(authenticatorData) },
       },
-      expectedChallenge: challenge,
-      expectedOrigin: party.origin,
-      expectedRPID: party.id,
-      requireUserVerification: true,
+      ...expected(party, challenge),
       supportedAlgorithmIDs: algorithms,
     })
   );
@@ -164,21 +172,15 @@ export async function verifySignIn(
   const verified = await unlessWrong(() =>
     verifyAuthenticationResponse({
       response: {
-        id: answer.id,
-        rawId: answer.rawId,
-        type: answer.type,
-        clientExtensionResults: {},
+        ...credentialOf(answer),
         response: { clientDataJSON, authenticatorData, signature },
       },
-      expectedChallenge: challenge,
-      expectedOrigin: party.origin,
-      expectedRPID: party.id,
+      ...expected(party, challenge),
       credential: {
         id: passkey.credentialId,
         publicKey: new Uint8Array(Buffer.from(passkey.publicKey, "base64url")),
         counter: passkey.counter,
       },
-      requireUserVerification: true,
     })
   );
   if (verified?.verified !== true || isFramed(answer)) return null;
