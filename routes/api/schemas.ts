@@ -122,7 +122,7 @@ export const signUpSchema = z.strictObject({
   password: passwordSchema,
   organizationName: nameSchema(nameCharactersMax).optional().openapi({
     description:
-      `The new organization's name, 1 to ${nameCharactersMax} characters; made from yours when left out.`,
+      `The new organization's name, 1 to ${nameCharactersMax} characters; made from yours when left out. Not with an invitation.`,
   }),
   invitationToken: z.string().max(200, "is too long.").optional().openapi({
     description: "From an invitation's link: the account joins that organization, and its address is proved.",
@@ -130,7 +130,13 @@ export const signUpSchema = z.strictObject({
 }).refine(({ email, invitationToken }) => email !== undefined || invitationToken !== undefined, {
   path: ["email"],
   message: "is required.",
-}).openapi("SignUp");
+}).refine(
+  ({ organizationName, invitationToken }) => organizationName === undefined || invitationToken === undefined,
+  {
+    path: ["organizationName"],
+    message: "does not go with an invitation, which leads to an organization that is there.",
+  },
+).openapi("SignUp");
 
 export const signInSchema = z.strictObject({ email: emailInSchema, password: presentPasswordSchema }).openapi(
   "SignIn",

@@ -87,6 +87,19 @@ testApp(
   },
 );
 
+testApp("an invitation leads to its own organization, and a name for another is refused", async (test) => {
+  const owner = await test.signUp();
+  assert.equal((await invite(test, owner, { email: "grace@example.com" })).status, 201);
+  const token = await mailedToken(test, "grace@example.com");
+  const refused = await assertError(
+    await signUpBy(test, token, { organizationName: "Mine" }),
+    422,
+    "validation_failed",
+  );
+  assert.deepEqual(refused.error.details?.map(({ path }) => path), ["organizationName"]);
+  assert.equal((await signUpBy(test, token)).status, 201);
+});
+
 testApp("an invitation is not good for another address, by sign-up or by an account", async (test) => {
   const owner = await test.signUp();
   const { token } = await invited(test, owner, "bob@example.com");
