@@ -45,6 +45,7 @@ export const auditActions = {
   "api_key.rotated": "API key rotated",
   "api_key.revoked": "API key revoked",
   "api_key.limited": "API key over its limit",
+  "mail.limited": "Mails over their limit",
   "access.denied": "Attempt denied",
 } as const;
 
@@ -59,7 +60,7 @@ export function isAuditAction(text: string): text is AuditAction {
 /** What people look for together: by the noun that an action begins with. */
 const groupNouns = {
   "sign-ins": ["session"],
-  accounts: ["account", "email", "password", "two_step", "recovery_codes", "passkey"],
+  accounts: ["account", "email", "password", "two_step", "recovery_codes", "passkey", "mail"],
   people: ["member", "invitation"],
   keys: ["api_key"],
   organization: ["organization"],

@@ -17,6 +17,7 @@ import { accountMailsPerHourMax } from "../domain/limits.ts";
 import { linkLifetimesMs, type LinkPurpose } from "../domain/mail.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Credentials, rateLimited } from "./credentials.ts";
+import { createLimitedMails } from "./limited_mails.ts";
 import type { MailService } from "./mail.ts";
 import { requireProof } from "./proof.ts";
 import { RateLimiter } from "./rate_limiter.ts";
@@ -69,9 +70,14 @@ export function createEmailAddressService(
   const { credentials, mail } = parts;
   const mails = new RateLimiter({ points: accountMailsPerHourMax, windowMs: hourMs, clock });
 
-  function takeMail(userId: string): void {
-    const budget = mails.take(userId);
-    if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+  const limited = createLimitedMails(context);
+
+  async function takeMail(actor: SessionActor): Promise<void> {
+    const subject = actor.user.id;
+    await limited(() => {
+      const budget = mails.take(subject);
+      if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+    }, { subject, actor, about: () => ({}) });
   }
 
   async function findEmailLink(token: string): Promise<EmailLink & { tokenHash: string } | null> {
@@ -140,7 +146,7 @@ export function createEmailAddressService(
     async requestVerification(actor) {
       mail.requireMail();
       if (actor.user.emailVerified) return;
-      takeMail(actor.user.id);
+      await takeMail(actor);
       const now = clock();
       const { id, email, name } = await present(actor);
       const audit = insertAuditEvent(actor, {
@@ -171,7 +177,7 @@ export function createEmailAddressService(
         throw validationError([{ path: "email", message }]);
       }
       credentials.peekAddressBudget(actor.client);
-      takeMail(id);
+      await takeMail(actor);
       const isTaken = await findUserCredentials(database, to) !== undefined;
       const fields = { name, from, to };
       const audit = insertAuditEvent(actor, { action: "email.change_requested", details: { from, to } }, {

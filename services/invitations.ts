@@ -34,6 +34,7 @@ import type { Role } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import type { ServiceContext } from "./context.ts";
 import { createInvitationMails } from "./invitation_mails.ts";
+import { createLimitedMails } from "./limited_mails.ts";
 import type { MailService } from "./mail.ts";
 import { requireMembership } from "./membership.ts";
 import { membershipLimitError } from "./organizations.ts";
@@ -111,10 +112,22 @@ export interface InvitationService {
 
 /** @param context See {@linkcode ServiceContext}. */
 export function createInvitationService(
-  { database, clock }: ServiceContext,
+  context: ServiceContext,
   { mail }: { mail: MailService },
 ): InvitationService {
+  const { database, clock } = context;
   const mails = createInvitationMails(clock);
+  const limited = createLimitedMails(context);
+
+  async function takeMail(
+    actor: SessionActor,
+    invitation: { organizationId: string; email: string },
+  ): Promise<void> {
+    const { organizationId, email: name } = invitation;
+    const about = () => ({ organizationId, target: { id: null, name } });
+    const subject = `${actor.user.id} ${organizationId}`;
+    await limited(() => mails.take(actor, invitation), { subject, actor, about });
+  }
 
   function requireProofToGive(actor: SessionActor, role: Role): void {
     if (role === "OWNER") requireProof(actor, clock());
@@ -188,7 +201,7 @@ export function createInvitationService(
         }]);
       }
       requireProofToGive(actor, input.role);
-      mails.take(actor, { organizationId, email });
+      await takeMail(actor, { organizationId, email });
       const now = clock();
       const id = newId("inv");
       const expiresAt = now + linkLifetimesMs.invitation;
@@ -229,7 +242,7 @@ export function createInvitationService(
       mail.requireMail();
       // An invitation that ran out is alive again by this.
       requireProofToGive(actor, row.role);
-      mails.take(actor, { organizationId: place.organizationId, email: row.email });
+      await takeMail(actor, { organizationId: place.organizationId, email: row.email });
       const now = clock();
       const entry = {
         action: "invitation.resent",

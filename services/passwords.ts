@@ -17,6 +17,7 @@ import { AppError, invalidTokenError, unauthenticatedError, validationError } fr
 import { accountMailsPerHourMax } from "../domain/limits.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Credentials, rateLimited } from "./credentials.ts";
+import { createLimitedMails } from "./limited_mails.ts";
 import type { MailService } from "./mail.ts";
 import { afterNewPassword } from "./new_password.ts";
 import { RateLimiter } from "./rate_limiter.ts";
@@ -61,6 +62,7 @@ export function createPasswordService(
   const { database, clock } = context;
   const { credentials, mail } = parts;
   const mails = new RateLimiter({ points: accountMailsPerHourMax, windowMs: hourMs, clock });
+  const limited = createLimitedMails(context);
 
   async function findReset(token: string) {
     const tokenHash = wellFormedHash(token);
@@ -88,16 +90,21 @@ export function createPasswordService(
         }]);
       }
       credentials.takeAddressBudget(client);
-      const budget = mails.take(email);
-      if (!budget.isAllowed) throw rateLimited(budget.resetMs);
       const now = clock();
       const found = await findUserCredentials(database, email);
       const user = found?.disabledAt === null ? found : undefined;
+      const about = {
+        organizationId: user?.organizationId ?? null,
+        target: { id: user?.id ?? null, name: user === undefined ? null : email },
+      };
+      await limited(() => {
+        const budget = mails.take(email);
+        if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+      }, { subject: email, actor: { type: "anonymous", client }, about: () => about });
       // An entry for everybody: with or without an account the same work is done, and the same time passes.
       const audit = insertAuditEvent({ type: "anonymous", client }, {
         action: "password.reset_requested",
-        organizationId: user?.organizationId ?? null,
-        target: { id: user?.id ?? null, name: user === undefined ? null : email },
+        ...about,
       }, { now, always: true });
       await database.write([
         audit.statement,

@@ -48,6 +48,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "api_key.rotated": "Replaced the key {target} by a new one",
   "api_key.revoked": "Revoked the key {target}",
   "api_key.limited": "Called more often than a key may",
+  "mail.limited": "Asked for more mails than there may be[, for {target}]",
   "access.denied": "Tried what they may not do[: {request}]",
 };
 const endedOther = "Ended one of their other sessions";

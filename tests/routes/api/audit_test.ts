@@ -3,7 +3,11 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/database.ts";
 import type { AuditEvent } from "../../../domain/audit.ts";
-import { auditRetentionMs } from "../../../domain/limits.ts";
+import {
+  accountMailsPerHourMax,
+  auditRetentionMs,
+  unverifiedInvitationMailsPerHourMax,
+} from "../../../domain/limits.ts";
 import {
   assertError,
   createTestKey,
@@ -135,6 +139,41 @@ testApp("each act leaves who, what, which organization, from where, when and the
   const resets = (await listAudit(test, again, "?action=password.reset")).events;
   assert.deepEqual(resets.map((one) => one.target), [self]);
 });
+
+testApp(
+  "a limit of mails that is hit is one entry: of invitations, of an account's own, and of resets",
+  async (test) => {
+    const ada = await test.signUp();
+    const { cookie, userId, organizationId } = ada;
+    const twiceOver = async (max: number, path: string, more: (n: number) => SendOptions) => {
+      const statuses: number[] = [];
+      for (let n = 0; n < max + 2; n++) {
+        statuses.push(
+          (await test.send(path, { method: "POST", ...more(n) })).status,
+        );
+      }
+      assert.deepEqual(statuses.slice(-3).map((status) => status === 429), [false, true, true]);
+    };
+    const invitations = `/api/portal/organizations/${organizationId}/invitations`;
+    const guest = (n: number) => `guest${n}@example.com`;
+    await twiceOver(unverifiedInvitationMailsPerHourMax, invitations, (n) => ({
+      cookie,
+      json: { email: guest(n), role: "MEMBER" },
+    }));
+    await twiceOver(accountMailsPerHourMax, "/api/auth/email/verification", () => ({ cookie }));
+    await twiceOver(
+      accountMailsPerHourMax,
+      "/api/auth/password/forgot",
+      () => ({ json: { email: ada.email } }),
+    );
+    const { events } = await listAudit(test, cookie, "?action=mail.limited");
+    assert.deepEqual(events.map(({ actor, target }) => [actor.id, target]), [
+      [null, { id: userId, name: ada.email }],
+      [userId, null],
+      [userId, { id: null, name: guest(unverifiedInvitationMailsPerHourMax) }],
+    ]);
+  },
+);
 
 testApp("an entry names who got the organization, and tells one's own session from another", async (test) => {
   const ada = await test.signUp();
