@@ -6,6 +6,7 @@ export const auditActions = {
   "session.created": "Signed in",
   "session.refused": "Sign-in refused",
   "session.limited": "Sign-ins slowed down",
+  "session.second_step_asked": "Second step asked for",
   "session.second_step_refused": "Second step refused",
   "session.ended": "Signed out",
   "session.others_ended": "Signed out everywhere else",

@@ -68,7 +68,7 @@ export function createSignInService(context: ServiceContext, credentials: Creden
         ? []
         : [updatePasswordHash(found.id, { from: found.passwordHash, to: rehashed })]),
     ];
-    if (found.hasTotp) return await needSecondStep(found, more);
+    if (found.hasTotp) return await needSecondStep(found, { client, more });
     const { token, row } = newSession(found.id, { client, now });
     const actor = personOf(found, client);
     const audit = insertAuditEvent(actor, { action: "session.created", details: { method: "password" } }, {
@@ -85,14 +85,21 @@ export function createSignInService(context: ServiceContext, credentials: Creden
 
   async function needSecondStep(
     found: UserCredentials,
-    more: readonly Statement[],
+    { client, more }: { client: ClientInfo; more: readonly Statement[] },
   ): Promise<SecondStepNeeded> {
     const token = newToken();
     const now = clock();
     const expiresAt = now + secondStepTimeoutMs;
     const pending = { tokenHash: hashToken(token), userId: found.id, expiresAt };
+    // Whoever comes no further knows the password all the same: that must not go unseen.
+    const audit = insertAuditEvent({ type: "anonymous", client }, {
+      action: "session.second_step_asked",
+      organizationId: found.organizationId,
+      target: { id: found.id, name: found.email },
+    }, { now });
     const [inserted] = await database.write([
       insertPendingSignIn(pending, found.passwordHash),
+      audit.statement,
       ...more,
     ]);
     if (inserted?.changes !== 1) throw changedMeanwhile();

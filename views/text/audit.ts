@@ -9,6 +9,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "session.created": "Signed in[ with {method}]",
   "session.refused": "Could not sign in[ as {target}]",
   "session.limited": "Tried to sign in too often[ as {target}]",
+  "session.second_step_asked": "Gave the right password[ of {target}], and was asked for the second step",
   "session.second_step_refused": "Failed the second step of signing in[ as {target}]",
   "session.ended": "Signed out",
   "session.others_ended": "Signed out everywhere else",

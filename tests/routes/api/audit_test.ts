@@ -19,6 +19,7 @@ import {
 } from "../../support/app.ts";
 import { auditPath as path, listAudit, notedAudit } from "../../support/audit.ts";
 import { joinedPerson, mailedToken, signInAgain } from "../../support/people.ts";
+import { firstStep, twoStepPerson } from "../../support/second_step.ts";
 
 const keysPath = "/api/portal/api-keys";
 
@@ -174,6 +175,15 @@ testApp(
     ]);
   },
 );
+
+testApp("whoever has the password and comes no further than the second step is in the log", async (test) => {
+  const ada = await twoStepPerson(test);
+  await firstStep(test, ada.email);
+  const { events } = await listAudit(test, ada.cookie, "?action=sign-ins");
+  assert.deepEqual(events.map(({ action, actor, target }) => [action, actor.type, target]), [
+    ["session.second_step_asked", "anonymous", { id: ada.userId, name: ada.email }],
+  ]);
+});
 
 testApp("an entry names who got the organization, and tells one's own session from another", async (test) => {
   const ada = await test.signUp();
