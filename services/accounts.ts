@@ -35,12 +35,13 @@ import {
   validationError,
 } from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
-import { membershipsPerUserMax } from "../domain/limits.ts";
+import { accountMailsPerHourMax, membershipsPerUserMax } from "../domain/limits.ts";
 import { ownOrganizationName } from "../domain/name.ts";
 import type { ServiceContext } from "./context.ts";
-import type { Credentials } from "./credentials.ts";
+import { type Credentials, rateLimited } from "./credentials.ts";
 import type { MailService } from "./mail.ts";
 import { requireProof } from "./proof.ts";
+import { RateLimiter } from "./rate_limiter.ts";
 import { newSession, wellFormedHash } from "./session_tokens.ts";
 import { readSignedIn, type SignedIn } from "./sign_in.ts";
 
@@ -84,6 +85,8 @@ interface Invited {
   readonly role: "OWNER" | "ADMIN" | "MEMBER";
 }
 
+const hourMs = 3_600_000;
+
 /** @param context See {@linkcode ServiceContext}. */
 export function createAccountService(
   context: ServiceContext,
@@ -91,6 +94,8 @@ export function createAccountService(
 ): AccountService {
   const { config, database, clock } = context;
   const { credentials, mail } = parts;
+  // Made and deleted again and again, accounts would write to somebody who wants none.
+  const made = new RateLimiter({ points: accountMailsPerHourMax, windowMs: hourMs, clock });
 
   function requireOpen(input: SignUpInput): void {
     if (config.signUp === "open" || (config.signUp === "invite" && input.invitationToken !== undefined)) {
@@ -149,6 +154,8 @@ export function createAccountService(
       credentials.peekAddressBudget(client);
       const invited = await findInvited(input.invitationToken);
       const email = await checkInput(input, invited);
+      const budget = made.peek(email);
+      if (!budget.isAllowed) throw rateLimited(budget.resetMs);
       credentials.takeAddressBudget(client);
       const passwordHash = await credentials.hasher.hash(input.password);
       const now = clock();
@@ -179,6 +186,7 @@ export function createAccountService(
         if (invited !== null) await findInvited(input.invitationToken);
         throw new AppError("email_taken", "There is an account with this address already. Sign in instead.");
       }
+      made.take(email);
       mail.wake();
       return await readSignedIn(context, token);
     },

@@ -1,8 +1,15 @@
 // One's own account: sessions, name and the end.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/database.ts";
-import { sessionsListedMax } from "../../../domain/limits.ts";
-import { assertError, createTestKey, type TestApp, testApp } from "../../support/app.ts";
+import { accountMailsPerHourMax, sessionsListedMax } from "../../../domain/limits.ts";
+import {
+  assertError,
+  cookieOf,
+  createTestKey,
+  type TestApp,
+  testApp,
+  testPassword,
+} from "../../support/app.ts";
 import { listAudit } from "../../support/audit.ts";
 import { joinedPerson, lastMail, me, signInAgain } from "../../support/people.ts";
 
@@ -76,6 +83,24 @@ testApp("of very many sessions those are listed that were used last, and the one
   );
   assert.equal(listed.at(-1)?.current, true);
 });
+
+testApp(
+  "an account that is made and deleted again and again does not write to its address for ever",
+  async (test) => {
+    const json = { name: "Eve", email: "victim@example.com", password: testPassword };
+    let n = 0;
+    // Each from an address of its own: those have a limit too.
+    const make = () => test.send("/api/auth/sign-up", { json, peerAddress: `10.9.0.${++n}` });
+    for (let round = 0; round < accountMailsPerHourMax; round++) {
+      const made = await make();
+      assert.equal(made.status, 201, await made.clone().text());
+      assert.equal((await test.send(account, { method: "DELETE", cookie: cookieOf(made) })).status, 204);
+    }
+    await assertError(await make(), 429, "rate_limited");
+    test.advance(3_600_001);
+    assert.equal((await make()).status, 201);
+  },
+);
 
 testApp("a name is changed", async (test) => {
   const ada = await test.signUp();
