@@ -19,7 +19,9 @@ export async function answer(request: Request, gatehouse: string, ask = fetch): 
   const headers = { "Content-Security-Policy": policy, "Cache-Control": "no-store" };
   if (pathname === "/server") {
     const cookie = request.headers.get("Cookie") ?? "";
-    const who = await ask(`${gatehouse}/api/auth/me`, { headers: { Cookie: cookie } });
+    const who = await ask(`${gatehouse}/api/auth/me`, { headers: { Cookie: cookie } }).catch(() => null);
+    // Who it is is not known while the service is down or refuses: nobody is let in then.
+    if (who?.ok !== true) return new Response("Try again shortly.", { status: 503, headers });
     return Response.json(await who.json(), { headers });
   }
   const name = files[pathname as keyof typeof files];

@@ -2,6 +2,7 @@
 // it is shown in tests/browser/subdomains_test.ts.
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
+import { answer as answerOfProduct } from "../../examples/product/server.ts";
 import { returnToCharactersMax } from "../../domain/limits.ts";
 import { startTestApp, testApp } from "../support/app.ts";
 import { clientTest } from "../support/client_stage.ts";
@@ -105,6 +106,23 @@ Deno.test("/gatehouse.js has types: what is right passes the compiler, and what 
     await Deno.remove(folder, { recursive: true });
     await test.dispose();
   }
+});
+
+Deno.test("the example product's server knows nobody while the service does not say who it is", async () => {
+  const asked = (ask: () => Promise<Response>) =>
+    answerOfProduct(
+      new Request("https://app.example.com/server"),
+      "https://auth.example.com",
+      ask as typeof fetch,
+    );
+  const refused = await asked(() =>
+    Promise.resolve(Response.json({ error: { code: "unavailable" } }, { status: 503 }))
+  );
+  assert.equal(refused.status, 503);
+  const down = await asked(() => Promise.reject(new TypeError("Connection refused")));
+  assert.equal(down.status, 503);
+  const known = await asked(() => Promise.resolve(Response.json({ authenticated: true })));
+  assert.deepEqual([known.status, await known.json()], [200, { authenticated: true }]);
 });
 
 const nobody = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
