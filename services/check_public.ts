@@ -106,6 +106,11 @@ function readyFinding(
     return { about, verdict: "wrong", saw: `${saw}: the server is there, and not ready.`, advice };
   }
   const where = ready.headers.get("location");
+  const elsewhere = leadsTo(where, baseUrl);
+  if (elsewhere !== null) {
+    const advice = `If that is the address that people use, set BASE_URL=${elsewhere}`;
+    return { about, verdict: "wrong", saw: `${saw} and leads to ${elsewhere}.`, advice };
+  }
   return {
     about,
     verdict: "wrong",
@@ -115,6 +120,13 @@ function readyFinding(
     advice: `Let ${baseUrl.host} lead to ${upstreamOf({ ...config })}, every path and every header.`,
     isForProxy: true,
   };
+}
+
+/** @returns The origin that a redirect leads to, where it is the same page under another address: https, or another name. */
+function leadsTo(where: string | null, baseUrl: URL): string | null {
+  if (where === null || !URL.canParse(where, baseUrl)) return null;
+  const { origin, pathname } = new URL(where, baseUrl);
+  return pathname === "/health/ready" && origin !== baseUrl.origin ? origin : null;
 }
 
 function dateFinding(ready: Response, asked: Omit<ClockReading, "at">): Finding[] {

@@ -52,7 +52,11 @@ async function troubles(proxy: Proxy, more: Record<string, string> = {}): Promis
     for (const { advice, verdict } of findings) assert.equal(advice === undefined, verdict === "ok");
     return Object.fromEntries(
       findings.filter(({ verdict }) => verdict !== "ok")
-        .map(({ about, verdict, saw }) => [about, `${verdict}: ${saw}`]),
+        // What the words do not say: which setting to change.
+        .map(({ about, verdict, saw, advice = "" }) => [
+          about,
+          `${verdict}: ${saw}${/set BASE_URL=\S+$/.test(advice) ? ` ${advice}` : ""}`,
+        ]),
     );
   } finally {
     await test.dispose();
@@ -175,6 +179,13 @@ Deno.test("publicFindings() tells another site, a server that is not ready, a wr
     answer: () => new Response(null, { status: 302, headers: { location: "https://example.com/login" } }),
   });
   assert.match(led["Public address"] ?? "", /answers 302 and leads to https:\/\/example\.com\/login/);
+  assert.doesNotMatch(led["Public address"] ?? "", /BASE_URL/);
+  // A proxy that leads to https, to www or to another name: the settings lag behind.
+  const moved = await troubles({
+    answer: () =>
+      new Response(null, { status: 308, headers: { location: "https://www.auth.example.com/health/ready" } }),
+  });
+  assert.match(moved["Public address"] ?? "", /leads to .*set BASE_URL=https:\/\/www\.auth\.example\.com$/);
   const late = await troubles({
     answer: (_request, headers) => headers.set("date", new Date(Date.now() - 3_600_000).toUTCString()),
   });
