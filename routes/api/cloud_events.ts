@@ -2,6 +2,7 @@
 // (binary). See docs/decisions/0015.
 import type { z } from "@hono/zod-openapi";
 import { AppError, type ErrorDetail, validationError } from "../../domain/errors.ts";
+import { jsonContentTypeForm } from "../../domain/cloud_event.ts";
 import { timestampFault, type UsageInput } from "../../domain/usage_record.ts";
 import type { RecordedUsage } from "../../services/record_group.ts";
 import type { UsageService } from "../../services/usage.ts";
@@ -18,7 +19,7 @@ import { check, type OtherBody } from "./endpoint.ts";
 /** For the OpenAPI document: which events there are, and what one becomes. */
 export const cloudEventsDescription =
   `CloudEvents 1.0 are taken too: one as \`${cloudEventType}\`, up to 1,000 as \`${cloudEventBatchType}\`, and one in ` +
-  "binary mode, with its attributes in headers `ce-specversion`, `ce-id`, … and its data as `application/json`. " +
+  "binary mode, with its attributes in headers `ce-specversion`, `ce-id`, … and its data as JSON of any type. " +
   "`id` with `source` is the idempotency key (the header `Idempotency-Key` is refused), the last segment of `source` " +
   "the product, `type` the metric, `time` the timestamp, `data.quantity` the quantity, 1 when absent.";
 
@@ -72,9 +73,18 @@ function batched(c: AppContext, recording: EventRecording): OtherBody {
   };
 }
 
+/** @returns The type that a binary event's body must have: the one that it has, where that is JSON. */
+function dataType(given: string | undefined): string {
+  // Some SDKs say none; what is no JSON is found when it is read.
+  if (given === undefined) return "";
+  return jsonContentTypeForm.test(given)
+    ? given.replace(/ *;.*/, "").trim().toLowerCase()
+    : "application/json";
+}
+
 function binary(c: AppContext, recording: EventRecording): OtherBody {
   return {
-    contentType: "application/json",
+    contentType: dataType(c.get("headers")["content-type"]),
     // An event without data has no body.
     optional: true,
     async answer({ value, bytes }) {

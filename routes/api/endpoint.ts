@@ -58,7 +58,7 @@ export interface Input<Body extends Schema, Query extends Schema, Params extends
 
 /** A body of another form than the route's own, told by a request's headers. Nothing of it is checked yet. */
 export interface OtherBody {
-  /** In lower case; the request must have it. */
+  /** In lower case, and empty for none: what the request must have. */
   readonly contentType: string;
   /** No body at all is as good as an empty object. */
   readonly optional: boolean;

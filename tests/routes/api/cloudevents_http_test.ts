@@ -83,8 +83,13 @@ testApp("in headers an attribute is unquoted and percent-decoded, once", async (
 testApp("a binary event's body is JSON, or none", async (test) => {
   const apiKey = await newKey(test);
   const headers = Object.fromEntries(Object.entries(event).map(([name, value]) => [`ce-${name}`, value]));
-  const send = (body: string, type: string) =>
-    test.send("/api/v1/usage", { apiKey, body, headers: { ...headers, "content-type": type } });
+  const send = (body: string, type: string | null) =>
+    test.send("/api/v1/usage", {
+      apiKey,
+      // A text would have a type of its own.
+      body: new TextEncoder().encode(body),
+      headers: { ...headers, ...(type === null ? {} : { "content-type": type }) },
+    });
   await assertError(
     await send("quantity=1", "application/x-www-form-urlencoded"),
     415,
@@ -99,6 +104,15 @@ testApp("a binary event's body is JSON, or none", async (test) => {
   // What the plain path would take is data here, and its quantity counts.
   const answer = await send(JSON.stringify({ quantity: 3 }), "application/json; charset=utf-8");
   assert.equal((await answer.json()).usageRecord.quantity, 3);
+  // The SDK for Python says no type unless it is told one; others say a type of their own that is JSON.
+  for (const type of [null, "application/vnd.acme.v1+json", "Text/JSON; charset=UTF-8"]) {
+    const repeat = await send(JSON.stringify({ quantity: 3 }), type);
+    assert.equal((await repeat.json()).duplicate, true, String(type));
+  }
+  await assertError(await send("quantity=3", null), 400, "malformed_request");
+  for (const type of ["application/json; charset=utf-16", "application/json-seq", "text/plain", ""]) {
+    await assertError(await send("{}", type), 415, "unsupported_media_type");
+  }
   // Without a version it is a plain record, whatever other headers say.
   const { "ce-specversion": _version, ...rest } = headers;
   const asPlain = await post(test, apiKey, { json: plain, headers: rest });
