@@ -220,6 +220,12 @@ async function countsWithCurl(program: Program, folder: string): Promise<void> {
     await runLines(block("curl, many records"), { cwd, env });
     assert.equal(await Deno.readTextFile(`${cwd}/answer.json`), '{"accepted":0,"duplicates":2}');
     await runLines(block("curl, reading back"), { cwd, env });
+    // What is refused ends the script, and says why.
+    const wrongKey = { GATEHOUSE_URL: program.baseUrl, GATEHOUSE_KEY: "service_live_x" };
+    for (const name of ["curl, one record", "curl, many records", "curl, reading back"]) {
+      const refused = runLines(block(name).replaceAll("sums.json", "refused.json"), { cwd, env: wrongKey });
+      await assert.rejects(refused, /invalid_api_key/, name);
+    }
     const { data } = JSON.parse(await Deno.readTextFile(`${cwd}/sums.json`)) as {
       data: { metric: string; sum: number; count: number }[];
     };
