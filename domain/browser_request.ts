@@ -133,11 +133,16 @@ function schemeFact({ forwardedProto, isPeerTrusted }: BrowserRequest, base: URL
 
 function hostFact({ host }: BrowserRequest, base: URL): RequestFact {
   const fact = { about: "Host", seen: host, expected: base.host };
-  return host?.toLowerCase() === base.host ? { ...fact, verdict: "ok", meaning: "It fits BASE_URL." } : {
-    ...fact,
-    verdict: "warning",
-    meaning: "You opened another address than BASE_URL, or the proxy changes Host. Links lead to BASE_URL.",
-  };
+  // With the scheme's own port it is the same host.
+  const ownPort = base.protocol === "https:" ? ":443" : ":80";
+  const fits = [base.host, base.port === "" ? base.host + ownPort : base.host];
+  return fits.includes(host?.toLowerCase() ?? "")
+    ? { ...fact, verdict: "ok", meaning: "It fits BASE_URL." }
+    : {
+      ...fact,
+      verdict: "warning",
+      meaning: "You opened another address than BASE_URL, or the proxy changes Host. Links lead to BASE_URL.",
+    };
 }
 
 function cookieFact({ sessionCookies }: BrowserRequest): RequestFact {
