@@ -106,6 +106,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
       200: healthy,
       503: {
         description: "Not now.",
+        headers: { "Retry-After": { description: "After how many seconds to try again.", example: "1" } },
         schema: z.object({
           status: z.literal("unavailable").openapi({ description: "What is the matter." }),
         }),

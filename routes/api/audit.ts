@@ -10,7 +10,7 @@ import {
 import { isoTime } from "../../domain/usage_window.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
-import { csvHeaders, csvStream } from "./csv.ts";
+import { csvAnswer, csvHeaders, csvStream } from "./csv.ts";
 import { mount } from "./endpoint.ts";
 import { exampleId, idOut, nextCursorSchema, pageQuerySchema, timeOut, timeSchema } from "./schemas.ts";
 
@@ -120,7 +120,7 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "The same as a table for spreadsheets, of any length",
     description: "`details` is JSON.",
     query: z.strictObject(filters),
-    answers: { 200: { description: "CSV (RFC 4180) with a line of names first.", contentType: "text/csv" } },
+    answers: { 200: csvAnswer },
   }, {
     ...byActor(parts),
     answer(c, { query: { action: actions, ...query } }, actor) {

@@ -37,6 +37,18 @@ export function csvStream<T>(
   }, { highWaterMark: 0 });
 }
 
+/** Such an answer, for the OpenAPI document. */
+export const csvAnswer = {
+  description: "CSV (RFC 4180) with a line of names first.",
+  contentType: "text/csv",
+  headers: {
+    "Content-Disposition": {
+      description: "To save it under this name.",
+      example: 'attachment; filename="usage-2026-11-01-2026-12-01.csv"',
+    },
+  },
+} as const;
+
 /** @returns The headers of an answer with CSV. @param file Its name. */
 export function csvHeaders(file: string): Record<string, string> {
   return {

@@ -11,7 +11,7 @@ import { requireSession } from "../session.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
 import { cloudEventHeaders, cloudEventSchemas } from "./cloud_event_schemas.ts";
-import { csvHeaders } from "./csv.ts";
+import { csvAnswer, csvHeaders } from "./csv.ts";
 import { check, mount } from "./endpoint.ts";
 import { usageCsv } from "./usage_csv.ts";
 import {
@@ -139,7 +139,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     operationId: "downloadUsage",
     summary: "The same as a table for spreadsheets, of any length",
     description: "Sums are exact decimal numbers. The columns are those of the groups and of the sums.",
-    answers: { 200: { description: "CSV (RFC 4180) with a line of names first.", contentType: "text/csv" } },
+    answers: { 200: csvAnswer },
     security: "session",
     errors: ["forbidden", "range_too_long"],
   }, {
