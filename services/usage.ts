@@ -53,8 +53,8 @@ export interface UsageSum {
   readonly max: number;
 }
 
-/** A sum with what those need who add it up further or show it to people. */
-export interface ExactUsageSum extends UsageSum {
+/** Usage of one window and group, as exact as it was recorded. */
+export interface ExactUsage extends Pick<UsageSum, "start" | "productSlug" | "metric" | "apiKey" | "count"> {
   /** The window's place in the range. */
   readonly position: number;
   /** The exact sum, smallest and largest in millionths. */
@@ -63,6 +63,9 @@ export interface ExactUsageSum extends UsageSum {
   readonly largest: bigint;
   readonly apiKeyName?: string;
 }
+
+/** A sum with what those need who add it up further or show it to people. */
+export type ExactUsageSum = UsageSum & ExactUsage;
 
 /** Sums over a range, by window and then by group. */
 export interface UsageSums {
@@ -73,8 +76,11 @@ export interface UsageSums {
 /** Sums over a range, as they are added up: any number of them. */
 export interface UsageSumStream {
   readonly range: UsageRange;
-  /** The next sums, whole windows at a time; other requests go on meanwhile. */
-  readonly parts: AsyncGenerator<ExactUsageSum[]>;
+  /**
+   * The next sums, whole windows at a time; other requests go on meanwhile. Each is made when it is asked for: what many
+   * sums are made of would otherwise be there all at once, and outlive the collections of what is young.
+   */
+  readonly parts: AsyncGenerator<Iterable<ExactUsage>>;
 }
 
 /** What those who see usage may know of a key. */
@@ -123,7 +129,7 @@ export function createUsageService(context: ServiceContext, recorder: Recorder):
     const { range, parts } = await stream(organizationId, input);
     const data: ExactUsageSum[] = [];
     for await (const part of parts) {
-      for (const sum of part) data.push(sum);
+      for (const sum of part) data.push(withNumbers(sum));
       if (data.length > usageSumRowsMax) {
         throw new AppError(
           "range_too_long",
@@ -175,7 +181,7 @@ async function* addUp(
     range: UsageRange;
     extent: UsageExtent;
   },
-): AsyncGenerator<ExactUsageSum[]> {
+): AsyncGenerator<Iterable<ExactUsage>> {
   const windows = range.windows.map(({ start, end }, position) => ({
     position,
     start: Math.max(start, extent.start),
@@ -205,10 +211,10 @@ async function* addUp(
         open.set(name, addedUp(open.get(name), row));
       }
       if (!goesOn) {
-        yield inOrder([...open.values()], query.groupBy).map((sum) => shownSum(sum, range));
+        yield shownSums(inOrder([...open.values()], query.groupBy), range);
         open = new Map();
       }
-    } else yield [...hours, ...quarters].map((row) => shownSum(addedUp(undefined, row), range));
+    } else yield shownSums(hours.length > 0 ? hours : quarters, range);
   }
 }
 
@@ -286,20 +292,34 @@ function addedUp(before: AddedUp | undefined, row: UsageSumRow): AddedUp {
   };
 }
 
-function shownSum({ row, micros, count, smallest, largest }: AddedUp, range: UsageRange): ExactUsageSum {
-  const { position, productSlug, metric, apiKey, apiKeyName } = row;
+function* shownSums(sums: readonly (AddedUp | UsageSumRow)[], range: UsageRange): Generator<ExactUsage> {
+  let shown = { position: -1, start: "" };
+  for (const sum of sums) {
+    const { row, micros, count, smallest, largest } = "row" in sum ? sum : addedUp(undefined, sum);
+    const { position, productSlug, metric, apiKey, apiKeyName } = row;
+    if (position !== shown.position) {
+      shown = { position, start: isoTime(range.windows[position]?.start ?? range.from) };
+    }
+    yield {
+      start: shown.start,
+      ...(productSlug === undefined ? {} : { productSlug }),
+      ...(metric === undefined ? {} : { metric }),
+      ...(apiKey === undefined || apiKeyName === undefined ? {} : { apiKey, apiKeyName }),
+      position,
+      micros,
+      count,
+      smallest,
+      largest,
+    };
+  }
+}
+
+function withNumbers(exact: ExactUsage): ExactUsageSum {
+  const { micros, smallest, largest } = exact;
   return {
-    start: isoTime(range.windows[position]?.start ?? range.from),
-    ...(productSlug === undefined ? {} : { productSlug }),
-    ...(metric === undefined ? {} : { metric }),
-    ...(apiKey === undefined || apiKeyName === undefined ? {} : { apiKey, apiKeyName }),
+    ...exact,
     sum: microsToNumber(micros),
-    count,
     min: microsToNumber(smallest),
     max: microsToNumber(largest),
-    position,
-    micros,
-    smallest,
-    largest,
   };
 }

@@ -14,11 +14,10 @@ export interface CsvTable<T> {
  * @returns UTF-8 with a line of names first.
  */
 export function csvStream<T>(
-  parts: AsyncGenerator<readonly T[]>,
+  parts: AsyncGenerator<Iterable<T>>,
   { columns, cellsOf }: CsvTable<T>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  const line = (item: T) => csvLine(cellsOf(item));
   return new ReadableStream({
     start(controller) {
       controller.enqueue(encoder.encode(csvLine(columns)));
@@ -27,8 +26,9 @@ export function csvStream<T>(
       for (;;) {
         const { value, done } = await parts.next();
         if (done) return controller.close();
-        if (value.length === 0) continue;
-        return controller.enqueue(encoder.encode(value.map(line).join("")));
+        let text = "";
+        for (const item of value) text += csvLine(cellsOf(item));
+        if (text !== "") return controller.enqueue(encoder.encode(text));
       }
     },
     async cancel() {

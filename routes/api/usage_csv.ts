@@ -1,7 +1,7 @@
 // Usage as CSV: a line for each window and group.
 import type { UsageGroup } from "../../db/usage.ts";
 import { microsToDecimal } from "../../domain/quantity.ts";
-import type { ExactUsageSum } from "../../services/usage.ts";
+import type { ExactUsage } from "../../services/usage.ts";
 import { csvStream } from "./csv.ts";
 
 /** What each group adds to a line. */
@@ -19,11 +19,11 @@ const groupColumns: Readonly<
  * @returns UTF-8 with a line of names first; see {@linkcode csvStream}.
  */
 export function usageCsv(
-  parts: AsyncGenerator<ExactUsageSum[]>,
+  parts: AsyncGenerator<Iterable<ExactUsage>>,
   groupBy: readonly UsageGroup[],
 ): ReadableStream<Uint8Array> {
   const columns = groupBy.flatMap((group) => groupColumns[group]);
-  const cellsOf = (sum: ExactUsageSum) => [
+  const cellsOf = (sum: ExactUsage) => [
     sum.start,
     ...columns.map((column) => sum[column] ?? ""),
     microsToDecimal(sum.micros),
