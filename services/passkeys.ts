@@ -81,6 +81,8 @@ export function createPasskeyService(context: ServiceContext, mail: MailService)
       const challenge = await takeChallenge(context, { purpose: "register", userId, answer });
       const made = challenge === null ? null : await verifyRegistration(party, { answer, challenge });
       if (made === null) {
+        // A new password ends what was begun, and the session with it.
+        if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
         const message = "This passkey could not be checked, or it took too long. Try again.";
         throw new AppError("validation_failed", message, { details: [{ path: "response", message }] });
       }

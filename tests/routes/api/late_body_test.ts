@@ -52,6 +52,24 @@ testApp("no passkey is added by a session that a reset has ended", async (test) 
   assert.deepEqual((await (await test.send(`${account}/passkeys`, { cookie: owner })).json()).passkeys, []);
 });
 
+testApp("no passkey is added by a session that its owner has ended from elsewhere", async (test) => {
+  const ada = await test.signUp();
+  const stolen = await signInAgain(test, ada.email);
+  const passkey = new TestPasskey(test.config.baseUrl.origin);
+  const response = passkey.register(await passkeyOptions(test, stolen));
+  const answer = await sendLate(test, `${account}/passkeys`, {
+    cookie: stolen,
+    json: { name: "Back door", response },
+    meanwhile: async () => {
+      const ended = await test.send("/api/auth/sessions", { method: "DELETE", cookie: ada.cookie });
+      assert.equal(ended.status, 204);
+    },
+  });
+  await assertError(answer, 401, "unauthenticated");
+  const { passkeys } = await (await test.send(`${account}/passkeys`, { cookie: ada.cookie })).json();
+  assert.deepEqual(passkeys, []);
+});
+
 testApp("two-step sign-in is not turned on by a session that has ended", async (test) => {
   const ada = await test.signUp();
   const stolen = await signInAgain(test, ada.email);
