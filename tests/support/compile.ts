@@ -1,11 +1,26 @@
 // Compiles the program into dist/gatehouse. What a package brings along that no program reads (source maps, types, tests,
-// documents) is left out: the binary holds in memory all that is embedded in it.
+// documents), or that this one does not, is left out: the binary holds in memory all that is embedded in it.
 // Run by `deno task compile`, which names nothing but this file.
 
 const root = new URL("../../", import.meta.url).pathname;
 const permissions = ["net", "read", "write", "env", "ffi", "sys"].map((name) => `--allow-${name}`);
 const workers = ["db/writer_worker.ts", "services/password_worker.ts"];
 const unread = /(\.map|\.d\.[cm]?ts|\.md|\.markdown)$/;
+/** Of packages that are there more than once over, for other ways to load them: what this program does not load. */
+const twins: Readonly<Record<string, RegExp>> = {
+  "@noble/hashes": /^src$/,
+  "@peculiar/x509": /^build\/x509(\.es)?\.js$/,
+  "@zxcvbn-ts/language-common": /^src$/,
+  "bowser": /^(bundled|es5)\.js$|^src$/,
+  "hono": /^dist\/cjs$/,
+  "htmx.org": /^dist\/(?!htmx\.min\.js$)/,
+  "nodemailer": /^dist\/cjs$/,
+  "otpauth": /^dist\/otpauth\.(?!esm\.js$)/,
+  "tldts": /^dist\/(es6$|index\.)/,
+  "tldts-core": /^dist\/es6$/,
+  "yaml": /^browser$/,
+  "zod": /^src$|\.cjs$/,
+};
 const unreadFolders = new Set(["test", "tests", "docs", "example", "examples"]);
 
 /** @returns The files and folders of the packages of a lock file that no program reads. */
@@ -18,20 +33,25 @@ async function leftOut(lockPath: string): Promise<string[]> {
       // Such as `@hono/zod-openapi@1.6.3_hono@4.13.19`: the version ends where peers begin.
       const at = specifier.indexOf("@", 1);
       const version = specifier.slice(at + 1).split("_")[0] ?? "";
-      const folder = `${info.npmCache}/${registry.name}/${specifier.slice(0, at)}/${version}`;
+      const name = specifier.slice(0, at);
+      const folder = `${info.npmCache}/${registry.name}/${name}/${version}`;
       if (await Deno.stat(folder).then(({ isDirectory }) => isDirectory, () => false)) {
-        await walk(folder, found);
+        await walk({ folder, within: "", twin: twins[name] }, found);
       }
     }
   }
   return found;
 }
 
-async function walk(folder: string, found: string[]): Promise<void> {
-  for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    const path = `${folder}/${name}`;
-    if (isDirectory && !unreadFolders.has(name)) await walk(path, found);
-    else if (isDirectory || unread.test(name)) found.push(path);
+async function walk(
+  { folder, within, twin }: { folder: string; within: string; twin: RegExp | undefined },
+  found: string[],
+): Promise<void> {
+  for await (const { name, isDirectory } of Deno.readDir(`${folder}/${within}`)) {
+    const path = `${within}${name}`;
+    const isUnread = isDirectory ? unreadFolders.has(name) : unread.test(name);
+    if (isUnread || twin?.test(path)) found.push(`${folder}/${path}`);
+    else if (isDirectory) await walk({ folder, within: `${path}/`, twin }, found);
   }
 }
 
