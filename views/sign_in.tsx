@@ -1,7 +1,7 @@
 // The page that signs people in.
 import { SubmitButton } from "./components/button.tsx";
 import { PasswordField, TextField } from "./components/field.tsx";
-import { Notice } from "./components/notice.tsx";
+import { Notice, type NoticeProps } from "./components/notice.tsx";
 import { PasskeyForm } from "./components/passkey_form.tsx";
 import { type GateFrame, GatePage, type Page } from "./layout.tsx";
 import { withReturnTo } from "../domain/return_to.ts";
@@ -17,7 +17,7 @@ export interface SignInPageProps {
   /** What is wrong with one field, by its name. */
   readonly fieldErrors: Readonly<Record<string, string>>;
   /** What happened before, such as “You are signed out.” */
-  readonly notice: string | null;
+  readonly notice: NoticeProps | null;
 }
 
 /** @returns The sign-in page. */
@@ -29,7 +29,7 @@ export function signInPage({ frame, values, error, fieldErrors, notice }: SignIn
           <h1>Sign in</h1>
           <p class="muted small">One account for every product here.</p>
         </div>
-        {notice === null ? null : <Notice tone="done" text={notice} />}
+        {notice === null ? null : <Notice {...notice} />}
         {error === null ? null : <Notice tone="refused" text={error} />}
         {values.returnTo === null ? null : <input type="hidden" name="return_to" value={values.returnTo} />}
         <TextField

@@ -4,6 +4,7 @@ import { AppError } from "../../domain/errors.ts";
 import { safeReturnTo, withReturnTo } from "../../domain/return_to.ts";
 import { goOnPage } from "../../views/go_on.tsx";
 import type { Assets } from "../../views/layout.tsx";
+import type { NoticeProps } from "../../views/components/notice.tsx";
 import { signInPage } from "../../views/sign_in.tsx";
 import { signUpPage } from "../../views/sign_up.tsx";
 import { signInSchema, signUpSchema } from "../api/schemas.ts";
@@ -16,11 +17,11 @@ import { formError } from "./errors.ts";
 import { gateFrame, home, organizationsHome, redirect, sendPage } from "./page.ts";
 
 /** What happened before, by the parameter that says so. */
-const notices: readonly (readonly [parameter: string, text: string])[] = [
-  ["signed_out", "You are signed out."],
-  ["reset", "Your password is changed. Sign in with the new one."],
-  ["deleted", "Your account is deleted."],
-  ["conflict", "You were signed in as two people at once. Sign in again."],
+const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = [
+  ["signed_out", { tone: "done", text: "You are signed out." }],
+  ["reset", { tone: "done", text: "Your password is changed. Sign in with the new one." }],
+  ["deleted", { tone: "done", text: "Your account is deleted." }],
+  ["conflict", { tone: "refused", text: "You were signed in as two people at once. Sign in again." }],
 ];
 
 /** Mounts `/`, `/sign-in`, `/sign-in/continue`, `/sign-up` and `/sign-out`. */

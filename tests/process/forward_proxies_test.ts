@@ -189,7 +189,7 @@ async function conflictEnds({ port, ada, bob, see, isKept }: ProxyScene): Promis
     host: "auth.example.com",
     path: new URL(location).pathname + new URL(location).search,
   });
-  assert.match(form.body, /as two people at once/);
+  assert.match(form.body, /role="alert"[^]*as two people at once/);
   // From whom one person is signed in, or nobody, nothing is taken away.
   for (const headers of [{ ...page, cookie: ada.cookie }, page, {}]) {
     assert.deepEqual((await see({ ...asked, headers })).setCookies, []);

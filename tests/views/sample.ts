@@ -211,7 +211,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
       values: signIn,
       error: text,
       fieldErrors: errors,
-      notice: text,
+      notice: { tone: "done", text },
     }),
     "signed in, going on": goOnPage({ frame: gateFrame, href: `https://x.example/${text}`, host: text }),
     "sign-up": signUpPage({ frame: gateFrame, values: signUp, error: text, fieldErrors: signUpErrors }),

@@ -2,7 +2,13 @@
 import { Icon } from "./icon.tsx";
 
 /** One sentence: `done` for what worked, `refused` for what did not. */
-export function Notice({ tone, text }: { tone: "done" | "refused"; text: string }) {
+export interface NoticeProps {
+  readonly tone: "done" | "refused";
+  readonly text: string;
+}
+
+/** @param props See {@linkcode NoticeProps}. */
+export function Notice({ tone, text }: NoticeProps) {
   return (
     <div class={`note ${tone}`} role={tone === "done" ? "status" : "alert"}>
       <Icon name={tone === "done" ? "check" : "alert"} />
