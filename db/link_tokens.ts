@@ -1,7 +1,7 @@
 // All SQL of the tokens in mailed links. The token itself is never here, only its SHA-256.
 import type { LinkPurpose } from "../domain/mail.ts";
 import { ifAudited } from "./audit.ts";
-import { type Database, sql, type Statement } from "./database.ts";
+import { type Database, sql, type Statement, type Value } from "./database.ts";
 
 /** A link that still works. */
 export interface LinkToken {
@@ -23,13 +23,12 @@ export interface NewLinkToken extends LinkToken {
 export function insertLinkToken(token: NewLinkToken): Statement {
   return sql(
     `INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)`,
-    token.tokenHash,
-    token.purpose,
-    token.subject,
-    token.email,
-    token.now,
-    token.expiresAt,
+    ...columnsOf(token),
   );
+}
+
+function columnsOf(token: NewLinkToken): Value[] {
+  return [token.tokenHash, token.purpose, token.subject, token.email, token.now, token.expiresAt];
 }
 
 /**
@@ -60,12 +59,7 @@ export function insertMailedLinkToken(
       `INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at)
        SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM outbox WHERE id = ?7 AND attempts = ?8 AND ${isWorthSending}
        RETURNING token_hash AS tokenHash`,
-      token.tokenHash,
-      token.purpose,
-      token.subject,
-      token.email,
-      token.now,
-      token.expiresAt,
+      ...columnsOf(token),
       mail.id,
       mail.attempts,
     ),

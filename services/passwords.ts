@@ -11,7 +11,7 @@ import {
   updatePasswordHash,
   type UserCredentials,
 } from "../db/users.ts";
-import type { Actor, ClientInfo, SessionActor } from "../domain/actor.ts";
+import type { ClientInfo, SessionActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../domain/errors.ts";
 import { accountMailsPerHourMax } from "../domain/limits.ts";
@@ -172,7 +172,7 @@ export function createPasswordService(
         const passwordHash = await credentials.hasher.hash(newPassword);
         const token = newToken();
         const now = clock();
-        const audit = insertAuditEvent(actor as Actor, { action: "password.changed" }, { now });
+        const audit = insertAuditEvent(actor, { action: "password.changed" }, { now });
         const audited = { now, audited: audit.id };
         const [, written] = await database.write([
           updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash, sessionId: actor.id }),
