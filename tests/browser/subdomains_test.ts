@@ -18,7 +18,7 @@ import { run } from "../support/world.ts";
 import { type Subdomains, withSubdomains } from "../support/subdomains.ts";
 
 const options = {
-  ignore: browserMissing() || smtpTlsMissing() !== null,
+  ignore: browserMissing() || smtpTlsMissing(),
   sanitizeOps: false,
   sanitizeResources: false,
 };

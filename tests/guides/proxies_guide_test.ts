@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import { readGuide, runLines, startCommand } from "../support/guides.ts";
+import { programsMissing } from "../support/missing.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 import { freePort } from "../support/sqld.ts";
@@ -24,17 +25,6 @@ interface Proxy {
 }
 
 type StartProxy = (program: Program, folder: string) => Promise<Proxy>;
-
-/** @returns Whether the programs are missing. Under `CI=true` they must be there. */
-function isMissing(...programs: string[]): boolean {
-  const missing = programs.filter((name) =>
-    !new Deno.Command("sh", { args: ["-c", `command -v ${name}`], stdout: "null" }).outputSync().success
-  );
-  if (missing.length > 0 && Deno.env.get("CI") === "true") {
-    throw new Error(`these tests must run here, but ${missing} are missing`);
-  }
-  return missing.length > 0;
-}
 
 const startCaddy: StartProxy = async (program, folder) => {
   const [https, http] = [freePort(), freePort()];
@@ -213,14 +203,14 @@ for (const [name, start] of [["caddy", startCaddy], ["nginx", startNginx]] as co
     name: `behind ${name}, as the guide has it, signing up works and clients have their own addresses`,
     // Only Linux has all of 127.0.0.0/8.
     ignore: Deno.build.os !== "linux" ||
-      isMissing(name === "nginx" ? "/usr/sbin/nginx" : name, "openssl", "curl"),
+      programsMissing(name === "nginx" ? "/usr/sbin/nginx" : name, "openssl", "curl"),
     fn: () => behind(start),
   });
 }
 
 Deno.test({
   name: "without TRUSTED_PROXIES everybody has the proxy's address, as the guide warns",
-  ignore: isMissing("caddy"),
+  ignore: programsMissing("caddy"),
   async fn() {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
     const program = startProgram({ folder, env: { ...settings, TRUSTED_PROXIES: "" } });

@@ -1,6 +1,7 @@
 // The blocks that `gatehouse check` prints, run as they stand by the real Caddy and nginx before the real program: then it has
 // nothing to say against either.
 import assert from "node:assert/strict";
+import { programsMissing } from "../support/missing.ts";
 import { poll } from "../support/poll.ts";
 import {
   isReady,
@@ -31,20 +32,10 @@ const proxies: Readonly<Record<"caddy" | "nginx", Proxy>> = {
   },
 };
 
-function missing(program: string): boolean {
-  try {
-    new Deno.Command(program, { args: ["version"], stdout: "null", stderr: "null" }).outputSync();
-    return false;
-  } catch {
-    if (Deno.env.get("CI") === "true") throw new Error(`this must run here, but ${program} is missing`);
-    return true;
-  }
-}
-
 for (const name of ["caddy", "nginx"] as const) {
   Deno.test({
     name: `check finds nothing wrong behind ${name} with the block that it printed`,
-    ignore: missing(name),
+    ignore: programsMissing(name),
     async fn() {
       const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxies-" });
       const publicPort = freePort();

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { parseConfig, type Settings } from "../../config.ts";
 import { isBehindProxy, proxyBlocks, upstreamOf } from "../../services/proxy_block.ts";
+import { programsMissing } from "../support/missing.ts";
 
 function blocksOf(settings: Settings) {
   const result = parseConfig(settings, { isTerminal: false });
@@ -17,16 +18,6 @@ const deployments: Readonly<Record<string, Settings>> = {
   "http on another port": { BASE_URL: "http://auth.example.test:8080", HOST: "0.0.0.0" },
   "an IPv6 address": { BASE_URL: "https://[2001:db8::1]", HOST: "::1" },
 };
-
-function missing(program: string): boolean {
-  try {
-    new Deno.Command(program, { args: ["version"], stdout: "null", stderr: "null" }).outputSync();
-    return false;
-  } catch {
-    if (Deno.env.get("CI") === "true") throw new Error(`this must run here, but ${program} is missing`);
-    return true;
-  }
-}
 
 function run(program: string, ...args: string[]): void {
   const { success, stdout, stderr } = new Deno.Command(program, { args, stdin: "null" }).outputSync();
@@ -45,7 +36,7 @@ async function inFolder(test: (folder: string) => Promise<void>): Promise<void> 
 
 Deno.test({
   name: "caddy takes every block for it",
-  ignore: missing("caddy"),
+  ignore: programsMissing("caddy"),
   fn: () =>
     inFolder(async (folder) => {
       for (const [name, settings] of Object.entries(deployments)) {
@@ -58,7 +49,7 @@ Deno.test({
 
 Deno.test({
   name: "nginx takes every block for it",
-  ignore: missing("nginx") || missing("openssl"),
+  ignore: programsMissing("nginx", "openssl"),
   fn: () =>
     inFolder(async (folder) => {
       const [key, cert] = [`${folder}/key.pem`, `${folder}/cert.pem`];

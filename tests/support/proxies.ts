@@ -1,4 +1,5 @@
 // Debian's nginx and Caddy with the configurations of docs/recipes/, as they stand but for where things are.
+import { programsMissing } from "./missing.ts";
 import { poll } from "./poll.ts";
 import { freePort } from "./sqld.ts";
 
@@ -27,20 +28,9 @@ export interface ProxyKind {
 }
 
 export const proxyKinds: readonly ProxyKind[] = [
-  { name: "nginx", ignore: isMissing("nginx", "-v"), start: startNginx },
-  { name: "caddy", ignore: isMissing("caddy", "version"), start: startCaddy },
+  { name: "nginx", ignore: programsMissing("nginx"), start: startNginx },
+  { name: "caddy", ignore: programsMissing("caddy"), start: startCaddy },
 ];
-
-function isMissing(program: string, flag: string): boolean {
-  try {
-    return !new Deno.Command(program, { args: [flag], stdout: "null", stderr: "null" }).outputSync().success;
-  } catch {
-    if (Deno.env.get("CI") === "true") {
-      throw new Error(`these tests must run here, but ${program} is missing`);
-    }
-    return true;
-  }
-}
 
 /** @returns The code blocks of one language in a recipe. */
 export async function recipeBlocks(recipe: string, language: string): Promise<string[]> {
