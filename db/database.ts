@@ -18,6 +18,15 @@ export interface WriteResult {
   readonly changes: number;
 }
 
+/** How a batch is written. */
+export interface WriteOptions {
+  /**
+   * The caller bounds how many of its batches wait: they have places of their own, and are not turned away when too
+   * many others wait.
+   */
+  readonly hasOwnPlace?: boolean;
+}
+
 /** A database of either kind. */
 export interface Database {
   /**
@@ -41,7 +50,7 @@ export interface Database {
    * @returns One result for each statement, in order.
    * @throws {DatabaseError}
    */
-  write(batch: readonly Statement[]): Promise<readonly WriteResult[]>;
+  write(batch: readonly Statement[], options?: WriteOptions): Promise<readonly WriteResult[]>;
   /** Finishes what was accepted, then closes. */
   close(): Promise<void>;
 }

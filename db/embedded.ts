@@ -1,7 +1,13 @@
 // The embedded driver: reads on this thread, writes in a worker thread that owns the only writing connection.
 import { databaseWritesWaitingMax } from "../domain/limits.ts";
 import { Connection } from "./connection.ts";
-import { type Database, DatabaseError, type Statement, type WriteResult } from "./database.ts";
+import {
+  type Database,
+  DatabaseError,
+  type Statement,
+  type WriteOptions,
+  type WriteResult,
+} from "./database.ts";
 import type { WriterRequest, WriterResponse } from "./writer_worker.ts";
 
 /** Where the file is and whom to tell when writing must not go on. */
@@ -91,9 +97,9 @@ class EmbeddedDatabase implements Database {
     return this.#reader.first(statement) as T | undefined;
   }
 
-  write(batch: readonly Statement[]): Promise<readonly WriteResult[]> {
+  write(batch: readonly Statement[], options?: WriteOptions): Promise<readonly WriteResult[]> {
     if (this.#dead !== undefined) return Promise.reject(this.#dead);
-    if (this.#waiting.length >= databaseWritesWaitingMax) {
+    if (this.#waiting.length >= databaseWritesWaitingMax && options?.hasOwnPlace !== true) {
       return Promise.reject(new DatabaseError("unavailable", "too many writes are waiting"));
     }
     return new Promise((resolve, reject) => {

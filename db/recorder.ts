@@ -20,7 +20,7 @@ export interface GroupRecord {
   readonly properties: string | null;
 }
 
-/** What is recorded together. No idempotency key may occur twice in it. */
+/** What is recorded together. No idempotency key of an organization may occur twice in it. */
 export interface RecordGroup {
   readonly now: number;
   /** Hashes of the API keys that were shown, each once. */
@@ -256,7 +256,8 @@ export async function recordUsage(database: Database, group: RecordGroup): Promi
       sql(useKeys, keyHashes, now - apiKeyUsedIntervalMs, now),
     );
   }
-  const results = await database.write(batch);
+  // The recorder sends few batches at a time, for many: other writes, which one account can flood, do not keep them out.
+  const results = await database.write(batch, { hasOwnPlace: true });
   const activeKeys = rowsOf<ActiveKey & { seq: number }>(results, 0);
   return {
     activeKeys,

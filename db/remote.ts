@@ -8,6 +8,7 @@ import {
   DatabaseError,
   databaseErrorKind,
   type Statement,
+  type WriteOptions,
   type WriteResult,
 } from "./database.ts";
 
@@ -45,8 +46,12 @@ export function openRemote(options: RemoteOptions): Database {
   let waiting = 0;
   globalThis.addEventListener("unhandledrejection", ignoreSecondRejection);
 
-  async function bounded<T>(kind: keyof typeof turns, act: () => Promise<T>): Promise<T> {
-    if (waiting >= databaseWritesWaitingMax) {
+  async function bounded<T>(
+    kind: keyof typeof turns,
+    act: () => Promise<T>,
+    options?: WriteOptions,
+  ): Promise<T> {
+    if (waiting >= databaseWritesWaitingMax && options?.hasOwnPlace !== true) {
       throw new DatabaseError("unavailable", "too many requests to the database are waiting");
     }
     waiting++;
@@ -76,12 +81,13 @@ export function openRemote(options: RemoteOptions): Database {
   return {
     read,
     readFirst: async <T>(statement: Statement) => (await read<T>(statement))[0],
-    async write(batch: readonly Statement[]): Promise<readonly WriteResult[]> {
+    async write(batch: readonly Statement[], options?: WriteOptions): Promise<readonly WriteResult[]> {
       const statements = batch.map(input);
       const giveUpAt = performance.now() + Math.min(databaseBusyTimeoutMs, timeoutMs);
       const results = await bounded(
         "write",
         () => untilUnlocked(() => writer.batch(statements, "write"), { giveUpAt }),
+        options,
       );
       return results.map((result) => ({
         rows: rowObjects(result) as WriteResult["rows"],

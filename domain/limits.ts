@@ -171,6 +171,14 @@ export const rollupHourMs = 4 * rollupQuarterMs;
 /** Records and bytes of JSON that wait in the recorder; more are refused with 503. */
 export const recorderQueueRecordsMax = 100_000;
 export const recorderQueueBytesMax = 64 * 1024 * 1024;
+/** Of them, records and bytes of one organization. */
+export const recorderShareRecordsMax = 25_000;
+export const recorderShareBytesMax = 16 * 1024 * 1024;
+/** Records and bytes that a commit takes from one organization before the next one has its turn. */
+export const recorderTurnRecordsMax = 1_000;
+export const recorderTurnBytesMax = 1024 * 1024;
+/** API keys whose organization is remembered, for fair shares of the queue. */
+export const rememberedApiKeysMax = 20_000;
 /** Records that one commit takes. */
 export const recorderCommitRecordsMax = 10_000;
 /** Bytes of JSON that one commit takes; one request alone may have more. */

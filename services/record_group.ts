@@ -40,6 +40,7 @@ export interface RecordedUsage {
 
 /** A request whose fate is not known yet. */
 export interface Waiting extends RecordRequest {
+  readonly organizationId: string;
   readonly resolve: (recorded: RecordedUsage) => void;
   readonly reject: (error: unknown) => void;
   /** See {@linkcode repeatsWithin}. */
@@ -61,7 +62,7 @@ export interface BuiltGroup {
   readonly starts: readonly number[];
 }
 
-/** @returns The requests as one group; no idempotency key may occur in two of them. */
+/** @returns The requests as one group; no idempotency key may occur in two of them that are of one organization. */
 export function buildGroup(requests: readonly Waiting[], now: number): BuiltGroup {
   const keyHashes = new Set<string>();
   const series = new SeriesOfGroup();

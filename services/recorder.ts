@@ -3,7 +3,7 @@
 import { setImmediate } from "node:timers";
 import { DatabaseError } from "../db/database.ts";
 import { recordUsage } from "../db/recorder.ts";
-import { unavailableError } from "../domain/errors.ts";
+import { type AppError, invalidApiKeyError, unavailableError } from "../domain/errors.ts";
 import {
   recorderCommitBytesMax,
   recorderCommitRecordsMax,
@@ -11,8 +11,13 @@ import {
   recorderQueueBytesMax,
   recorderQueueRecordsMax,
   recorderSecondCommitRecordsMin,
+  recorderShareBytesMax,
+  recorderShareRecordsMax,
+  recorderTurnBytesMax,
+  recorderTurnRecordsMax,
 } from "../domain/limits.ts";
 import type { ServiceContext } from "./context.ts";
+import { KeyOrganizations } from "./key_organizations.ts";
 import {
   buildGroup,
   type RecordedUsage,
@@ -21,13 +26,20 @@ import {
   settle,
   type Waiting,
 } from "./record_group.ts";
+import { RecordQueue } from "./record_queue.ts";
+
+const queueBounds = {
+  total: { records: recorderQueueRecordsMax, bytes: recorderQueueBytesMax },
+  share: { records: recorderShareRecordsMax, bytes: recorderShareBytesMax },
+  turn: { records: recorderTurnRecordsMax, bytes: recorderTurnBytesMax },
+  group: { records: recorderCommitRecordsMax, bytes: recorderCommitBytesMax },
+};
 
 /** Takes requests and commits them in groups. */
 export class Recorder {
   readonly #context: ServiceContext;
-  #queue: Waiting[] = [];
-  #queuedRecords = 0;
-  #queuedBytes = 0;
+  readonly #organizations: KeyOrganizations;
+  readonly #queue = new RecordQueue<Waiting>(queueBounds);
   /** Commits that are on their way. */
   #commits = 0;
   #isScheduled = false;
@@ -37,11 +49,12 @@ export class Recorder {
   /** @param context See {@linkcode ServiceContext}. */
   constructor(context: ServiceContext) {
     this.#context = context;
+    this.#organizations = new KeyOrganizations(context);
   }
 
   /** Records that wait for the next commit. */
   get queuedRecords(): number {
-    return this.#queuedRecords;
+    return this.#queue.records;
   }
 
   /**
@@ -49,27 +62,35 @@ export class Recorder {
    *
    * @returns What became of the inputs, once they are on disk.
    * @throws {AppError} `invalid_api_key`, `idempotency_conflict` (then nothing of the request was recorded),
-   *   `unavailable` (the queue is full, at once; or the database does not answer: send it again with the same keys).
+   *   `unavailable` (the queue has no room for it; or the database does not respond: send it again with the same keys).
    */
   record(request: RecordRequest): Promise<RecordedUsage> {
-    const isFull = this.#queuedRecords + request.inputs.length > recorderQueueRecordsMax ||
-      this.#queuedBytes + request.bytes > recorderQueueBytesMax;
-    if (this.#closed || isFull) {
-      return Promise.reject(
-        unavailableError("Too many records are waiting to be written. Send this one again."),
-      );
-    }
+    const organizationId = this.#organizations.known(request.keyHash);
+    return organizationId === undefined
+      ? this.#recordOfNewKey(request)
+      : this.#enqueue(request, organizationId);
+  }
+
+  /** Looks the key up first: a key that does not work takes no place in the queue. */
+  async #recordOfNewKey(request: RecordRequest): Promise<RecordedUsage> {
+    const organizationId = await this.#organizations.find(request.keyHash);
+    if (organizationId === undefined) throw invalidApiKeyError();
+    return await this.#enqueue(request, organizationId);
+  }
+
+  #enqueue({ keyHash, inputs, bytes }: RecordRequest, organizationId: string): Promise<RecordedUsage> {
+    if (this.#closed) return Promise.reject(noRoomError());
     return new Promise((resolve, reject) => {
-      this.#queue.push({
-        keyHash: request.keyHash,
-        inputs: request.inputs,
-        bytes: request.bytes,
-        repeats: request.inputs.length === 1 ? null : repeatsWithin(request.inputs),
+      const turnedAway = this.#queue.add({
+        keyHash,
+        organizationId,
+        inputs,
+        bytes,
+        repeats: inputs.length === 1 ? null : repeatsWithin(inputs),
         resolve,
         reject,
       });
-      this.#queuedRecords += request.inputs.length;
-      this.#queuedBytes += request.bytes;
+      for (const waiting of turnedAway) waiting.reject(noRoomError());
       this.#schedule();
     });
   }
@@ -77,7 +98,7 @@ export class Recorder {
   /** Writes what waits, then takes nothing more. */
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#commits === 0 && this.#queue.length === 0) return;
+    if (this.#commits === 0 && this.#queue.isEmpty) return;
     await new Promise<void>((resolve) => this.#whenIdle = resolve);
   }
 
@@ -95,58 +116,26 @@ export class Recorder {
 
   /** A second commit is made ready while the first is on its way, when there is enough for it. */
   #isWorthACommit(): boolean {
-    if (this.#queue.length === 0) return false;
+    if (this.#queue.isEmpty) return false;
     return this.#commits === 0 ||
-      (this.#commits < recorderCommitsMax && this.#queuedRecords >= recorderSecondCommitRecordsMin);
+      (this.#commits < recorderCommitsMax && this.#queue.records >= recorderSecondCommitRecordsMin);
   }
 
   async #commitNext(): Promise<void> {
-    const group = this.#takeGroup();
+    const group = this.#queue.take();
     this.#commits++;
     try {
       await this.#commit(group);
     } catch (error) {
       for (const waiting of group) waiting.reject(error);
       // Those who wait behind would wait for the same database as long again.
-      if (error instanceof DatabaseError && error.kind === "unavailable") this.#rejectQueue(error);
+      if (error instanceof DatabaseError && error.kind === "unavailable") {
+        for (const waiting of this.#queue.clear()) waiting.reject(error);
+      }
     }
     this.#commits--;
     this.#schedule();
-    if (this.#commits === 0 && this.#queue.length === 0) this.#whenIdle?.();
-  }
-
-  #rejectQueue(error: DatabaseError): void {
-    for (const waiting of this.#queue.splice(0)) waiting.reject(error);
-    this.#queuedRecords = 0;
-    this.#queuedBytes = 0;
-  }
-
-  /** Takes requests in order of arrival; one whose idempotency key is already in the group waits for the next. */
-  #takeGroup(): Waiting[] {
-    const group: Waiting[] = [];
-    const rest: Waiting[] = [];
-    const keys = new Set<string>();
-    let records = 0;
-    let bytes = 0;
-    for (const waiting of this.#queue) {
-      const isTaken = waiting.inputs.some(({ idempotencyKey }) =>
-        idempotencyKey !== null && keys.has(idempotencyKey)
-      );
-      const isFull = group.length > 0 && (records + waiting.inputs.length > recorderCommitRecordsMax ||
-        bytes + waiting.bytes > recorderCommitBytesMax);
-      if (isTaken || isFull) {
-        rest.push(waiting);
-        continue;
-      }
-      for (const { idempotencyKey } of waiting.inputs) if (idempotencyKey !== null) keys.add(idempotencyKey);
-      records += waiting.inputs.length;
-      bytes += waiting.bytes;
-      this.#queuedBytes -= waiting.bytes;
-      group.push(waiting);
-    }
-    this.#queue = rest;
-    this.#queuedRecords -= records;
-    return group;
+    if (this.#commits === 0 && this.#queue.isEmpty) this.#whenIdle?.();
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
@@ -155,4 +144,8 @@ export class Recorder {
     const outcome = await recordUsage(this.#context.database, built.group);
     settle(group, { ...built, outcome });
   }
+}
+
+function noRoomError(): AppError {
+  return unavailableError("Too many records are waiting to be written. Send this one again.");
 }

@@ -30,6 +30,14 @@ const relations: Readonly<Record<string, boolean>> = {
   "the queue holds several commits": limits.recorderQueueRecordsMax >= 2 * limits.recorderCommitRecordsMax,
   "the queue holds several of the largest bodies":
     limits.recorderQueueBytesMax >= 8 * limits.usageBodyBytesMax,
+  "no organization can have more than a quarter of the queue":
+    4 * limits.recorderShareRecordsMax <= limits.recorderQueueRecordsMax &&
+    4 * limits.recorderShareBytesMax <= limits.recorderQueueBytesMax,
+  "one turn takes the largest request": limits.recorderTurnRecordsMax >= limits.usageBatchRecordsMax &&
+    limits.recorderTurnBytesMax >= limits.usageBodyBytesMax,
+  "several organizations have a turn in each commit":
+    limits.recorderCommitRecordsMax >= 4 * limits.recorderTurnRecordsMax &&
+    limits.recorderCommitBytesMax >= 4 * limits.recorderTurnBytesMax,
   "an hour is a whole number of rollups": 3_600_000 % limits.rollupQuarterMs === 0,
   "a month can be asked for by the hour": limits.usageWindowsMax >= 31 * 24 + 1,
   "the most years that the usage page takes can be shown by the month":

@@ -176,12 +176,16 @@ export interface Answer {
  */
 export async function post(
   baseUrl: string,
-  options: { path: string; apiKey: string; json: unknown },
+  options: { path: string; apiKey: string; json: unknown; headers?: Readonly<Record<string, string>> },
 ): Promise<Answer | null> {
   try {
     const answer = await fetch(`${baseUrl}${options.path}`, {
       method: "POST",
-      headers: { "Content-Type": "application/json", Authorization: `Bearer ${options.apiKey}` },
+      headers: {
+        "Content-Type": "application/json",
+        Authorization: `Bearer ${options.apiKey}`,
+        ...options.headers,
+      },
       body: new Blob([JSON.stringify(options.json)]).stream(),
       signal: AbortSignal.timeout(answerTimeoutMs),
     });
