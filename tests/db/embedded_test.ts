@@ -30,6 +30,13 @@ Deno.test("a lock that is held too long is unavailable, reads go on, and later w
   await dispose();
 });
 
+Deno.test("the writer waits for the disk before it acknowledges: PRAGMA synchronous is FULL", async () => {
+  const { database, dispose } = await embeddedTestDatabase();
+  const [synchronous] = await database.write([sql("PRAGMA synchronous")]);
+  assert.deepEqual(synchronous?.rows.map((row) => row["synchronous"]), [2]);
+  await dispose();
+});
+
 Deno.test("writeBatch() reports a failed statement after undoing the batch, and stops where it cannot know", async () => {
   const { place, dispose } = await embeddedTestDatabase();
   const connection = new Connection(place, { readOnly: false });

@@ -52,4 +52,12 @@ for (const kind of databaseKinds) {
     );
     await dispose();
   });
+
+  Deno.test(options("migrate() takes a migration whose lines end with CR LF as the same"), async () => {
+    const { database, dispose } = await kind.open();
+    await migrate(database, { now: 1, list: [...migrations, more] });
+    const windows = { ...more, text: more.text.replaceAll("\n", "\r\n") };
+    assert.deepEqual(await migrate(database, { now: 1, list: [...migrations, windows] }), []);
+    await dispose();
+  });
 }

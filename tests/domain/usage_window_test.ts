@@ -189,6 +189,8 @@ for (
     ["America/Santiago", "2026-04-03", "2026-04-06", [24, 25, 24]],
     ["Australia/Lord_Howe", "2026-10-03", "2026-10-06", [24, 23.5, 24]],
     ["Australia/Lord_Howe", "2026-04-04", "2026-04-07", [24, 24.5, 24]],
+    // From the very day on which midnight is skipped.
+    ["Africa/Cairo", "2026-04-24", "2026-04-27", [23, 24, 24]],
     ["Asia/Kathmandu", "2026-03-28", "2026-03-31", [24, 24, 24]],
     // The day that Samoa never had.
     ["Pacific/Apia", "2011-12-28", "2012-01-01", [24, 24, 24]],
@@ -259,6 +261,21 @@ Deno.test("the current month ends with its last moment, also when its first hour
   assert.equal(isoTime(from), "2023-10-01T04:00:00.000Z");
   assert.equal(isoTime(to), "2023-11-01T03:00:00.000Z");
   assert.equal(windows.length, 31);
+});
+
+Deno.test("windows and defaults begin at midnight, also on a day that has none", () => {
+  // Clocks went from 00:00 to 01:00 on Friday, 24 April 2026: this is the first moment of that day.
+  const now = Date.UTC(2026, 3, 23, 22);
+  const timezone = "Africa/Cairo";
+  const { from, to } = usageRange({ timezone }, now);
+  assert.equal(isoTime(from), "2026-03-31T22:00:00.000Z");
+  assert.equal(isoTime(to), "2026-04-30T21:00:00.000Z");
+  const ends = (window: WindowUnit) =>
+    usageRange({ from: "2026-04-24", to: "2026-07-01", window, timezone }, now).windows
+      .slice(0, 2).map(({ end }) => isoTime(end));
+  assert.deepEqual(ends("day"), ["2026-04-24T21:00:00.000Z", "2026-04-25T21:00:00.000Z"]);
+  assert.deepEqual(ends("week"), ["2026-04-26T21:00:00.000Z", "2026-05-03T21:00:00.000Z"]);
+  assert.deepEqual(ends("month"), ["2026-04-30T21:00:00.000Z", "2026-05-31T21:00:00.000Z"]);
 });
 
 Deno.test("a date is its first moment in the time zone, a time is what its offset says", () => {

@@ -20,13 +20,13 @@ export function testMeanwhile(
         read: (statement) => database.read(statement),
         readFirst: (statement) => database.readFirst(statement),
         close: () => database.close(),
-        async write(batch) {
+        async write(batch, options) {
           const act = waiting?.act;
           if (batch.some(({ sql }) => waiting?.statement.test(sql))) {
             waiting = null;
             await act?.();
           }
-          return await database.write(batch);
+          return await database.write(batch, options);
         },
       };
       return { ...opened, database: watched };

@@ -1,10 +1,12 @@
 // Between a verb's look at the database and its batch anything may happen, on this server or another: each promise holds then.
 import assert from "node:assert/strict";
+import { sql } from "../../../db/database.ts";
 import { assertError, type TestApp, type TestPerson } from "../../support/app.ts";
 import { listAudit } from "../../support/audit.ts";
 import { linkToken } from "../../support/links.ts";
 import { testMeanwhile } from "../../support/meanwhile.ts";
 import { joinedPerson, mailedToken, signInAgain, verifiedPerson } from "../../support/people.ts";
+import { firstStep, secondStep, twoStepPerson } from "../../support/second_step.ts";
 
 const newPassword = "an entirely different 7 phrase";
 
@@ -87,6 +89,57 @@ testMeanwhile(
     assert.equal(again.status, 204, await again.text());
     const { events: [left] } = await listAudit(test, ada.cookie);
     assert.deepEqual([left?.action, left?.target?.name], ["member.left", "Bob"]);
+  },
+);
+
+for (
+  const [change, column, value] of [
+    ["whose address changes", "email", "elsewhere@example.com"],
+    ["whose address is no longer confirmed", "email_verified_at", null],
+  ] as const
+) {
+  testMeanwhile(`a person ${change} meanwhile does not accept an invitation`, async (test, meanwhile) => {
+    const ada = await verifiedPerson(test);
+    const bob = await verifiedPerson(test, "Bob");
+    const invited = await test.send(`/api/portal/organizations/${ada.organizationId}/invitations`, {
+      cookie: ada.cookie,
+      json: { email: bob.email, role: "MEMBER" },
+    });
+    assert.equal(invited.status, 201);
+    const token = await mailedToken(test, bob.email);
+    const { database } = test.opened;
+    meanwhile(
+      /UPDATE invitations SET accepted_at/,
+      () => database.write([sql(`UPDATE users SET ${column} = ? WHERE id = ?`, value, bob.userId)]),
+    );
+    const accepted = await test.send("/api/portal/invitations/accept", {
+      cookie: bob.cookie,
+      json: { token },
+    });
+    await assertError(accepted, 404, "invalid_token");
+    const members = await database.read<{ user: string }>(
+      sql("SELECT user_id AS user FROM memberships WHERE organization_id = ?", ada.organizationId),
+    );
+    assert.deepEqual(members.map(({ user }) => user), [ada.userId]);
+  });
+}
+
+testMeanwhile(
+  "of two recovery codes at once one signs in, and each email says how many are left",
+  async (test, meanwhile) => {
+    const ada = await twoStepPerson(test);
+    const [first = "", second = ""] = ada.recoveryCodes;
+    const tokens = [await firstStep(test, ada.email), await firstStep(test, ada.email)] as const;
+    meanwhile(
+      /UPDATE recovery_codes SET used_at/,
+      async () => assert.equal((await secondStep(test, { token: tokens[1], code: second })).status, 200),
+    );
+    await assertError(await secondStep(test, { token: tokens[0], code: first }), 409, "two_step_state");
+    // The code was not used up.
+    const token = await firstStep(test, ada.email);
+    assert.equal((await secondStep(test, { token, code: first })).status, 200);
+    const left = (await test.mails()).flatMap(({ text }) => /Codes left: (\d+)/.exec(text)?.[1] ?? []);
+    assert.deepEqual(left, ["9", "8"]);
   },
 );
 

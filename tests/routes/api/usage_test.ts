@@ -151,6 +151,18 @@ for (const kind of databaseKinds) {
     },
   );
 
+  on("a record with a timestamp, repeated without one, is a conflict", async (test) => {
+    const { fullKey } = await createTestKey(test, await test.signUp());
+    const idempotencyKey = "one";
+    const dated = { idempotencyKey, timestamp: "2026-11-21T14:00:00Z" };
+    assert.equal((await record(test, fullKey, dated)).status, 201);
+    await assertError(await record(test, fullKey, { idempotencyKey }), 409, "idempotency_conflict");
+    assert.equal((await record(test, fullKey, dated)).status, 200);
+    const within = [{ ...usage, ...dated, idempotencyKey: "two" }, { ...usage, idempotencyKey: "two" }];
+    await assertError(await batch(test, fullKey, within), 409, "idempotency_conflict");
+    assert.equal((await total(test, fullKey)).count, 1);
+  });
+
   on("sixty of the same at once make one record", async (test) => {
     const { fullKey } = await createTestKey(test, await test.signUp());
     const answers = await Promise.all(
