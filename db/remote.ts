@@ -39,9 +39,12 @@ export function openRemote(options: RemoteOptions): Database {
       fetch: (request: Request) => send(request, AbortSignal.timeout(timeoutMs)),
     });
   const reader = connect((request, signal) => fetch(request, { signal }));
-  // When a connection closes before the answer, fetch sends the request once more by itself, a POST too
-  // (denoland/deno#35610), and a batch that had been committed would be written twice. It cannot do so with a stream.
-  const writer = connect((request, signal) => fetch(request, { signal, body: request.body }));
+  // When a connection closes before the response, fetch sends the request again by itself, even a POST
+  // (denoland/deno#35610): a batch that was committed already would be written twice. It can't send a stream again.
+  // Deno 2.9.3 and later see through `request.body` alone, but not through a pipe.
+  const writer = connect((request, signal) =>
+    fetch(request, { signal, body: request.body?.pipeThrough(new TransformStream()) ?? null })
+  );
   const turns = { read: pLimit(concurrentRequestsMax), write: pLimit(concurrentRequestsMax) };
   let waiting = 0;
   globalThis.addEventListener("unhandledrejection", ignoreSecondRejection);
