@@ -9,7 +9,7 @@ import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 
 const floodConnections = 120;
-const neighbourClients = 8;
+const neighborClients = 8;
 const recordsOfEachClient = 5;
 
 /** How the flood picks the API key and the idempotency keys of each of its batches. */
@@ -97,15 +97,22 @@ function startFlood({ baseUrl }: Program, flood: Flood, apiKeys: readonly string
   };
 }
 
-async function recordBesides({ baseUrl }: Program, apiKey: string): Promise<(Answer | null)[]> {
+/** @returns What the neighbor's requests got, and how long the slowest took, in milliseconds. */
+async function recordBesides(
+  { baseUrl }: Program,
+  apiKey: string,
+): Promise<{ answers: (Answer | null)[]; waitMsMax: number }> {
   const answers: (Answer | null)[] = [];
-  await Promise.all(Array.from({ length: neighbourClients }, async () => {
+  let waitMsMax = 0;
+  await Promise.all(Array.from({ length: neighborClients }, async () => {
     for (let n = 0; n < recordsOfEachClient; n++) {
       const json = { productSlug: "quiet", metric: "requests", quantity: 1 };
+      const startedAt = performance.now();
       answers.push(await post(baseUrl, { path: "/api/v1/usage", apiKey, json }));
+      waitMsMax = Math.max(waitMsMax, performance.now() - startedAt);
     }
   }));
-  return answers;
+  return { answers, waitMsMax };
 }
 
 for (const flood of floods) {
@@ -120,11 +127,13 @@ for (const flood of floods) {
       const load = startFlood(program, flood, loudKeys);
       try {
         await poll(() => load.statuses.has(flood.rejection), 60_000);
-        const answers = await recordBesides(program, quietKey);
+        const { answers, waitMsMax } = await recordBesides(program, quietKey);
         const rejected = answers.filter((answer) => answer?.status !== 201);
         const counts = [...load.statuses].map(([status, count]) => `${count} × ${status}`).join(", ");
         Deno.stdout.writeSync(new TextEncoder().encode(
-          `flood with ${flood.name} (${counts}): ${rejected.length} of ${answers.length} records of a neighbor not taken\n`,
+          `flood with ${flood.name} (${counts}): ${rejected.length} of ${answers.length} records of a neighbor not taken, the longest wait ${
+            Math.round(waitMsMax)
+          } ms\n`,
         ));
         assert.deepEqual(rejected, []);
       } finally {
@@ -132,7 +141,7 @@ for (const flood of floods) {
       }
       const { data } = await (await sendJson(baseUrl, "/api/v1/usage?window=month", { apiKey: quietKey }))
         .json();
-      assert.equal(data[0].count, neighbourClients * recordsOfEachClient);
+      assert.equal(data[0].count, neighborClients * recordsOfEachClient);
     } finally {
       await killProgram(program);
       await Deno.remove(folder, { recursive: true });
