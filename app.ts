@@ -26,6 +26,7 @@ import { conversation, requestSize } from "./routes/middleware/conversation.ts";
 import { cors, preflight } from "./routes/middleware/cors.ts";
 import { crossSite } from "./routes/middleware/cross_site.ts";
 import { createMetrics, operationRoutes } from "./routes/operations.ts";
+import { portalAccessRoutes } from "./routes/portal/access.ts";
 import { portalAccountRoutes } from "./routes/portal/account.ts";
 import { portalAcceptInvitationRoutes } from "./routes/portal/accept_invitation.ts";
 import { portalApiKeyRoutes } from "./routes/portal/api_keys.ts";
@@ -102,6 +103,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   portalPasswordRoutes(app, parts, assets);
   portalVerifyEmailRoutes(app, parts, assets);
   portalConfirmPasswordRoutes(app, parts, assets);
+  portalAccessRoutes(app, parts, assets);
   portalAccountRoutes(app, parts, assets);
   portalSecurityRoutes(app, parts, assets);
   devMailRoutes(app, parts, assets);

@@ -84,6 +84,20 @@ export function countMembers(
   ));
 }
 
+/** @returns The names of the OWNERs who can sign in, in the order of their accounts. @throws {DatabaseError} */
+export function listOwners(
+  database: Database,
+  organizationId: string,
+  { limit }: { limit: number },
+): Promise<{ name: string; email: string }[]> {
+  return database.read(sql(
+    `SELECT u.name, u.email FROM memberships m JOIN users u ON u.id = m.user_id
+     WHERE m.organization_id = ? AND m.role = 'OWNER' AND u.disabled_at IS NULL ORDER BY u.id LIMIT ?`,
+    organizationId,
+    limit,
+  ));
+}
+
 /** A condition: another OWNER than the one changed stays. Takes the organization's id and the user's. */
 const anotherOwner = `EXISTS (SELECT 1 FROM memberships o WHERE o.organization_id = ? AND o.user_id <> ?
   AND o.role = 'OWNER')`;

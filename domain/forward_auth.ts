@@ -1,7 +1,8 @@
-// Forward authentication: what a reverse proxy asks, who it is told of, and where a browser is sent that nobody is
-// signed in to. What is said here is believed by applications that check nothing themselves.
-import { safeReturnTo, withinReturnTo, withReturnTo } from "./return_to.ts";
-import type { Role } from "./session.ts";
+// Forward authentication: what a reverse proxy asks, what it is told, and where a rejected browser is sent.
+// What is said here is believed by applications that check nothing themselves.
+import { isRoleAtLeast } from "./permissions.ts";
+import { safeReturnTo, withinReturnTo } from "./return_to.ts";
+import type { Membership, Role, Session } from "./session.ts";
 
 /** What a proxy asks for beyond somebody being there at all. */
 export interface ForwardConditions {
@@ -12,6 +13,37 @@ export interface ForwardConditions {
   /** Only people who have shown that their address is theirs. */
   readonly email?: "verified" | undefined;
 }
+
+/** Why a signed-in person is rejected. */
+export type ForwardDenial =
+  /** The person isn't a member of the required organization, which may not exist at all. */
+  | { readonly reason: "organization" }
+  /** The role is missing in `membership`; null for a person without an active organization. */
+  | { readonly reason: "role"; readonly role: Role; readonly membership: Membership | null }
+  | { readonly reason: "email" };
+
+/**
+ * Decides whether a signed-in person meets the conditions.
+ *
+ * @returns The membership in the required organization, or else in the active one; or why the person is rejected.
+ */
+export function judgeSession(
+  session: Session,
+  { organization, role, email }: ForwardConditions,
+): { readonly membership: Membership | null } | ForwardDenial {
+  const membership = organization === undefined
+    ? session.organization
+    : session.memberships.find(({ organizationId }) => organizationId === organization);
+  if (membership === undefined) return { reason: "organization" };
+  if (role !== undefined && (membership === null || !isRoleAtLeast(membership.role, role))) {
+    return { reason: "role", role, membership };
+  }
+  if (email === "verified" && !session.user.emailVerified) return { reason: "email" };
+  return { membership };
+}
+
+/** How an application knows people: by the id that never changes, or by their confirmed email address. */
+export type ForwardUser = "id" | "email";
 
 /** Who a request is from: a person or a key, in at most one organization. */
 export interface ForwardIdentity {
@@ -29,12 +61,18 @@ export interface ForwardIdentity {
  * The headers that tell an application who somebody is. Every one of them is there, empty where there is nothing to say:
  * a proxy that copies them then replaces whatever the client itself said.
  *
+ * @param user What `Remote-User` is. With `email` it is empty, unless the address is confirmed.
  * @returns Names and values, in ASCII without control characters.
  */
-export function identityHeaders(identity: ForwardIdentity): Record<string, string> {
+export function identityHeaders(
+  identity: ForwardIdentity,
+  user: ForwardUser = "id",
+): Record<string, string> {
+  const email = headerText(identity.email ?? "");
+  const confirmed = identity.emailVerified === true ? email : "";
   return {
-    "Remote-User": identity.userId ?? "",
-    "Remote-Email": headerText(identity.email ?? ""),
+    "Remote-User": user === "email" ? confirmed : identity.userId ?? "",
+    "Remote-Email": email,
     "Remote-Email-Verified": String(identity.emailVerified ?? ""),
     "Remote-Name": headerText(identity.name ?? ""),
     "Remote-Organization": identity.organizationId ?? "",
@@ -71,15 +109,15 @@ export interface ForwardBounds {
 }
 
 /**
- * Says where to send a browser that nobody is signed in to. What a proxy says of the request (`X-Forwarded-*`) is
- * believed from anybody, because it decides nothing else: who lies gets the address of the sign-in page.
+ * Finds the page that a browser is loading, if a rejected browser can be sent to a page of ours and back. `X-Forwarded-*` is
+ * believed from every client, because it decides nothing else.
  *
  * @param headers Of the proxy's request.
  * @param bounds See {@linkcode ForwardBounds}.
- * @returns The sign-in page, which leads back to the page that was asked for. Null when this is no browser that loads a
- *   page, when that page may not be returned to, or when it would not get the cookie: its browser would go in circles.
+ * @returns The address to return to, checked like every `return_to`. Null when this is not a browser loading a page, when
+ *   that page may not be returned to, or when it would not get the cookie: its browser would be redirected forever.
  */
-export function signInAddress(headers: RequestHeaders, bounds: ForwardBounds): string | null {
+export function pageLoadTarget(headers: RequestHeaders, bounds: ForwardBounds): string | null {
   if (!isPageLoad(headers)) return null;
   const { baseUrl } = bounds;
   const scheme = headers["x-forwarded-proto"] ?? baseUrl.protocol.slice(0, -1);
@@ -88,8 +126,22 @@ export function signInAddress(headers: RequestHeaders, bounds: ForwardBounds): s
   if (!/^https?$/.test(scheme) || !/^[\w.:[\]-]+$/.test(host) || !path.startsWith("/")) return null;
   const address = withinReturnTo(`${scheme}://${host}${path}`);
   const target = safeReturnTo(address, { base: baseUrl, isAllowedOrigin: bounds.isAllowedOrigin });
-  if (target === null || !getsCookie(new URL(address), bounds)) return null;
-  return withReturnTo(`${baseUrl.origin}/sign-in`, target);
+  return target !== null && getsCookie(new URL(address), bounds) ? target : null;
+}
+
+/** The path of the page that tells a signed-in person why an application rejects them. */
+export const accessPath = "/portal/access";
+
+/**
+ * @param target The address to return to, or null; see {@linkcode pageLoadTarget}.
+ * @param conditions What the proxy asks for. The page judges the session by them again.
+ * @returns The path and query of the page that says why somebody is rejected, and leads back.
+ */
+export function accessAddress(target: string | null, conditions: ForwardConditions): string {
+  const { organization, role, email } = conditions;
+  const query = Object.entries({ return_to: target ?? undefined, organization, role, email })
+    .flatMap(([name, value]) => value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]);
+  return `${accessPath}?${query.join("&")}`;
 }
 
 /** A page in a tab; not what its scripts, images and frames ask for, nor a WebSocket. */

@@ -66,6 +66,10 @@ export const passkeysPerUserMax = 20;
 /** How long a passkey may take to answer, in milliseconds, and sign-ins with one that a client address begins in `addressWindowMs`. */
 export const passkeyTimeoutMs = 5 * 60_000;
 export const passkeyChallengesMax = 100;
+/** Owners named to a member whose role is not enough. */
+export const ownersShownMax = 5;
+/** Origins missing from ALLOWED_ORIGINS that the log names. */
+export const unlistedOriginsLoggedMax = 100;
 /** Organizations that one person may belong to. */
 export const membershipsPerUserMax = 50;
 /** Invitations of one organization that wait for an answer. */

@@ -1,9 +1,13 @@
 // Forward authentication: who a reverse proxy may let through, and metering what it lets through.
 import { findActiveApiKey, updateApiKeyUsed } from "../db/api_keys.ts";
 import { AppError, invalidApiKeyError } from "../domain/errors.ts";
-import type { ForwardConditions, ForwardIdentity } from "../domain/forward_auth.ts";
+import {
+  type ForwardConditions,
+  type ForwardDenial,
+  type ForwardIdentity,
+  judgeSession,
+} from "../domain/forward_auth.ts";
 import { apiKeyUsedIntervalMs } from "../domain/limits.ts";
-import { isRoleAtLeast } from "../domain/permissions.ts";
 import type { Session } from "../domain/session.ts";
 import type { ServiceContext } from "./context.ts";
 import type { Recorder } from "./recorder.ts";
@@ -59,21 +63,11 @@ export function createForwardAuthService(
   }
 
   return {
-    admitSession(session, { role, organization, email: wanted }) {
-      const membership = organization === undefined
-        ? session.organization
-        : session.memberships.find(({ organizationId }) => organizationId === organization);
-      if (organization !== undefined && membership === undefined) throw otherOrganizationError();
-      if (role !== undefined && (!membership || !isRoleAtLeast(membership.role, role))) {
-        throw new AppError("forbidden", `This needs at least the role ${role}.`);
-      }
+    admitSession(session, conditions) {
+      const judged = judgeSession(session, conditions);
+      if ("reason" in judged) throw denialError(judged);
+      const { membership } = judged;
       const { id, name, email, emailVerified } = session.user;
-      if (wanted === "verified" && !emailVerified) {
-        throw new AppError(
-          "email_unverified",
-          "Confirm your address first: open the link that we mailed you.",
-        );
-      }
       return {
         userId: id,
         name,
@@ -107,6 +101,20 @@ export function createForwardAuthService(
       return { organizationId: key.organizationId, apiKeyId: key.id };
     },
   };
+}
+
+function denialError(denial: ForwardDenial): AppError {
+  switch (denial.reason) {
+    case "organization":
+      return otherOrganizationError();
+    case "role":
+      return new AppError("forbidden", `This needs at least the role ${denial.role}.`);
+    case "email":
+      return new AppError(
+        "email_unverified",
+        "Confirm your address first: open the link that we mailed you.",
+      );
+  }
 }
 
 function otherOrganizationError(): AppError {

@@ -8,6 +8,7 @@ import {
   endMember,
   findMember,
   listMembers,
+  listOwners,
   type MemberRow,
   updateMemberRole,
 } from "../db/memberships.ts";
@@ -21,6 +22,7 @@ import {
   validationError,
 } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
+import { ownersShownMax } from "../domain/limits.ts";
 import { mayDo } from "../domain/permissions.ts";
 import type { Role } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
@@ -56,6 +58,8 @@ export interface MemberService {
   ): Promise<{ members: Member[]; nextCursor: string | null }>;
   /** @returns How many people have each role. @throws {AppError} `not_found`. */
   countMembers(actor: SessionActor, organizationId: string): Promise<Readonly<Record<Role, number>>>;
+  /** @returns Some of the people who can change a member's role. @throws {AppError} `not_found`. */
+  listOwners(actor: SessionActor, organizationId: string): Promise<{ name: string; email: string }[]>;
   /** @throws {AppError} `not_found`. */
   getMember(actor: SessionActor, place: MemberPlace): Promise<Member>;
   /**
@@ -103,6 +107,11 @@ export function createMemberService({ database, clock }: ServiceContext): Member
       const counts = { OWNER: 0, ADMIN: 0, MEMBER: 0 };
       for (const { role, members } of await countMembers(database, organizationId)) counts[role] = members;
       return counts;
+    },
+
+    async listOwners(actor, organizationId) {
+      requireMembership(actor, { organizationId, act: "members.read" });
+      return await listOwners(database, organizationId, { limit: ownersShownMax });
     },
 
     async getMember(actor, place) {

@@ -1,12 +1,20 @@
 // Forward authentication: a reverse proxy asks here, for each request of an application behind it, who it is from and
 // whether to let it through. It never answers 2xx unless somebody is there and meets every condition.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { unauthenticatedError } from "../../domain/errors.ts";
-import { type ForwardConditions, identityHeaders, signInAddress } from "../../domain/forward_auth.ts";
+import { AppError, unauthenticatedError } from "../../domain/errors.ts";
+import {
+  accessAddress,
+  type ForwardConditions,
+  type ForwardUser,
+  identityHeaders,
+  pageLoadTarget,
+} from "../../domain/forward_auth.ts";
 import { isId } from "../../domain/id.ts";
+import { withReturnTo } from "../../domain/return_to.ts";
 import { roles } from "../../domain/session.ts";
 import { slugForm } from "../../domain/usage_record.ts";
 import type { Meter } from "../../services/forward_auth.ts";
+import { noteDenied } from "../denied.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
 import { findForwardedSession, sessionActor } from "../session.ts";
@@ -21,7 +29,8 @@ const meterSchema = z.string().transform((text, context): Meter => {
   context.addIssue({ code: "custom", message: "must be a product and a metric such as tiles/requests." });
   return z.NEVER;
 });
-const querySchema = z.strictObject({
+/** What a session has to meet; also the query of the page that says why it does not. */
+export const forwardConditionsShape = {
   role: z.enum(roles, { error: `must be one of ${roles.join(", ")}.` }).optional().openapi({
     description: "At least this role, in `organization` or else in the active organization. A key has none.",
   }),
@@ -33,6 +42,16 @@ const querySchema = z.strictObject({
     }),
   email: z.enum(["verified"], { error: "must be verified." }).optional().openapi({
     description: "Only people who have confirmed their address; keys have none, and pass.",
+  }),
+};
+/** The query of `/api/auth/forward`. */
+export const forwardQuerySchema = z.strictObject({
+  ...forwardConditionsShape,
+  user: z.enum(["id", "email"], { error: "must be id or email." }).optional().openapi({
+    description:
+      "What `Remote-User` is: the id, or the email address for applications that know people by it. `email` needs " +
+      "`email=verified`. An address can pass to another person; an id can't.",
+    default: "id",
   }),
   accept: z.enum(["session", "key", "session,key", "key,session"], {
     error: "must be session, key or session,key.",
@@ -49,9 +68,14 @@ const querySchema = z.strictObject({
       "lets through is not metered.",
   }),
   redirect: z.enum(["302", "401"], { error: "must be 302 or 401." }).optional().openapi({
-    description: "The status that goes with a `Location`; 401 for nginx, which takes no other.",
+    description:
+      "The status that goes with a `Location`. With 401, for nginx, which can't take a redirect here, it comes with the " +
+      "401 or 403.",
     default: "302",
   }),
+}).refine(({ user, email }) => user !== "email" || email === "verified", {
+  path: ["user"],
+  message: "needs email=verified.",
 }).refine(({ meter, accept }) => meter === undefined || (accept ?? "session") !== "session", {
   path: ["meter"],
   message: "needs accept=key or accept=session,key.",
@@ -70,7 +94,9 @@ const forwardedHeaders = z.object({
 
 const identityHeaderTexts = {
   "Remote-User": {
-    description: "The person's id: it never changes, and is nobody else's. Empty for a key.",
+    description:
+      "The person's id: it never changes, and is nobody else's. With `user=email` their confirmed email address, encoded " +
+      "like the next header. Empty for a key.",
     example: exampleId("usr"),
   },
   "Remote-Email": {
@@ -118,27 +144,45 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
     }
   }
 
+  /** Sends a browser that loads a page to a page of ours; to everything else the error is the answer. */
+  function reject(
+    c: AppContext,
+    { error, redirect, path }: {
+      error: AppError;
+      redirect: "302" | "401";
+      path: (target: string) => string;
+    },
+  ): Response {
+    const target = pageLoadTarget(c.get("headers"), bounds);
+    if (target === null) throw error;
+    const address = baseUrl.origin + path(target);
+    if (redirect === "302") {
+      noteDenied(c, error, parts);
+      return c.redirect(address, 302);
+    }
+    c.header("Location", address);
+    throw error;
+  }
+
   async function answerSession(
     c: AppContext,
-    options: { conditions: ForwardConditions; redirect: "302" | "401" },
+    options: { conditions: ForwardConditions; user: ForwardUser; redirect: "302" | "401" },
   ): Promise<Response> {
+    const { conditions, user, redirect } = options;
     const { session, conflict } = await findForwardedSession(c, parts);
-    if (session !== null) {
-      try {
-        return c.body(null, 200, identityHeaders(forwardAuth.admitSession(session, options.conditions)));
-      } catch (error) {
-        // The audit log tells of attempts like this.
-        sessionActor(c, session);
-        throw error;
-      }
+    if (session === null) {
+      // The sign-in page may get only one of two people's cookies, and would send its browser back at once, to and fro.
+      const path = (target: string) => withReturnTo("/sign-in", target) + (conflict ? "&conflict=1" : "");
+      return reject(c, { error: unauthenticatedError(), redirect, path });
     }
-    const signIn = signInAddress(c.get("headers"), bounds);
-    if (signIn === null) throw unauthenticatedError();
-    // The sign-in page may get only one of two people's cookies, and would send its browser back at once, to and fro.
-    const address = conflict ? `${signIn}&conflict=1` : signIn;
-    if (options.redirect === "302") return c.redirect(address, 302);
-    c.header("Location", address);
-    throw unauthenticatedError();
+    try {
+      return c.body(null, 200, identityHeaders(forwardAuth.admitSession(session, conditions), user));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      // The audit log tells of attempts like this.
+      sessionActor(c, session);
+      return reject(c, { error, redirect, path: (target) => accessAddress(target, conditions) });
+    }
   }
 
   mount(app, {
@@ -150,15 +194,17 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
       "For nginx `auth_request`, Caddy `forward_auth` and Traefik ForwardAuth. 200 says in headers who it is; each of them " +
       "is always there, empty where there is no value.",
     security: "sessionOrApiKey",
-    query: querySchema,
+    query: forwardQuerySchema,
     headers: forwardedHeaders,
     answers: {
       200: { description: "Let it through.", headers: identityHeaderTexts },
       302: {
-        description: "A browser loads a page and nobody is signed in: to the sign-in page, and back.",
+        description:
+          "A browser loads a page and is rejected: to the sign-in page, and back; or, when somebody is signed in, to a page " +
+          "that says why they have no access and what to do.",
         headers: {
           "Location": {
-            description: "The sign-in page; with `redirect=401` it is in that 401.",
+            description: "That page of ours; with `redirect=401` it is in that 401 or 403.",
             example: "https://auth.example.com/sign-in?return_to=https%3A%2F%2Fapp.example.com%2Freports%2F7",
           },
         },
@@ -169,13 +215,14 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
     // Who has to be there depends on what the proxy asks for.
     authenticate: () => null,
     answer(c, { query }) {
-      const { role, organization, email, accept = "session", meter = null, redirect = "302" } = query;
+      const { role, organization, email, user = "id" } = query;
+      const { accept = "session", meter = null, redirect = "302" } = query;
       const conditions = { role, organization, email };
       // A request that shows a key, whatever it is, is never let through for its cookie.
       const showsKey = accept === "key" || c.get("headers")["authorization"] !== undefined;
       return accept !== "session" && showsKey
         ? answerApiKey(c, { conditions, meter })
-        : answerSession(c, { conditions, redirect });
+        : answerSession(c, { conditions, user, redirect });
     },
   });
 }

@@ -1,4 +1,5 @@
 // Sample pages of organizations, members and invitations, each text of a stranger's replaceable.
+import { accessPage, type AccessState } from "../../views/access.tsx";
 import { acceptInvitationPage, endedInvitationPage, type Invitee } from "../../views/accept_invitation.tsx";
 import { requestFacts } from "../../domain/browser_request.ts";
 import { checkPage } from "../../views/check.tsx";
@@ -110,7 +111,27 @@ export function peoplePages(
   const offer = { organization: { name: text }, email: text, role: "ADMIN", invitedBy: text } as const;
   const accept = (invitee: Invitee) =>
     acceptInvitationPage({ frame: gateFrame, token: text, offer, invitee, error: text });
+  const access = (state: AccessState) =>
+    accessPage({
+      frame: gateFrame,
+      user: session.user,
+      state,
+      application: { host: text, href: `https://app.example.com/${text}` },
+      address: `/portal/access?return_to=${text}`,
+      notice: { tone: "done", text },
+    });
+  const membership = { organizationId: `org_1/${text}`, name: text, role: "MEMBER" } as const;
+  const denied = { kind: "role", role: "ADMIN", membership, owners: [], others: [] } as const;
   return {
+    "access: granted": access({ kind: "granted" }),
+    "access: email": access({ kind: "email", sendsMail: true }),
+    "access: organization": access({ kind: "organization" }),
+    "access: role": access({
+      ...denied,
+      owners: [{ name: text, email: text }],
+      others: [{ ...membership, role: "ADMIN" }],
+    }),
+    "access: no organization": access({ ...denied, membership: null }),
     "members": membersPage(props),
     "members, as a member": membersPage({ ...props, inviting: null, nextHref: null, trouble: null }),
     "members, without mail": membersPage({ ...props, frame: { ...frame, sendsMail: false } }),

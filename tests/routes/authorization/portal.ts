@@ -105,6 +105,11 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     attempt: () => ({ form: { password: "not it" } }),
     also: [401],
   },
+  "GET /portal/access": { who: signedIn, attempt: () => ({ query: "?return_to=/portal" }) },
+  "POST /portal/access": {
+    who: signedIn,
+    attempt: () => ({ query: "?return_to=/portal", form: { act: "send-email" } }),
+  },
   "GET /portal/account": { who: signedIn },
   // To the account's page, which asks who it is.
   "GET /portal/account/name": { who: open },
