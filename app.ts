@@ -65,13 +65,13 @@ export function createApp(parts: AppParts, options: { version: string }): App {
     noteDenied(c, shown, parts);
     return isForPrograms(c.req.path) ? jsonError(c, shown) : page(c, shown);
   };
-  app.use("/api/auth/*", cors(config.allowedOrigins));
+  app.use("/api/auth/*", cors(config, parts.log));
   app.use(conversation(parts, {
     guards: [requestSize(), crossSite(config, (c) => known.isKnown(c))],
     answerError,
     onAnswer: metrics.countAnswer,
   }));
-  app.use("/api/auth/*", preflight());
+  app.use("/api/auth/*", preflight(config));
 
   authRoutes(app, parts);
   secondStepRoutes(app, parts);

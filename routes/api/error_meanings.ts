@@ -45,7 +45,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
     message: "Your role in this organization does not allow this.",
   },
   cross_site: {
-    when: "A write came from a page of another site. Programs send the service's own address in `Origin`.",
+    when:
+      "A write came from a page of another site. Programs send the service's own address in `Origin`. Below `/api/auth/` " +
+      "the message names an origin that is missing from `ALLOWED_ORIGINS`.",
     message: "This must be sent from the service itself. Open its address and try again.",
   },
   sign_up_closed: {

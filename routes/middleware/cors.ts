@@ -1,6 +1,8 @@
 // CORS with credentials for the origins in the settings, and for nobody else.
-import type { AllowedOrigin } from "../../config.ts";
-import type { AppContext, AppMiddleware } from "../env.ts";
+import type { Config } from "../../config.ts";
+import { AppError } from "../../domain/errors.ts";
+import type { AppContext, AppMiddleware, Log } from "../env.ts";
+import { createUnlistedOriginLog, unlistedOrigin, unlistedOriginText } from "../unlisted_origin.ts";
 
 const methods = "GET, HEAD, POST, DELETE";
 const preflightSeconds = 600;
@@ -11,15 +13,22 @@ const withoutPreflight = "/api/auth/forward";
  * Outermost of all, so that a page can read every answer: it could not tell one that it may not read from a network that
  * is down.
  *
- * @param origins Who may read answers and send requests with cookies.
+ * @param config `allowedOrigins`: who may read answers and send requests with cookies.
+ * @param log Where an origin that is missing there is named, once.
  */
-export function cors(origins: readonly AllowedOrigin[]): AppMiddleware {
+export function cors(config: Pick<Config, "baseUrl" | "allowedOrigins">, log: Log): AppMiddleware {
+  const logUnlisted = createUnlistedOriginLog(log);
   return async function corsMiddleware(c, next) {
     await next();
     const answer = c.res.headers;
     answer.set("Vary", "Origin");
     const origin = c.req.header("Origin");
-    if (origin === undefined || !origins.some((allowed) => allowed.matches(origin))) return;
+    if (origin === undefined) return;
+    if (!config.allowedOrigins.some((allowed) => allowed.matches(origin))) {
+      // A proxy passes on what it was sent: there it is the origin of an application's own page.
+      if (origin !== config.baseUrl.origin && c.req.path !== withoutPreflight) logUnlisted(origin);
+      return;
+    }
     answer.set("Access-Control-Allow-Origin", origin);
     answer.set("Access-Control-Allow-Credentials", "true");
     // Products on other origins read these answers: the policy for embedding must not forbid what CORS allows.
@@ -34,11 +43,18 @@ export function cors(origins: readonly AllowedOrigin[]): AppMiddleware {
   };
 }
 
-/** Answers what a browser asks before a request; {@linkcode cors} says in it who may send one. */
-export function preflight(): AppMiddleware {
+/**
+ * Answers what a browser asks before a request; {@linkcode cors} says in it who may send one.
+ *
+ * @param config The settings.
+ * @throws {AppError} `cross_site`, naming an origin that is missing in `ALLOWED_ORIGINS`.
+ */
+export function preflight(config: Pick<Config, "baseUrl" | "allowedOrigins">): AppMiddleware {
   return async function preflightMiddleware(c, next) {
-    if (isPreflight(c)) c.res = new Response(null, { status: 204 });
-    else await next();
+    if (!isPreflight(c)) return await next();
+    const unlisted = unlistedOrigin(c, config);
+    if (unlisted !== null) throw new AppError("cross_site", unlistedOriginText(unlisted, config));
+    c.res = new Response(null, { status: 204 });
   };
 }
 

@@ -3,6 +3,7 @@
 import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AppContext } from "../env.ts";
+import { unlistedOrigin, unlistedOriginText } from "../unlisted_origin.ts";
 import type { Guard } from "./conversation.ts";
 
 /**
@@ -34,9 +35,12 @@ export function crossSite(config: Config, isKnown: (c: AppContext) => boolean): 
       (origin === undefined || origin === own) && (site === undefined || site === "same-origin");
     if (!isAllowedOrigin && !fits && isKnown(c)) {
       c.set("answerHeaders", [["Vary", "Origin"]]);
+      const unlisted = c.req.path.startsWith("/api/auth/") ? unlistedOrigin(c, config) : null;
       throw new AppError(
         "cross_site",
-        `This must be sent from ${own} itself. Open that address and try again.`,
+        unlisted === null
+          ? `This must be sent from ${own} itself. Open that address and try again.`
+          : unlistedOriginText(unlisted, config),
       );
     }
   };

@@ -1,0 +1,94 @@
+// Origins that are missing from ALLOWED_ORIGINS: named in the response and, once, in the log.
+import assert from "node:assert/strict";
+import { unlistedOriginsLoggedMax } from "../../domain/limits.ts";
+import { assertError, type TestApp, testApp } from "../support/app.ts";
+
+const settings = {
+  BASE_URL: "https://auth.example.com",
+  ALLOWED_ORIGINS: "https://app.example.com",
+} as const;
+const preflight = { "access-control-request-method": "POST" };
+
+async function message(answer: Response): Promise<string> {
+  const text = (await answer.clone().json()).error.message;
+  await assertError(answer, 403, "cross_site");
+  return text;
+}
+
+function warnings(test: TestApp): string[] {
+  return test.logged().split("\n").filter((line) => line.includes("ALLOWED_ORIGINS"));
+}
+
+testApp("a write and a preflight of a missing origin name it; the log does once", async (test) => {
+  const origin = "https://new.example.com:8443";
+  const named = `Origin ${origin} isn’t in ALLOWED_ORIGINS.`;
+  for (let i = 0; i < 3; i++) {
+    const write = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
+    assert.ok((await message(write)).startsWith(named));
+    const asked = await test.send("/api/auth/sign-in", {
+      method: "OPTIONS",
+      headers: { origin, ...preflight },
+    });
+    assert.equal(asked.headers.get("access-control-allow-origin"), null);
+    assert.ok((await message(asked)).startsWith(named));
+    // A read works; the browser keeps it from the page.
+    const read = await test.send("/api/auth/me", { headers: { origin } });
+    assert.deepEqual([read.status, read.headers.get("access-control-allow-origin")], [200, null]);
+    await read.body?.cancel();
+  }
+  const lines = warnings(test);
+  assert.equal(lines.length, 1, lines.join("\n"));
+  assert.ok(lines[0]?.includes(JSON.stringify(origin)));
+}, settings);
+
+testApp(
+  "what is allowed, the service itself and applications behind a proxy are not logged",
+  async (test) => {
+    for (const origin of [settings.BASE_URL, "https://app.example.com"]) {
+      const answer = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
+      assert.equal(answer.status, 204);
+      const asked = await test.send("/api/auth/sign-out", {
+        method: "OPTIONS",
+        headers: { origin, ...preflight },
+      });
+      assert.equal(asked.status, 204);
+    }
+    const forward = await test.send("/api/auth/forward", { headers: { origin: "https://wiki.example.com" } });
+    await assertError(forward, 401, "unauthenticated");
+    const portal = await test.send("/portal/api-keys", {
+      form: { name: "A" },
+      headers: { origin: "https://wiki.example.com" },
+    });
+    assert.equal(portal.status, 403);
+    assert.doesNotMatch(await portal.text(), /ALLOWED_ORIGINS/);
+    assert.deepEqual(warnings(test), []);
+  },
+  settings,
+);
+
+testApp("text that isn't an origin is neither shown nor logged", async (test) => {
+  for (
+    const origin of [
+      "null",
+      "https://evil.example/<b>path</b>",
+      "https://evil.example level=error",
+      "https://EVIL.example",
+      `https://${"a".repeat(400)}.example`,
+      "javascript:alert(1)",
+    ]
+  ) {
+    const answer = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
+    assert.match(await message(answer), /^This origin isn’t in ALLOWED_ORIGINS\./, origin);
+  }
+  assert.deepEqual(warnings(test), []);
+}, settings);
+
+testApp("a client that makes up origins fills neither the log nor the memory", async (test) => {
+  for (let i = 0; i < unlistedOriginsLoggedMax + 50; i++) {
+    const origin = `https://o${i}.example`;
+    await (await test.send("/api/auth/me", { headers: { origin } })).body?.cancel();
+  }
+  const lines = warnings(test);
+  assert.equal(lines.length, unlistedOriginsLoggedMax);
+  assert.match(lines.at(-1) ?? "", /no more origins are logged/);
+}, settings);
