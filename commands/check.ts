@@ -7,7 +7,7 @@ import { mailFinding } from "../services/check_mail.ts";
 import { publicFindings, serverAnswers } from "../services/check_public.ts";
 import { strangeNameFindings } from "../services/check_names.ts";
 import { settingsFindings } from "../services/check_settings.ts";
-import { proxyBlocks } from "../services/proxy_block.ts";
+import { proxyBlock, type ProxyConfig, type ProxyName } from "../services/proxy_block.ts";
 import { exitConfig, exitUsage, readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
@@ -67,6 +67,15 @@ function asText(findings: readonly Finding[], config: Config): string {
   const warnings = count("warning") === 1 ? "1 warning" : `${count("warning")} warnings`;
   const summary = `${count("wrong")} wrong, ${warnings}, ${count("ok")} ok.`;
   return [...lines, ...proxyLines(findings, config), "", summary].join("\n");
+}
+
+/** The proxies whose blocks are shown; `gatehouse proxy` has more. */
+type ShownProxy = Extract<ProxyName, "caddy" | "nginx">;
+
+/** @returns The blocks; null when the port is any free one. */
+function proxyBlocks(config: ProxyConfig): Readonly<Record<ShownProxy, string>> | null {
+  const [caddy, nginx] = [proxyBlock("caddy", config), proxyBlock("nginx", config)];
+  return caddy === null || nginx === null ? null : { caddy, nginx };
 }
 
 /** The block that would put right what is not, when the proxy can be what is not. */

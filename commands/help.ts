@@ -1,4 +1,4 @@
-// What `gatehouse --help` and `gatehouse user --help` say.
+// What `gatehouse --help`, `gatehouse user --help` and `gatehouse proxy --help` say.
 import { settings } from "../config.ts";
 import { operatorLinkLifetimeMs } from "../domain/limits.ts";
 import { exitBusy, exitConfig, exitData, exitFault, exitNoUser, exitUsage } from "./settings.ts";
@@ -19,6 +19,7 @@ export function help(): string {
     "  migrate    bring the database to this program's schema, then end",
     "  check      look at the settings, the database, the mail server and the public address, and say what is wrong",
     "             and what to do; --json: as one JSON object. Exit status 0, or 1 when something is wrong",
+    "  proxy      print the configuration of nginx, Caddy or Traefik for these settings; see gatehouse proxy --help",
     "  openapi    print the OpenAPI document",
     "  --help     print this",
     "  --version  print the version",
@@ -64,5 +65,36 @@ export function userHelp(): string {
     `  ${exitFault}  a fault of the program`,
     `  ${exitBusy}  the database is busy or out of reach: try again`,
     `  ${exitConfig}  a setting is wrong, or the database is of another version`,
+  ].join("\n");
+}
+
+/** @returns What the command for reverse proxies takes and prints. */
+export function proxyHelp(): string {
+  return [
+    "Usage: gatehouse proxy nginx|caddy|traefik [HOST=ADDRESS[?CONDITIONS]]...",
+    "",
+    "Prints a complete configuration for a reverse proxy from the settings: Gatehouse itself, and each",
+    "application HOST at ADDRESS (host:port) that only the right people or API keys may reach. HOST has the",
+    "scheme and port of BASE_URL.",
+    "",
+    "CONDITIONS are parameters of GET /api/auth/forward, joined by &. Without any, everyone with a confirmed",
+    "email address gets in:",
+    "",
+    "  organization=ORGANIZATION_ID  members of this organization",
+    "  role=ADMIN                    at least this role: MEMBER, ADMIN or OWNER",
+    "  user=email                    Remote-User is the confirmed email address instead of the id",
+    "  accept=key                    API keys instead of people; accept=session,key: both",
+    "  meter=PRODUCT/METRIC          record 1 for each request with a key",
+    "",
+    "Examples:",
+    "",
+    "  gatehouse proxy nginx app.example.com=127.0.0.1:3000 > /etc/nginx/conf.d/gatehouse.conf",
+    "  gatehouse proxy caddy 'api.example.com=127.0.0.1:3001?accept=key&meter=tiles/requests'",
+    "",
+    "Exit status:",
+    "",
+    "  0   done; warnings are on standard error",
+    `  ${exitUsage}  not a proxy, application or condition of these`,
+    `  ${exitConfig}  a setting is wrong`,
   ].join("\n");
 }

@@ -1,10 +1,11 @@
 // Which command a name means. Each resolves to an exit status: 0 done, 64 no such command, 70 a fault, 78 settings or data
-// that do not fit; `check` has 1 for what it found wrong. See also `gatehouse user --help`.
+// that do not fit; `check` has 1 for what it found wrong. See also `gatehouse user --help` and `gatehouse proxy --help`.
 import deno from "../deno.json" with { type: "json" };
 import { checkCommand } from "./check.ts";
 import { help } from "./help.ts";
 import { migrateCommand } from "./migrate.ts";
 import { openApiCommand } from "./openapi.ts";
+import { proxyCommand } from "./proxy.ts";
 import { serve } from "./serve.ts";
 import { exitUsage } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
@@ -22,6 +23,7 @@ export const version: string = deno.version;
 export async function runCommand(args: readonly string[]): Promise<number> {
   const [name = "serve", ...rest] = args;
   if (name === "user") return await userCommand(rest);
+  if (name === "proxy") return proxyCommand(rest);
   const isHelpAsked = rest.length === 1 && ["--help", "-h"].includes(rest[0] ?? "");
   if (name === "check" && !isHelpAsked) return await checkCommand(rest);
   const commands: Readonly<Record<string, () => number | Promise<number>>> = {
