@@ -1,14 +1,17 @@
-// The recipes of docs/recipes/ as they stand, with the real nginx, the real Caddy and the real program: what reaches an
-// application, and what never does.
+// What `gatehouse proxy` prints by the command of docs/recipes/forward-auth.md, with the real nginx, the real Caddy and the
+// real program: what reaches an application, and what never does.
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import { type Browser, browserMissing, launchBrowser, watchedPage } from "../support/browser.ts";
 import { cookieBrowser } from "../support/cookie_jar.ts";
+import { readGuide } from "../support/guides.ts";
 import { killProgram } from "../support/program.ts";
 import { proxyKinds } from "../support/proxies.ts";
 import { cookieFrom, type ProxyScene, withProxyScene } from "../support/proxy_scene.ts";
 import { visitSocket } from "../support/visit.ts";
 
+const documented = await readGuide("../recipes/forward-auth.md");
+const recipe = { settings: documented("settings"), command: documented("four applications") };
 const page = { accept: "text/html", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
 const claims = [
   "Remote-User",
@@ -29,10 +32,10 @@ const claims = [
 
 for (const kind of proxyKinds) {
   Deno.test({
-    name: `${kind.name}: its recipe, with the real program and an application behind it`,
+    name: `${kind.name}: the printed configuration, with the real program and an application behind it`,
     ignore: kind.ignore,
     fn: (t) =>
-      withProxyScene(kind, async (scene) => {
+      withProxyScene({ kind, recipe }, async (scene) => {
         const step = (promise: string, run: (scene: ProxyScene) => Promise<void>) =>
           t.step({ name: promise, fn: () => run(scene), sanitizeOps: false, sanitizeResources: false });
         await step("a signed-in browser reaches the application, which sees who it is", seesWhoItIs);

@@ -1,13 +1,24 @@
-// Debian's nginx and Caddy with the configurations of docs/recipes/, as they stand but for where things are.
+// Debian's nginx and Caddy with the configurations that `gatehouse proxy` prints, by the command of the recipe.
+import { installGatehouse, runLines } from "./guides.ts";
 import { programsMissing } from "./missing.ts";
 import { poll } from "./poll.ts";
 import { freePort } from "./sqld.ts";
 
-/** What stands in a recipe, and what it is here. */
+/** What a recipe shows. */
+export interface ProxyRecipe {
+  /** Of Gatehouse, a line each. */
+  readonly settings: string;
+  /** Prints the configuration of nginx for four applications. */
+  readonly command: string;
+}
+
+/** What stands in the recipe's command, and what it is here. */
 export interface Places {
+  readonly recipe: ProxyRecipe;
   /** A folder for configurations, logs and temporary files. */
   readonly folder: string;
-  readonly gatehousePort: number;
+  /** The settings of the running Gatehouse. */
+  readonly settings: Readonly<Record<string, string>>;
   readonly applicationPort: number;
   readonly organizationId: string;
 }
@@ -18,12 +29,12 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
-/** A proxy with a recipe. */
+/** A proxy that is tested with what the command prints. */
 export interface ProxyKind {
   readonly name: "nginx" | "caddy";
   /** It is not on this machine. Under `CI=true` it must be. */
   readonly ignore: boolean;
-  /** @param port Where it listens. */
+  /** @param port Of `BASE_URL` in the settings, where it listens. */
   start(port: number, places: Places): Promise<Proxy>;
 }
 
@@ -32,46 +43,36 @@ export const proxyKinds: readonly ProxyKind[] = [
   { name: "caddy", ignore: programsMissing("caddy"), start: startCaddy },
 ];
 
-/** @returns The code blocks of one language in a recipe. */
-export async function recipeBlocks(recipe: string, language: string): Promise<string[]> {
-  const text = await Deno.readTextFile(new URL(`../../docs/recipes/${recipe}.md`, import.meta.url));
-  return [...text.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, "g"))].map(([, block = ""]) =>
-    block
-  );
-}
-
-/** @returns The settings of Gatehouse that the recipes name, for a proxy without TLS on this port. */
-export async function recipeSettings(port: number): Promise<Record<string, string>> {
-  const [block = ""] = await recipeBlocks("forward-auth", "sh");
-  const here = block.replaceAll(/https:\/\/(\w+\.example\.com)/g, `http://$1:${port}`);
+/** @returns The settings of Gatehouse that the recipe names, for a proxy without TLS on this port. */
+export function recipeSettings({ settings }: ProxyRecipe, port: number): Record<string, string> {
+  const here = settings.replaceAll(/https:\/\/(\w+\.example\.com)/g, `http://$1:${port}`);
   return Object.fromEntries(here.trim().split("\n").map((line) => line.split("=", 2)));
 }
 
-function inPlace(text: string, places: Places): string {
-  return text
-    .replaceAll("127.0.0.1:8000", `127.0.0.1:${places.gatehousePort}`)
-    .replaceAll("127.0.0.1:3000", `127.0.0.1:${places.applicationPort}`)
-    .replaceAll(/org_[0-9a-f]{32}/g, places.organizationId);
+/** Runs the recipe's command for four applications, as it stands but for the proxy, the port and the organization. */
+async function printedBlock(name: ProxyKind["name"], places: Places): Promise<string> {
+  const { recipe, folder, settings, applicationPort, organizationId } = places;
+  const command = recipe.command
+    .replace("gatehouse proxy nginx", `gatehouse proxy ${name}`)
+    .replaceAll("127.0.0.1:3000", `127.0.0.1:${applicationPort}`)
+    .replaceAll(/org_[0-9a-f]{32}/g, organizationId);
+  const bin = await installGatehouse(folder);
+  return await runLines(command, {
+    cwd: folder,
+    env: { ...settings, PATH: `${bin}:${Deno.env.get("PATH")}` },
+  });
 }
 
 async function startNginx(port: number, places: Places): Promise<Proxy> {
   const { folder } = places;
-  await Deno.mkdir(`${folder}/conf.d`);
-  await Deno.mkdir(`${folder}/snippets`);
-  for (const block of await recipeBlocks("nginx", "nginx")) {
-    const path = /^# \/etc\/nginx\/(\S+)\n/.exec(block)?.[1];
-    if (path === undefined) throw new Error(`a block that names no file: ${block}`);
-    const here = inPlace(block, places).replaceAll("/etc/nginx/", `${folder}/`)
-      .replaceAll("listen 80;", `listen 127.0.0.1:${port};`);
-    await Deno.writeTextFile(`${folder}/${path}`, here);
-  }
+  await Deno.writeTextFile(`${folder}/gatehouse.conf`, await printedBlock("nginx", places));
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`);
   await Deno.writeTextFile(
     `${folder}/nginx.conf`,
     `daemon off; master_process off; pid ${folder}/pid; error_log ${folder}/error.log;
     events {}
-    http { access_log off; ${temporary.join(" ")} include ${folder}/conf.d/*.conf; }`,
+    http { access_log off; ${temporary.join(" ")} include ${folder}/gatehouse.conf; }`,
   );
   return await started(port, "nginx", [
     "-p",
@@ -85,12 +86,9 @@ async function startNginx(port: number, places: Places): Promise<Proxy> {
 
 async function startCaddy(port: number, places: Places): Promise<Proxy> {
   const { folder } = places;
-  const [block = ""] = await recipeBlocks("caddy", "caddyfile");
-  const here = inPlace(block, places)
-    .replaceAll(/^(\w+\.example\.com) \{$/gm, `http://$1:${port} {`);
   const config = `${folder}/Caddyfile`;
   const globals = `{\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n}\n`;
-  await Deno.writeTextFile(config, globals + here);
+  await Deno.writeTextFile(config, globals + await printedBlock("caddy", places));
   return await started(port, "caddy", ["run", "--config", config, "--adapter", "caddyfile"], {
     XDG_DATA_HOME: folder,
     XDG_CONFIG_HOME: folder,

@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { testPassword } from "./app.ts";
 import { poll } from "./poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "./program.ts";
-import { type EchoApplication, type ProxyKind, recipeSettings, startEchoApplication } from "./proxies.ts";
+import {
+  type EchoApplication,
+  type ProxyKind,
+  type ProxyRecipe,
+  recipeSettings,
+  startEchoApplication,
+} from "./proxies.ts";
 import { freePort } from "./sqld.ts";
 import { type Visit, visit, type Visited } from "./visit.ts";
 
@@ -26,6 +32,8 @@ export interface ProxyScene {
   readonly bob: ScenePerson;
   /** The OWNER of another one. */
   readonly eve: ScenePerson;
+  /** Has an account of her own, and an address that isn't confirmed. */
+  readonly uma: ScenePerson;
   readonly apiKey: string;
   readonly keyId: string;
   see(given: Visit): Promise<Visited>;
@@ -42,17 +50,19 @@ export function cookieFrom({ setCookies }: Visited): string {
 
 /** Starts everything, runs a test, and ends everything. */
 export async function withProxyScene(
-  kind: ProxyKind,
+  { kind, recipe }: { kind: ProxyKind; recipe: ProxyRecipe },
   run: (scene: ProxyScene) => Promise<void>,
 ): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
   const port = freePort();
   const application = startEchoApplication();
-  const program = startProgram({
-    folder,
-    env: { ...await recipeSettings(port), DATABASE_URL: "file:./gatehouse.db" },
-  });
-  const gatehousePort = Number(new URL(program.baseUrl).port);
+  const gatehousePort = freePort();
+  const settings = {
+    ...recipeSettings(recipe, port),
+    PORT: String(gatehousePort),
+    DATABASE_URL: "file:./gatehouse.db",
+  };
+  const program = startProgram({ folder, env: settings });
   const { received } = application;
   const see = (given: Visit) => visit(port, given);
   // The organization's id stands in the configuration: its owner is there before the proxy.
@@ -74,12 +84,14 @@ export async function withProxyScene(
     const bob = await signUp({ name: "Bob", invitationToken: await mailedToken(program, "bob@example.com") });
     const eve = await signUp({ name: "Eve", email: "eve@example.com" });
     await api("/api/auth/email/verify", { token: await mailedToken(program, eve.email) }, eve.cookie);
+    const uma = await signUp({ name: "Uma", email: "uma@example.com" });
     const key = await api("/api/portal/api-keys", { name: "Programs" }, ada.cookie);
     const { apiKey: { id: keyId }, fullKey: apiKey } = JSON.parse(key.body);
     const { organizationId } = ada;
     proxy = await kind.start(port, {
+      recipe,
       folder,
-      gatehousePort,
+      settings,
       applicationPort: application.port,
       organizationId,
     });
@@ -90,6 +102,7 @@ export async function withProxyScene(
       ada,
       bob,
       eve,
+      uma,
       apiKey,
       keyId,
       see,
