@@ -36,6 +36,8 @@ export interface ProxyScene {
   readonly uma: ScenePerson;
   readonly apiKey: string;
   readonly keyId: string;
+  /** @returns The cookie of a new session. */
+  signInAgain(person: ScenePerson): Promise<string>;
   see(given: Visit): Promise<Visited>;
   /** @returns What the application got; the request must have arrived, once. */
   arrives(given: Visit): Promise<EchoApplication["received"][number]>;
@@ -106,6 +108,9 @@ export async function withProxyScene(
       apiKey,
       keyId,
       see,
+      async signInAgain({ email }) {
+        return cookieFrom(await api("/api/auth/sign-in", { email, password: testPassword }));
+      },
       async arrives(given) {
         const count = received.length;
         const { status, body } = await see(given);
@@ -146,13 +151,16 @@ function postJson(
   });
 }
 
-/** @returns The token of the link in the newest mail to an address, which the program shows in its log. */
-async function mailedToken(program: Program, to: string): Promise<string> {
-  let token: string | undefined;
+/**
+ * @param count So many mails with a link there must have been.
+ * @returns The token of the link in the newest mail to an address, which the program shows in its log.
+ */
+export async function mailedToken(program: Program, to: string, count = 1): Promise<string> {
+  let tokens: string[] = [];
   await poll(() => {
     const lines = program.output().split("\n").filter((line) => line.includes(to));
-    token = lines.map((line) => /token=([\w-]{43})/.exec(line)?.[1]).findLast((one) => one !== undefined);
-    return token !== undefined;
+    tokens = lines.flatMap((line) => /token=([\w-]{43})/.exec(line)?.[1] ?? []);
+    return tokens.length >= count;
   });
-  return token ?? "";
+  return tokens.at(-1) ?? "";
 }

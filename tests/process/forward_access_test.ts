@@ -1,0 +1,145 @@
+// People whom an application rejects, in Chromium through the real nginx and Caddy with what `gatehouse proxy` prints: they
+// reach a page that says why, never go in circles, and get in once nothing is missing.
+import assert from "node:assert/strict";
+import { testPassword } from "../support/app.ts";
+import {
+  type BrowserContext,
+  browserMissing,
+  findingsOnScreens,
+  launchBrowser,
+  type Page,
+  watchedPage,
+} from "../support/browser.ts";
+import { readGuide } from "../support/guides.ts";
+import { proxyKinds } from "../support/proxies.ts";
+import { mailedToken, type ProxyScene, type ScenePerson, withProxyScene } from "../support/proxy_scene.ts";
+
+const documented = await readGuide("../recipes/forward-auth.md");
+const recipe = { settings: documented("settings"), command: documented("four applications") };
+const hosts = ["auth", "app", "team", "admin"].map((name) => [`${name}.example.com`, "127.0.0.1"]);
+
+for (const kind of proxyKinds) {
+  Deno.test({
+    name: `${kind.name}: a rejected browser reaches a page that says why, and gets in by it`,
+    ignore: kind.ignore || browserMissing(),
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: () =>
+      withProxyScene({ kind, recipe }, async (scene) => {
+        const browser = await launchBrowser(Object.fromEntries(hosts));
+        try {
+          for (const javaScriptEnabled of [true, false]) {
+            const given = {
+              scene,
+              scripts: javaScriptEnabled,
+              open: () => browser.newContext({ javaScriptEnabled }),
+            };
+            await anotherAccount(given);
+            await roleIsMissing(given);
+          }
+          await confirmsEmail({ scene, scripts: true, open: () => browser.newContext() });
+        } finally {
+          await browser.close();
+        }
+      }),
+  });
+}
+
+interface Given {
+  readonly scene: ProxyScene;
+  readonly scripts: boolean;
+  open(): Promise<BrowserContext>;
+}
+
+/** Runs with a page of a browser in which a person is signed in. Nothing may break on the way. */
+async function withPage(
+  { scene, open }: Given,
+  { cookie }: ScenePerson,
+  run: (page: Page) => Promise<void>,
+): Promise<void> {
+  const context = await open();
+  const [name = "", value = ""] = cookie.split("=");
+  await context.addCookies([{ name, value, domain: ".example.com", path: "/" }]);
+  const { page, troubles } = await watchedPage(context);
+  try {
+    await run(page);
+    assert.deepEqual(troubles, []);
+  } catch (error) {
+    throw new Error(`at ${page.url()}\n${scene.program.output()}`, { cause: error });
+  } finally {
+    await context.close();
+  }
+}
+
+const at = ({ port }: ProxyScene, host: string) => `http://${host}.example.com:${port}/reports/7?tab=a`;
+const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
+const press = (page: Page, name: string) => page.getByRole("button", { name }).click();
+
+/** Loads a page of an application. @returns How often the browser was redirected. */
+async function load(page: Page, address: string): Promise<number> {
+  let redirects = 0;
+  let request = (await page.goto(address))?.request().redirectedFrom() ?? null;
+  for (; request !== null; request = request.redirectedFrom()) redirects++;
+  return redirects;
+}
+
+async function confirmsEmail(given: Given): Promise<void> {
+  const { scene } = given;
+  const { uma, program } = scene;
+  await withPage(given, uma, async (page) => {
+    for (let visit = 0; visit < 3; visit++) assert.equal(await load(page, at(scene, "app")), 1);
+    await heading(page, "Confirm your email address");
+    assert.deepEqual(await findingsOnScreens(page), []);
+    await press(page, "Send the email again");
+    await page.getByText("Email sent.").waitFor();
+    // Trying again too early leads here again, and no further.
+    await page.getByRole("link", { name: "Try again" }).click();
+    await heading(page, "Confirm your email address");
+    const token = await mailedToken(program, uma.email, 2);
+    const link = await page.context().newPage();
+    await link.goto(`http://auth.example.com:${scene.port}/verify-email?token=${token}`);
+    await link.getByRole("button", { name: "Confirm" }).click();
+    await link.waitForURL(/\/portal\//);
+    await page.reload();
+    await heading(page, "You have access");
+    await page.getByRole("link", { name: "Continue" }).click();
+    await heading(page, `Hello ${uma.userId}`);
+    assert.equal(page.url(), at(scene, "app"));
+  });
+}
+
+async function anotherAccount(given: Given): Promise<void> {
+  const { scene } = given;
+  const { eve, bob } = scene;
+  // Signing out ends the session: this person gets one of their own.
+  const cookie = await scene.signInAgain(eve);
+  await withPage(given, { ...eve, cookie }, async (page) => {
+    assert.equal(await load(page, at(scene, "team")), 1);
+    await heading(page, "You don’t have access");
+    await page.getByText("only open to members of another organization").waitFor();
+    await press(page, "Use another account");
+    await page.getByLabel("E-mail").fill(bob.email);
+    await page.getByLabel("Password", { exact: true }).fill(testPassword);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await heading(page, `Hello ${bob.userId}`);
+    assert.equal(page.url(), at(scene, "team"));
+  });
+}
+
+async function roleIsMissing(given: Given): Promise<void> {
+  const { scene } = given;
+  await withPage(given, scene.bob, async (page) => {
+    assert.equal(await load(page, at(scene, "admin")), 1);
+    await heading(page, "You don’t have access");
+    await page.getByText("requires the role Admin or higher").waitFor();
+    await page.getByRole("listitem").getByText("Zoë 100%").waitFor();
+    // The document is the same without scripts, where axe-core would wait for ever.
+    if (given.scripts) assert.deepEqual(await findingsOnScreens(page), []);
+    // What the page's scripts ask is told, and not sent anywhere.
+    const { status, headers } = await scene.isKept({
+      host: "admin.example.com",
+      headers: { cookie: scene.bob.cookie, "sec-fetch-mode": "cors" },
+    });
+    assert.deepEqual([status, headers["location"]], [403, undefined]);
+  });
+}
