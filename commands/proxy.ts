@@ -59,9 +59,10 @@ function parseApplication(text: string): ProxiedApplication | { readonly fault: 
   const given = Object.fromEntries(pairs);
   if (Object.keys(given).length !== pairs.length) return { fault: "a condition is there twice." };
   if ("redirect" in given) return { fault: "“redirect” follows from the proxy." };
-  // Members of an organization confirmed their address when they joined; everyone can sign up with any address.
-  const isOpen = given["accept"] !== "key" && given["organization"] === undefined;
-  const query = isOpen ? { email: "verified", ...given } : given;
+  // Anyone can sign up with any address; members of an organization confirmed theirs when they joined.
+  const isByEmail = given["accept"] !== "key" &&
+    (given["organization"] === undefined || given["user"] === "email");
+  const query = isByEmail ? { email: "verified", ...given } : given;
   try {
     check(forwardQuerySchema, query, "query");
   } catch (error) {

@@ -38,7 +38,7 @@ const startCaddy: StartProxy = async (program, folder) => {
     http_port ${http}
     default_bind 127.0.0.1
   }\n`;
-  const text = block("Caddyfile").replace("127.0.0.1:8000", `127.0.0.1:${new URL(program.baseUrl).port}`);
+  const text = block("caddy").replace("127.0.0.1:8000", `127.0.0.1:${new URL(program.baseUrl).port}`);
   await Deno.writeTextFile(`${folder}/Caddyfile`, options + text);
   const command = startCommand(`caddy run --config '${folder}/Caddyfile' --adapter caddyfile`, {
     cwd: folder,
@@ -60,12 +60,12 @@ const startNginx: StartProxy = async (program, folder) => {
       -addext subjectAltName=DNS:auth.example.com -keyout key.pem -out cert.pem 2>&1`,
     { cwd: folder },
   );
-  const text = block("nginx.conf")
+  const text = block("nginx")
     .replace("127.0.0.1:8000", `127.0.0.1:${new URL(program.baseUrl).port}`)
-    .replace("listen 443 ssl", `listen 127.0.0.1:${https} ssl`)
-    .replace("listen 80;", `listen 127.0.0.1:${http};`)
-    .replace("/etc/ssl/auth.example.com.pem", `${folder}/cert.pem`)
-    .replace("/etc/ssl/auth.example.com.key", `${folder}/key.pem`);
+    .replace("listen 443 ssl; listen [::]:443 ssl;", `listen 127.0.0.1:${https} ssl;`)
+    .replace("listen 80; listen [::]:80;", `listen 127.0.0.1:${http};`)
+    .replace("/etc/letsencrypt/live/auth.example.com/fullchain.pem", `${folder}/cert.pem`)
+    .replace("/etc/letsencrypt/live/auth.example.com/privkey.pem", `${folder}/key.pem`);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) =>
     `${name}_temp_path ${folder}/${name};`
   );

@@ -1,15 +1,29 @@
 // The blocks for Caddy and nginx: the real programs take them, and they say what the settings say.
 import assert from "node:assert/strict";
 import { parseConfig, type Settings } from "../../config.ts";
-import { isBehindProxy, proxyBlocks, upstreamOf } from "../../services/proxy_block.ts";
+import { isBehindProxy, proxyBlock, proxyNames, upstreamOf } from "../../services/proxy_block.ts";
 import { programsMissing } from "../support/missing.ts";
 
-function blocksOf(settings: Settings) {
+const applications = [
+  { host: "app.example.com", address: "127.0.0.1:3000", query: "email=verified", isMetered: false },
+  {
+    host: "api.example.com",
+    address: "[::1]:3001",
+    query: "accept=session,key&meter=tiles/a.b:c_d-e&email=verified",
+    isMetered: true,
+  },
+];
+
+function configOf(settings: Settings) {
   const result = parseConfig(settings, { isTerminal: false });
   assert("config" in result);
-  const blocks = proxyBlocks(result.config);
-  assert(blocks !== null);
-  return blocks;
+  return result.config;
+}
+
+function blocksOf(settings: Settings, protecting: typeof applications = []) {
+  const config = configOf(settings);
+  const [nginx, caddy, traefik] = proxyNames.map((name) => proxyBlock(name, config, protecting) ?? "");
+  return { nginx: nginx ?? "", caddy: caddy ?? "", traefik: traefik ?? "" };
 }
 
 const deployments: Readonly<Record<string, Settings>> = {
@@ -41,8 +55,10 @@ Deno.test({
     inFolder(async (folder) => {
       for (const [name, settings] of Object.entries(deployments)) {
         const file = `${folder}/${name.replaceAll(" ", "-")}.Caddyfile`;
-        await Deno.writeTextFile(file, `${blocksOf(settings).caddy}\n`);
-        run("caddy", "validate", "--adapter", "caddyfile", "--config", file);
+        for (const protecting of [[], applications]) {
+          await Deno.writeTextFile(file, `${blocksOf(settings, protecting).caddy}\n`);
+          run("caddy", "validate", "--adapter", "caddyfile", "--config", file);
+        }
       }
     }),
 });
@@ -57,31 +73,45 @@ Deno.test({
       run("openssl", "req", "-x509", ...subject, "-keyout", key, "-out", cert);
       for (const [name, settings] of Object.entries(deployments)) {
         const file = `${folder}/${name.replaceAll(" ", "-")}.conf`;
-        const block = blocksOf(settings).nginx
-          .replaceAll(/\/etc\/letsencrypt\S*fullchain.pem/g, cert)
-          .replaceAll(/\/etc\/letsencrypt\S*privkey.pem/g, key);
-        const around =
-          `error_log stderr;\npid ${folder}/pid;\nevents {}\nhttp {\naccess_log off;\n${block}\n}\n`;
-        await Deno.writeTextFile(file, around);
-        run("nginx", "-t", "-p", folder, "-c", file);
+        for (const protecting of [[], applications]) {
+          const block = blocksOf(settings, protecting).nginx
+            .replaceAll(/\/etc\/letsencrypt\S*fullchain.pem/g, cert)
+            .replaceAll(/\/etc\/letsencrypt\S*privkey.pem/g, key);
+          const around =
+            `error_log stderr;\npid ${folder}/pid;\nevents {}\nhttp {\naccess_log off;\n${block}\n}\n`;
+          await Deno.writeTextFile(file, around);
+          run("nginx", "-t", "-p", folder, "-c", file);
+        }
       }
     }),
 });
 
-Deno.test("proxyBlocks() has the host, the port and the headers of the settings", () => {
+Deno.test("proxyBlock() has the host, the port and the headers of the settings", () => {
   const { caddy, nginx } = blocksOf({ BASE_URL: "https://auth.example.com", PORT: "9000" });
   assert.match(caddy, /^https:\/\/auth\.example\.com \{[^]*reverse_proxy 127\.0\.0\.1:9000\n\}$/);
   assert.doesNotMatch(caddy, /^\s*encode/m);
-  assert.match(nginx, /listen 80;[^]*return 301 https:\/\/auth\.example\.com\$request_uri;/);
+  assert.match(nginx, /listen 80;[^]*return 301 https:\/\/\$host\$request_uri;/);
   assert.match(nginx, /listen 443 ssl;[^]*server_name auth\.example\.com;/);
-  assert.match(nginx, /proxy_pass http:\/\/127\.0\.0\.1:9000;/);
+  assert.match(nginx, /server 127\.0\.0\.1:9000;/);
   assert.match(nginx, /X-Forwarded-For \$remote_addr;/);
   assert.match(nginx, /client_max_body_size 1024k;/);
   // The longest redirect of the service fits.
   assert.match(nginx, /proxy_buffer_size 12k;/);
-  const plain = blocksOf({ BASE_URL: "http://auth.example.test:8080" }).nginx;
-  assert.doesNotMatch(plain, /ssl|return 301/);
-  assert.match(plain, /listen 8080;/);
+  const plain = blocksOf({ BASE_URL: "http://auth.example.test:8080" }, applications);
+  assert.doesNotMatch(plain.nginx, /ssl|return 301/);
+  assert.match(plain.nginx, /listen 8080;/);
+  assert.match(plain.caddy, /^http:\/\/api\.example\.com:8080 \{$/m);
+  assert.equal(proxyBlock("nginx", configOf({ PORT: "0" })), null);
+});
+
+Deno.test("proxyBlock() for nginx is short, and metered questions are not sent twice", () => {
+  const settings = { BASE_URL: "https://auth.example.com" };
+  const lines = (protecting: typeof applications) => blocksOf(settings, protecting).nginx.split("\n");
+  const [one, two] = [lines(applications.slice(0, 1)), lines(applications)];
+  assert(one.length <= 75, `${one.length} lines`);
+  assert(two.length - one.length <= 46, `${two.length - one.length} lines more for one application more`);
+  const { nginx } = blocksOf(settings, applications);
+  assert.equal(nginx.match(/proxy_next_upstream off;/g)?.length, 1);
 });
 
 Deno.test("upstreamOf() reaches a server that listens on every address, and isBehindProxy() sees when one is in front", () => {

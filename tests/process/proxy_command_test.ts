@@ -1,0 +1,134 @@
+// `gatehouse proxy`: the documents show what it prints, and it rejects what it can't print. What it prints runs in
+// forward_proxies_test.ts and proxies_guide_test.ts.
+import assert from "node:assert/strict";
+import { codeBlocks, installGatehouse, readGuide, runLines } from "../support/guides.ts";
+import { programCommand } from "../support/program.ts";
+import { proxyNames } from "../../services/proxy_block.ts";
+
+const recipe = await readGuide("../recipes/forward-auth.md");
+const settings = Object.fromEntries(
+  recipe("settings").trim().split("\n").map((line) => line.split("=", 2) as [string, string]),
+);
+
+async function print(args: readonly string[], env: Record<string, string> = settings) {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
+  try {
+    const { code, stdout, stderr } = await programCommand({ folder, args: ["proxy", ...args], env }, {
+      stdin: "null",
+    }).output();
+    // It makes no database.
+    assert.deepEqual([...Deno.readDirSync(folder)], []);
+    const decoder = new TextDecoder();
+    return { code, out: decoder.decode(stdout), said: decoder.decode(stderr) };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("the recipe's blocks are what its command prints", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
+  try {
+    const env = { ...settings, PATH: `${await installGatehouse(folder)}:${Deno.env.get("PATH")}` };
+    const blocks = { nginx: recipe("nginx"), caddy: recipe("caddy"), traefik: recipe("traefik") };
+    for (const name of proxyNames) {
+      const printed = await runLines(recipe("command").replace("nginx", name), { cwd: folder, env });
+      assert.equal(printed, blocks[name], `docs/recipes/forward-auth.md: ${name}`);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the guide's blocks, docs/guides/proxies.md, are what the command prints without applications", async () => {
+  const guide = codeBlocks(await Deno.readTextFile(new URL("../../docs/guides/proxies.md", import.meta.url)));
+  for (const name of proxyNames) {
+    const { out } = await print([name]);
+    const shown = guide.filter(({ mark }) => mark?.endsWith(`: ${name}`));
+    assert.deepEqual(shown.map(({ text }) => text), [out], name);
+  }
+});
+
+Deno.test("an application gets the conditions that were asked for, and email=verified where anyone could get in", async () => {
+  const organization = "org_0199d3c1a2b47c6e8f00112233445566";
+  for (
+    const [conditions, query] of [
+      ["", "email=verified"],
+      ["?role=ADMIN", "email=verified&role=ADMIN"],
+      ["?user=email", "email=verified&user=email"],
+      [`?organization=${organization}&role=OWNER`, `organization=${organization}&role=OWNER`],
+      [
+        `?user=email&organization=${organization}`,
+        `email=verified&user=email&organization=${organization}`,
+      ],
+      ["?accept=session,key", "email=verified&accept=session,key"],
+      ["?accept=key&meter=tiles/requests", "accept=key&meter=tiles/requests"],
+      ["?accept=key&meter=tiles%2Frequests", "accept=key&meter=tiles/requests"],
+    ] as const
+  ) {
+    for (const name of proxyNames) {
+      const { code, out, said } = await print([name, `APP.example.com=127.0.0.1:3000${conditions}`]);
+      assert.deepEqual([code, said], [0, ""], conditions);
+      const asked = /\/api\/auth\/forward\?(?:redirect=401&)?([^";\s]*)/.exec(out)?.[1];
+      assert.equal(asked, query, name);
+      assert.match(out, /\bapp\.example\.com\b/);
+    }
+  }
+});
+
+Deno.test("arguments that are no proxy, application or condition are 64, and nothing is printed", async () => {
+  const good = "app.example.com=127.0.0.1:3000";
+  for (
+    const args of [
+      [],
+      ["apache"],
+      ["--json"],
+      ["nginx", "app.example.com"],
+      ["nginx", "app.example.com="],
+      ["nginx", "=127.0.0.1:3000"],
+      ["nginx", "app.example.com=127.0.0.1"],
+      ["nginx", "app.example.com=127.0.0.1:0"],
+      ["nginx", "app.example.com=127.0.0.1:65536"],
+      ["nginx", "app.example.com=http://127.0.0.1:3000"],
+      ["nginx", "app.example.com;=127.0.0.1:3000"],
+      ["nginx", "app.example.com=127.0.0.1:3000;}"],
+      ["nginx", "app.example.com=127.0.0.1:3000\n"],
+      ["nginx", "a b=127.0.0.1:3000"],
+      ["nginx", "app..example.com=127.0.0.1:3000"],
+      ["nginx", `${good}?role=BOSS`],
+      ["nginx", `${good}?rol=ADMIN`],
+      ["nginx", `${good}?role=ADMIN&role=MEMBER`],
+      ["nginx", `${good}?meter=tiles/requests`],
+      ["nginx", `${good}?accept=key&meter=tiles/requests;`],
+      ["nginx", `${good}?organization=org_1`],
+      ["nginx", `${good}?redirect=302`],
+      ["nginx", "app.example.com=127.0.0.1:3000?accept=key&user=email"],
+      ["nginx", good, good],
+      ["nginx", "auth.example.com=127.0.0.1:3000"],
+    ]
+  ) {
+    const { code, out, said } = await print(args);
+    assert.deepEqual([code, out], [64, ""], args.join(" "));
+    assert.match(said, /^gatehouse proxy: .*\n$/, args.join(" "));
+  }
+});
+
+Deno.test("a host that signing in can't reach is warned about; wrong settings are 78", async () => {
+  const outside = await print(["caddy", "app.other.example=127.0.0.1:3000"]);
+  assert.equal(outside.code, 0);
+  assert.match(outside.said, /warning: app\.other\.example is outside of COOKIE_DOMAIN=\.example\.com/);
+  assert.match(outside.said, /warning: https:\/\/app\.other\.example isn't in ALLOWED_ORIGINS/);
+  assert.doesNotMatch(outside.out, /warning/);
+  const unset = await print(["caddy", "app.example.com=127.0.0.1:3000"], {
+    BASE_URL: "https://auth.example.com",
+  });
+  assert.match(unset.said, /COOKIE_DOMAIN isn't set/);
+  // A program with a key has no cookie.
+  assert.equal((await print(["caddy", "api.other.example=127.0.0.1:3000?accept=key"])).said, "");
+  for (const env of [{ BASE_URL: "auth.example.com" }, { PORT: "0", BASE_URL: "https://auth.example.com" }]) {
+    const { code, out } = await print(["nginx"], env);
+    assert.deepEqual([code, out], [78, ""]);
+  }
+  const help = await print(["--help"]);
+  assert.deepEqual([help.code, help.said], [0, ""]);
+  assert.match(help.out, /^Usage: gatehouse proxy nginx\|caddy\|traefik/);
+});
