@@ -28,6 +28,8 @@ export function createUnlistedOriginLog(log: Pick<Log, "warn">): (origin: string
   const logged = new Set<string>();
   return (origin) => {
     if (logged.size >= unlistedOriginsLoggedMax || logged.has(origin) || !isOrigin(origin)) return;
+    // No page can have such a name (RFC 2606): `gatehouse check` sends one.
+    if (new URL(origin).hostname.endsWith(".invalid")) return;
     logged.add(origin);
     const isLast = logged.size === unlistedOriginsLoggedMax;
     log.warn("an origin is missing from ALLOWED_ORIGINS: its pages can't use the sign-in API", {

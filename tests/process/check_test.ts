@@ -255,7 +255,7 @@ Deno.test("check sees what a proxy takes away, that its clock is off, and prints
       assert.match(stdout, /→ Name the proxy\. .*TRUSTED_PROXIES=127\.0\.0\.1,::1$/m);
       assert(stdout.includes(`http://localhost:${proxy.addr.port} {\n`));
       assert(stdout.includes(`reverse_proxy 127.0.0.1:${port}\n`));
-      assert(stdout.includes(`proxy_pass http://127.0.0.1:${port};\n`));
+      assert(stdout.includes(`server 127.0.0.1:${port};`));
       // Where only the way to the server is broken, that is what is said.
       const broken = await check({ ...env, BASE_URL: `http://localhost:${freePort()}` }, "--json");
       assert.equal(broken.status, 1);
