@@ -133,6 +133,8 @@ testApp("a member whose role is not enough learns whom to ask", async (test) => 
   const bob = await joinedPerson(test, owner, "MEMBER");
   const gone = await newPerson(test, { organizationId: owner.organizationId, role: "OWNER" });
   await run(test, "UPDATE users SET disabled_at = 1 WHERE id = ?", gone.userId);
+  // Another organization makes no difference to an application that names one.
+  await joins(test, bob, { organizationId: await newOrganization(test, "Bob’s own"), role: "OWNER" });
   const path = await sentTo(test, `?organization=${owner.organizationId}&role=ADMIN`, bob);
   const { status, html } = await openPage(test, path, { person: bob });
   assert.equal(status, 403);
