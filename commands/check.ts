@@ -7,7 +7,7 @@ import { mailFinding } from "../services/check_mail.ts";
 import { publicFindings, serverAnswers } from "../services/check_public.ts";
 import { strangeNameFindings } from "../services/check_names.ts";
 import { settingsFindings } from "../services/check_settings.ts";
-import { proxyBlock, type ProxyConfig, type ProxyName } from "../services/proxy_block.ts";
+import { proxyBlock } from "../services/proxy_block.ts";
 import { exitConfig, exitUsage, readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
@@ -69,11 +69,8 @@ function asText(findings: readonly Finding[], config: Config): string {
   return [...lines, ...proxyLines(findings, config), "", summary].join("\n");
 }
 
-/** The proxies whose blocks are shown; `gatehouse proxy` has more. */
-type ShownProxy = Extract<ProxyName, "caddy" | "nginx">;
-
-/** @returns The blocks; null when the port is any free one. */
-function proxyBlocks(config: ProxyConfig): Readonly<Record<ShownProxy, string>> | null {
+/** @returns The blocks that are shown, of those that `gatehouse proxy` prints; null when the port is any free one. */
+function proxyBlocks(config: Config): { readonly caddy: string; readonly nginx: string } | null {
   const [caddy, nginx] = [proxyBlock("caddy", config), proxyBlock("nginx", config)];
   return caddy === null || nginx === null ? null : { caddy, nginx };
 }

@@ -46,8 +46,7 @@ function ownServer(place: ProxyPlace): string[] {
   const headerSize = kibibytes(Math.max(urlCharactersMax, headerCharactersMax));
   return [
     "server {",
-    `    ${publicListen(place)}`,
-    `    server_name ${place.host};`,
+    `    ${publicListen(place)} server_name ${place.host};`,
     `    client_max_body_size ${
       kibibytes(usageBodyBytesMax)
     }k; large_client_header_buffers 4 ${headerSize}k;`,
@@ -83,8 +82,7 @@ const identityNames = ["User", "Email", "Email-Verified", "Name", "Organization"
 function applicationServer(place: ProxyPlace, { host, address, query, isMetered }: ProxiedApplication) {
   return [
     "server {",
-    `    ${publicListen(place)}`,
-    `    server_name ${host};`,
+    `    ${publicListen(place)} server_name ${host};`,
     "    auth_request /.gatehouse;",
     "    # A location with a proxy_set_header of its own loses all of these, and clients could forge who they are.",
     ...identityNames.map(identityLine),
@@ -103,8 +101,7 @@ function applicationServer(place: ProxyPlace, { host, address, query, isMetered 
     `        ${header("X-Forwarded-For", "$remote_addr")} ${bufferSize}`,
     ...(isMetered ? ["        proxy_next_upstream off; # Nothing is counted twice."] : []),
     "    }",
-    "    auth_request_set $gatehouse_status $upstream_status;",
-    "    auth_request_set $gatehouse_location $upstream_http_location;",
+    "    auth_request_set $gatehouse_status $upstream_status; auth_request_set $gatehouse_location $upstream_http_location;",
     "    auth_request_set $gatehouse_cookies $upstream_http_set_cookie;",
     "    auth_request_set $gatehouse_retry_after $upstream_http_retry_after;",
     "    error_page 401 403 500 = @gatehouse_rejected;",
@@ -112,9 +109,8 @@ function applicationServer(place: ProxyPlace, { host, address, query, isMetered 
     "        add_header Set-Cookie $gatehouse_clear_domain always; add_header Set-Cookie $gatehouse_clear_host always;",
     "        add_header Retry-After $gatehouse_retry_after always;",
     "        if ($gatehouse_location) { return 302 $gatehouse_location; }",
-    ...[401, 403, 429, 431].map((status) =>
-      `        if ($gatehouse_status = ${status}) { return ${status}; }`
-    ),
+    "        if ($gatehouse_status = 401) { return 401; } if ($gatehouse_status = 403) { return 403; }",
+    "        if ($gatehouse_status = 429) { return 429; } if ($gatehouse_status = 431) { return 431; }",
     "        return 503;",
     "    }",
     "}",
