@@ -165,7 +165,7 @@ Deno.test({
           "200 GET /api/auth/me",
           "403 POST /api/auth/sign-out",
           "403 POST /api/auth/sign-out",
-          "204 OPTIONS /api/auth/organization",
+          "403 OPTIONS /api/auth/organization",
         ]);
         for (const { origin: from, headers } of seen) {
           assert.equal(from, origin);
