@@ -1,7 +1,7 @@
 // All SQL of an account's end: the condition under which it may end, and everything that goes with it.
 import { revokeApiKeysMadeBy } from "./api_keys.ts";
 import { ifAudited } from "./audit.ts";
-import { type Database, sql, type Statement } from "./database.ts";
+import { type DatabaseReader, sql, type Statement } from "./database.ts";
 import { revokeInvitationsMadeBy } from "./invitations.ts";
 
 /** An organization that stands in the way of an account's end, or ends with it. */
@@ -21,7 +21,7 @@ const listEnds = `SELECT g.name, EXISTS (${othersThan("?1")}) AS hasOthers
   ORDER BY g.name COLLATE NOCASE, g.id`;
 
 /** @returns By name, the organizations in which a user is alone, or the last OWNER. @throws {DatabaseError} */
-export function listAccountEnds(database: Database, userId: string): Promise<AccountEnd[]> {
+export function listAccountEnds(database: DatabaseReader, userId: string): Promise<AccountEnd[]> {
   return database.read(sql(listEnds, userId));
 }
 

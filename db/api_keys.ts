@@ -1,6 +1,6 @@
 // All SQL of API keys. The key itself is never here, only its SHA-256 and its prefix.
 import { ifAudited } from "./audit.ts";
-import { type Database, sql, type Statement } from "./database.ts";
+import { type DatabaseReader, sql, type Statement } from "./database.ts";
 import { sessionIsLive } from "./live_session.ts";
 
 /** What creating a key writes. Times in milliseconds since 1970. */
@@ -76,7 +76,7 @@ export function insertApiKey(key: NewApiKey, options: { activeMax: number; repla
 
 /** @returns Keys newest first, from after the id `before`. @throws {DatabaseError} */
 export function listApiKeys(
-  database: Database,
+  database: DatabaseReader,
   scope: ApiKeyScope,
   page: { limit: number; before?: string | undefined },
 ): Promise<ApiKeyRow[]> {
@@ -91,7 +91,7 @@ export function listApiKeys(
 
 /** @returns How many keys are active at `now`, and how many are not. @throws {DatabaseError} */
 export async function countApiKeys(
-  database: Database,
+  database: DatabaseReader,
   scope: ApiKeyScope,
   now: number,
 ): Promise<{ active: number; ended: number }> {
@@ -108,7 +108,7 @@ export async function countApiKeys(
 
 /** @returns One key, or undefined when it is not in the scope. @throws {DatabaseError} */
 export function findApiKey(
-  database: Database,
+  database: DatabaseReader,
   scope: ApiKeyScope,
   id: string,
 ): Promise<ApiKeyRow | undefined> {
@@ -117,7 +117,7 @@ export function findApiKey(
 
 /** @returns Which active key and organization a hash belongs to, or undefined. @throws {DatabaseError} */
 export function findActiveApiKey(
-  database: Database,
+  database: DatabaseReader,
   keyHash: string,
   now: number,
 ): Promise<{ id: string; name: string; organizationId: string; lastUsedAt: number | null } | undefined> {

@@ -27,6 +27,9 @@ export interface WriteOptions {
   readonly hasOwnPlace?: boolean;
 }
 
+/** The part of a database that cannot change anything: what queries take. */
+export type DatabaseReader = Pick<Database, "read" | "readFirst">;
+
 /** A database of either kind. */
 export interface Database {
   /**

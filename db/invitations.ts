@@ -1,7 +1,7 @@
 // All SQL of invitations. That an invitation is good once is a condition of the statement that accepts it.
 import type { Role } from "../domain/session.ts";
 import { ifAudited } from "./audit.ts";
-import { type Database, sql, type Statement } from "./database.ts";
+import { type DatabaseReader, sql, type Statement } from "./database.ts";
 import { sessionIsLive } from "./live_session.ts";
 
 /** An invitation as stored. Times in milliseconds since 1970. */
@@ -88,7 +88,7 @@ export function insertInvitation(invitation: NewInvitation, options: { openMax: 
 
 /** @returns Invitations newest first, from before the id `before`. @throws {DatabaseError} */
 export function listInvitations(
-  database: Database,
+  database: DatabaseReader,
   organizationId: string,
   page: { limit: number; before?: string | undefined; onlyOpen?: boolean; onlyEnded?: boolean },
 ): Promise<InvitationRow[]> {
@@ -106,7 +106,7 @@ export function listInvitations(
 
 /** @returns One invitation of an organization, or undefined. @throws {DatabaseError} */
 export function findInvitation(
-  database: Database,
+  database: DatabaseReader,
   organizationId: string,
   id: string,
 ): Promise<InvitationRow | undefined> {
@@ -119,7 +119,7 @@ export function findInvitation(
 
 /** @returns What stands in the way of an invitation: numbers of people, and of open invitations. @throws {DatabaseError} */
 export async function findInvitationObstacles(
-  database: Database,
+  database: DatabaseReader,
   { organizationId, email, now }: { organizationId: string; email: string; now: number },
 ): Promise<{ invited: number; members: number; open: number }> {
   const found = await database.readFirst<{ invited: number; members: number; open: number }>(sql(
@@ -139,7 +139,7 @@ export type InvitationOfLink = InvitationRow & { readonly hasAccount: number };
 
 /** @returns The open invitation that a link is for, or undefined. @throws {DatabaseError} */
 export function findInvitationByToken(
-  database: Database,
+  database: DatabaseReader,
   tokenHash: string,
   now: number,
 ): Promise<InvitationOfLink | undefined> {

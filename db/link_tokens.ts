@@ -1,7 +1,7 @@
 // All SQL of the tokens in mailed links. The token itself is never here, only its SHA-256.
 import type { LinkPurpose } from "../domain/mail.ts";
 import { ifAudited } from "./audit.ts";
-import { type Database, sql, type Statement, type Value } from "./database.ts";
+import { type DatabaseReader, sql, type Statement, type Value } from "./database.ts";
 
 /** A link that still works. */
 export interface LinkToken {
@@ -75,7 +75,7 @@ export function insertMailedLinkToken(
 
 /** @returns What a link is for, or undefined when it does not work any more. @throws {DatabaseError} */
 export function findLinkToken(
-  database: Database,
+  database: DatabaseReader,
   tokenHash: string,
   now: number,
 ): Promise<LinkToken | undefined> {
@@ -88,7 +88,7 @@ export function findLinkToken(
 
 /** @returns The address that a user asked to change to, while the link works or its mail waits. @throws {DatabaseError} */
 export function findPendingEmail(
-  database: Database,
+  database: DatabaseReader,
   userId: string,
   now: number,
 ): Promise<{ email: string } | undefined> {

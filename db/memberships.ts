@@ -1,9 +1,7 @@
-// All SQL of memberships. Who may change one is asked again in the statement that changes it: between a look and an act, roles change.
+// All SQL of memberships.
 import type { Role } from "../domain/session.ts";
 import { ifAudited } from "./audit.ts";
-import { type Database, sql, type Statement } from "./database.ts";
-import { sessionIsLive } from "./live_session.ts";
-import { isOwner } from "./organizations.ts";
+import { type DatabaseReader, sql, type Statement } from "./database.ts";
 
 /** A member as the others see them. Times in milliseconds since 1970. */
 export interface MemberRow {
@@ -17,15 +15,11 @@ export interface MemberRow {
   readonly apiKeys: number;
 }
 
-/** Which membership, and who wants to change it. */
-export interface MemberChange {
+/** Which membership. */
+export interface MembershipKey {
   readonly organizationId: string;
   readonly userId: string;
-  readonly actorId: string;
 }
-
-/** A {@linkcode MemberChange} that a session which has ended must not make. */
-export type SignedInMemberChange = MemberChange & { readonly sessionId: string };
 
 /** @returns A statement that makes a user a member, after an audited change; one who is a member already stays as they are. */
 export function insertMembership(
@@ -51,7 +45,7 @@ const columns = `u.id AS userId, u.name, u.email, m.role, m.created_at AS joined
 
 /** @returns Members in the order of their accounts, from after the user `after`. @throws {DatabaseError} */
 export function listMembers(
-  database: Database,
+  database: DatabaseReader,
   organizationId: string,
   page: { now: number; limit: number; after?: string | undefined },
 ): Promise<MemberRow[]> {
@@ -66,7 +60,7 @@ export function listMembers(
 
 /** @returns One member, or undefined. @throws {DatabaseError} */
 export function findMember(
-  database: Database,
+  database: DatabaseReader,
   organizationId: string,
   { userId, now }: { userId: string; now: number },
 ): Promise<MemberRow | undefined> {
@@ -75,7 +69,7 @@ export function findMember(
 
 /** @returns How many members there are of each role. @throws {DatabaseError} */
 export function countMembers(
-  database: Database,
+  database: DatabaseReader,
   organizationId: string,
 ): Promise<{ role: Role; members: number }[]> {
   return database.read(sql(
@@ -103,29 +97,28 @@ const anotherOwner = `EXISTS (SELECT 1 FROM memberships o WHERE o.organization_i
   AND o.role = 'OWNER')`;
 
 /**
- * @returns A statement that gives a member another role, for an OWNER. Two OWNERs who demote each other at the same moment:
- *   the second is none any more, and changes nothing.
+ * @returns A statement that gives a member another role, unless their role is no longer `from` or they are the last OWNER. Of two
+ *   OWNERs who demote each other at the same moment, the second one changes nothing.
  */
-export function updateMemberRole(change: SignedInMemberChange, roles: { from: Role; to: Role }): Statement {
-  const { organizationId, userId, actorId } = change;
+export function updateMemberRole(
+  { organizationId, userId }: MembershipKey,
+  roles: { from: Role; to: Role },
+): Statement {
   return sql(
     `UPDATE memberships SET role = ? WHERE organization_id = ? AND user_id = ? AND role = ?
-       AND ${isOwner} AND (role <> 'OWNER' OR ${anotherOwner}) AND ${sessionIsLive}`,
+       AND (role <> 'OWNER' OR ${anotherOwner})`,
     roles.to,
     organizationId,
     userId,
     roles.from,
     organizationId,
-    actorId,
-    organizationId,
     userId,
-    change.sessionId,
   );
 }
 
 /** @returns A statement that makes an OWNER an ADMIN after an audited change: they handed the organization over. */
 export function stepDownFromOwner(
-  { organizationId, userId }: { organizationId: string; userId: string },
+  { organizationId, userId }: MembershipKey,
   audited: string,
 ): Statement {
   return sql(
@@ -139,34 +132,25 @@ export function stepDownFromOwner(
   );
 }
 
-/** @returns A statement that makes a member the OWNER, for an OWNER who hands the organization over. */
-export function makeOwner({ organizationId, userId, actorId, sessionId }: SignedInMemberChange): Statement {
+/** @returns A statement that makes a member an OWNER. */
+export function makeOwner({ organizationId, userId }: MembershipKey): Statement {
   return sql(
-    `UPDATE memberships SET role = 'OWNER' WHERE organization_id = ?1 AND user_id = ?2
-       AND EXISTS (SELECT 1 FROM memberships WHERE organization_id = ?1 AND user_id = ?3 AND role = 'OWNER')
-       AND ${sessionIsLive.replace("?", "?4")}`,
+    "UPDATE memberships SET role = 'OWNER' WHERE organization_id = ? AND user_id = ?",
     organizationId,
     userId,
-    actorId,
-    sessionId,
   );
 }
 
-/**
- * @returns A statement that ends a membership: an OWNER ends any, an ADMIN that of ADMINs and MEMBERs, everybody their own.
- *   The last OWNER's stays.
- */
-export function deleteMembership(change: MemberChange): Statement {
-  const { organizationId, userId, actorId } = change;
+/** @returns A statement that ends a membership, unless its role is no longer the given one or it is the last OWNER's. */
+export function deleteMembership({ organizationId, userId }: MembershipKey, role: Role): Statement {
   return sql(
-    `DELETE FROM memberships WHERE organization_id = ?1 AND user_id = ?2
-       AND (?2 = ?3 OR EXISTS (SELECT 1 FROM memberships a WHERE a.organization_id = ?1 AND a.user_id = ?3
-         AND (a.role = 'OWNER' OR (a.role = 'ADMIN' AND memberships.role <> 'OWNER'))))
-       AND (role <> 'OWNER' OR EXISTS (SELECT 1 FROM memberships o WHERE o.organization_id = ?1 AND o.user_id <> ?2
-         AND o.role = 'OWNER'))`,
+    `DELETE FROM memberships WHERE organization_id = ? AND user_id = ? AND role = ?
+       AND (role <> 'OWNER' OR ${anotherOwner})`,
     organizationId,
     userId,
-    actorId,
+    role,
+    organizationId,
+    userId,
   );
 }
 
@@ -175,7 +159,7 @@ export function deleteMembership(change: MemberChange): Statement {
  * @returns Statements that end a former member's traces in an organization, after the audited removal.
  */
 export function endMember(
-  { organizationId, userId }: { organizationId: string; userId: string },
+  { organizationId, userId }: MembershipKey,
   options: { now: number; audited: string; handTo?: string | undefined },
 ): Statement[] {
   const { now, audited, handTo } = options;

@@ -1,7 +1,6 @@
 // All SQL of organizations. Deleting one takes it from sight at once; what it recorded is deleted in the background.
 import { ifAudited } from "./audit.ts";
-import { type Database, sql, type Statement } from "./database.ts";
-import { sessionIsLive } from "./live_session.ts";
+import { type DatabaseReader, sql, type Statement } from "./database.ts";
 
 /** What making an organization writes. */
 export interface NewOrganization {
@@ -42,51 +41,36 @@ const columns = `o.id, o.name, m.role, o.created_at AS createdAt,
   FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = ?`;
 
 /** @returns A user's organizations by name, each with their role. @throws {DatabaseError} */
-export function listOrganizations(database: Database, userId: string): Promise<OrganizationRow[]> {
+export function listOrganizations(database: DatabaseReader, userId: string): Promise<OrganizationRow[]> {
   return database.read(sql(`SELECT ${columns} ORDER BY o.name COLLATE NOCASE, o.id`, userId));
 }
 
 /** @returns One organization of a user, or undefined when they do not belong to it. @throws {DatabaseError} */
 export function findOrganization(
-  database: Database,
+  database: DatabaseReader,
   userId: string,
   organizationId: string,
 ): Promise<OrganizationRow | undefined> {
   return database.readFirst(sql(`SELECT ${columns} AND o.id = ?`, userId, organizationId));
 }
 
-/** A condition: the user is an OWNER. Takes the organization's id and the user's. */
-export const isOwner =
-  "EXISTS (SELECT 1 FROM memberships WHERE organization_id = ? AND user_id = ? AND role = 'OWNER')";
-
-/** @returns A statement that renames an organization which is called `from` still, for one of its OWNERs. */
-export function updateOrganizationName(
-  organization: { id: string; from: string; to: string },
-  ownerId: string,
-): Statement {
+/** @returns A statement that renames an organization that is still called `from`. */
+export function updateOrganizationName(organization: { id: string; from: string; to: string }): Statement {
   return sql(
-    `UPDATE organizations SET name = ? WHERE id = ? AND name = ? AND ${isOwner}`,
+    "UPDATE organizations SET name = ? WHERE id = ? AND name = ?",
     organization.to,
     organization.id,
     organization.from,
-    organization.id,
-    ownerId,
   );
 }
 
-/** @returns A statement that marks an organization of this name as deleted, for one of its OWNERs who is still signed in. */
-export function markOrganizationDeleted(
-  organization: { id: string; name: string; now: number },
-  owner: { userId: string; sessionId: string },
-): Statement {
+/** @returns A statement that marks an organization of this name as deleted. */
+export function markOrganizationDeleted(organization: { id: string; name: string; now: number }): Statement {
   return sql(
-    `UPDATE organizations SET deleted_at = ? WHERE id = ? AND name = ? AND deleted_at IS NULL AND ${isOwner} AND ${sessionIsLive}`,
+    "UPDATE organizations SET deleted_at = ? WHERE id = ? AND name = ? AND deleted_at IS NULL",
     organization.now,
     organization.id,
     organization.name,
-    organization.id,
-    owner.userId,
-    owner.sessionId,
   );
 }
 
@@ -150,6 +134,6 @@ export function endOrganization(
 }
 
 /** @returns The id of an organization whose usage is still to be deleted, or undefined. @throws {DatabaseError} */
-export function findDeletedOrganization(database: Database): Promise<{ id: string } | undefined> {
+export function findDeletedOrganization(database: DatabaseReader): Promise<{ id: string } | undefined> {
   return database.readFirst(sql("SELECT id FROM organizations WHERE deleted_at IS NOT NULL LIMIT 1"));
 }

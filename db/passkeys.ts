@@ -1,6 +1,6 @@
 // All SQL of passkeys. Of each there is the public key alone.
 import { ifAudited } from "./audit.ts";
-import { type Database, sql, type Statement } from "./database.ts";
+import { type DatabaseReader, sql, type Statement } from "./database.ts";
 import { sessionIsLive } from "./live_session.ts";
 import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
 
@@ -26,13 +26,13 @@ const select =
     name, created_at AS createdAt, last_used_at AS lastUsedAt FROM passkeys WHERE`;
 
 /** @returns A user's passkeys, the oldest first. @throws {DatabaseError} */
-export function listPasskeys(database: Database, userId: string): Promise<PasskeyRow[]> {
+export function listPasskeys(database: DatabaseReader, userId: string): Promise<PasskeyRow[]> {
   return database.read(sql(`${select} user_id = ? ORDER BY id`, userId));
 }
 
 /** @returns One of a user's passkeys, or undefined. @throws {DatabaseError} */
 export function findPasskey(
-  database: Database,
+  database: DatabaseReader,
   { userId, id }: { userId: string; id: string },
 ): Promise<PasskeyRow | undefined> {
   return database.readFirst(sql(`${select} user_id = ? AND id = ?`, userId, id));
@@ -40,7 +40,7 @@ export function findPasskey(
 
 /** @returns The passkey that a browser names, whoever's it is, or undefined. @throws {DatabaseError} */
 export function findPasskeyByCredential(
-  database: Database,
+  database: DatabaseReader,
   credentialId: string,
 ): Promise<PasskeyRow | undefined> {
   return database.readFirst(sql(`${select} credential_id = ?`, credentialId));

@@ -1,10 +1,10 @@
 // All SQL of recovery codes. A code is never here, only its SHA-256.
 import { ifAudited } from "./audit.ts";
-import { type Database, sql, type Statement } from "./database.ts";
+import { type DatabaseReader, sql, type Statement } from "./database.ts";
 import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
 
 /** @returns How many of a user's codes were not used yet. @throws {DatabaseError} */
-export async function countRecoveryCodes(database: Database, userId: string): Promise<number> {
+export async function countRecoveryCodes(database: DatabaseReader, userId: string): Promise<number> {
   const row = await database.readFirst<{ n: number }>(sql(
     "SELECT count(*) AS n FROM recovery_codes WHERE user_id = ? AND used_at IS NULL",
     userId,
@@ -14,7 +14,7 @@ export async function countRecoveryCodes(database: Database, userId: string): Pr
 
 /** @returns Whether a user has a code that was not used yet. @throws {DatabaseError} */
 export async function hasRecoveryCode(
-  database: Database,
+  database: DatabaseReader,
   code: { userId: string; codeHash: string },
 ): Promise<boolean> {
   const row = await database.readFirst(sql(

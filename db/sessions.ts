@@ -1,7 +1,7 @@
 // All SQL of sessions. The token itself is never here, only its SHA-256.
 import type { Membership, Role, Session } from "../domain/session.ts";
 import { ifAudited } from "./audit.ts";
-import { type Database, sql, type Statement } from "./database.ts";
+import { type DatabaseReader, sql, type Statement } from "./database.ts";
 import { landingOrganization } from "./users.ts";
 
 /** What signing in writes. */
@@ -91,7 +91,7 @@ function findBy(condition: string): string {
  * @throws {DatabaseError}
  */
 export async function findSessions(
-  database: Database,
+  database: DatabaseReader,
   tokenHashes: readonly string[],
   bounds: SessionBounds,
 ): Promise<FoundSession[]> {
@@ -157,7 +157,7 @@ export interface SessionRowOfUser {
  * @returns A user's sessions that were used last, in no order. @throws {DatabaseError}
  */
 export function listSessionsOfUser(
-  database: Database,
+  database: DatabaseReader,
   userId: string,
   { bounds, always, limit }: { bounds: SessionBounds; always: string; limit: number },
 ): Promise<SessionRowOfUser[]> {

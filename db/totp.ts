@@ -1,7 +1,7 @@
 // All SQL of authenticator apps. A code is good once: each use moves `last_step` on, in the batch that makes the session.
 import { totpWrongCodesMax } from "../domain/limits.ts";
 import { ifAudited } from "./audit.ts";
-import { type Database, sql, type Statement } from "./database.ts";
+import { type DatabaseReader, sql, type Statement } from "./database.ts";
 import { sessionIsLive } from "./live_session.ts";
 import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
 
@@ -18,7 +18,7 @@ export interface TotpRow {
 }
 
 /** @returns A user's authenticator app, or undefined. @throws {DatabaseError} */
-export function findTotp(database: Database, userId: string): Promise<TotpRow | undefined> {
+export function findTotp(database: DatabaseReader, userId: string): Promise<TotpRow | undefined> {
   return database.readFirst(sql(
     `SELECT secret, confirmed_at AS confirmedAt, last_step AS lastStep, locked_at AS lockedAt
      FROM totp WHERE user_id = ?`,

@@ -1,5 +1,5 @@
 // All SQL of users. A password is never here, only its hash.
-import { type Database, sql, type Statement } from "./database.ts";
+import { type DatabaseReader, sql, type Statement } from "./database.ts";
 import { sessionIsLive } from "./live_session.ts";
 import { linkWorks } from "./link_tokens.ts";
 
@@ -67,13 +67,16 @@ const credentials =
   FROM users u WHERE`;
 
 /** @returns What the password check needs of an address, or undefined. @throws {DatabaseError} */
-export function findUserCredentials(database: Database, email: string): Promise<UserCredentials | undefined> {
+export function findUserCredentials(
+  database: DatabaseReader,
+  email: string,
+): Promise<UserCredentials | undefined> {
   return database.readFirst(sql(`${credentials} u.email = ?`, email));
 }
 
 /** @returns The same of an id. @throws {DatabaseError} */
 export function findUserCredentialsById(
-  database: Database,
+  database: DatabaseReader,
   id: string,
 ): Promise<UserCredentials | undefined> {
   return database.readFirst(sql(`${credentials} u.id = ?`, id));

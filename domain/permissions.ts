@@ -1,5 +1,5 @@
 // Who may do what in an organization. A verb asks here and nowhere else.
-import type { Role } from "./session.ts";
+import { type Role, roles } from "./session.ts";
 
 /** Acts that depend on the role. */
 export type Act =
@@ -35,4 +35,9 @@ export function isRoleAtLeast(role: Role, least: Role): boolean {
 /** @returns Whether a member with this role may do that. */
 export function mayDo(role: Role, act: Act): boolean {
   return isRoleAtLeast(role, leastRole[act]);
+}
+
+/** @returns The roles with which a member may do that. */
+export function rolesThatMay(act: Act): Role[] {
+  return roles.filter((role) => mayDo(role, act));
 }

@@ -1,7 +1,6 @@
 // Members of an organization: who they are, what role they have, and their end. Every organization keeps an OWNER.
 import { insertAuditEvent } from "../db/audit.ts";
 import { endInvitationsBy } from "../db/invitations.ts";
-import { hasLiveSession } from "../db/live_session.ts";
 import {
   countMembers,
   deleteMembership,
@@ -13,20 +12,13 @@ import {
   updateMemberRole,
 } from "../db/memberships.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import {
-  AppError,
-  forbiddenError,
-  notFoundError,
-  unauthenticatedError,
-  unavailableError,
-  validationError,
-} from "../domain/errors.ts";
+import { AppError, notFoundError, unavailableError, validationError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
 import { ownersShownMax } from "../domain/limits.ts";
 import { mayDo } from "../domain/permissions.ts";
 import type { Role } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
-import type { ServiceContext } from "./context.ts";
+import type { SessionContext } from "./context.ts";
 import { requireMembership } from "./membership.ts";
 import { requireProof } from "./proof.ts";
 
@@ -77,8 +69,8 @@ export interface MemberService {
   removeMember(actor: SessionActor, place: MemberPlace, options: { keepKeys: boolean }): Promise<void>;
 }
 
-/** @param context See {@linkcode ServiceContext}. */
-export function createMemberService({ database, clock }: ServiceContext): MemberService {
+/** @param context See {@linkcode SessionContext}. */
+export function createMemberService({ database, clock, writeAs }: SessionContext): MemberService {
   async function find({ organizationId, userId }: MemberPlace): Promise<MemberRow> {
     const row = isId("usr", userId)
       ? await findMember(database, organizationId, { userId, now: clock() })
@@ -121,7 +113,7 @@ export function createMemberService({ database, clock }: ServiceContext): Member
 
     async changeRole(actor, place, role) {
       const { organizationId, userId } = place;
-      requireMembership(actor, { organizationId, act: "owners.manage" });
+      const permit = requireMembership(actor, { organizationId, act: "owners.manage" });
       const before = await find(place);
       if (before.role === role) return shown(before, { actor, organizationId });
       const now = clock();
@@ -133,18 +125,15 @@ export function createMemberService({ database, clock }: ServiceContext): Member
         details: { from: before.role, to: role },
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
-      const [changed] = await database.write([
-        updateMemberRole({ ...place, actorId: actor.user.id, sessionId: actor.id }, {
-          from: before.role,
-          to: role,
-        }),
+      const [changed] = await writeAs(permit, [
+        updateMemberRole(place, { from: before.role, to: role }),
         audit.statement,
         endInvitationsBy({ ...place, now }, audit.id),
       ]);
       if (changed?.changes !== 1) {
         const present = await find(place);
         // Pressed twice, or two owners of one mind: it is as it should be.
-        if (present.role !== role) await refuse(actor, place);
+        if (present.role !== role) throw await whyUnchanged(present, organizationId);
         return shown(present, { actor, organizationId });
       }
       return shown({ ...before, role }, { actor, organizationId });
@@ -153,7 +142,7 @@ export function createMemberService({ database, clock }: ServiceContext): Member
     async removeMember(actor, place, { keepKeys }) {
       const { organizationId, userId } = place;
       const isOwn = userId === actor.user.id;
-      const { role } = requireMembership(actor, {
+      const membership = requireMembership(actor, {
         organizationId,
         act: isOwn ? "members.read" : "members.manage",
       });
@@ -161,7 +150,9 @@ export function createMemberService({ database, clock }: ServiceContext): Member
         throw validationError([{ path: "keys", message: "can be kept only when somebody else is removed." }]);
       }
       const member = await find(place);
-      if (!isOwn && member.role === "OWNER" && !mayDo(role, "owners.manage")) throw forbiddenError();
+      const permit = isOwn || member.role !== "OWNER"
+        ? membership
+        : requireMembership(actor, { organizationId, act: "owners.manage" });
       const now = clock();
       const entry = {
         action: isOwn ? "member.left" : "member.removed",
@@ -170,34 +161,23 @@ export function createMemberService({ database, clock }: ServiceContext): Member
         details: { role: member.role, keys: keepKeys ? "handed over" : "revoked" },
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
-      const [removed] = await database.write([
-        deleteMembership({ ...place, actorId: actor.user.id }),
+      const [removed] = await writeAs(permit, [
+        deleteMembership(place, member.role),
         audit.statement,
         ...endMember(place, { now, audited: audit.id, handTo: keepKeys ? actor.user.id : undefined }),
         endInvitationsBy({ ...place, now }, audit.id),
       ]);
-      if (removed?.changes !== 1) await refuse(actor, place);
+      if (removed?.changes !== 1) throw await whyUnchanged(await find(place), organizationId);
     },
   };
 
-  /** Says why a statement, whose conditions are the last word, changed nothing. */
-  async function refuse(actor: SessionActor, place: MemberPlace): Promise<never> {
-    if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
-    const { role } = await find(place);
-    const own = await find({ ...place, userId: actor.user.id });
-    const { OWNER: owners = 0 } = Object.fromEntries(
-      (await countMembers(database, place.organizationId)).map((one) => [one.role, one.members]),
-    );
-    if (role === "OWNER" && owners === 1 && own.role === "OWNER") {
-      throw new AppError(
-        "last_owner",
-        "An organization needs an owner. Make somebody else an owner first.",
-      );
-    }
-    // An OWNER may: then somebody else has changed something in this very moment.
-    throw own.role === "OWNER"
-      ? unavailableError("The members were changed at this moment. Try again.")
-      : forbiddenError();
+  /** @returns Why a member was not changed: they are the last OWNER, or someone else has just changed them. */
+  async function whyUnchanged({ role }: MemberRow, organizationId: string): Promise<AppError> {
+    const counts = await countMembers(database, organizationId);
+    const owners = counts.find((one) => one.role === "OWNER")?.members ?? 0;
+    return role === "OWNER" && owners === 1
+      ? new AppError("last_owner", "An organization needs an owner. Make someone else an owner first.")
+      : unavailableError("The members were changed by someone else just now. Try again.");
   }
 }
 

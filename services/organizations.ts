@@ -1,7 +1,6 @@
 // Organizations: create, rename, hand over, delete.
 import { insertAuditEvent } from "../db/audit.ts";
 import { endInvitationsBy } from "../db/invitations.ts";
-import { hasLiveSession } from "../db/live_session.ts";
 import { findMember, insertMembership, makeOwner, stepDownFromOwner } from "../db/memberships.ts";
 import {
   endOrganization,
@@ -13,20 +12,13 @@ import {
   updateOrganizationName,
 } from "../db/organizations.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import {
-  AppError,
-  forbiddenError,
-  notFoundError,
-  unauthenticatedError,
-  unavailableError,
-  validationError,
-} from "../domain/errors.ts";
+import { AppError, notFoundError, unavailableError, validationError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { membershipsPerUserMax } from "../domain/limits.ts";
 import type { Role } from "../domain/session.ts";
 import { isTypedName } from "../domain/typed_name.ts";
 import { isoTime } from "../domain/usage_window.ts";
-import type { ServiceContext } from "./context.ts";
+import type { SessionContext } from "./context.ts";
 import { requireMembership } from "./membership.ts";
 import { requireProof } from "./proof.ts";
 
@@ -68,17 +60,14 @@ export interface OrganizationService {
   deleteOrganization(actor: SessionActor, id: string, confirmedName: string): Promise<void>;
 }
 
-/** @param context See {@linkcode ServiceContext}. */
-export function createOrganizationService({ database, clock }: ServiceContext): OrganizationService {
+/** @param context See {@linkcode SessionContext}. */
+export function createOrganizationService(
+  { database, clock, writeAs }: SessionContext,
+): OrganizationService {
   async function get(actor: SessionActor, id: string): Promise<Organization> {
     const row = isId("org", id) ? await findOrganization(database, actor.user.id, id) : undefined;
     if (row === undefined) throw notFoundError();
     return shown(row);
-  }
-
-  /** @throws {AppError} `unauthenticated` when the session ended while the request's body was on its way. */
-  async function requireLive(actor: SessionActor): Promise<void> {
-    if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
   }
 
   return {
@@ -91,7 +80,7 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
       const userId = actor.user.id;
       const entry = { action: "organization.created", organizationId: id, target: { id, name } } as const;
       const audit = insertAuditEvent(actor, entry, { now });
-      const [inserted] = await database.write([
+      const [inserted] = await writeAs(actor, [
         insertOrganization({ id, name, now }, { userId, membershipsMax: membershipsPerUserMax }),
         audit.statement,
         insertMembership({ userId, organizationId: id, role: "OWNER", now }, audit.id),
@@ -101,7 +90,8 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
     },
 
     async renameOrganization(actor, id, name) {
-      const { name: from } = requireMembership(actor, { organizationId: id, act: "organization.manage" });
+      const permit = requireMembership(actor, { organizationId: id, act: "organization.manage" });
+      const { name: from } = permit;
       if (from === name) return await get(actor, id);
       const entry = {
         action: "organization.renamed",
@@ -109,19 +99,17 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
         target: { id, name },
         details: { from, to: name },
       } as const;
-      const [renamed] = await database.write([
-        updateOrganizationName({ id, from, to: name }, actor.user.id),
+      const [renamed] = await writeAs(permit, [
+        updateOrganizationName({ id, from, to: name }),
         insertAuditEvent(actor, entry, { now: clock() }).statement,
       ]);
       const organization = await get(actor, id);
       if (renamed?.changes === 1 || organization.name === name) return organization;
-      throw organization.role === "OWNER"
-        ? unavailableError("The organization got another name at this moment. Try again.")
-        : forbiddenError();
+      throw unavailableError("The organization was renamed by someone else just now. Try again.");
     },
 
     async transferOrganization(actor, id, userId) {
-      requireMembership(actor, { organizationId: id, act: "organization.manage" });
+      const permit = requireMembership(actor, { organizationId: id, act: "organization.manage" });
       const now = clock();
       requireProof(actor, now);
       const notThem = validationError([{ path: "userId", message: "must be another member's." }]);
@@ -133,22 +121,19 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
         target: { id: userId, name: member?.name ?? null },
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
-      const [made] = await database.write([
-        makeOwner({ organizationId: id, userId, actorId: actor.user.id, sessionId: actor.id }),
+      const [made] = await writeAs(permit, [
+        makeOwner({ organizationId: id, userId }),
         audit.statement,
         stepDownFromOwner({ organizationId: id, userId: actor.user.id }, audit.id),
         endInvitationsBy({ organizationId: id, userId: actor.user.id, now }, audit.id),
       ]);
-      if (made?.changes !== 1) {
-        await requireLive(actor);
-        if ((await get(actor, id)).role !== "OWNER") throw forbiddenError();
-        throw notThem;
-      }
+      if (made?.changes !== 1) throw notThem;
       return await get(actor, id);
     },
 
     async deleteOrganization(actor, id, confirmedName) {
-      const { name } = requireMembership(actor, { organizationId: id, act: "organization.manage" });
+      const permit = requireMembership(actor, { organizationId: id, act: "organization.manage" });
+      const { name } = permit;
       const now = clock();
       requireProof(actor, now);
       const notTheName = validationError([{
@@ -158,16 +143,12 @@ export function createOrganizationService({ database, clock }: ServiceContext): 
       if (!isTypedName(confirmedName, name)) throw notTheName;
       const entry = { action: "organization.deleted", organizationId: id, target: { id, name } } as const;
       const audit = insertAuditEvent(actor, entry, { now });
-      const [marked] = await database.write([
-        markOrganizationDeleted({ id, name, now }, { userId: actor.user.id, sessionId: actor.id }),
+      const [marked] = await writeAs(permit, [
+        markOrganizationDeleted({ id, name, now }),
         audit.statement,
         ...endOrganization(id, { now, audited: audit.id }),
       ]);
-      if (marked?.changes !== 1) {
-        await requireLive(actor);
-        const still = await get(actor, id);
-        throw still.role === "OWNER" ? notTheName : forbiddenError();
-      }
+      if (marked?.changes !== 1) throw notTheName;
     },
   };
 }

@@ -19,6 +19,7 @@ import { createPasswordHasher, type PasswordHasher } from "./password_hasher.ts"
 import { createPasswordService, type PasswordService } from "./passwords.ts";
 import { Recorder } from "./recorder.ts";
 import { createSecondStepService, type SecondStepService } from "./second_step.ts";
+import { sessionContext } from "./session_writes.ts";
 import { createSessionService, type SessionService } from "./sessions.ts";
 import { createSignInService, type SignInService } from "./sign_in.ts";
 import { createTwoStepService, type TwoStepService } from "./two_step.ts";
@@ -76,6 +77,7 @@ export interface ServicesOptions {
 
 /** @param context See {@linkcode ServiceContext}. @param options See {@linkcode ServicesOptions}. */
 export function createServices(context: ServiceContext, options: ServicesOptions): Services {
+  const session = sessionContext(context);
   const recorder = new Recorder(context);
   const hasher = options.passwordHasher ?? createPasswordHasher(navigator.hardwareConcurrency);
   const { onBackgroundError } = options;
@@ -94,8 +96,8 @@ export function createServices(context: ServiceContext, options: ServicesOptions
     sessions: createSessionService(context, { credentials, onBackgroundError }),
     passwords: createPasswordService(context, { credentials, mail }),
     emailAddresses: createEmailAddressService(context, { credentials, mail }),
-    organizations: createOrganizationService(context),
-    members: createMemberService(context),
+    organizations: createOrganizationService(session),
+    members: createMemberService(session),
     invitations: createInvitationService(context, { mail }),
     operator: createOperatorService(context, { credentials, mail }),
     mail,

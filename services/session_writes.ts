@@ -1,0 +1,38 @@
+// The only way to write for a signed-in person. Each batch asks the database again whether the session is live and whether the
+// role still allows the act, in the transaction that does it.
+import { DatabaseError, type Statement } from "../db/database.ts";
+import { findSessionRefusal, requireSession, type SessionRefusal } from "../db/session_guard.ts";
+import type { SessionActor } from "../domain/actor.ts";
+import { type AppError, forbiddenError, unauthenticatedError } from "../domain/errors.ts";
+import { rolesThatMay } from "../domain/permissions.ts";
+import type { ServiceContext, SessionContext } from "./context.ts";
+import type { Permit } from "./membership.ts";
+import { sessionBounds } from "./session_tokens.ts";
+
+/** @returns The context of verbs that act for a session. @param context See {@linkcode ServiceContext}. */
+export function sessionContext(context: ServiceContext): SessionContext {
+  const { config, database, clock } = context;
+
+  async function writeAs(by: SessionActor | Permit, batch: readonly Statement[]) {
+    const permit = "act" in by ? by : null;
+    const guard = {
+      sessionId: (permit?.actor ?? by as SessionActor).id,
+      ...sessionBounds(config, clock()),
+      role: permit && { organizationId: permit.organizationId, anyOf: rolesThatMay(permit.act) },
+    };
+    try {
+      return (await database.write([requireSession(guard), ...batch])).slice(1);
+    } catch (error) {
+      const isRefused = error instanceof DatabaseError && error.kind === "constraint";
+      const refusal = isRefused ? await findSessionRefusal(database, guard) : null;
+      throw refusal === null ? error : refusalError(refusal, permit);
+    }
+  }
+
+  return { config, database, clock, writeAs };
+}
+
+function refusalError(refusal: SessionRefusal, permit: Permit | null): AppError {
+  if (refusal === "ended" || permit === null) return unauthenticatedError();
+  return refusal === "role" ? forbiddenError() : permit.notMemberError();
+}
