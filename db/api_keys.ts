@@ -1,7 +1,6 @@
 // All SQL of API keys. The key itself is never here, only its SHA-256 and its prefix.
 import { ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./database.ts";
-import { sessionIsLive } from "./live_session.ts";
 
 /** What creating a key writes. Times in milliseconds since 1970. */
 export interface NewApiKey {
@@ -11,8 +10,6 @@ export interface NewApiKey {
   readonly keyPrefix: string;
   readonly name: string;
   readonly createdBy: string;
-  /** Of the session that makes it. */
-  readonly sessionId: string;
   readonly now: number;
   readonly expiresAt: number | null;
 }
@@ -46,8 +43,7 @@ const scopeOf = (scope: ApiKeyScope) =>
 /**
  * @param options `activeMax`: with so many active keys in the organization, nothing is inserted. `replacing`: the id of
  *   a key that must still be active.
- * @returns A statement that returns the id when it inserted the key. Whoever makes it must belong to the organization, and
- *   be signed in, in this very moment: a key that outlives its organization, or its maker's account, would be nobody's.
+ * @returns A statement that returns the id when it inserted the key.
  */
 export function insertApiKey(key: NewApiKey, options: { activeMax: number; replacing?: string }): Statement {
   const active = "organization_id = ?2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?7)";
@@ -55,10 +51,7 @@ export function insertApiKey(key: NewApiKey, options: { activeMax: number; repla
     `INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_at, expires_at)
      SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
      WHERE (SELECT count(*) FROM api_keys WHERE ${active}) < ?9
-       AND EXISTS (SELECT 1 FROM memberships m JOIN users u ON u.id = m.user_id
-         WHERE m.organization_id = ?2 AND m.user_id = ?6 AND u.disabled_at IS NULL)
        AND (?10 IS NULL OR EXISTS (SELECT 1 FROM api_keys WHERE id = ?10 AND ${active}))
-       AND ${sessionIsLive.replace("?", "?11")}
      RETURNING id`,
     key.id,
     key.organizationId,
@@ -70,7 +63,6 @@ export function insertApiKey(key: NewApiKey, options: { activeMax: number; repla
     key.expiresAt,
     options.activeMax,
     options.replacing ?? null,
-    key.sessionId,
   );
 }
 

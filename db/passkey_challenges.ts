@@ -1,5 +1,5 @@
 // All SQL of the challenges that passkeys answer. Each is answered once.
-import { type Database, sql, type Statement } from "./database.ts";
+import { sql, type Statement } from "./database.ts";
 
 /** What an answer to a challenge is good for. */
 export type PasskeyPurpose = "register" | "sign_in" | "second_step";
@@ -28,18 +28,15 @@ export function insertPasskeyChallenge(challenge: PasskeyChallenge, now: number)
   ];
 }
 
-/** Uses a challenge up. @returns Whether it waited for this answer. @throws {DatabaseError} */
-export async function takePasskeyChallenge(
-  database: Database,
+/** @returns A statement that uses a challenge up; it changes nothing unless the challenge waited for this answer. */
+export function takePasskeyChallenge(
   { challenge, purpose, userId, now }: Omit<PasskeyChallenge, "expiresAt"> & { now: number },
-): Promise<boolean> {
-  const [taken] = await database.write([sql(
-    `DELETE FROM passkey_challenges WHERE challenge = ? AND purpose = ? AND user_id IS ? AND expires_at > ?
-     RETURNING challenge`,
+): Statement {
+  return sql(
+    `DELETE FROM passkey_challenges WHERE challenge = ? AND purpose = ? AND user_id IS ? AND expires_at > ?`,
     challenge,
     purpose,
     userId,
     now,
-  )]);
-  return taken?.rows.length === 1;
+  );
 }

@@ -1,7 +1,6 @@
 // All SQL of passkeys. Of each there is the public key alone.
 import { ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./database.ts";
-import { sessionIsLive } from "./live_session.ts";
 import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
 
 /** A passkey as its answers are checked. Times in milliseconds since 1970. */
@@ -46,18 +45,11 @@ export function findPasskeyByCredential(
   return database.readFirst(sql(`${select} credential_id = ?`, credentialId));
 }
 
-/**
- * @param options `sessionId`: of the session that asks; when it has ended, nothing is added.
- * @returns A statement that adds a passkey, unless the user has `max` or somebody has this one.
- */
-export function insertPasskey(
-  passkey: PasskeyRow,
-  { max, sessionId }: { max: number; sessionId: string },
-): Statement {
+/** @returns A statement that adds a passkey, unless the user has `max` or somebody has this one. */
+export function insertPasskey(passkey: PasskeyRow, { max }: { max: number }): Statement {
   return sql(
     `INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at, last_used_at)
      SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL WHERE (SELECT count(*) FROM passkeys WHERE user_id = ?2) < ?9
-       AND ${sessionIsLive.replace("?", "?10")}
      ON CONFLICT (credential_id) DO NOTHING`,
     passkey.id,
     passkey.userId,
@@ -68,7 +60,6 @@ export function insertPasskey(
     passkey.name,
     passkey.createdAt,
     max,
-    sessionId,
   );
 }
 

@@ -2,7 +2,6 @@
 import { totpWrongCodesMax } from "../domain/limits.ts";
 import { ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./database.ts";
-import { sessionIsLive } from "./live_session.ts";
 import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
 
 /** A user's authenticator app. Times in milliseconds since 1970. */
@@ -38,20 +37,17 @@ export function insertTotp(totp: { userId: string; secret: string; now: number }
 }
 
 /**
- * @returns A statement that turns two-step sign-in on, if this very secret still waits for its first code and the session that
- *   asks has not ended.
+ * @returns A statement that turns two-step sign-in on, if this very secret still waits for its first code.
  */
 export function confirmTotp(
-  totp: { userId: string; secret: string; step: number; now: number; sessionId: string },
+  totp: { userId: string; secret: string; step: number; now: number },
 ): Statement {
   return sql(
-    `UPDATE totp SET confirmed_at = ?, last_step = ? WHERE user_id = ? AND secret = ? AND confirmed_at IS NULL
-       AND ${sessionIsLive}`,
+    "UPDATE totp SET confirmed_at = ?, last_step = ? WHERE user_id = ? AND secret = ? AND confirmed_at IS NULL",
     totp.now,
     totp.step,
     totp.userId,
     totp.secret,
-    totp.sessionId,
   );
 }
 

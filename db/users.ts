@@ -1,6 +1,5 @@
 // All SQL of users. A password is never here, only its hash.
 import { type DatabaseReader, sql, type Statement } from "./database.ts";
-import { sessionIsLive } from "./live_session.ts";
 import { linkWorks } from "./link_tokens.ts";
 
 /** A user as the password check and the audit log need them. Times in milliseconds since 1970. */
@@ -83,20 +82,17 @@ export function findUserCredentialsById(
 }
 
 /**
- * @param hashes `sessionId`: of the session that asks, if one does; when it has ended, nothing is changed.
  * @returns A statement that replaces a password's hash unless it was changed meanwhile.
  */
 export function updatePasswordHash(
   userId: string,
-  hashes: { from: string; to: string; sessionId?: string },
+  hashes: { from: string; to: string },
 ): Statement {
   return sql(
-    `UPDATE users SET password_hash = ?1 WHERE id = ?2 AND password_hash = ?3 AND disabled_at IS NULL
-       AND (?4 IS NULL OR ${sessionIsLive.replace("?", "?4")})`,
+    "UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ? AND disabled_at IS NULL",
     hashes.to,
     userId,
     hashes.from,
-    hashes.sessionId ?? null,
   );
 }
 
@@ -145,24 +141,21 @@ export function verifyUserEmail(
 }
 
 /**
- * @param user `sessionId`: of the session that asks; when it has ended, nothing is changed.
  * @returns A statement that gives a user another, proved address, with a link that still works; nothing if it is taken.
  */
 export function updateUserEmail(
-  user: { id: string; from: string; to: string; tokenHash: string; now: number; sessionId: string },
+  user: { id: string; from: string; to: string; tokenHash: string; now: number },
 ): Statement {
   return sql(
     `UPDATE users SET email = ?1, email_verified_at = ?2 WHERE id = ?3 AND email = ?4
        AND NOT EXISTS (SELECT 1 FROM users WHERE email = ?1)
        AND EXISTS (SELECT 1 FROM link_tokens
-         WHERE token_hash = ?5 AND purpose = 'change_email' AND subject = ?3 AND expires_at > ?2)
-       AND ${sessionIsLive.replace("?", "?6")}`,
+         WHERE token_hash = ?5 AND purpose = 'change_email' AND subject = ?3 AND expires_at > ?2)`,
     user.to,
     user.now,
     user.id,
     user.from,
     user.tokenHash,
-    user.sessionId,
   );
 }
 

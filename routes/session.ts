@@ -2,7 +2,7 @@
 import type { SessionActor } from "../domain/actor.ts";
 import { unauthenticatedError } from "../domain/errors.ts";
 import type { Session } from "../domain/session.ts";
-import type { SessionSearch } from "../services/sessions.ts";
+import type { SessionSearch } from "../services/session_search.ts";
 import {
   clearConflictingCookies,
   clearFormerCookies,
@@ -51,14 +51,14 @@ async function search(
 ): Promise<SessionSearch & { cookies: readonly SessionCookie[] }> {
   const cookies = sessionCookies(c.get("headers")["cookie"], parts.config);
   if (cookies.length === 0) return { session: null, conflict: false, known: [], cookies };
-  const found = await parts.services.sessions.findSession(cookies.map(({ token }) => token));
+  const found = await parts.services.sessionSearch.findSession(cookies.map(({ token }) => token));
   const own = cookies.filter(({ token }) => found.known.includes(token));
   c.set("formerDomains", formerDomains(own, parts.config));
   if (found.conflict) {
     clearConflictingCookies(c, parts.config, { path: path() });
     const { address } = c.get("client");
     // A browser, or who plays one, may send them with each request.
-    if (parts.services.sessions.isConflictNews(address)) {
+    if (parts.services.sessionSearch.isConflictNews(address)) {
       const requestId = c.get("requestId");
       parts.log.warn("session cookies of two users came together; they are cleared", { requestId, address });
     }
@@ -107,7 +107,7 @@ async function lookForFormer(c: AppContext, { config, services }: AppParts): Pro
   if (c.get("formerDomains") !== undefined) return;
   const cookies = sessionCookies(c.get("headers")["cookie"], config);
   if (formerDomains(cookies, config).length === 0) return;
-  const { known } = await services.sessions.findSession(cookies.map(({ token }) => token));
+  const { known } = await services.sessionSearch.findSession(cookies.map(({ token }) => token));
   c.set("formerDomains", formerDomains(cookies.filter(({ token }) => known.includes(token)), config));
 }
 

@@ -1,46 +1,21 @@
-// Accounts: signing up, alone or by an invitation, changing one's name, and deleting the account.
+// Accounts: signing up, alone or by an invitation.
 import { insertAuditEvent } from "../db/audit.ts";
-import {
-  deleteAccountTraces,
-  leaveWithAccount,
-  listAccountEnds,
-  markAccountDeletable,
-} from "../db/account_end.ts";
 import type { Statement } from "../db/database.ts";
 import { acceptInvitationStatement, findInvitationByToken } from "../db/invitations.ts";
 import { deleteLinks } from "../db/link_tokens.ts";
-import { hasLiveSession } from "../db/live_session.ts";
 import { insertMembership } from "../db/memberships.ts";
-import {
-  endOrganization,
-  insertOrganization,
-  listOrganizations,
-  markOwnOrganizationDeleted,
-} from "../db/organizations.ts";
+import { insertOrganization } from "../db/organizations.ts";
 import { insertSession } from "../db/sessions.ts";
-import {
-  findUserCredentialsById,
-  insertInvitedUser,
-  insertUser,
-  type NewUser,
-  updateUserName,
-} from "../db/users.ts";
-import type { ClientInfo, PersonActor, SessionActor } from "../domain/actor.ts";
+import { insertInvitedUser, insertUser, type NewUser } from "../db/users.ts";
+import type { ClientInfo, PersonActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
-import {
-  AppError,
-  invalidTokenError,
-  unauthenticatedError,
-  unavailableError,
-  validationError,
-} from "../domain/errors.ts";
+import { AppError, invalidTokenError, validationError } from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
 import { accountMailsPerHourMax, membershipsPerUserMax } from "../domain/limits.ts";
 import { ownOrganizationName } from "../domain/name.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Credentials, rateLimited } from "./credentials.ts";
 import type { MailService } from "./mail.ts";
-import { requireProof } from "./proof.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import { newSession, wellFormedHash } from "./session_tokens.ts";
 import { readSignedIn, type SignedIn } from "./sign_in.ts";
@@ -65,16 +40,6 @@ export interface AccountService {
    * @throws {AppError} `sign_up_closed`, `validation_failed`, `email_taken`, `invalid_token`, `rate_limited`, `unavailable`.
    */
   signUp(input: SignUpInput, client: ClientInfo): Promise<SignedIn>;
-  /** Changes what the person is called. */
-  renameUser(actor: SessionActor, name: string): Promise<void>;
-  /** @returns The names of the organizations that end with the account, and of those that need another OWNER first. */
-  previewDeletion(actor: SessionActor): Promise<{ ending: string[]; ownerless: string[] }>;
-  /**
-   * Deletes the account, and the organizations in which nobody else is. Keys that the person made anywhere are revoked.
-   *
-   * @throws {AppError} `proof_required`, `last_owner` while others would be left without an OWNER.
-   */
-  deleteAccount(actor: SessionActor): Promise<void>;
 }
 
 interface Invited {
@@ -137,17 +102,6 @@ export function createAccountService(
     return email;
   }
 
-  async function whyNotDeleted(actor: SessionActor): Promise<AppError> {
-    if (!await hasLiveSession(database, actor.id)) return unauthenticatedError();
-    const ends = await listAccountEnds(database, actor.user.id);
-    return ends.some(({ hasOthers }) => hasOthers !== 0)
-      ? new AppError(
-        "last_owner",
-        "You are the last owner of an organization that others belong to. Make somebody else an owner first.",
-      )
-      : unavailableError("Your organizations were changed at this moment. Try again.");
-  }
-
   return {
     async signUp(input, client) {
       requireOpen(input);
@@ -189,72 +143,6 @@ export function createAccountService(
       made.take(email);
       mail.wake();
       return await readSignedIn(context, token);
-    },
-
-    async renameUser(actor, name) {
-      await database.write([
-        updateUserName(actor.user.id, name),
-        insertAuditEvent(actor, { action: "account.renamed", details: { from: actor.user.name, to: name } }, {
-          now: clock(),
-        }).statement,
-      ]);
-    },
-
-    async previewDeletion(actor) {
-      const ends = await listAccountEnds(database, actor.user.id);
-      const names = (wanted: boolean) =>
-        ends.filter(({ hasOthers }) => (hasOthers !== 0) === wanted).map(({ name }) => name);
-      return { ending: names(false), ownerless: names(true) };
-    },
-
-    async deleteAccount(actor) {
-      const now = clock();
-      requireProof(actor, now);
-      const found = await findUserCredentialsById(database, actor.user.id);
-      if (found === undefined) throw unauthenticatedError();
-      const account = insertAuditEvent(actor, {
-        action: "account.deleted",
-        target: { id: actor.user.id, name: found.email },
-      }, { now });
-      const organizations = await listOrganizations(database, actor.user.id);
-      const alone = organizations.filter(({ members }) => members === 1);
-      const ends = alone.flatMap(({ id, name }) => {
-        const entry = { action: "organization.deleted", organizationId: id, target: { id, name } } as const;
-        const audit = insertAuditEvent(actor, entry, { now });
-        return [
-          markOwnOrganizationDeleted({ id, now, audited: account.id }, actor.user.id),
-          audit.statement,
-          ...endOrganization(id, { now, audited: audit.id }),
-        ];
-      });
-      const leaves = organizations.filter(({ members }) => members > 1).flatMap(({ id, role }) => {
-        const { user } = actor;
-        const entry = {
-          action: "member.left",
-          organizationId: id,
-          target: { id: user.id, name: user.name },
-          details: { role, keys: "revoked" },
-        } as const;
-        return [
-          leaveWithAccount({ userId: user.id, organizationId: id }, account.id),
-          insertAuditEvent(actor, entry, { now }).statement,
-        ];
-      });
-      const bye = { kind: "account_deleted", to: found.email, fields: { name: found.name } } as const;
-      const [, audited] = await database.write([
-        markAccountDeletable(actor.user.id, {
-          now,
-          organizations: organizations.map(({ id }) => id),
-          aloneIn: alone.length,
-        }),
-        account.statement,
-        ...ends,
-        ...leaves,
-        ...mail.outgoing(bye, { now, audited: account.id }),
-        ...deleteAccountTraces(actor.user.id, { now, audited: account.id }),
-      ]);
-      if (audited?.rows.length !== 1) throw await whyNotDeleted(actor);
-      mail.wake();
     },
   };
 }

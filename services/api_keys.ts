@@ -11,16 +11,16 @@ import {
   updateApiKeyName,
 } from "../db/api_keys.ts";
 import { insertAuditEvent } from "../db/audit.ts";
-import { hasLiveSession } from "../db/live_session.ts";
 import type { SessionActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain/api_key.ts";
-import { AppError, notFoundError, unauthenticatedError, validationError } from "../domain/errors.ts";
+import { AppError, notFoundError, validationError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { activeApiKeysMax } from "../domain/limits.ts";
-import { mayDo } from "../domain/permissions.ts";
+import { type Act, mayDo } from "../domain/permissions.ts";
 import type { Membership, Session } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
-import type { ServiceContext } from "./context.ts";
+import type { SessionContext } from "./context.ts";
+import type { Permit } from "./membership.ts";
 
 /** A new key: as it is listed from now on, and whole, this once. */
 export interface CreatedApiKey {
@@ -64,10 +64,8 @@ export interface ApiKeyService {
   ): Promise<CreatedApiKey>;
 }
 
-/** @param context See {@linkcode ServiceContext}. */
-export function createApiKeyService(context: ServiceContext): ApiKeyService {
-  const { database, clock } = context;
-
+/** @param context See {@linkcode SessionContext}. */
+export function createApiKeyService({ database, clock, writeAs }: SessionContext): ApiKeyService {
   async function get(scope: ApiKeyScope, id: string): Promise<ApiKeyRow> {
     const row = isId("key", id) ? await findApiKey(database, scope, id) : undefined;
     if (row === undefined) throw notFoundError();
@@ -78,24 +76,17 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
     return shown(await get(scope, id), clock());
   }
 
-  /** @returns Why no key was made: there is no room, or the person was put out, or signed out, since they asked. */
-  async function noKeyError(session: Session, now: number): Promise<AppError> {
-    if (!await hasLiveSession(database, session.id)) return unauthenticatedError();
-    const { organizationId } = organizationOf(session);
-    const { active } = await countApiKeys(database, { organizationId }, now);
-    return active >= activeApiKeysMax ? keyLimitError() : noOrganizationError();
-  }
-
   return {
     async createApiKey(session, { name, expiresAt }) {
-      const { organizationId } = organizationOf(session);
+      const permit = permitTo(session, "apiKeys.createOwn");
+      const { organizationId } = permit;
       const now = clock();
       if (expiresAt !== null && expiresAt <= now) {
         throw validationError([{ path: "expiresAt", message: "must be in the future." }]);
       }
       const { fullKey, keyPrefix } = generateApiKey();
       const id = newId("key");
-      const [inserted] = await database.write([
+      const [inserted] = await writeAs(permit, [
         insertApiKey({
           id,
           organizationId,
@@ -103,13 +94,12 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
           keyPrefix,
           name,
           createdBy: session.user.id,
-          sessionId: session.id,
           now,
           expiresAt,
         }, { activeMax: activeApiKeysMax }),
         insertAuditEvent(session, { action: "api_key.created", target: { id, name } }, { now }).statement,
       ]);
-      if (inserted?.rows.length !== 1) throw await noKeyError(session, now);
+      if (inserted?.rows.length !== 1) throw keyLimitError();
       // Made from what was written: a read that failed now would lose the only copy of the key.
       return {
         apiKey: shown(newRow(session, { id, name, keyPrefix, createdAt: now, expiresAt }), now),
@@ -134,10 +124,10 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
     getApiKey: async (session, id) => await getShown(readScope(session), id),
 
     async renameApiKey(session, id, name) {
-      const scope = readScope(session);
+      const { scope, permit } = manageScope(session);
       if (isId("key", id)) {
         const entry = { action: "api_key.renamed", target: { id, name } } as const;
-        await database.write([
+        await writeAs(permit, [
           updateApiKeyName(scope, id, name),
           insertAuditEvent(session, entry, { now: clock() }).statement,
         ]);
@@ -146,10 +136,10 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
     },
 
     async revokeApiKey(session, id) {
-      const scope = readScope(session);
+      const { scope, permit } = manageScope(session);
       const { name } = await get(scope, id);
       const now = clock();
-      await database.write([
+      await writeAs(permit, [
         revokeApiKeyStatement(scope, id, now),
         insertAuditEvent(session, { action: "api_key.revoked", target: { id, name } }, { now }).statement,
       ]);
@@ -157,7 +147,7 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
     },
 
     async rotateApiKey(session, id, { expireOldAt }) {
-      const scope = readScope(session);
+      const { scope, permit } = manageScope(session);
       const now = clock();
       const old = await get(scope, id);
       const notActive = validationError([{ path: "id", message: "only an active key can be rotated." }]);
@@ -174,12 +164,11 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
         keyPrefix,
         name: old.name,
         createdBy: session.user.id,
-        sessionId: session.id,
         now,
         expiresAt: old.expiresAt,
       };
       // The condition is in the statement: of two rotations at once, or a revocation between, one wins.
-      const [inserted] = await database.write([
+      const [inserted] = await writeAs(permit, [
         // A key that ends at once makes room for the new one.
         insertApiKey(key, { activeMax: activeApiKeysMax + (expireOldAt === null ? 1 : 0), replacing: id }),
         insertAuditEvent(session, {
@@ -194,7 +183,7 @@ export function createApiKeyService(context: ServiceContext): ApiKeyService {
       ]);
       if (inserted?.rows.length !== 1) {
         if (apiKeyStatus(await get(scope, id), now) !== "active") throw notActive;
-        throw await noKeyError(session, now);
+        throw keyLimitError();
       }
       const { name, expiresAt } = old;
       return {
@@ -213,12 +202,24 @@ function organizationOf(session: Session): Membership {
   return organization;
 }
 
-/** Keys that this person sees and manages. */
+/** The active organization is not named by the caller: people who have left it are not told that it is unknown. */
+function permitTo(actor: SessionActor, act: Act): Permit {
+  return { ...organizationOf(actor), actor, act, notMemberError: noOrganizationError };
+}
+
+/** Keys that this person sees. */
 function readScope(session: Session): ApiKeyScope {
   const { organizationId, role } = organizationOf(session);
   return mayDo(role, "apiKeys.manageAll")
     ? { organizationId }
     : { organizationId, createdBy: session.user.id };
+}
+
+/** Keys that this person manages, and the permit to do so. */
+function manageScope(actor: SessionActor): { scope: ApiKeyScope; permit: Permit } {
+  const scope = readScope(actor);
+  const act = scope.createdBy === undefined ? "apiKeys.manageAll" : "apiKeys.createOwn";
+  return { scope, permit: permitTo(actor, act) };
 }
 
 function newRow(

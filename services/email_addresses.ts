@@ -1,7 +1,6 @@
 // Proving an address, and changing it. Both take a mailed link and a session of the same account: the link alone would let a
 // stranger's account be proved by its victim's click.
 import { insertAuditEvent } from "../db/audit.ts";
-import { hasLiveSession } from "../db/live_session.ts";
 import { deleteLinks, findLinkToken, findPendingEmail, insertLinkToken } from "../db/link_tokens.ts";
 import { deleteSessionsIfAudited } from "../db/sessions.ts";
 import {
@@ -15,9 +14,9 @@ import { canonicalEmail } from "../domain/email.ts";
 import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../domain/errors.ts";
 import { accountMailsPerHourMax } from "../domain/limits.ts";
 import { linkLifetimesMs, type LinkPurpose } from "../domain/mail.ts";
-import type { ServiceContext } from "./context.ts";
+import type { SessionContext } from "./context.ts";
 import { type Credentials, rateLimited } from "./credentials.ts";
-import { createLimitedMails } from "./limited_mails.ts";
+import type { LimitMails } from "./limited_mails.ts";
 import type { MailService } from "./mail.ts";
 import { requireProof } from "./proof.ts";
 import { RateLimiter } from "./rate_limiter.ts";
@@ -61,16 +60,12 @@ export interface EmailAddressService {
 
 const hourMs = 3_600_000;
 
-/** @param context See {@linkcode ServiceContext}. */
+/** @param context See {@linkcode SessionContext}. */
 export function createEmailAddressService(
-  context: ServiceContext,
-  parts: { credentials: Credentials; mail: MailService },
+  { database, clock, writeAs }: SessionContext,
+  { credentials, mail, limited }: { credentials: Credentials; mail: MailService; limited: LimitMails },
 ): EmailAddressService {
-  const { database, clock } = context;
-  const { credentials, mail } = parts;
   const mails = new RateLimiter({ points: accountMailsPerHourMax, windowMs: hourMs, clock });
-
-  const limited = createLimitedMails(context);
 
   async function takeMail(actor: SessionActor): Promise<void> {
     const subject = actor.user.id;
@@ -101,7 +96,7 @@ export function createEmailAddressService(
     const now = clock();
     const { userId: id, email, tokenHash } = link;
     const audit = insertAuditEvent(actor, { action: "email.verified", target: { id, name: email } }, { now });
-    const [, written] = await database.write([
+    const [, written] = await writeAs(actor, [
       verifyUserEmail({ id, email, tokenHash, now }),
       audit.statement,
       // Sessions from before somebody proved the address may be a stranger's.
@@ -118,8 +113,8 @@ export function createEmailAddressService(
     const audit = insertAuditEvent(actor, { action: "email.changed", details: { from, to } }, { now });
     const audited = { now, audited: audit.id };
     const fields = { name, from, to };
-    const [, written] = await database.write([
-      updateUserEmail({ id, from, to, tokenHash, now, sessionId: actor.id }),
+    const [, written] = await writeAs(actor, [
+      updateUserEmail({ id, from, to, tokenHash, now }),
       audit.statement,
       // A link that was mailed to the old address must not open the account any more.
       ...deleteLinks(id, {
@@ -130,7 +125,6 @@ export function createEmailAddressService(
       ...mail.outgoing({ kind: "email_changed", to, fields }, audited),
     ]);
     if (written?.rows.length !== 1) {
-      if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
       if (await findUserCredentials(database, to) === undefined) throw invalidTokenError();
       throw new AppError("email_taken", "There is another account with this address by now.");
     }
@@ -153,7 +147,7 @@ export function createEmailAddressService(
         action: "email.verification_requested",
         target: { id, name: email },
       }, { now, always: true });
-      await database.write([
+      await writeAs(actor, [
         audit.statement,
         ...deleteLinks(id, { purposes: ["verify_email"], audited: audit.id }),
         ...mail.outgoing({ kind: "verify_email", to: email, subject: id, fields: { name } }, {
@@ -185,7 +179,7 @@ export function createEmailAddressService(
         always: true,
       });
       const audited = { now, audited: audit.id };
-      await database.write([
+      await writeAs(actor, [
         audit.statement,
         ...deleteLinks(id, { purposes: ["change_email"], audited: audit.id }),
         // Nobody has this link: it makes the change look as pending as one to a free address.

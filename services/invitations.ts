@@ -12,7 +12,6 @@ import {
   revokeInvitationStatement,
 } from "../db/invitations.ts";
 import { deleteLinks } from "../db/link_tokens.ts";
-import { hasLiveSession } from "../db/live_session.ts";
 import { insertMembership } from "../db/memberships.ts";
 import { updateSessionOrganization } from "../db/sessions.ts";
 import { updateLastOrganization } from "../db/users.ts";
@@ -20,23 +19,21 @@ import type { SessionActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import {
   AppError,
-  forbiddenError,
   invalidTokenError,
   notFoundError,
-  unauthenticatedError,
+  unavailableError,
   validationError,
 } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { membershipsPerUserMax, openInvitationsMax } from "../domain/limits.ts";
 import { linkLifetimesMs } from "../domain/mail.ts";
-import { mayDo } from "../domain/permissions.ts";
 import type { Role } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
-import type { ServiceContext } from "./context.ts";
+import type { SessionContext } from "./context.ts";
 import { createInvitationMails } from "./invitation_mails.ts";
-import { createLimitedMails } from "./limited_mails.ts";
+import type { LimitMails } from "./limited_mails.ts";
 import type { MailService } from "./mail.ts";
-import { requireMembership } from "./membership.ts";
+import { type Permit, requireMembership } from "./membership.ts";
 import { membershipLimitError } from "./organizations.ts";
 import { requireProof } from "./proof.ts";
 import { wellFormedHash } from "./session_tokens.ts";
@@ -110,14 +107,12 @@ export interface InvitationService {
   acceptInvitation(actor: SessionActor, token: string): Promise<{ organizationId: string }>;
 }
 
-/** @param context See {@linkcode ServiceContext}. */
+/** @param context See {@linkcode SessionContext}. */
 export function createInvitationService(
-  context: ServiceContext,
-  { mail }: { mail: MailService },
+  { database, clock, writeAs }: SessionContext,
+  { mail, limited }: { mail: MailService; limited: LimitMails },
 ): InvitationService {
-  const { database, clock } = context;
   const mails = createInvitationMails(clock);
-  const limited = createLimitedMails(context);
 
   async function takeMail(
     actor: SessionActor,
@@ -139,23 +134,22 @@ export function createInvitationService(
     return row;
   }
 
-  /** An open invitation that the actor may still change. */
-  async function findManaged(actor: SessionActor, place: InvitationPlace): Promise<InvitationRow> {
-    const { role } = requireMembership(actor, {
-      organizationId: place.organizationId,
-      act: "members.manage",
-    });
+  /** An open invitation that the actor may change, and the permit to do so. */
+  async function findManaged(
+    actor: SessionActor,
+    place: InvitationPlace,
+  ): Promise<{ row: InvitationRow; permit: Permit }> {
+    const { organizationId } = place;
+    requireMembership(actor, { organizationId, act: "members.manage" });
     const row = await find(place);
-    requireMayGive(role, row.role);
+    const permit = requireMayGive(actor, { organizationId, role: row.role });
     if (row.acceptedAt !== null || row.revokedAt !== null) throw notFoundError();
-    return row;
+    return { row, permit };
   }
 
   async function whyNotInvited(
-    actor: SessionActor,
     { organizationId, email }: { organizationId: string; email: string },
   ): Promise<AppError> {
-    if (!await hasLiveSession(database, actor.id)) return unauthenticatedError();
     const obstacles = await findInvitationObstacles(database, { organizationId, email, now: clock() });
     if (obstacles.invited > 0) {
       return new AppError("already_invited", "This address is invited already. Send the mail again instead.");
@@ -163,8 +157,9 @@ export function createInvitationService(
     if (obstacles.members > 0) {
       return new AppError("already_member", "Somebody with this address is a member already.");
     }
-    // What is left is a role that was lost in this moment.
-    return obstacles.open >= openInvitationsMax ? openLimitError() : forbiddenError();
+    return obstacles.open >= openInvitationsMax
+      ? openLimitError()
+      : unavailableError("The invitations were changed by someone else just now. Try again.");
   }
 
   return {
@@ -190,8 +185,7 @@ export function createInvitationService(
     },
 
     async createInvitation(actor, organizationId, input) {
-      const { role, name } = requireMembership(actor, { organizationId, act: "members.manage" });
-      requireMayGive(role, input.role);
+      const permit = requireMayGive(actor, { organizationId, role: input.role });
       mail.requireMail();
       const email = canonicalEmail(input.email);
       if (email === null) {
@@ -218,27 +212,26 @@ export function createInvitationService(
         email,
         role: input.role,
         invitedBy: actor.user.id,
-        sessionId: actor.id,
         now,
         expiresAt,
       };
-      const [, inserted] = await database.write([
+      const [, inserted] = await writeAs(permit, [
         ...insertInvitation(invitation, { openMax: openInvitationsMax }),
         audit.statement,
         ...mail.outgoing({
           kind: "invitation",
           to: email,
           subject: id,
-          fields: { organization: name, inviter: actor.user.name, role: input.role },
+          fields: { organization: permit.name, inviter: actor.user.name, role: input.role },
         }, { now, audited: audit.id }),
       ]);
-      if (inserted?.changes !== 1) throw await whyNotInvited(actor, { organizationId, email });
+      if (inserted?.changes !== 1) throw await whyNotInvited({ organizationId, email });
       mail.wake();
       return shown(await find({ organizationId, id }), now);
     },
 
     async resendInvitation(actor, place) {
-      const row = await findManaged(actor, place);
+      const { row, permit } = await findManaged(actor, place);
       mail.requireMail();
       // An invitation that ran out is alive again by this.
       requireProofToGive(actor, row.role);
@@ -251,10 +244,9 @@ export function createInvitationService(
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
       const audited = { now, audited: audit.id };
-      const [renewed] = await database.write([
+      const [renewed] = await writeAs(permit, [
         renewInvitation({
           ...place,
-          actorId: actor.user.id,
           now,
           expiresAt: now + linkLifetimesMs.invitation,
         }, { openMax: openInvitationsMax }),
@@ -277,7 +269,7 @@ export function createInvitationService(
     },
 
     async revokeInvitation(actor, place) {
-      const row = await findManaged(actor, place);
+      const { row, permit } = await findManaged(actor, place);
       const now = clock();
       const entry = {
         action: "invitation.revoked",
@@ -285,8 +277,8 @@ export function createInvitationService(
         target: { id: row.id, name: row.email },
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
-      const [revoked] = await database.write([
-        revokeInvitationStatement({ ...place, actorId: actor.user.id, now }),
+      const [revoked] = await writeAs(permit, [
+        revokeInvitationStatement({ ...place, now }),
         audit.statement,
         ...deleteLinks(row.id, { purposes: ["invitation"], audited: audit.id }),
       ]);
@@ -336,7 +328,7 @@ export function createInvitationService(
         details: { role },
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
-      const [accepted] = await database.write([
+      const [accepted] = await writeAs(actor, [
         acceptInvitationStatement({ id, tokenHash, userId, now }, { membershipsMax: membershipsPerUserMax }),
         audit.statement,
         insertMembership({ userId, organizationId, role, now }, audit.id),
@@ -361,9 +353,15 @@ function openLimitError(): AppError {
   );
 }
 
-/** An ADMIN gives no role above their own. @throws {AppError} `forbidden`. */
-function requireMayGive(own: Role, given: Role): void {
-  if (given === "OWNER" && !mayDo(own, "owners.manage")) throw forbiddenError();
+/** ADMINs give no role above their own. @throws {AppError} `not_found`, `forbidden`. */
+function requireMayGive(
+  actor: SessionActor,
+  { organizationId, role }: { organizationId: string; role: Role },
+): Permit {
+  return requireMembership(actor, {
+    organizationId,
+    act: role === "OWNER" ? "owners.manage" : "members.manage",
+  });
 }
 
 function shown(row: InvitationRow, now: number): Invitation {

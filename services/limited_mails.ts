@@ -16,13 +16,14 @@ export interface LimitedMails {
 }
 
 /**
- * @returns A function that takes a mail from a budget.
+ * Takes a mail from a budget.
  *
  * @throws {AppError} What `take` throws when there is none left; then the audit log says so.
  */
-export function createLimitedMails(
-  { database, clock }: ServiceContext,
-): (take: () => void, of: LimitedMails) => Promise<void> {
+export type LimitMails = (take: () => void, of: LimitedMails) => Promise<void>;
+
+/** @param context See {@linkcode ServiceContext}. */
+export function createLimitedMails({ database, clock }: ServiceContext): LimitMails {
   const noted = new RateLimiter({ points: 1, windowMs: addressWindowMs, clock });
   return async (take, { subject, actor, about }) => {
     try {

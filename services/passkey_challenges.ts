@@ -1,12 +1,12 @@
 // Challenges of passkeys: made, kept for some minutes, answered once.
 import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
 import {
   insertPasskeyChallenge,
   type PasskeyPurpose,
   takePasskeyChallenge,
 } from "../db/passkey_challenges.ts";
 import { passkeyTimeoutMs } from "../domain/limits.ts";
-import type { ServiceContext } from "./context.ts";
 import {
   answeredChallenge,
   newChallenge,
@@ -26,14 +26,16 @@ export function relyingParty({ baseUrl }: Config): RelyingParty {
   return { id: baseUrl.hostname, origin: baseUrl.origin };
 }
 
+/** How a challenge is written: as a session for its user's new passkey, without one to sign in. `now`: milliseconds since 1970. */
+export interface ChallengeWriter {
+  readonly write: Database["write"];
+  readonly now: number;
+}
+
 /** @returns A new challenge, in base64url. @throws {DatabaseError} */
-export async function createChallenge(
-  { database, clock }: ServiceContext,
-  use: ChallengeUse,
-): Promise<string> {
+export async function createChallenge({ write, now }: ChallengeWriter, use: ChallengeUse): Promise<string> {
   const challenge = newChallenge();
-  const now = clock();
-  await database.write(
+  await write(
     insertPasskeyChallenge({ challenge, ...use, expiresAt: now + passkeyTimeoutMs }, now),
   );
   return challenge;
@@ -46,10 +48,11 @@ export async function createChallenge(
  * @throws {DatabaseError}
  */
 export async function takeChallenge(
-  { database, clock }: ServiceContext,
+  { write, now }: ChallengeWriter,
   { answer, ...use }: ChallengeUse & { answer: RegistrationAnswer | PasskeyAnswer },
 ): Promise<string | null> {
   const challenge = answeredChallenge(answer);
   if (challenge === null) return null;
-  return await takePasskeyChallenge(database, { challenge, ...use, now: clock() }) ? challenge : null;
+  const [taken] = await write([takePasskeyChallenge({ challenge, ...use, now })]);
+  return taken?.changes === 1 ? challenge : null;
 }

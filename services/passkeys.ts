@@ -1,7 +1,7 @@
 // Passkeys of one's own account: adding, renaming, removing. Everything here takes a proof that is at most ten minutes old, but
 // for looking.
 import { insertAuditEvent } from "../db/audit.ts";
-import { hasLiveSession } from "../db/live_session.ts";
+import type { Statement } from "../db/database.ts";
 import {
   deletePasskey,
   findPasskey,
@@ -12,12 +12,12 @@ import {
   updatePasskeyName,
 } from "../db/passkeys.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { AppError, notFoundError, unauthenticatedError } from "../domain/errors.ts";
+import { AppError, notFoundError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { passkeysPerUserMax } from "../domain/limits.ts";
 import type { Passkey } from "../domain/passkey.ts";
 import { isoTime } from "../domain/usage_window.ts";
-import type { ServiceContext } from "./context.ts";
+import type { SessionContext } from "./context.ts";
 import type { MailService } from "./mail.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
 import { requireProof } from "./proof.ts";
@@ -49,9 +49,9 @@ export interface PasskeyService {
   removePasskey(actor: SessionActor, id: string): Promise<void>;
 }
 
-/** @param context See {@linkcode ServiceContext}. */
-export function createPasskeyService(context: ServiceContext, mail: MailService): PasskeyService {
-  const { config, database, clock } = context;
+/** @param context See {@linkcode SessionContext}. */
+export function createPasskeyService(context: SessionContext, mail: MailService): PasskeyService {
+  const { config, database, clock, writeAs } = context;
   const party = relyingParty(config);
 
   async function find(actor: SessionActor, id: string): Promise<PasskeyRow> {
@@ -60,17 +60,23 @@ export function createPasskeyService(context: ServiceContext, mail: MailService)
     return found;
   }
 
+  const writerOf = (actor: SessionActor, now: number) => ({
+    write: (batch: readonly Statement[]) => writeAs(actor, batch),
+    now,
+  });
+
   return {
     listPasskeys: async (actor) => (await listPasskeys(database, actor.user.id)).map(shown),
 
     getPasskey: async (actor, id) => shown(await find(actor, id)),
 
     async beginPasskey(actor) {
-      requireProof(actor, clock());
+      const now = clock();
+      requireProof(actor, now);
       const { id, email, name } = actor.user;
       const present = await listPasskeys(database, id);
       if (present.length >= passkeysPerUserMax) throw limitError();
-      const challenge = await createChallenge(context, { purpose: "register", userId: id });
+      const challenge = await createChallenge(writerOf(actor, now), { purpose: "register", userId: id });
       return await registrationOptions(party, { challenge, user: { id, email, name }, present });
     },
 
@@ -78,11 +84,9 @@ export function createPasskeyService(context: ServiceContext, mail: MailService)
       const now = clock();
       requireProof(actor, now);
       const { id: userId, email: to } = actor.user;
-      const challenge = await takeChallenge(context, { purpose: "register", userId, answer });
+      const challenge = await takeChallenge(writerOf(actor, now), { purpose: "register", userId, answer });
       const made = challenge === null ? null : await verifyRegistration(party, { answer, challenge });
       if (made === null) {
-        // A new password ends what was begun, and the session with it.
-        if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
         const message = "This passkey could not be checked, or it took too long. Try again.";
         throw new AppError("validation_failed", message, { details: [{ path: "response", message }] });
       }
@@ -91,8 +95,8 @@ export function createPasskeyService(context: ServiceContext, mail: MailService)
         action: "passkey.added",
         target: { id: passkey.id, name },
       }, { now });
-      const [, written] = await database.write([
-        insertPasskey(passkey, { max: passkeysPerUserMax, sessionId: actor.id }),
+      const [, written] = await writeAs(actor, [
+        insertPasskey(passkey, { max: passkeysPerUserMax }),
         audit.statement,
         ...mail.outgoing(
           { kind: "passkey_added", to, fields: { name: actor.user.name, passkey: name } },
@@ -100,7 +104,6 @@ export function createPasskeyService(context: ServiceContext, mail: MailService)
         ),
       ]);
       if (written?.rows.length !== 1) {
-        if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
         if (await findPasskeyByCredential(database, made.credentialId) === undefined) throw limitError();
         throw new AppError("two_step_state", "This passkey was added before.");
       }
@@ -117,7 +120,7 @@ export function createPasskeyService(context: ServiceContext, mail: MailService)
         target: { id, name },
         details: { from: found.name, to: name },
       } as const;
-      await database.write([
+      await writeAs(actor, [
         updatePasskeyName({ userId: actor.user.id, id, name }),
         insertAuditEvent(actor, entry, { now }).statement,
       ]);
@@ -132,7 +135,7 @@ export function createPasskeyService(context: ServiceContext, mail: MailService)
         action: "passkey.removed",
         target: { id, name: passkey },
       }, { now });
-      const [, written] = await database.write([
+      const [, written] = await writeAs(actor, [
         deletePasskey({ userId: actor.user.id, id }),
         audit.statement,
         ...mail.outgoing(

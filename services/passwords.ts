@@ -1,28 +1,20 @@
-// Passwords that are forgotten, reset and changed. Whoever asks learns nothing about whether an account exists.
+// Passwords that are forgotten and reset. Whoever asks learns nothing about whether an account exists.
 import { insertAuditEvent } from "../db/audit.ts";
 import { deleteLinks, findLinkToken } from "../db/link_tokens.ts";
-import { hasLiveSession } from "../db/live_session.ts";
-import { updateSessionToken } from "../db/sessions.ts";
 import { endUnprovedAccess } from "../db/unproved_access.ts";
-import {
-  findUserCredentials,
-  findUserCredentialsById,
-  resetPasswordHash,
-  updatePasswordHash,
-  type UserCredentials,
-} from "../db/users.ts";
-import type { ClientInfo, SessionActor } from "../domain/actor.ts";
+import { findUserCredentials, findUserCredentialsById, resetPasswordHash } from "../db/users.ts";
+import type { ClientInfo } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
-import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../domain/errors.ts";
+import { invalidTokenError, validationError } from "../domain/errors.ts";
 import { accountMailsPerHourMax } from "../domain/limits.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Credentials, rateLimited } from "./credentials.ts";
-import { createLimitedMails } from "./limited_mails.ts";
+import type { LimitMails } from "./limited_mails.ts";
 import type { MailService } from "./mail.ts";
 import { afterNewPassword } from "./new_password.ts";
 import { RateLimiter } from "./rate_limiter.ts";
-import { hashToken, newToken, wellFormedHash } from "./session_tokens.ts";
-import { changedMeanwhile, personOf, readSignedIn, type SignedIn } from "./sign_in.ts";
+import { wellFormedHash } from "./session_tokens.ts";
+import { personOf } from "./sign_in.ts";
 
 /** The verbs of passwords. */
 export interface PasswordService {
@@ -41,28 +33,17 @@ export interface PasswordService {
    * @throws {AppError} `invalid_token`, `validation_failed`, `rate_limited`, `unavailable`.
    */
   resetPassword(input: { token: string; password: string }, client: ClientInfo): Promise<void>;
-  /**
-   * Changes the password. Every other session ends, and this one gets a new token.
-   *
-   * @throws {AppError} `invalid_credentials`, `validation_failed`, `rate_limited`, `unavailable`.
-   */
-  changePassword(
-    actor: SessionActor,
-    input: { currentPassword: string; newPassword: string },
-  ): Promise<SignedIn>;
 }
 
 const hourMs = 3_600_000;
 
 /** @param context See {@linkcode ServiceContext}. */
 export function createPasswordService(
-  context: ServiceContext,
-  parts: { credentials: Credentials; mail: MailService },
+  { database, clock }: ServiceContext,
+  parts: { credentials: Credentials; mail: MailService; limited: LimitMails },
 ): PasswordService {
-  const { database, clock } = context;
-  const { credentials, mail } = parts;
+  const { credentials, mail, limited } = parts;
   const mails = new RateLimiter({ points: accountMailsPerHourMax, windowMs: hourMs, clock });
-  const limited = createLimitedMails(context);
 
   async function findReset(token: string) {
     const tokenHash = wellFormedHash(token);
@@ -72,11 +53,6 @@ export function createPasswordService(
     // Asked for in the moment in which the address changed: whoever has the old one must not get in.
     if (link.email !== null && link.email !== user?.email) return null;
     return user?.disabledAt === null ? { tokenHash, email: link.email, user } : null;
-  }
-
-  async function checkNew(password: string, user: UserCredentials, path: string): Promise<void> {
-    const faults = await credentials.newPasswordFaults(password, { ...user, path });
-    if (faults.length > 0) throw validationError(faults);
   }
 
   return {
@@ -129,7 +105,8 @@ export function createPasswordService(
         throw invalidTokenError();
       }
       const { user, tokenHash, email } = found;
-      await checkNew(password, user, "password");
+      const faults = await credentials.newPasswordFaults(password, { ...user, path: "password" });
+      if (faults.length > 0) throw validationError(faults);
       const passwordHash = await credentials.hasher.hash(password);
       const now = clock();
       // Whoever had the account did not own the address: what they made must not outlive this moment.
@@ -152,40 +129,6 @@ export function createPasswordService(
       ]);
       if (written?.rows.length !== 1) throw invalidTokenError();
       mail.wake();
-    },
-
-    async changePassword(actor, { currentPassword, newPassword }) {
-      const user = await findUserCredentialsById(database, actor.user.id);
-      if (user === undefined) throw unauthenticatedError();
-      await checkNew(newPassword, user, "newPassword");
-      return await credentials.guess({
-        subject: user.email,
-        actor,
-        refused: "password.refused",
-        about: () => ({}),
-      }, async () => {
-        if (!await credentials.isPassword(user, currentPassword)) {
-          throw new AppError("invalid_credentials", "This is not your password.", {
-            details: [{ path: "currentPassword", message: "This is not your password." }],
-          });
-        }
-        const passwordHash = await credentials.hasher.hash(newPassword);
-        const token = newToken();
-        const now = clock();
-        const audit = insertAuditEvent(actor, { action: "password.changed" }, { now });
-        const audited = { now, audited: audit.id };
-        const [, written] = await database.write([
-          updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash, sessionId: actor.id }),
-          audit.statement,
-          updateSessionToken(actor.id, { ...audited, tokenHash: hashToken(token) }),
-          ...afterNewPassword(user, { ...audited, ...parts, keep: actor.id }),
-        ]);
-        if (written?.rows.length !== 1) {
-          throw await hasLiveSession(database, actor.id) ? changedMeanwhile() : unauthenticatedError();
-        }
-        mail.wake();
-        return await readSignedIn(context, token);
-      });
     },
   };
 }

@@ -98,6 +98,8 @@ export function createSecondStepService(
   const party = relyingParty(config);
   const challenges = new RateLimiter({ points: passkeyChallengesMax, windowMs: addressWindowMs, clock });
 
+  const challengeWriter = () => ({ write: database.write.bind(database), now: clock() });
+
   async function waiting(tokens: readonly string[]) {
     const hashes = new Map<string, string>();
     for (const token of tokens) {
@@ -225,7 +227,7 @@ export function createSecondStepService(
   /** @returns The passkey that answered, its user, and what its counter says; null when anything is wrong. */
   async function checkPasskey(answer: PasskeyAnswer, userId: string | null) {
     const purpose = userId === null ? "sign_in" : "second_step";
-    const challenge = await takeChallenge(context, { purpose, userId, answer });
+    const challenge = await takeChallenge(challengeWriter(), { purpose, userId, answer });
     if (challenge === null) return null;
     const passkey = await findPasskeyByCredential(database, answer.id);
     if (passkey === undefined) return null;
@@ -282,13 +284,13 @@ export function createSecondStepService(
       const budget = challenges.take(addressGroup(client.address));
       if (!budget.isAllowed) throw rateLimited(budget.resetMs);
       if (token === undefined) {
-        const challenge = await createChallenge(context, { purpose: "sign_in", userId: null });
+        const challenge = await createChallenge(challengeWriter(), { purpose: "sign_in", userId: null });
         return await signInOptions(party, { challenge, allowed: null });
       }
       const { userId } = await requireWaiting(token);
       const allowed = await listPasskeys(database, userId);
       if (allowed.length === 0) throw new AppError("two_step_state", "This account has no passkeys.");
-      const challenge = await createChallenge(context, { purpose: "second_step", userId });
+      const challenge = await createChallenge(challengeWriter(), { purpose: "second_step", userId });
       return await signInOptions(party, { challenge, allowed });
     },
 

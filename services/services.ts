@@ -8,6 +8,7 @@ import { Deadlines } from "./deadlines.ts";
 import { createEmailAddressService, type EmailAddressService } from "./email_addresses.ts";
 import { createForwardAuthService, type ForwardAuthService } from "./forward_auth.ts";
 import { createInvitationService, type InvitationService } from "./invitations.ts";
+import { createLimitedMails } from "./limited_mails.ts";
 import { createMailService, type MailLog, type MailService } from "./mail.ts";
 import type { MailTransport } from "./mail_transport.ts";
 import { createMemberService, type MemberService } from "./members.ts";
@@ -16,9 +17,12 @@ import { createOrganizationEndService, type OrganizationEndService } from "./org
 import { createOrganizationService, type OrganizationService } from "./organizations.ts";
 import { createPasskeyService, type PasskeyService } from "./passkeys.ts";
 import { createPasswordHasher, type PasswordHasher } from "./password_hasher.ts";
+import { createOwnAccountService, type OwnAccountService } from "./own_account.ts";
+import { createPasswordChangeService, type PasswordChangeService } from "./password_change.ts";
 import { createPasswordService, type PasswordService } from "./passwords.ts";
 import { Recorder } from "./recorder.ts";
 import { createSecondStepService, type SecondStepService } from "./second_step.ts";
+import { createSessionSearchService, type SessionSearchService } from "./session_search.ts";
 import { sessionContext } from "./session_writes.ts";
 import { createSessionService, type SessionService } from "./sessions.ts";
 import { createSignInService, type SignInService } from "./sign_in.ts";
@@ -30,12 +34,15 @@ import { ping } from "../db/database.ts";
 /** The verbs of the program. */
 export interface Services {
   readonly accounts: AccountService;
+  readonly ownAccount: OwnAccountService;
   readonly signIn: SignInService;
   readonly secondStep: SecondStepService;
   readonly twoStep: TwoStepService;
   readonly passkeys: PasskeyService;
+  readonly sessionSearch: SessionSearchService;
   readonly sessions: SessionService;
   readonly passwords: PasswordService;
+  readonly passwordChange: PasswordChangeService;
   readonly emailAddresses: EmailAddressService;
   readonly organizations: OrganizationService;
   readonly members: MemberService;
@@ -78,6 +85,7 @@ export interface ServicesOptions {
 /** @param context See {@linkcode ServiceContext}. @param options See {@linkcode ServicesOptions}. */
 export function createServices(context: ServiceContext, options: ServicesOptions): Services {
   const session = sessionContext(context);
+  const limited = createLimitedMails(context);
   const recorder = new Recorder(context);
   const hasher = options.passwordHasher ?? createPasswordHasher(navigator.hardwareConcurrency);
   const { onBackgroundError } = options;
@@ -89,19 +97,22 @@ export function createServices(context: ServiceContext, options: ServicesOptions
   let isDraining = false;
   return {
     accounts: createAccountService(context, { credentials, mail }),
+    ownAccount: createOwnAccountService(session, mail),
     signIn: createSignInService(context, credentials),
     secondStep: createSecondStepService(context, { credentials, mail }),
-    twoStep: createTwoStepService(context, mail),
-    passkeys: createPasskeyService(context, mail),
-    sessions: createSessionService(context, { credentials, onBackgroundError }),
-    passwords: createPasswordService(context, { credentials, mail }),
-    emailAddresses: createEmailAddressService(context, { credentials, mail }),
+    twoStep: createTwoStepService(session, mail),
+    passkeys: createPasskeyService(session, mail),
+    sessions: createSessionService(session, { credentials }),
+    sessionSearch: createSessionSearchService(context, { onBackgroundError }),
+    passwords: createPasswordService(context, { credentials, mail, limited }),
+    passwordChange: createPasswordChangeService(session, { credentials, mail }),
+    emailAddresses: createEmailAddressService(session, { credentials, mail, limited }),
     organizations: createOrganizationService(session),
     members: createMemberService(session),
-    invitations: createInvitationService(context, { mail }),
+    invitations: createInvitationService(session, { mail, limited }),
     operator: createOperatorService(context, { credentials, mail }),
     mail,
-    apiKeys: createApiKeyService(context),
+    apiKeys: createApiKeyService(session),
     audit: createAuditService(context, { onBackgroundError }),
     usage: createUsageService(context, recorder),
     usageRecords: createUsageRecordService(context),

@@ -1,30 +1,23 @@
-// Sessions that are: who they belong to, which there are, ending them, and the proof that somebody is still the same person.
+// A person's own sessions: listing and ending them, switching the organization, and giving the password again.
 import { insertAuditEvent } from "../db/audit.ts";
 import {
   deleteSessionOfUser,
   deleteSessionsOfUser,
-  findSessions,
   listSessionsOfUser,
   updateSessionOrganization,
   updateSessionProved,
-  updateSessionSeen,
 } from "../db/sessions.ts";
 import { findUserCredentialsById, updateLastOrganization } from "../db/users.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { addressGroup } from "../domain/address_group.ts";
 import { AppError, notFoundError, unauthenticatedError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
-import {
-  sessionConflictNotedIntervalMs,
-  sessionSeenIntervalMs,
-  sessionsListedMax,
-} from "../domain/limits.ts";
+import { sessionsListedMax } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
-import type { ServiceContext } from "./context.ts";
+import type { SessionContext } from "./context.ts";
 import type { Credentials } from "./credentials.ts";
-import { RateLimiter } from "./rate_limiter.ts";
-import { sessionBounds, wellFormedHash } from "./session_tokens.ts";
+import { requireMembership } from "./membership.ts";
+import { sessionBounds } from "./session_tokens.ts";
 
 /** A session in a person's own list. Times are ISO 8601 UTC. */
 export interface SessionInfo {
@@ -38,27 +31,8 @@ export interface SessionInfo {
   readonly userAgent: string;
 }
 
-/** What was found of the tokens that came along. */
-export interface SessionSearch {
-  readonly session: Session | null;
-  readonly conflict: boolean;
-  /** Those of the tokens that are of sessions, of whomever. */
-  readonly known: readonly string[];
-  /** The token that found it, and when the session ends at the latest, in milliseconds since 1970. */
-  readonly held?: { readonly token: string; readonly expiresAt: number };
-}
-
 /** The verbs of sessions. */
 export interface SessionService {
-  /**
-   * Says who is signed in, of all the tokens that came along: stale and planted ones among them sign nobody out.
-   *
-   * @param tokens Of several valid ones the first counts.
-   * @returns The session; or null, with `conflict` when valid tokens of different users came together.
-   */
-  findSession(tokens: readonly string[]): Promise<SessionSearch>;
-  /** @returns Whether two people's tokens from an address are to be told in the log: a minute's first ones are. */
-  isConflictNews(address: string): boolean;
   /** @returns The person's own sessions, the last used first; of very many those, and the one that asks. */
   listSessions(actor: SessionActor): Promise<SessionInfo[]>;
   /** Ends one of the person's own sessions at once. @throws {AppError} `not_found`. */
@@ -81,46 +55,12 @@ export interface SessionService {
 
 const dayMs = 24 * 3_600_000;
 
-/**
- * @param context See {@linkcode ServiceContext}.
- * @param parts `onBackgroundError`: told when noting a session's last use failed.
- */
+/** @param context See {@linkcode SessionContext}. */
 export function createSessionService(
-  context: ServiceContext,
-  parts: { credentials: Credentials; onBackgroundError: (error: unknown) => void },
+  { config, database, clock, writeAs }: SessionContext,
+  { credentials }: { credentials: Credentials },
 ): SessionService {
-  const { config, database, clock } = context;
-  const { credentials } = parts;
-  /** Sessions whose last use is being noted: of many requests at once, one does it. */
-  const beingSeen = new Set<string>();
-  const conflicts = new RateLimiter({ points: 1, windowMs: sessionConflictNotedIntervalMs, clock });
-
   return {
-    async findSession(tokens) {
-      const now = clock();
-      const hashes = tokens.map(wellFormedHash);
-      const wellFormed = hashes.filter((one) => one !== null);
-      const found = await findSessions(database, wellFormed, sessionBounds(config, now));
-      const isFound = (hash: string | null | undefined) => found.some(({ tokenHash }) => tokenHash === hash);
-      const known = tokens.filter((_token, at) => isFound(hashes[at]));
-      const users = new Set(found.map(({ session }) => session.user.id));
-      if (users.size > 1) return { session: null, conflict: true, known };
-      const at = hashes.findIndex(isFound);
-      const first = found.find(({ tokenHash }) => tokenHash === hashes[at]);
-      if (first === undefined) return { session: null, conflict: false, known };
-      const { session, lastSeenAt, createdAt } = first;
-      if (now - lastSeenAt >= sessionSeenIntervalMs && !beingSeen.has(session.id)) {
-        beingSeen.add(session.id);
-        database.write([updateSessionSeen(session.id, now)])
-          .catch(parts.onBackgroundError)
-          .finally(() => beingSeen.delete(session.id));
-      }
-      const held = { token: tokens[at] ?? "", expiresAt: createdAt + config.sessionMaxDays * dayMs };
-      return { session, conflict: false, known, held };
-    },
-
-    isConflictNews: (address) => conflicts.take(addressGroup(address)).isAllowed,
-
     async listSessions(actor) {
       const rows = await listSessionsOfUser(database, actor.user.id, {
         bounds: sessionBounds(config, clock()),
@@ -149,7 +89,7 @@ export function createSessionService(
       // One's own is signing out, by whatever way.
       const target = id === actor.id ? {} : { target: { id, name: null } };
       const entry = { action: "session.ended", ...target } as const;
-      const [ended] = await database.write([
+      const [ended] = await writeAs(actor, [
         deleteSessionOfUser(actor.user.id, id),
         insertAuditEvent(actor, entry, { now: clock() }).statement,
       ]);
@@ -157,21 +97,20 @@ export function createSessionService(
     },
 
     async endOtherSessions(actor) {
-      await database.write([
+      await writeAs(actor, [
         deleteSessionsOfUser(actor.user.id, { keep: actor.id }),
         insertAuditEvent(actor, { action: "session.others_ended" }, { now: clock() }).statement,
       ]);
     },
 
     async switchOrganization(actor, organizationId) {
-      const membership = actor.memberships.find((one) => one.organizationId === organizationId);
-      if (membership === undefined) throw notFoundError();
-      const [changed] = await database.write([
+      const permit = requireMembership(actor, { organizationId, act: "members.read" });
+      await writeAs(permit, [
         updateSessionOrganization({ id: actor.id, userId: actor.user.id }, organizationId),
         updateLastOrganization(actor.user.id, organizationId),
       ]);
-      if (changed?.changes !== 1) throw notFoundError();
-      return { ...actor, organization: membership };
+      const { name, role } = permit;
+      return { ...actor, organization: { organizationId, name, role } };
     },
 
     async confirmPassword(actor, password) {
@@ -186,7 +125,7 @@ export function createSessionService(
         if (!await credentials.isPassword(found, password)) {
           throw new AppError("invalid_credentials", "This is not your password.");
         }
-        await database.write([
+        await writeAs(actor, [
           credentials.forgetFailures(found.email),
           updateSessionProved(actor.id, clock()),
         ]);

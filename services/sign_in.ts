@@ -10,7 +10,7 @@ import { canonicalEmail } from "../domain/email.ts";
 import { AppError, unauthenticatedError, unavailableError } from "../domain/errors.ts";
 import { endedSignInsMax, secondStepTimeoutMs } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
-import type { ServiceContext } from "./context.ts";
+import type { ServiceContext, SessionContext } from "./context.ts";
 import type { Credentials } from "./credentials.ts";
 import { needsRehash } from "./password_hasher.ts";
 import { hashToken, newSession, newToken, sessionBounds, wellFormedHash } from "./session_tokens.ts";
@@ -169,7 +169,7 @@ export function changedMeanwhile(): AppError {
 
 /** @returns The session of a token that was just written. @throws {AppError} `unauthenticated` when it ended meanwhile. */
 export async function readSignedIn(
-  { config, database, clock }: ServiceContext,
+  { config, database, clock }: ServiceContext | SessionContext,
   token: string,
 ): Promise<SignedIn> {
   const [found] = await findSessions(database, [hashToken(token)], sessionBounds(config, clock()));

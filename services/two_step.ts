@@ -1,16 +1,15 @@
 // Two-step sign-in of one's own account: setting an authenticator app up, recovery codes, turning it off again. Everything here
 // takes a proof that is at most ten minutes old, but for looking.
 import { insertAuditEvent } from "../db/audit.ts";
-import { hasLiveSession } from "../db/live_session.ts";
 import { endHalfDoneSignIns } from "../db/pending_sign_ins.ts";
 import { countRecoveryCodes, deleteRecoveryCodes, replaceRecoveryCodes } from "../db/recovery_codes.ts";
 import { confirmTotp, deleteTotp, findTotp, insertTotp, requireTotp } from "../db/totp.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { AppError, unauthenticatedError } from "../domain/errors.ts";
+import { AppError } from "../domain/errors.ts";
 import { parseSecondStepCode } from "../domain/recovery_code.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import { qrCodeSvg } from "../views/qr_code.ts";
-import type { ServiceContext } from "./context.ts";
+import type { SessionContext } from "./context.ts";
 import type { MailService } from "./mail.ts";
 import { requireProof } from "./proof.ts";
 import { newRecoveryCodes } from "./recovery_codes.ts";
@@ -66,9 +65,9 @@ export interface TwoStepService {
 const isOn = "Two-step sign-in is on already. Turn it off first.";
 const isOff = "Two-step sign-in is off.";
 
-/** @param context See {@linkcode ServiceContext}. */
-export function createTwoStepService(context: ServiceContext, mail: MailService): TwoStepService {
-  const { config, database, clock } = context;
+/** @param context See {@linkcode SessionContext}. */
+export function createTwoStepService(context: SessionContext, mail: MailService): TwoStepService {
+  const { config, database, clock, writeAs } = context;
 
   async function setUp(actor: SessionActor, secret: string): Promise<TotpSetUp> {
     const otpauthUrl = await totpUrl({ secret, host: config.baseUrl.host, email: actor.user.email });
@@ -93,7 +92,7 @@ export function createTwoStepService(context: ServiceContext, mail: MailService)
       const now = clock();
       requireProof(actor, now);
       const secret = await newTotpSecret();
-      const [begun] = await database.write([insertTotp({ userId: actor.user.id, secret, now })]);
+      const [begun] = await writeAs(actor, [insertTotp({ userId: actor.user.id, secret, now })]);
       if (begun?.changes !== 1) throw stateError(isOn);
       return await setUp(actor, secret);
     },
@@ -122,14 +121,13 @@ export function createTwoStepService(context: ServiceContext, mail: MailService)
       const { codes, codeHashes } = newRecoveryCodes();
       const audit = insertAuditEvent(actor, { action: "two_step.enabled" }, { now });
       const audited = { now, audited: audit.id };
-      const [, written] = await database.write([
-        confirmTotp({ userId, secret, step, now, sessionId: actor.id }),
+      const [, written] = await writeAs(actor, [
+        confirmTotp({ userId, secret, step, now }),
         audit.statement,
         ...replaceRecoveryCodes(userId, { codeHashes, audited: audit.id }),
         ...mail.outgoing({ kind: "two_step_enabled", to, fields: { name } }, audited),
       ]);
       if (written?.rows.length !== 1) {
-        if (!await hasLiveSession(database, actor.id)) throw unauthenticatedError();
         throw stateError("This was begun anew meanwhile. Scan the new QR code.");
       }
       mail.wake();
@@ -142,7 +140,7 @@ export function createTwoStepService(context: ServiceContext, mail: MailService)
       const { id: userId, email: to, name } = actor.user;
       const audit = insertAuditEvent(actor, { action: "two_step.disabled" }, { now });
       const audited = { now, audited: audit.id };
-      const [, written] = await database.write([
+      const [, written] = await writeAs(actor, [
         deleteTotp(userId),
         audit.statement,
         deleteRecoveryCodes(userId, audited),
@@ -160,7 +158,7 @@ export function createTwoStepService(context: ServiceContext, mail: MailService)
       const { codes, codeHashes } = newRecoveryCodes();
       const audit = insertAuditEvent(actor, { action: "recovery_codes.replaced" }, { now });
       const audited = { now, audited: audit.id };
-      const [, written] = await database.write([
+      const [, written] = await writeAs(actor, [
         requireTotp(userId),
         audit.statement,
         ...replaceRecoveryCodes(userId, { codeHashes, audited: audit.id }),

@@ -12,7 +12,7 @@ const path = "/api/portal/account";
 
 /** Mounts `/api/portal/account`. */
 export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { config, services: { accounts, emailAddresses, sessions } } = parts;
+  const { config, services: { ownAccount, emailAddresses, sessions } } = parts;
   const session = byActor(parts);
   const common = { tag: "Account", security: "session" } as const;
 
@@ -27,7 +27,7 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...session,
     async answer(c, { body }, actor) {
-      await accounts.renameUser(actor, body.name);
+      await ownAccount.renameUser(actor, body.name);
       return c.json(sessionUser(await requireSession(c, parts)));
     },
   });
@@ -46,7 +46,7 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...session,
     async answer(c, _input, actor) {
-      await accounts.deleteAccount(actor);
+      await ownAccount.deleteAccount(actor);
       clearSessionCookies(c, config);
       return c.body(null, 204);
     },

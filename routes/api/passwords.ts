@@ -10,7 +10,7 @@ import { sessionUserSchema } from "./schemas.ts";
 
 /** Mounts `/api/auth/password/*` and `/api/auth/email/*`. */
 export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { config, services: { passwords, emailAddresses } } = parts;
+  const { config, services: { passwords, passwordChange, emailAddresses } } = parts;
   const nobody = { authenticate: () => null } as const;
   const session = byActor(parts);
 
@@ -67,7 +67,7 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
   }, {
     ...session,
     async answer(c, { body }, actor) {
-      const { token } = await passwords.changePassword(actor, body);
+      const { token } = await passwordChange.changePassword(actor, body);
       setSessionCookie(c, config, { token });
       return c.body(null, 204);
     },

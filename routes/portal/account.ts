@@ -46,12 +46,12 @@ interface Refused {
 
 /** Mounts `/portal/account`. */
 export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { config, services: { accounts, emailAddresses } } = parts;
+  const { config, services: { ownAccount, emailAddresses } } = parts;
 
   async function show(c: AppContext, session: SessionActor, refused?: Refused): Promise<Response> {
     const [pendingEmail, { ownerless }] = await Promise.all([
       emailAddresses.findPendingChange(session),
-      accounts.previewDeletion(session),
+      ownAccount.previewDeletion(session),
     ]);
     const view = accountPage({
       frame: portalFrame(parts, assets, session),
@@ -76,7 +76,7 @@ export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): 
       const { name: typed = "" } = await readFormBody(c);
       try {
         const { name } = check(nameForm, { name: typed }, "body") as { name: string };
-        await accounts.renameUser(session, name);
+        await ownAccount.renameUser(session, name);
         return redirect(c, `${path}?done=renamed`);
       } catch (error) {
         const { message, fields, status } = formError(c, error);
@@ -147,7 +147,7 @@ function changeEmailRoutes(app: App, parts: AppParts, assets: Assets): void {
 }
 
 function deleteAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { config, services: { accounts } } = parts;
+  const { config, services: { ownAccount } } = parts;
   const page = `${path}/delete`;
 
   async function ask(
@@ -157,7 +157,7 @@ function deleteAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
     status?: ContentfulStatusCode,
   ): Promise<Response> {
     const frame = portalFrame(parts, assets, session);
-    const ends = await accounts.previewDeletion(session);
+    const ends = await ownAccount.previewDeletion(session);
     return sendPage(
       c,
       deleteAccountPage({ frame, ...ends, ...(refused ?? { value: "", error: null, fieldErrors: {} }) }),
@@ -178,7 +178,7 @@ function deleteAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
         if (canonicalEmail(email) !== session.user.email) {
           throw validationError([{ path: "email", message: "This is not the address of your account." }]);
         }
-        await accounts.deleteAccount(session);
+        await ownAccount.deleteAccount(session);
         clearSessionCookies(c, config);
         return redirect(c, "/sign-in?deleted=1", { frameChanges: true });
       } catch (error) {

@@ -19,7 +19,7 @@ const flashes: ReadonlyMap<string, string> = new Map([
 
 /** Mounts `/portal/account/security`. */
 export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { config, services: { sessions, passwords, twoStep, passkeys } } = parts;
+  const { config, services: { sessions, passwordChange, twoStep, passkeys } } = parts;
 
   async function show(
     c: AppContext,
@@ -56,7 +56,7 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
     signedIn(parts, async (c, session) => {
       const { currentPassword = "", newPassword = "" } = await readFormBody(c);
       try {
-        const { token } = await passwords.changePassword(session, { currentPassword, newPassword });
+        const { token } = await passwordChange.changePassword(session, { currentPassword, newPassword });
         setSessionCookie(c, config, { token });
         return redirect(c, `${path}?done=password`);
       } catch (error) {

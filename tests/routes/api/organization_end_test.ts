@@ -260,7 +260,7 @@ onEveryDatabase(
 onEveryDatabase("a key that is asked for while its organization is deleted is not made", async (test) => {
   const ada = await person(test, "Ada");
   const token = ada.person.cookie.split("=")[1] ?? "";
-  const { session } = await test.services.sessions.findSession([token]);
+  const { session } = await test.services.sessionSearch.findSession([token]);
   assert.ok(session);
   const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
   const actor: SessionActor = { ...session, type: "session", client };
