@@ -6,7 +6,7 @@ import type { Assets } from "../../views/layout.tsx";
 import type { AppContext, AppParts } from "../env.ts";
 import { setErrorHeaders } from "../errors.ts";
 import { findSession } from "../session.ts";
-import { gateFrame, portalFrame, sendPage } from "./page.ts";
+import { gateFrame, portalFrame, sendPage, toSignIn } from "./page.ts";
 
 const titles: Partial<Record<ErrorCode, string>> = {
   not_found: "Page not found",
@@ -25,6 +25,8 @@ export function errorAnswer(
   assets: Assets,
 ): (c: AppContext, error: AppError) => Promise<Response> {
   return async (c, error) => {
+    // The session ended after it was looked up.
+    if (error.code === "unauthenticated") return toSignIn(c);
     // When the database does not answer, nobody can be found; the page must come all the same.
     const session = await findSession(c, parts).catch(() => null);
     const frame = session === null ? gateFrame(parts, assets) : portalFrame(parts, assets, session);

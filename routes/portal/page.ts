@@ -57,12 +57,16 @@ export type PortalHandler = (c: AppContext, session: SessionActor) => Response |
 export function signedIn(parts: AppParts, handler: PortalHandler): (c: AppContext) => Promise<Response> {
   return async (c) => {
     const session = await findSession(c, parts);
-    if (session !== null) return await handler(c, sessionActor(c, session));
-    const { pathname, search } = new URL(c.req.url);
-    // What a form wanted to do is not done after signing in: the page with the form is shown instead.
-    const back = c.req.method === "GET" ? pathname + search : home;
-    return redirect(c, `/sign-in?return_to=${encodeURIComponent(back)}`, { frameChanges: true });
+    return session === null ? toSignIn(c) : await handler(c, sessionActor(c, session));
   };
+}
+
+/** @returns A redirect to the sign-in page, and back afterwards. */
+export function toSignIn(c: AppContext): Response {
+  const { pathname, search } = new URL(c.req.url);
+  // What a form wanted to do is not done after signing in: the page with the form is shown instead.
+  const back = c.req.method === "GET" ? pathname + search : home;
+  return redirect(c, `/sign-in?return_to=${encodeURIComponent(back)}`, { frameChanges: true });
 }
 
 /**

@@ -21,9 +21,12 @@ export interface World {
   unknownId(prefix: IdPrefix): string;
   /** A member of the organization. */
   newMember(role: Role): Promise<TestPerson>;
-  /** A key of the organization, made by whoever tries, so that a MEMBER may see it. */
-  newApiKey(): Promise<{ id: string; fullKey: string }>;
-  newInvitation(role?: Role): Promise<{ id: string; token: string }>;
+  /** A key of the organization, made by whoever tries unless `createdBy` says otherwise, so that a MEMBER may see it. */
+  newApiKey(createdBy?: string): Promise<{ id: string; fullKey: string }>;
+  newInvitation(
+    role?: Role,
+    more?: { email?: string; organizationId?: string },
+  ): Promise<{ id: string; token: string }>;
   /** A link's token for somebody. */
   newLink(purpose: string, subject: string, email: string): Promise<string>;
 }
@@ -99,7 +102,7 @@ export async function newWorld(test: TestApp, trier: Trier): Promise<World> {
   if (trier === "removed") {
     await run(test, "DELETE FROM memberships WHERE user_id = ?", me.userId);
   }
-  const newApiKey = async () => {
+  const newApiKey = async (createdBy?: string) => {
     const { fullKey, keyPrefix } = generateApiKey();
     const id = newId("key");
     await run(
@@ -110,7 +113,7 @@ export async function newWorld(test: TestApp, trier: Trier): Promise<World> {
       organizationId,
       hashApiKey(fullKey),
       keyPrefix,
-      trier === "stranger" ? owner.userId : me.userId,
+      createdBy ?? (trier === "stranger" ? owner.userId : me.userId),
       test.now(),
     );
     return { id, fullKey };
@@ -139,15 +142,15 @@ export async function newWorld(test: TestApp, trier: Trier): Promise<World> {
     newMember: (role) => newPerson(test, { organizationId, role }),
     newApiKey,
     newLink,
-    async newInvitation(role = "MEMBER") {
+    async newInvitation(role = "MEMBER", more = {}) {
       const id = newId("inv");
-      const email = `${id}@example.com`;
+      const email = more.email ?? `${id}@example.com`;
       await run(
         test,
         `INSERT INTO invitations (id, organization_id, email, role, invited_by, created_at, sent_at, expires_at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
         id,
-        organizationId,
+        more.organizationId ?? organizationId,
         email,
         role,
         owner.userId,

@@ -18,6 +18,22 @@ import {
   withKey,
 } from "./entry.ts";
 import type { World } from "../../support/world.ts";
+import {
+  belowOwner,
+  joining,
+  onKeys,
+  onOtherSession,
+  onOwner,
+  onOwnerInvitation,
+  onOwnPasskey,
+  unverified,
+  withEmailLink,
+  withFirstCode,
+  withNewPasskey,
+  withPassword,
+  withTwoStep,
+  write,
+} from "./writes.ts";
 
 const organization = { object: ["id", "org"] } as const;
 const record = { productSlug: "p", metric: "m", quantity: 1 };
@@ -34,6 +50,13 @@ const withMember = (more: Attempt) =>
     ...more,
     params: { userId: (await world.newMember("MEMBER")).userId },
   }));
+
+const onInvitations = [
+  ...write(withInvitation, ["member", "removed"]),
+  ...onOwnerInvitation(({ organizationId }, invitationId) => ({
+    params: { id: organizationId, invitationId },
+  })),
+];
 
 /** Every route by method and path. Static files stand under one name. */
 export const apiTable: Readonly<Record<string, Entry>> = {
@@ -72,13 +95,17 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     who: signedIn,
     attempt: () => ({ json: { currentPassword: "not it", newPassword: "a fine 9 long password" } }),
     also: [401],
+    writes: withPassword((currentPassword) => ({
+      json: { currentPassword, newPassword: "a fine 9 long password" },
+    })),
   },
-  "POST /api/auth/email/verification": { who: signedIn },
+  "POST /api/auth/email/verification": { who: signedIn, writes: unverified({}) },
   "POST /api/auth/email/verify": {
     who: signedIn,
     attempt: async ({ me, newLink }) => ({
       json: { token: await newLink("verify_email", me.userId, me.email) },
     }),
+    writes: withEmailLink((token) => ({ json: { token } })),
   },
   "POST /api/auth/organization": {
     who: { ...signedIn, stranger: "unknown", removed: "unknown" },
@@ -91,6 +118,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     who: nobodyElses,
     attempt: async (world) => ({ params: { id: await sessionOf(world, await world.newMember("OWNER")) } }),
     object: ["id", "ses"],
+    writes: onOtherSession({}),
   },
 
   "PATCH /api/portal/account": { who: signedIn, attempt: () => ({ json: { name: "New Name" } }) },
@@ -99,6 +127,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     who: signedIn,
     attempt: () => ({ json: { password: "not it" } }),
     also: [401],
+    writes: withPassword((password) => ({ json: { password } })),
   },
   "POST /api/portal/account/email": {
     who: signedIn,
@@ -135,6 +164,13 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     who: inNamedFromAdmin,
     attempt: withMember({}),
     ...organization,
+    writes: [
+      ...write(withMember({}), ["member", "removed"]),
+      ...onOwner(({ organizationId }, userId) => ({ params: { id: organizationId, userId } })),
+      ...write(({ organizationId, me }) => ({ params: { id: organizationId, userId: me.userId } }), [
+        "removed",
+      ]),
+    ],
   },
   "GET /api/portal/organizations/:id/invitations": {
     who: inNamedFromAdmin,
@@ -145,16 +181,28 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     who: inNamedFromAdmin,
     attempt: inOrganization(({ me }) => ({ json: { email: `guest.${me.email}`, role: "MEMBER" } })),
     ...organization,
+    writes: [
+      ...write(
+        inOrganization(({ me }) => ({ json: { email: `guest.${me.email}`, role: "MEMBER" } })),
+        ["member", "removed"],
+      ),
+      ...write(
+        inOrganization(({ me }) => ({ json: { email: `guest.${me.email}`, role: "OWNER" } })),
+        belowOwner,
+      ),
+    ],
   },
   "POST /api/portal/organizations/:id/invitations/:invitationId/resend": {
     who: inNamedFromAdmin,
     attempt: withInvitation,
     ...organization,
+    writes: onInvitations,
   },
   "DELETE /api/portal/organizations/:id/invitations/:invitationId": {
     who: inNamedFromAdmin,
     attempt: withInvitation,
     ...organization,
+    writes: onInvitations,
   },
   "POST /api/portal/invitations/accept": {
     // An invitation is for one address, whoever else holds its link.
@@ -167,6 +215,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
       owner: "forbidden",
     },
     attempt: async (world) => ({ json: { token: (await world.newInvitation()).token } }),
+    writes: joining((token) => ({ json: { token } })),
   },
 
   "GET /api/portal/api-keys": { who: inActive },
@@ -175,9 +224,20 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     who: objectInActive,
     attempt: withKey({ json: { name: "Renamed" } }),
     object: ["id", "key"],
+    writes: onKeys({ json: { name: "Renamed" } }),
   },
-  "DELETE /api/portal/api-keys/:id": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
-  "POST /api/portal/api-keys/:id/rotate": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
+  "DELETE /api/portal/api-keys/:id": {
+    who: objectInActive,
+    attempt: withKey(),
+    object: ["id", "key"],
+    writes: onKeys(),
+  },
+  "POST /api/portal/api-keys/:id/rotate": {
+    who: objectInActive,
+    attempt: withKey(),
+    object: ["id", "key"],
+    writes: onKeys(),
+  },
   "POST /api/auth/sign-in/second-step": {
     who: open,
     attempt: () => ({ json: { token: "x", code: "000000" } }),
@@ -195,15 +255,21 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     who: signedIn,
     attempt: () => ({ json: { code: "000000" } }),
     also: [401, 409],
+    writes: withFirstCode((code) => ({ json: { code } })),
   },
-  "DELETE /api/portal/account/two-step/totp": { who: signedIn, also: [409] },
-  "POST /api/portal/account/two-step/recovery-codes": { who: signedIn, also: [409] },
+  "DELETE /api/portal/account/two-step/totp": { who: signedIn, also: [409], writes: withTwoStep({}) },
+  "POST /api/portal/account/two-step/recovery-codes": {
+    who: signedIn,
+    also: [409],
+    writes: withTwoStep({}),
+  },
   "GET /api/portal/account/passkeys": { who: signedIn },
   "POST /api/portal/account/passkeys/options": { who: signedIn },
   "POST /api/portal/account/passkeys": {
     who: signedIn,
     attempt: () => ({ json: { name: "Phone", response: {} } }),
     also: [401, 422],
+    writes: withNewPasskey((response) => ({ json: { name: "Phone", response } })),
   },
   "PATCH /api/portal/account/passkeys/:id": {
     who: nobodyElses,
@@ -212,11 +278,13 @@ export const apiTable: Readonly<Record<string, Entry>> = {
       json: { name: "Mine" },
     }),
     object: ["id", "pas"],
+    writes: onOwnPasskey({ json: { name: "Mine" } }),
   },
   "DELETE /api/portal/account/passkeys/:id": {
     who: nobodyElses,
     attempt: async (world) => ({ params: { id: await passkeyOf(world, await world.newMember("OWNER")) } }),
     object: ["id", "pas"],
+    writes: onOwnPasskey({}),
   },
 
   "GET /api/portal/audit": { who: inActiveFromAdmin },

@@ -2,12 +2,9 @@
 // a MEMBER, an ADMIN, an OWNER, and a program with an API key.
 import assert from "node:assert/strict";
 import { startTestApp, type TestApp, testApp } from "../../support/app.ts";
-import { newWorld, type Trier, triers, type World } from "../../support/world.ts";
-import { apiTable } from "./api.ts";
-import type { Attempt, Entry, Outcome } from "./entry.ts";
-import { portalTable } from "./portal.ts";
-
-const table = { ...apiTable, ...portalTable };
+import { newWorld, type Trier, triers } from "../../support/world.ts";
+import type { Entry } from "./entry.ts";
+import { outcomeOf, send, table } from "./tries.ts";
 
 testApp("the authorization table lists every route of the app, and no other", (test) => {
   const routes = test.app.routes.filter(({ method, path }) =>
@@ -35,8 +32,6 @@ for (const trier of triers) {
   });
 }
 
-let address = 0;
-
 /** @returns What is wrong with a route's answer, or null. */
 async function faultOf(
   test: TestApp,
@@ -57,47 +52,6 @@ async function faultOf(
   const same =
     withoutIds(await unknown.text(), [params[param]]) === withoutIds(body, [attempt.params?.[param]]);
   return same && unknown.status === answer.status ? null : "tells somebody else's object from an unknown one";
-}
-
-function send(
-  world: World,
-  { route, attempt, trier }: { route: string; attempt: Attempt; trier: Trier },
-): Promise<Response> {
-  const [method = "GET", pattern = "/"] = route.split(" ");
-  const path = pattern.replaceAll(/:(\w+)/g, (_all, name: string) => {
-    const value = attempt.params?.[name];
-    assert.ok(value, `${route} needs ${name}`);
-    return value;
-  });
-  const isByPeople = trier !== "nobody" && trier !== "apiKey";
-  address++;
-  return world.test.send(path + (attempt.query ?? ""), {
-    method,
-    ...(attempt.json === undefined ? {} : { json: attempt.json }),
-    ...(attempt.form === undefined ? {} : { form: attempt.form }),
-    ...(isByPeople ? { cookie: world.me.cookie } : {}),
-    ...(trier === "apiKey" ? { apiKey: world.apiKey } : {}),
-    // From this machine where the route asks for it; else from many, so that no limit is in the way.
-    peerAddress: path === "/metrics" || path.startsWith("/dev/")
-      ? "127.0.0.1"
-      : `10.${address >> 16}.${(address >> 8) & 255}.${address & 255}`,
-  });
-}
-
-function outcomeOf(
-  answer: Response,
-  { body, also }: { body: string; also: readonly number[] },
-): Outcome | string {
-  const { status } = answer;
-  const code = body.startsWith("{") ? JSON.parse(body).error?.code : undefined;
-  if (code === "unauthenticated") return "signIn";
-  if (code === "invalid_api_key") return "key";
-  const location = answer.headers.get("location") ?? "";
-  if (status >= 300 && status < 400 && location.startsWith("/sign-in?return_to=")) return "signIn";
-  // People without an organization are led to where they can make one.
-  if (status === 303 && location === "/portal/organizations") return "forbidden";
-  if (status < 400 || also.includes(status)) return "in";
-  return status === 403 ? "forbidden" : status === 404 ? "unknown" : `status ${status}`;
 }
 
 function withoutIds(text: string, ids: readonly (string | undefined)[]): string {

@@ -17,6 +17,16 @@ export interface Attempt {
   readonly form?: Readonly<Record<string, string>>;
 }
 
+/** What an OWNER can become while a request is on its way. */
+export type Lost = "admin" | "member" | "removed";
+
+/** A request of an OWNER that writes for their session. */
+export interface Write {
+  readonly attempt: (world: World) => Attempt | Promise<Attempt>;
+  /** Those who may not do it. */
+  readonly lost?: readonly Lost[];
+}
+
 /** A route with who gets in. */
 export interface Entry {
   readonly who: Readonly<Record<Trier, Outcome>>;
@@ -26,6 +36,11 @@ export interface Entry {
   readonly object?: readonly [param: string, prefix: IdPrefix];
   /** Statuses beyond 2xx and 3xx that mean that somebody got in. */
   readonly also?: readonly number[];
+  /**
+   * Requests that write for a session, none for a route that writes nothing for one. Left out: `attempt`, by those who may not do
+   * it according to `who`.
+   */
+  readonly writes?: readonly Write[];
 }
 
 /** @returns The same for everybody. */

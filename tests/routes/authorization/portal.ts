@@ -17,6 +17,23 @@ import {
   withKey,
 } from "./entry.ts";
 import type { World } from "../../support/world.ts";
+import {
+  belowOwner,
+  joining,
+  nothing,
+  onKeys,
+  onOtherSession,
+  onOwner,
+  onOwnerInvitation,
+  onOwnPasskey,
+  unverified,
+  withEmailLink,
+  withFirstCode,
+  withNewPasskey,
+  withPassword,
+  withTwoStep,
+  write,
+} from "./writes.ts";
 
 const withMember = (more: Attempt) => async (world: World) => ({
   ...more,
@@ -36,6 +53,11 @@ const withPasskey = (more: Attempt) => ({
   }),
   object: ["id", "pas"] as const,
 });
+
+const onInvitations = [
+  ...write(withInvitation({ form: {} }), ["member", "removed"]),
+  ...onOwnerInvitation((_world, id) => ({ params: { id }, form: {} })),
+];
 
 /** Every page and form by method and path. */
 export const portalTable: Readonly<Record<string, Entry>> = {
@@ -63,18 +85,21 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     who: objectInActive,
     attempt: withKey({ form: { name: "Renamed" } }),
     object: ["id", "key"],
+    writes: onKeys({ form: { name: "Renamed" } }),
   },
   "GET /portal/api-keys/:id/revoke": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
   "POST /portal/api-keys/:id/revoke": {
     who: objectInActive,
     attempt: withKey({ form: {} }),
     object: ["id", "key"],
+    writes: onKeys({ form: {} }),
   },
   "GET /portal/api-keys/:id/rotate": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
   "POST /portal/api-keys/:id/rotate": {
     who: objectInActive,
     attempt: withKey({ form: { expireOld: "now" } }),
     object: ["id", "key"],
+    writes: onKeys({ form: { expireOld: "now" } }),
   },
   "GET /portal/usage": { who: inActive },
 
@@ -98,12 +123,14 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     attempt: async ({ me, newLink }) => ({
       form: { token: await newLink("verify_email", me.userId, me.email) },
     }),
+    writes: withEmailLink((token) => ({ form: { token } })),
   },
   "GET /portal/confirm-password": { who: signedIn },
   "POST /portal/confirm-password": {
     who: signedIn,
     attempt: () => ({ form: { password: "not it" } }),
     also: [401],
+    writes: withPassword((password) => ({ form: { password } })),
   },
   "GET /portal/access": { who: signedIn, attempt: () => ({ query: "?return_to=/portal" }) },
   "POST /portal/access": {
@@ -115,7 +142,11 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /portal/account/name": { who: open },
   "GET /portal/account/verification": { who: open },
   "POST /portal/account/name": { who: signedIn, attempt: () => ({ form: { name: "New Name" } }) },
-  "POST /portal/account/verification": { who: signedIn, attempt: () => ({ form: {} }) },
+  "POST /portal/account/verification": {
+    who: signedIn,
+    attempt: () => ({ form: {} }),
+    writes: unverified({ form: {} }),
+  },
   "GET /portal/account/email": { who: signedIn },
   "POST /portal/account/email": {
     who: signedIn,
@@ -129,6 +160,9 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     who: signedIn,
     attempt: () => ({ form: { currentPassword: "not it", newPassword: "a fine 9 long password" } }),
     also: [401],
+    writes: withPassword((currentPassword) => ({
+      form: { currentPassword, newPassword: "a fine 9 long password" },
+    })),
   },
   "POST /portal/account/security/sessions/:id/end": {
     who: nobodyElses,
@@ -137,6 +171,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
       form: {},
     }),
     object: ["id", "ses"],
+    writes: onOtherSession({ form: {} }),
   },
   "POST /portal/account/security/sessions/end-others": { who: signedIn, attempt: () => ({ form: {} }) },
 
@@ -153,29 +188,42 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     who: signedIn,
     attempt: () => ({ form: { code: "000000" } }),
     also: [401, 409],
+    writes: withFirstCode((code) => ({ form: { code } })),
   },
   "GET /portal/account/two-step/recovery-codes": { who: signedIn },
   "POST /portal/account/two-step/recovery-codes": {
     who: signedIn,
     attempt: () => ({ form: {} }),
     also: [409],
+    writes: withTwoStep({ form: {} }),
   },
   "GET /portal/account/two-step/turn-off": { who: signedIn },
-  "POST /portal/account/two-step/turn-off": { who: signedIn, attempt: () => ({ form: {} }), also: [409] },
+  "POST /portal/account/two-step/turn-off": {
+    who: signedIn,
+    attempt: () => ({ form: {} }),
+    also: [409],
+    writes: withTwoStep({ form: {} }),
+  },
   "GET /portal/account/passkeys": { who: signedIn },
   "GET /portal/account/passkeys/new": { who: signedIn },
   "POST /portal/account/passkeys/new": {
     who: signedIn,
     attempt: () => ({ form: { name: "Phone", response: "{}" } }),
     also: [401, 422],
+    writes: withNewPasskey((response) => ({ form: { name: "Phone", response: JSON.stringify(response) } })),
   },
   "GET /portal/account/passkeys/:id/rename": { who: nobodyElses, ...withPasskey({}) },
   "POST /portal/account/passkeys/:id/rename": {
     who: nobodyElses,
     ...withPasskey({ form: { name: "Mine" } }),
+    writes: onOwnPasskey({ form: { name: "Mine" } }),
   },
   "GET /portal/account/passkeys/:id/remove": { who: nobodyElses, ...withPasskey({}) },
-  "POST /portal/account/passkeys/:id/remove": { who: nobodyElses, ...withPasskey({ form: {} }) },
+  "POST /portal/account/passkeys/:id/remove": {
+    who: nobodyElses,
+    ...withPasskey({ form: {} }),
+    writes: onOwnPasskey({ form: {} }),
+  },
   "GET /sign-in/second-step": { who: open },
   "POST /sign-in/second-step": {
     who: open,
@@ -201,6 +249,10 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "POST /portal/members": {
     who: inActiveFromAdmin,
     attempt: ({ me }) => ({ form: { email: `guest.${me.email}`, role: "MEMBER" } }),
+    writes: [
+      ...write(({ me }) => ({ form: { email: `guest.${me.email}`, role: "MEMBER" } }), ["member", "removed"]),
+      ...write(({ me }) => ({ form: { email: `guest.${me.email}`, role: "OWNER" } }), belowOwner),
+    ],
   },
   "GET /portal/members/leave": { who: inActive },
   // A stranger is the only member, and last owner, of their own.
@@ -216,6 +268,10 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     who: objectFromAdmin,
     attempt: withMember({ form: { keys: "revoke" } }),
     object: ["id", "usr"],
+    writes: [
+      ...write(withMember({ form: { keys: "revoke" } }), ["member", "removed"]),
+      ...onOwner((_world, id) => ({ params: { id }, form: { keys: "revoke" } })),
+    ],
   },
   "GET /portal/members/:id/owner": { who: objectForOwner, attempt: withMember({}), object: ["id", "usr"] },
   "POST /portal/members/:id/owner": {
@@ -228,6 +284,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     who: objectFromAdmin,
     attempt: withInvitation({ form: {} }),
     object: ["id", "inv"],
+    writes: onInvitations,
   },
   "GET /portal/invitations/:id/revoke": {
     who: objectFromAdmin,
@@ -238,6 +295,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     who: objectFromAdmin,
     attempt: withInvitation({ form: {} }),
     object: ["id", "inv"],
+    writes: onInvitations,
   },
   "GET /invitations/accept": { who: open, attempt: withOffer((token) => ({ query: `?token=${token}` })) },
   // The page says what to do: another account, signing in, making one.
@@ -245,6 +303,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     who: open,
     attempt: withOffer((token) => ({ form: { token } })),
     also: [401, 403],
+    writes: joining((token) => ({ form: { token } })),
   },
   "GET /invitations/sign-up": { who: open },
   "POST /invitations/sign-up": {
@@ -270,9 +329,10 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     attempt: async (world) => ({ form: { userId: (await world.newMember("MEMBER")).userId } }),
     // Nobody of the stranger's own organization.
     also: [422],
+    writes: nothing,
   },
   "GET /portal/check": { who: inActiveForOwner },
-  "POST /portal/check": { who: inActiveForOwner, attempt: () => ({ form: {} }) },
+  "POST /portal/check": { who: inActiveForOwner, attempt: () => ({ form: {} }), writes: nothing },
   "GET /portal/organization/delete": { who: inActiveForOwner },
   "POST /portal/organization/delete": {
     who: inActiveForOwner,

@@ -1,0 +1,54 @@
+// Trying a route: the table of all routes, sending an attempt, and reading what the answer means.
+import assert from "node:assert/strict";
+import type { Trier, World } from "../../support/world.ts";
+import { apiTable } from "./api.ts";
+import type { Attempt, Entry, Outcome } from "./entry.ts";
+import { portalTable } from "./portal.ts";
+
+/** Every route by method and path. */
+export const table: Readonly<Record<string, Entry>> = { ...apiTable, ...portalTable };
+
+let address = 0;
+
+/** Sends an attempt as the one who tries. */
+export function send(
+  world: World,
+  { route, attempt, trier }: { route: string; attempt: Attempt; trier: Trier },
+): Promise<Response> {
+  const [method = "GET", pattern = "/"] = route.split(" ");
+  const path = pattern.replaceAll(/:(\w+)/g, (_all, name: string) => {
+    const value = attempt.params?.[name];
+    assert.ok(value, `${route} needs ${name}`);
+    return value;
+  });
+  const isByPeople = trier !== "nobody" && trier !== "apiKey";
+  address++;
+  return world.test.send(path + (attempt.query ?? ""), {
+    method,
+    ...(attempt.json === undefined ? {} : { json: attempt.json }),
+    ...(attempt.form === undefined ? {} : { form: attempt.form }),
+    ...(isByPeople ? { cookie: world.me.cookie } : {}),
+    ...(trier === "apiKey" ? { apiKey: world.apiKey } : {}),
+    // From this machine where the route asks for it; else from many, so that no limit is in the way.
+    peerAddress: path === "/metrics" || path.startsWith("/dev/")
+      ? "127.0.0.1"
+      : `10.${address >> 16}.${(address >> 8) & 255}.${address & 255}`,
+  });
+}
+
+/** @param options `also`: statuses beyond 2xx and 3xx that mean that somebody got in. @returns What a route said. */
+export function outcomeOf(
+  answer: Response,
+  { body, also }: { body: string; also: readonly number[] },
+): Outcome | string {
+  const { status } = answer;
+  const code = body.startsWith("{") ? JSON.parse(body).error?.code : undefined;
+  if (code === "unauthenticated") return "signIn";
+  if (code === "invalid_api_key") return "key";
+  const location = answer.headers.get("location") ?? "";
+  if (status >= 300 && status < 400 && location.startsWith("/sign-in?return_to=")) return "signIn";
+  // People without an organization are led to where they can make one.
+  if (status === 303 && location === "/portal/organizations") return "forbidden";
+  if (status < 400 || also.includes(status)) return "in";
+  return status === 403 ? "forbidden" : status === 404 ? "unknown" : `status ${status}`;
+}

@@ -1,0 +1,115 @@
+// Attempts of an OWNER that write for their session, where the attempt that only tries to get in does not.
+import { randomBytes } from "node:crypto";
+import { testPassword } from "../../support/app.ts";
+import { codeOf, passkeyOptions, TestPasskey } from "../../support/second_step.ts";
+import { newOrganization, run, type World } from "../../support/world.ts";
+import { type Attempt, type Lost, passkeyOf, type Write } from "./entry.ts";
+
+/** Nothing is written for a session. */
+export const nothing: readonly Write[] = [];
+/** Those who may not do what only OWNERs may. */
+export const belowOwner: readonly Lost[] = ["admin", "member", "removed"];
+/** Those who may not do what ADMINs may. */
+export const belowAdmin: readonly Lost[] = ["member", "removed"];
+
+/** @returns One write. */
+export const write = (attempt: Write["attempt"], lost: readonly Lost[] = []): Write[] => [{ attempt, lost }];
+
+/** @returns A write with the person's password, which is {@linkcode testPassword}. */
+export const withPassword = (attempt: (password: string) => Attempt) =>
+  write(async ({ test, me }) => {
+    const known = await test.signUp();
+    await run(
+      test,
+      "UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE id = ?) WHERE id = ?",
+      known.userId,
+      me.userId,
+    );
+    return attempt(testPassword);
+  });
+
+/** @returns A write of someone who has not confirmed their address. */
+export const unverified = (attempt: Attempt) =>
+  write(async ({ test, me }) => {
+    await run(test, "UPDATE users SET email_verified_at = NULL WHERE id = ?", me.userId);
+    return attempt;
+  });
+
+/** @returns Writes with the links that prove an address and that change it. */
+export const withEmailLink = (attempt: (token: string) => Attempt) => [
+  ...write(async ({ me, newLink }) => attempt(await newLink("verify_email", me.userId, me.email))),
+  ...write(async ({ me, newLink }) => attempt(await newLink("change_email", me.userId, `new.${me.email}`))),
+];
+
+/** @returns A write about another session of the same person. */
+export const onOtherSession = (more: Attempt) =>
+  write(async ({ test, me }) => {
+    const id = `ses_${randomBytes(16).toString("hex")}`;
+    await run(
+      test,
+      `INSERT INTO sessions (token_hash, id, user_id, created_at, last_seen_at, address, user_agent)
+       VALUES (?, ?, ?, ?, ?, '127.0.0.1', 'test')`,
+      id,
+      id,
+      me.userId,
+      test.now(),
+      test.now(),
+    );
+    return { ...more, params: { id } };
+  });
+
+/** @returns A write with the first code of an authenticator app. */
+export const withFirstCode = (attempt: (code: string) => Attempt) =>
+  write(async ({ test, me }) => {
+    const begun = await test.send("/api/portal/account/two-step/totp", { method: "POST", cookie: me.cookie });
+    return attempt(codeOf((await begun.json()).secret, test.now()));
+  });
+
+/** @returns A write of someone who has two-step sign-in. */
+export const withTwoStep = (attempt: Attempt) =>
+  write(async ({ test, me }) => {
+    await run(
+      test,
+      "INSERT INTO totp (user_id, secret, created_at, confirmed_at, last_step) VALUES (?, 'AAAA', ?, ?, 0)",
+      me.userId,
+      test.now(),
+      test.now(),
+    );
+    return attempt;
+  });
+
+/** @returns A write that adds a passkey. */
+export const withNewPasskey = (attempt: (response: unknown) => Attempt) =>
+  write(async ({ test, me }) => {
+    const passkey = new TestPasskey(test.config.baseUrl.origin);
+    return attempt(passkey.register(await passkeyOptions(test, me.cookie)));
+  });
+
+/** @returns A write about a passkey of the same person. */
+export const onOwnPasskey = (more: Attempt) =>
+  write(async (world) => ({ ...more, params: { id: await passkeyOf(world, world.me) } }));
+
+/** @returns Writes about a key of the same person, and about another OWNER's. */
+export const onKeys = (more: Attempt = {}): Write[] => [
+  ...write(async (world) => ({ ...more, params: { id: (await world.newApiKey()).id } }), ["removed"]),
+  ...write(async (world) => {
+    const { userId } = await world.newMember("OWNER");
+    return { ...more, params: { id: (await world.newApiKey(userId)).id } };
+  }, belowAdmin),
+];
+
+/** @returns A write that joins another organization. */
+export const joining = (attempt: (token: string) => Attempt) =>
+  write(async (world) => {
+    const organizationId = await newOrganization(world.test, "Other");
+    const { token } = await world.newInvitation("MEMBER", { email: world.me.email, organizationId });
+    return attempt(token);
+  });
+
+/** @returns A write about another OWNER, which only OWNERs may do. */
+export const onOwner = (attempt: (world: World, userId: string) => Attempt) =>
+  write(async (world) => attempt(world, (await world.newMember("OWNER")).userId), belowOwner);
+
+/** @returns A write about an OWNER's invitation, which only OWNERs may do. */
+export const onOwnerInvitation = (attempt: (world: World, id: string) => Attempt) =>
+  write(async (world) => attempt(world, (await world.newInvitation("OWNER")).id), belowOwner);

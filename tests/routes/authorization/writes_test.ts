@@ -1,0 +1,165 @@
+// Every write of every route that a session makes, interrupted: just before it the session ends, or its OWNER loses the role.
+import assert from "node:assert/strict";
+import type { Database, Statement } from "../../../db/database.ts";
+import { startTestApp, type TestApp } from "../../support/app.ts";
+import { embeddedTestDatabase } from "../../support/database.ts";
+import { newWorld, type World } from "../../support/world.ts";
+import type { Entry, Lost, Write } from "./entry.ts";
+import { outcomeOf, send, table } from "./tries.ts";
+
+/** What happens to the OWNER just before a batch is written. */
+type Interruption = "ended" | Lost;
+
+/** Acts just before the `nth` batch that is written from now on. */
+interface Interrupter {
+  arm(nth: number, act: (database: Database) => Promise<void>): void;
+  /** @returns How many batches came since then, up to the one that it acted before. */
+  disarm(): number;
+}
+
+/** Guesses are counted and given back, and denied attempts noted, whoever makes them. */
+const changesAnyway: readonly string[] = ["sign_in_failures", "access.denied"];
+const rowsMax = 100_000;
+
+Deno.test("no route writes for a session that has ended or has lost the role just before", async () => {
+  const { test, interrupter } = await startInterruptedApp();
+  try {
+    const wrong: string[] = [];
+    let tries = 0;
+    for (const [route, entry] of Object.entries(table)) {
+      for (const write of writesOf(route, entry)) {
+        for (const interruption of ["ended", ...write.lost ?? []] as const) {
+          for (let nth = 1;; nth++) {
+            const fault = await faultOf(test, { route, write, interruption, nth, interrupter });
+            if (fault === "not written") {
+              if (nth === 1) wrong.push(`${route}: writes nothing; say so in its table`);
+              break;
+            }
+            tries++;
+            if (fault !== null) wrong.push(`${route}, ${interruption} before batch ${nth}: ${fault}`);
+          }
+        }
+      }
+    }
+    assert.deepEqual(wrong, []);
+    assert.ok(tries > 150, `only ${tries} tries`);
+  } finally {
+    await test.dispose();
+  }
+});
+
+/** @returns What to try on a route: what its table says, or the attempt of someone who gets in. */
+function writesOf(route: string, { who, attempt, writes }: Entry): readonly Write[] {
+  if (writes !== undefined) return writes;
+  if (route.startsWith("GET ") || who.nobody !== "signIn") return [];
+  const lost = (["admin", "member", "removed"] as const).filter((trier) => who[trier] !== "in");
+  return [{ attempt: attempt ?? (() => ({})), lost }];
+}
+
+async function startInterruptedApp(): Promise<{ test: TestApp; interrupter: Interrupter }> {
+  let armed: ((database: Database) => Promise<void>) | null = null;
+  let nth = 0;
+  let batches = 0;
+  const isNote = (batch: readonly Statement[]) => batch.some(({ args }) => args.includes("access.denied"));
+  const open = async () => {
+    const opened = await embeddedTestDatabase();
+    const { database } = opened;
+    const watched: Database = {
+      read: (statement) => database.read(statement),
+      readFirst: (statement) => database.readFirst(statement),
+      close: () => database.close(),
+      async write(batch) {
+        if (armed !== null && !isNote(batch) && ++batches === nth) {
+          const act = armed;
+          armed = null;
+          await act(database);
+        }
+        return await database.write(batch);
+      },
+    };
+    return { ...opened, database: watched };
+  };
+  const test = await startTestApp({ API_KEY_REQUESTS_PER_SECOND: "0", METRICS_TOKEN: "" }, { open });
+  return {
+    test,
+    interrupter: {
+      arm: (to, act) => {
+        armed = act;
+        nth = to;
+        batches = 0;
+      },
+      disarm: () => {
+        armed = null;
+        return batches;
+      },
+    },
+  };
+}
+
+/** @returns What is wrong, null if nothing is, or "not written" when the request wrote fewer batches. */
+async function faultOf(
+  test: TestApp,
+  { route, write, interruption, nth, interrupter }: {
+    route: string;
+    write: Write;
+    interruption: Interruption;
+    nth: number;
+    interrupter: Interrupter;
+  },
+): Promise<string | null> {
+  const world = await newWorld(test, "owner");
+  const attempt = await write.attempt(world);
+  let before = new Map<string, string>();
+  interrupter.arm(nth, async (database) => {
+    await interrupt(database, { world, interruption });
+    before = await stored(database);
+  });
+  const answer = await send(world, { route, attempt, trier: "owner" });
+  const body = await answer.text();
+  const outcome = outcomeOf(answer, { body, also: [] });
+  if (interrupter.disarm() < nth) {
+    return outcome === "in"
+      ? "not written"
+      : `is “${outcome}” without an interruption (${body.slice(0, 300)})`;
+  }
+  const expected: readonly string[] = interruption === "ended" ? ["signIn"] : ["forbidden", "unknown"];
+  if (!expected.includes(outcome)) return `is “${outcome}” (${answer.status} ${body.slice(0, 300)})`;
+  const changed = [...await stored(test.opened.database)].filter(([name, rows]) => rows !== before.get(name));
+  return changed.length === 0 ? null : `changed ${changed.map(([name]) => name).join(", ")}`;
+}
+
+/** Ends the session of the one who tries, or takes their role. */
+async function interrupt(
+  database: Database,
+  { world, interruption }: { world: World; interruption: Interruption },
+): Promise<void> {
+  const { me: { userId }, organizationId } = world;
+  if (interruption === "ended") {
+    await database.write([{ sql: "DELETE FROM sessions WHERE user_id = ?", args: [userId] }]);
+    return;
+  }
+  const membership = [userId, organizationId];
+  const where = "WHERE user_id = ? AND organization_id = ?";
+  await database.write([
+    interruption === "removed" ? { sql: `DELETE FROM memberships ${where}`, args: membership } : {
+      sql: `UPDATE memberships SET role = ? ${where}`,
+      args: [interruption.toUpperCase(), ...membership],
+    },
+  ]);
+}
+
+/** @returns Everything that the database holds, by table. */
+async function stored(database: Database): Promise<Map<string, string>> {
+  const tables = await database.read<{ name: string }>({
+    sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name",
+    args: [],
+  });
+  const found = new Map<string, string>();
+  for (const { name } of tables) {
+    if (changesAnyway.includes(name)) continue;
+    const rows = await database.read({ sql: `SELECT * FROM ${name} LIMIT ${rowsMax}`, args: [] });
+    const kept = rows.filter((row) => !changesAnyway.includes(String(row["action"])));
+    found.set(name, JSON.stringify(kept));
+  }
+  return found;
+}
