@@ -14,6 +14,7 @@ import {
   nothingLeftForLater,
   opensWithComment,
   outsideWorld,
+  sessionsWriteGuarded,
   sqlOutsideDb,
   testsNeitherFocusNorSleep,
 } from "./tidy/texts.ts";
@@ -25,6 +26,7 @@ const rules: Readonly<Record<string, (files: readonly SourceFile[]) => Finding[]
   "services, queries and the domain know nothing of Hono": frameworkImports,
   "only main.ts has arguments and exits, only commands/ reads the environment": outsideWorld,
   "all SQL is in db/": sqlOutsideDb,
+  "what acts for a session writes as that session": sessionsWriteGuarded,
   "no file is longer than 400 lines or called utils": filesAreSmall,
   "every migration is listed, and none was ever changed": (files) =>
     migrationsAreFrozen(files, frozenMigrations),

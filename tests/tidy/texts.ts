@@ -32,6 +32,22 @@ export function sqlOutsideDb(files: readonly SourceFile[]): Finding[] {
   );
 }
 
+/** These make the guarded writer, or note what was refused. */
+const mayMix: readonly string[] = ["services/context.ts", "services/session_writes.ts", "services/audit.ts"];
+
+/** Rule: what acts for a session writes as that session. A service that takes a session has no other way to write. */
+export function sessionsWriteGuarded(files: readonly SourceFile[]): Finding[] {
+  return files.filter(({ path }) => path.startsWith("services/") && !mayMix.includes(path)).flatMap(
+    (file) => {
+      const { code } = scan(file.text);
+      if (!/\bSessionActor\b/.test(code)) return [];
+      return findAll(file, code, /\b(ServiceContext|Database)\b/g, (name) => {
+        return `takes a session and a ${name}, which writes without asking for it: use SessionContext`;
+      });
+    },
+  );
+}
+
 /** Rule: a file is short, and its name says its noun. */
 export function filesAreSmall(files: readonly SourceFile[]): Finding[] {
   return files.filter((file) => isTypeScript(file.path)).flatMap(({ path, text }) => {

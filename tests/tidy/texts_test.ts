@@ -8,6 +8,7 @@ import {
   nothingLeftForLater,
   opensWithComment,
   outsideWorld,
+  sessionsWriteGuarded,
   sqlOutsideDb,
   testsNeitherFocusNorSleep,
 } from "./texts.ts";
@@ -54,6 +55,22 @@ Deno.test("sqlOutsideDb() finds statements in every kind of string", () => {
   assert.deepEqual(lines(sqlOutsideDb, "services/users.ts", text), [1, 2, 4, 5, 6]);
   assert.deepEqual(lines(sqlOutsideDb, "db/users.ts", text), []);
   assert.deepEqual(lines(sqlOutsideDb, "tests/users_test.ts", text), []);
+});
+
+Deno.test("sessionsWriteGuarded() finds services that take a session and can write without it", () => {
+  const text = [
+    'import type { SessionActor } from "../domain/actor.ts";',
+    "function make({ database }: ServiceContext) {}",
+    "function rename(actor: SessionActor, database: Database) {}",
+  ].join("\n");
+  assert.deepEqual(lines(sessionsWriteGuarded, "services/keys.ts", text), [2, 3]);
+  assert.deepEqual(lines(sessionsWriteGuarded, "routes/session.ts", text), []);
+  const guarded = text.replace("ServiceContext", "SessionContext").replace(": Database", ": DatabaseReader");
+  assert.deepEqual(lines(sessionsWriteGuarded, "services/keys.ts", guarded), []);
+  assert.deepEqual(
+    lines(sessionsWriteGuarded, "services/keys.ts", text.replaceAll("SessionActor", "Actor")),
+    [],
+  );
 });
 
 Deno.test("sqlOutsideDb() allows methods, words and comments", () => {
