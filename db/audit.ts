@@ -11,6 +11,19 @@ export interface AuditStatement {
 }
 
 const userAgentCharactersMax = 400;
+const insert =
+  `INSERT INTO audit_events (id, at, action, organization_id, actor_type, actor_id, actor_name, target_id, target_name,
+    details, address, user_agent, request_id)`;
+
+function actorColumns(actor: Actor) {
+  const name = actor.type === "session" ? actor.user.name : null;
+  const id = actor.type === "session" ? actor.user.id : actor.type === "apiKey" ? actor.id : null;
+  return [actor.type, id, name] as const;
+}
+
+function clientColumns({ client }: Actor) {
+  return [client.address, client.userAgent.slice(0, userAgentCharactersMax), client.requestId] as const;
+}
 
 /**
  * @param entry What was done. Without `organizationId` it belongs to the actor's active organization.
@@ -24,13 +37,9 @@ export function insertAuditEvent(
   options: { now: number; always?: boolean },
 ): AuditStatement {
   const id = newId("aud");
-  const { client } = actor;
-  const name = actor.type === "session" ? actor.user.name : null;
-  const actorId = actor.type === "session" ? actor.user.id : actor.type === "apiKey" ? actor.id : null;
   const active = actor.type === "session" ? actor.organization?.organizationId ?? null : null;
   const statement = sql(
-    `INSERT INTO audit_events (id, at, action, organization_id, actor_type, actor_id, actor_name, target_id, target_name,
-       details, address, user_agent, request_id)
+    `${insert}
      SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? ${
       options.always ? "" : "WHERE changes() > 0"
     } RETURNING id`,
@@ -38,17 +47,38 @@ export function insertAuditEvent(
     options.now,
     entry.action,
     entry.organizationId === undefined ? active : entry.organizationId,
-    actor.type,
-    actorId,
-    name,
+    ...actorColumns(actor),
     entry.target?.id ?? null,
     entry.target?.name ?? null,
     JSON.stringify(entry.details ?? {}),
-    client.address,
-    client.userAgent.slice(0, userAgentCharactersMax),
-    client.requestId,
+    ...clientColumns(actor),
   );
   return { id, statement };
+}
+
+/**
+ * @param options `now`: milliseconds since 1970. `rows`: a query with the columns `organizationId`, `targetId`, `targetName` and
+ *   `details`.
+ * @returns A statement that writes an entry for each row.
+ */
+export function insertAuditEvents(
+  actor: Actor,
+  action: AuditAction,
+  { now, rows }: { now: number; rows: Statement },
+): Statement {
+  // The time of the id, with random digits for each entry.
+  const idStart = newId("aud").slice(0, -16);
+  return sql(
+    `${insert}
+     SELECT ? || lower(hex(randomblob(8))), ?, ?, r.organizationId, ?, ?, ?, r.targetId, r.targetName, r.details, ?, ?, ?
+     FROM (${rows.sql}) r`,
+    idStart,
+    now,
+    action,
+    ...actorColumns(actor),
+    ...clientColumns(actor),
+    ...rows.args,
+  );
 }
 
 /** A condition for later statements of a batch: the change that an audit entry is about was made. Takes the entry's id. */

@@ -1,25 +1,70 @@
-// All SQL of taking an account back from somebody who never owned its address.
+// All SQL of taking an account back from someone who never owned its address.
+import type { Actor } from "../domain/actor.ts";
 import { revokeApiKeysMadeBy } from "./api_keys.ts";
-import { ifAudited } from "./audit.ts";
+import { ifAudited, insertAuditEvents } from "./audit.ts";
 import { sql, type Statement } from "./database.ts";
 import { revokeInvitationsMadeBy } from "./invitations.ts";
 import { deletePasskeys } from "./passkeys.ts";
 import { deleteRecoveryCodes } from "./recovery_codes.ts";
 
 /**
- * @param options `audited`: the id of the entry about the reset that proved the address.
- * @returns Statements that end the second steps, passkeys, keys and invitations that were made before.
+ * @param actor The owner of the address.
+ * @param options `audited`: the id of the entry about the take-back.
+ * @returns Statements that end the second steps, passkeys, keys and invitations that were made before, and leave the account alone
+ *   in its organizations.
  */
 export function endUnprovedAccess(
-  userId: string,
-  options: { now: number; audited: string },
+  actor: Actor,
+  options: { userId: string; now: number; audited: string },
 ): Statement[] {
+  const { userId, audited } = options;
   return [
     // Also one that was begun only: whoever made it knows its secret.
-    sql(`DELETE FROM totp WHERE user_id = ? AND ${ifAudited}`, userId, options.audited),
+    sql(`DELETE FROM totp WHERE user_id = ? AND ${ifAudited}`, userId, audited),
     deleteRecoveryCodes(userId, options),
     deletePasskeys(userId, options),
     revokeApiKeysMadeBy(userId, options),
     revokeInvitationsMadeBy(userId, options),
+    ...endOthersAccess(actor, options),
+  ];
+}
+
+/**
+ * Whoever belongs to an organization of an account whose address nobody has confirmed came by its invitations, or by those of people
+ * who did: such an account can join no organization, it can only create them.
+ */
+function endOthersAccess(
+  actor: Actor,
+  { userId, now, audited }: { userId: string; now: number; audited: string },
+): Statement[] {
+  const own = "organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ?)";
+  const inOwn = (text: string, ...more: string[]) =>
+    sql(`${text} AND ${own} AND ${ifAudited}`, ...more, userId, audited);
+  const others = sql(
+    `SELECT organization_id AS organizationId, user_id AS targetId,
+       (SELECT name FROM users WHERE id = user_id) AS targetName,
+       json_object('role', role, 'keys', 'revoked') AS details
+     FROM memberships WHERE user_id <> ? AND ${own} AND ${ifAudited}`,
+    userId,
+    userId,
+    audited,
+  );
+  return [
+    insertAuditEvents(actor, "member.removed", { now, rows: others }),
+    sql(
+      `UPDATE api_keys SET revoked_at = ? WHERE revoked_at IS NULL AND ${own} AND ${ifAudited}`,
+      now,
+      userId,
+      audited,
+    ),
+    sql(
+      `UPDATE invitations SET revoked_at = ? WHERE accepted_at IS NULL AND revoked_at IS NULL AND ${own} AND ${ifAudited}`,
+      now,
+      userId,
+      audited,
+    ),
+    inOwn("UPDATE sessions SET organization_id = NULL WHERE user_id <> ?", userId),
+    inOwn("DELETE FROM memberships WHERE user_id <> ?", userId),
+    sql(`UPDATE memberships SET role = 'OWNER' WHERE user_id = ? AND ${ifAudited}`, userId, audited),
   ];
 }

@@ -12,6 +12,7 @@ export const auditActions = {
   "session.others_ended": "Signed out everywhere else",
   "account.created": "Account created",
   "account.renamed": "Name changed",
+  "account.taken_back": "Account taken back",
   "account.deleted": "Account deleted",
   "account.disabled": "Account disabled",
   "account.enabled": "Account enabled",

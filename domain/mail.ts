@@ -15,6 +15,8 @@ export interface MailFields {
   /** With a link. */
   readonly reset_password: { readonly name: string };
   readonly password_changed: { readonly name: string };
+  /** Instead of `password_changed` when the address had never been confirmed. */
+  readonly account_taken_back: { readonly name: string };
   /** With a link. */
   readonly invitation: { readonly organization: string; readonly inviter: string; readonly role: string };
   readonly two_step_enabled: { readonly name: string };

@@ -17,6 +17,8 @@ export interface NewPassword {
   readonly audited: string;
   /** The session that stays; every other one ends. */
   readonly keep?: string;
+  /** It was reset by the owner of an address that was never confirmed; the email says what else ended. */
+  readonly isTakenBack?: boolean;
 }
 
 /**
@@ -28,8 +30,9 @@ export function afterNewPassword(
   user: UserCredentials,
   given: NewPassword & { credentials: Credentials; mail: MailService },
 ): Statement[] {
-  const { credentials, mail, ...audited } = given;
-  const notice = { kind: "password_changed", to: user.email, fields: { name: user.name } } as const;
+  const { credentials, mail, isTakenBack = false, ...audited } = given;
+  const kind = isTakenBack ? "account_taken_back" : "password_changed";
+  const notice = { kind, to: user.email, fields: { name: user.name } } as const;
   return [
     // The mail about another address says: if it was not you, change your password. That must be enough.
     ...deleteLinks(user.id, { purposes: ["reset_password", "change_email"], audited: audited.audited }),

@@ -2,7 +2,12 @@
 import { insertAuditEvent } from "../db/audit.ts";
 import { deleteLinks, findLinkToken } from "../db/link_tokens.ts";
 import { endUnprovedAccess } from "../db/unproved_access.ts";
-import { findUserCredentials, findUserCredentialsById, resetPasswordHash } from "../db/users.ts";
+import {
+  findUserCredentials,
+  findUserCredentialsById,
+  resetPasswordHash,
+  type UserCredentials,
+} from "../db/users.ts";
 import type { ClientInfo } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import { invalidTokenError, validationError } from "../domain/errors.ts";
@@ -24,11 +29,15 @@ export interface PasswordService {
    * @throws {AppError} `validation_failed` for what is no address, `rate_limited`, `mail_unavailable`.
    */
   forgotPassword(email: string, client: ClientInfo): Promise<void>;
-  /** @returns Whether a link from {@linkcode forgotPassword} works; looking does not use it up. */
-  canReset(token: string): Promise<boolean>;
   /**
-   * Sets a new password with a mailed link, which is then used up. Every session ends; if nobody had proved the address
-   * before, so do the keys, second steps and invitations that were made by whoever had the account.
+   * @returns What a link from {@linkcode forgotPassword} would do, or null when it does not work; looking does not use it up.
+   *   `takesBack`: the address was never confirmed, see {@linkcode resetPassword}.
+   */
+  findReset(token: string): Promise<{ takesBack: boolean } | null>;
+  /**
+   * Sets a new password with a mailed link, which is then used up. Every session ends. If the address was never confirmed, the
+   * account may be a stranger's work: two-step sign-in, passkeys, keys and invitations end too, and everyone else is removed from
+   * the account's organizations.
    *
    * @throws {AppError} `invalid_token`, `validation_failed`, `rate_limited`, `unavailable`.
    */
@@ -95,7 +104,10 @@ export function createPasswordService(
       mail.wake();
     },
 
-    canReset: async (token) => await findReset(token) !== null,
+    async findReset(token) {
+      const found = await findReset(token);
+      return found && { takesBack: takesBack(found) };
+    },
 
     async resetPassword({ token, password }, client) {
       credentials.peekAddressBudget(client);
@@ -109,21 +121,21 @@ export function createPasswordService(
       if (faults.length > 0) throw validationError(faults);
       const passwordHash = await credentials.hasher.hash(password);
       const now = clock();
-      // Whoever had the account did not own the address: what they made must not outlive this moment.
-      const isTakenBack = user.emailVerifiedAt === null && email === user.email;
-      const audit = insertAuditEvent(personOf(user, client), {
-        action: "password.reset",
-        target: { id: user.id, name: user.email },
-      }, { now });
+      const actor = personOf(user, client);
+      const isTakenBack = takesBack(found);
+      const target = { id: user.id, name: user.email };
+      const audit = insertAuditEvent(actor, { action: "password.reset", target }, { now });
+      const takeBack = insertAuditEvent(actor, { action: "account.taken_back", target }, { now });
       const audited = { now, audited: audit.id };
       const [, written] = await database.write([
         resetPasswordHash({ userId: user.id, passwordHash, tokenHash, email, now }),
         audit.statement,
-        ...afterNewPassword(user, { ...audited, ...parts }),
+        ...(isTakenBack ? [takeBack.statement] : []),
+        ...afterNewPassword(user, { ...audited, ...parts, isTakenBack }),
         ...(isTakenBack
           ? [
-            ...deleteLinks(user.id, { purposes: ["verify_email"], audited: audit.id }),
-            ...endUnprovedAccess(user.id, audited),
+            ...deleteLinks(user.id, { purposes: ["verify_email"], audited: takeBack.id }),
+            ...endUnprovedAccess(actor, { userId: user.id, now, audited: takeBack.id }),
           ]
           : []),
       ]);
@@ -131,4 +143,9 @@ export function createPasswordService(
       mail.wake();
     },
   };
+}
+
+/** Whoever created the account did not own the address: what they made must not outlive the reset. */
+function takesBack({ user, email }: { user: UserCredentials; email: string | null }): boolean {
+  return user.emailVerifiedAt === null && email === user.email;
 }

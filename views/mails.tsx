@@ -102,6 +102,17 @@ const mails: {
     happened: [`The password of your account at ${site} was changed. Every other session has ended.`],
     otherwise: `If it was not you, ask for a new password at once: ${forgot}`,
   }),
+  account_taken_back: ({ name }, { site, forgot }) => ({
+    subject: "You took back your account",
+    name,
+    happened: [
+      `You set a new password for your account at ${site} and confirmed this address. It had never been confirmed before, ` +
+      "so someone else may have created the account.",
+      "We ended every session, revoked all API keys and invitations, turned off two-step sign-in and passkeys, and removed " +
+      "all other members from your organizations. The audit log lists them.",
+    ],
+    otherwise: `If it was not you, set a new password now: ${forgot}`,
+  }),
   invitation: ({ organization, inviter, role }, { site }) => ({
     subject: `${cut(inviter)} invites you to ${cut(organization)}`,
     name: null,

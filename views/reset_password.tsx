@@ -9,12 +9,16 @@ export interface ResetPasswordPageProps {
   readonly frame: GateFrame;
   /** From the link; null when it does not work. */
   readonly token: string | null;
+  /** The address was never confirmed: the reset removes everything that was set up in the account. */
+  readonly takesBack: boolean;
   readonly error: string | null;
   readonly fieldErrors: Readonly<Record<string, string>>;
 }
 
 /** @returns The page that asks for a new password, or says that the link does not work. */
-export function resetPasswordPage({ frame, token, error, fieldErrors }: ResetPasswordPageProps): Page {
+export function resetPasswordPage(
+  { frame, token, takesBack, error, fieldErrors }: ResetPasswordPageProps,
+): Page {
   if (token === null) return deadLinkPage(frame);
   return (
     <GatePage title="Choose a new password" frame={frame}>
@@ -25,6 +29,7 @@ export function resetPasswordPage({ frame, token, error, fieldErrors }: ResetPas
             Wherever you are signed in now, you are signed out. Then you sign in with the new password.
           </p>
         </div>
+        {takesBack ? <TakeBackWarning /> : null}
         {error === null ? null : <Notice tone="refused" text={error} />}
         <input type="hidden" name="token" value={token} />
         <PasswordField
@@ -37,6 +42,27 @@ export function resetPasswordPage({ frame, token, error, fieldErrors }: ResetPas
         <SubmitButton>Set the new password</SubmitButton>
       </form>
     </GatePage>
+  );
+}
+
+/** People who never confirmed their own address can still do so instead. */
+function TakeBackWarning() {
+  return (
+    <div>
+      <p class="small">
+        This email address was never confirmed, so someone else may have created this account. When you set a
+        password, we also:
+      </p>
+      <ul class="small">
+        <li>revoke all API keys and invitations in its organizations,</li>
+        <li>remove all other members from them,</li>
+        <li>turn off two-step sign-in and passkeys.</li>
+      </ul>
+      <p class="small muted">
+        Did you create it yourself? <a href="/portal/account">Sign in and confirm your address</a>{" "}
+        first to keep all of this.
+      </p>
+    </div>
   );
 }
 

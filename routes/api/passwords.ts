@@ -41,7 +41,10 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     security: "none",
     operationId: "resetPassword",
     summary: "Set a new password by a mailed link",
-    description: "Every session of the account ends. It signs nobody in.",
+    description:
+      "Every session of the account ends, and no new one begins. If the address was never confirmed, this also confirms " +
+      "it, revokes all API keys and invitations in the account's organizations, removes all other members from them, and turns " +
+      "off two-step sign-in and passkeys.",
     body: resetPasswordSchema,
     answers: { 204: { description: "Set." } },
     errors: ["invalid_token", "rate_limited"],

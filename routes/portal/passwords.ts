@@ -24,7 +24,7 @@ export function portalPasswordRoutes(app: App, parts: AppParts, assets: Assets):
       ...shown,
     });
   const reset = (shown: Partial<ResetPasswordPageProps>) =>
-    resetPasswordPage({ frame, token: null, ...blank, ...shown });
+    resetPasswordPage({ frame, token: null, takesBack: false, ...blank, ...shown });
 
   app.get("/forgot-password", withoutReferrer((c) => sendPage(c, forgot({}))));
 
@@ -49,7 +49,8 @@ export function portalPasswordRoutes(app: App, parts: AppParts, assets: Assets):
     "/reset-password",
     withoutReferrer(async (c) => {
       const token = c.req.query("token") ?? "";
-      return await passwords.canReset(token) ? await sendPage(c, reset({ token })) : await deadLink(c);
+      const found = await passwords.findReset(token);
+      return found === null ? await deadLink(c) : await sendPage(c, reset({ token, ...found }));
     }),
   );
 
@@ -63,7 +64,8 @@ export function portalPasswordRoutes(app: App, parts: AppParts, assets: Assets):
       } catch (error) {
         if (error instanceof AppError && error.code === "invalid_token") return await deadLink(c);
         const { message, fields, status } = formError(c, error);
-        return await sendPage(c, reset({ token, error: message, fieldErrors: fields }), status);
+        const found = await passwords.findReset(token);
+        return await sendPage(c, reset({ token, ...found, error: message, fieldErrors: fields }), status);
       }
     }),
   );

@@ -15,6 +15,8 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "session.others_ended": "Signed out everywhere else",
   "account.created": "Made an account[ with {target}]",
   "account.renamed": "Changed their name[ from {from}][ to {to}]",
+  "account.taken_back":
+    "Took back the account[ of {target}]: ended all other access and removed other members",
   "account.deleted": "Deleted their account[, {target}]",
   "account.disabled": "Disabled the account[ of {target}]",
   "account.enabled": "Enabled the account[ of {target}]",
