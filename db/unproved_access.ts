@@ -30,16 +30,14 @@ export function endUnprovedAccess(
 }
 
 /**
- * Whoever belongs to an organization of an account whose address nobody has confirmed came by its invitations, or by those of people
- * who did: such an account can join no organization, it can only create them.
+ * An account with an unconfirmed address cannot join an organization, only create one. So all other members came by its
+ * invitations, or by those of people whom it had let in.
  */
 function endOthersAccess(
   actor: Actor,
   { userId, now, audited }: { userId: string; now: number; audited: string },
 ): Statement[] {
   const own = "organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ?)";
-  const inOwn = (text: string, ...more: string[]) =>
-    sql(`${text} AND ${own} AND ${ifAudited}`, ...more, userId, audited);
   const others = sql(
     `SELECT organization_id AS organizationId, user_id AS targetId,
        (SELECT name FROM users WHERE id = user_id) AS targetName,
@@ -63,8 +61,7 @@ function endOthersAccess(
       userId,
       audited,
     ),
-    inOwn("UPDATE sessions SET organization_id = NULL WHERE user_id <> ?", userId),
-    inOwn("DELETE FROM memberships WHERE user_id <> ?", userId),
+    sql(`DELETE FROM memberships WHERE user_id <> ? AND ${own} AND ${ifAudited}`, userId, userId, audited),
     sql(`UPDATE memberships SET role = 'OWNER' WHERE user_id = ? AND ${ifAudited}`, userId, audited),
   ];
 }
