@@ -14,9 +14,9 @@ export function sessionContext(context: ServiceContext): SessionContext {
   const { config, database, clock } = context;
 
   async function writeAs(by: SessionActor | Permit, batch: readonly Statement[]) {
-    const permit = "act" in by ? by : null;
+    const { actor, permit } = "act" in by ? { actor: by.actor, permit: by } : { actor: by, permit: null };
     const guard = {
-      sessionId: (permit?.actor ?? by as SessionActor).id,
+      sessionId: actor.id,
       ...sessionBounds(config, clock()),
       role: permit && { organizationId: permit.organizationId, anyOf: rolesThatMay(permit.act) },
     };

@@ -5,7 +5,7 @@ import { migrate, MigrationError, migrations } from "../../db/migrate.ts";
 import { databaseKinds } from "../support/database.ts";
 
 const more = {
-  number: migrations.length + 1,
+  number: (migrations.at(-1)?.number ?? 0) + 1,
   name: "more",
   text: "CREATE TABLE more (a TEXT);\n\nCREATE TABLE most (a TEXT);\n",
 };
