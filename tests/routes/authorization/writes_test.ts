@@ -48,6 +48,25 @@ Deno.test("no route writes for a session that has ended or has lost the role jus
   }
 });
 
+Deno.test("no GET of a signed-in person writes", async () => {
+  const { test, interrupter } = await startInterruptedApp();
+  try {
+    const writing: string[] = [];
+    for (const [route, { who, attempt }] of Object.entries(table)) {
+      if (!route.startsWith("GET ") || who.nobody !== "signIn") continue;
+      const world = await newWorld(test, "owner");
+      const tried = await attempt?.(world) ?? {};
+      interrupter.arm(1, () => Promise.resolve());
+      const answer = await send(world, { route, attempt: tried, trier: "owner" });
+      await answer.body?.cancel();
+      if (interrupter.disarm() > 0) writing.push(route);
+    }
+    assert.deepEqual(writing, []);
+  } finally {
+    await test.dispose();
+  }
+});
+
 /** @returns What to try on a route: what its table says, or the attempt of someone who gets in. */
 function writesOf(route: string, { who, attempt, writes }: Entry): readonly Write[] {
   if (writes !== undefined) return writes;
