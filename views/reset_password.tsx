@@ -53,7 +53,7 @@ function TakeBackWarning() {
         This email address was never confirmed, so someone else may have created this account. When you set a
         password, we also:
       </p>
-      <ul class="small">
+      <ul class="list small">
         <li>revoke all API keys and invitations in its organizations,</li>
         <li>remove all other members from them,</li>
         <li>turn off two-step sign-in and passkeys.</li>

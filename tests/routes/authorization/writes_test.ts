@@ -87,13 +87,13 @@ async function startInterruptedApp(): Promise<{ test: TestApp; interrupter: Inte
       read: (statement) => database.read(statement),
       readFirst: (statement) => database.readFirst(statement),
       close: () => database.close(),
-      async write(batch) {
+      async write(batch, options) {
         if (armed !== null && !isNote(batch) && ++batches === nth) {
           const act = armed;
           armed = null;
           await act(database);
         }
-        return await database.write(batch);
+        return await database.write(batch, options);
       },
     };
     return { ...opened, database: watched };
