@@ -48,7 +48,7 @@ export function resetPasswordPage(
 /** People who never confirmed their own address can still do so instead. */
 function TakeBackWarning() {
   return (
-    <div>
+    <>
       <p class="small">
         This email address was never confirmed, so someone else may have created this account. When you set a
         password, we also:
@@ -62,7 +62,7 @@ function TakeBackWarning() {
         Did you create it yourself? <a href="/portal/account">Sign in and confirm your address</a>{" "}
         first to keep all of this.
       </p>
-    </div>
+    </>
   );
 }
 
