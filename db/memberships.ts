@@ -80,7 +80,7 @@ export function countMembers(
 
 /** @returns The names of the OWNERs who can sign in, in the order of their accounts. @throws {DatabaseError} */
 export function listOwners(
-  database: Database,
+  database: DatabaseReader,
   organizationId: string,
   { limit }: { limit: number },
 ): Promise<{ name: string; email: string }[]> {

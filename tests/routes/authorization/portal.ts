@@ -136,6 +136,13 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "POST /portal/access": {
     who: signedIn,
     attempt: () => ({ query: "?return_to=/portal", form: { act: "send-email" } }),
+    writes: [
+      ...unverified({ query: "?return_to=/portal", form: { act: "send-email" } }),
+      ...write(({ organizationId }) => ({
+        query: "?return_to=/portal",
+        form: { act: "switch", organizationId },
+      }), ["removed"]),
+    ],
   },
   "GET /portal/account": { who: signedIn },
   // To the account's page, which asks who it is.
