@@ -30,7 +30,7 @@ export async function signUp(baseUrl: string, keys: number): Promise<Account> {
 /** @returns How many records a key has from yesterday on. */
 export async function countRecords(baseUrl: string, apiKey: Account["apiKeys"][number]): Promise<number> {
   const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
-  const query = new URLSearchParams({ from: day(-1), to: day(2), window: "month", apiKeyId: apiKey.id });
+  const query = new URLSearchParams({ from: day(-1), to: day(2), window: "total", apiKey: apiKey.id });
   const answer = await sendJson(baseUrl, `/api/v1/usage?${query}`, { apiKey: apiKey.fullKey });
   if (answer.status !== 200) throw new Error(await answer.text());
   const { data } = await answer.json() as { data: { count: number }[] };

@@ -196,7 +196,7 @@ function reading(name: string, site: "full" | "small", place: number): Figure {
         window: "day",
         productSlug: series.productSlug,
         metric: series.metric,
-        apiKeyId: apiKey.id,
+        apiKey: apiKey.id,
       });
       return {
         method: "GET",

@@ -9,11 +9,12 @@ export const usageGroups = ["productSlug", "metric", "apiKey"] as const;
 /** One of {@linkcode usageGroups}. */
 export type UsageGroup = (typeof usageGroups)[number];
 
-/** Which usage: everything that is not given does not matter. */
+/** Which usage: any of the values of each; what is left out matches everything. */
 export interface UsageFilter {
-  readonly productSlug?: string | undefined;
-  readonly metric?: string | undefined;
-  readonly apiKeyId?: string | undefined;
+  readonly productSlug?: readonly string[] | undefined;
+  readonly metric?: readonly string[] | undefined;
+  /** Ids of keys. */
+  readonly apiKey?: readonly string[] | undefined;
 }
 
 /** Which usage to add up, of one organization. */
@@ -130,15 +131,16 @@ export async function findUsageExtent(
  * @returns Conditions on a series `s`, and the values of their parameters.
  */
 export function filtersOf(query: UsageFilter, first: number): { texts: string; values: string[] } {
+  const anyOf = (parameter: string) => `IN (SELECT value FROM json_each(${parameter}))`;
   const conditions = [
-    ["s.product_slug = ", query.productSlug, ""],
-    ["s.metric = ", query.metric, ""],
-    ["s.api_key = (SELECT number FROM api_keys WHERE id = ", query.apiKeyId, ")"],
+    [query.productSlug, (values: string) => `s.product_slug ${values}`],
+    [query.metric, (values: string) => `s.metric ${values}`],
+    [query.apiKey, (values: string) => `s.api_key IN (SELECT number FROM api_keys WHERE id ${values})`],
   ] as const;
-  const given = conditions.flatMap(([text, value, end]) => value === undefined ? [] : [{ text, value, end }]);
+  const given = conditions.flatMap(([values, text]) => values === undefined ? [] : [{ values, text }]);
   return {
-    texts: given.map(({ text, end }, index) => `AND ${text}?${first + index}${end}`).join(" "),
-    values: given.map(({ value }) => value),
+    texts: given.map(({ text }, index) => `AND ${text(anyOf(`?${first + index}`))}`).join(" "),
+    values: given.map(({ values }) => JSON.stringify(values)),
   };
 }
 

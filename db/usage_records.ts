@@ -5,7 +5,7 @@ import type { StoredUsageRecord } from "../domain/usage_record.ts";
 import { type Database, sql, type Statement } from "./database.ts";
 import { millionthsOf } from "./recorder.ts";
 import { filtersOf, type UsageFilter } from "./usage.ts";
-import { cleanKeys } from "./usage_keys.ts";
+import { cleanKeys, indexHash, lookUpKeys } from "./usage_keys.ts";
 
 /** A record in a list, with its place in the order of the list. */
 export interface ListedUsageRecordRow extends StoredUsageRecord {
@@ -83,6 +83,54 @@ export function listUsageRecords(
     ...scanArguments(scan),
     scan.limit,
     ...values,
+  ));
+}
+
+/**
+ * @param query `hash`: of the idempotency key alone. Times in milliseconds since 1970; `to` is not included.
+ * @returns The record that has the key, if it fits; found by the index of keys. @throws {DatabaseError}
+ */
+export function findUsageRecordsByKey(
+  database: Database,
+  query: {
+    readonly organizationId: string;
+    readonly idempotencyKey: string;
+    readonly hash: number;
+    readonly from: number;
+    readonly to: number;
+    readonly filter: UsageFilter;
+  },
+): Promise<ListedUsageRecordRow[]> {
+  const { texts, values } = filtersOf(query.filter, 6);
+  // Both drivers bind numbers as floating ones, which have not enough digits for the index's hash.
+  const keyed = `(SELECT o.number AS organization, ?2 AS idempotency_key,
+      ${indexHash("CAST(?3 AS INTEGER)", "o.number")} AS hash FROM organizations o WHERE o.id = ?1)`;
+  return database.read(sql(
+    `SELECT r.series, k.name AS apiKeyName, ${shownColumns} FROM (${lookUpKeys("r.*", keyed)}) r ${shownJoins}
+     WHERE r.timestamp >= ?4 AND r.timestamp < ?5 ${texts}`,
+    query.organizationId,
+    query.idempotencyKey,
+    query.hash,
+    query.from,
+    query.to,
+    ...values,
+  ));
+}
+
+/**
+ * @param options Which record of which organization.
+ * @returns The record, or undefined when the organization has no such record. @throws {DatabaseError}
+ */
+export function findUsageRecord(
+  database: Database,
+  options: { organizationId: string; seq: number; recordedAt: number },
+): Promise<StoredUsageRecord | undefined> {
+  return database.readFirst(sql(
+    `SELECT ${shownColumns} FROM usage_records r ${shownJoins}
+     WHERE r.seq = ?2 AND r.recorded_at = ?3 AND r.organization = ${organizationNumber}`,
+    options.organizationId,
+    options.seq,
+    options.recordedAt,
   ));
 }
 

@@ -154,6 +154,8 @@ export const organizationEndApiKeysMax = 100;
 export const endedSignInsMax = 500;
 /** How often retention looks whether anything is too old, in milliseconds. */
 export const retentionIntervalMs = 60_000;
+/** Values that one filter of a usage query may have. */
+export const usageFilterValuesMax = 100;
 /** Calendar windows that one query may span. */
 export const usageWindowsMax = 1_000;
 /**

@@ -2,11 +2,15 @@
 import { AppError, type ErrorDetail, validationError } from "./errors.ts";
 import { rollupQuarterMs, usageWindowsMax } from "./limits.ts";
 
-/** The lengths a window can have, shortest first. */
+/** The lengths a calendar window can have, shortest first. */
 export const windowUnits = ["hour", "day", "week", "month"] as const;
-
 /** One of {@linkcode windowUnits}. */
 export type WindowUnit = (typeof windowUnits)[number];
+
+/** The windows a query can ask for: those of the calendar, or one for the whole range. */
+export const queryWindows = [...windowUnits, "total"] as const;
+/** One of {@linkcode queryWindows}. */
+export type QueryWindow = (typeof queryWindows)[number];
 
 /** One window: `start` is in it, `end` is not. Milliseconds since 1970. */
 export interface UsageWindow {
@@ -18,7 +22,7 @@ export interface UsageWindow {
 export interface UsageRange {
   readonly from: number;
   readonly to: number;
-  readonly unit: WindowUnit;
+  readonly unit: QueryWindow;
   readonly timezone: string;
   readonly windows: readonly UsageWindow[];
 }
@@ -27,18 +31,18 @@ export interface UsageRange {
 export interface UsageRangeInput {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  readonly window?: WindowUnit | undefined;
+  readonly window?: QueryWindow | undefined;
   readonly timezone?: string | undefined;
 }
 
 /**
- * Cuts a range into calendar windows. The first and the last are cut off at the range's ends.
+ * Widens a range to quarters of an hour and cuts it into windows. The first and the last are cut off at the range's ends.
  *
  * @param input Both ends default to the current month in the time zone (default UTC); an end is a time with an
  *   offset, or a date, which means its first moment in the zone. The unit defaults to days; weeks start on Monday.
  * @param now Milliseconds since 1970.
- * @throws {AppError} `validation_failed` for an end that is no time or not on a quarter of an hour, an unknown zone,
- *   an empty range; `range_too_long` for more than 1,000 windows.
+ * @throws {AppError} `validation_failed` for an end that is no time, an unknown zone, an empty range;
+ *   `range_too_long` for more than 1,000 windows.
  *
  * @example A day of 25 hours
  * ```ts
@@ -55,25 +59,22 @@ export function usageRange(input: UsageRangeInput, now: number): UsageRange {
   const end = (path: "from" | "to", fallback: Temporal.ZonedDateTime): number => {
     const text = input[path];
     const value = text === undefined ? fallback.epochMilliseconds : parseTime(text, timezone);
-    if (value === null) {
-      faults.push({ path, message: "must be a time such as 2026-11-01T00:00:00Z, or a date." });
-    } else if (value % rollupQuarterMs !== 0) {
-      faults.push({
-        path,
-        message: "must be on a quarter of an hour (:00, :15, :30 or :45), as usage is added up by it.",
-      });
-    }
+    if (value === null) faults.push({ path, message: timeFault(text ?? "") });
     return value ?? 0;
   };
-  const from = end("from", month);
-  const to = end("to", startOf("month", month.add({ months: 1 })));
-  if (faults.length === 0 && from >= to) faults.push({ path: "to", message: "must be later than “from”." });
+  const asked = { from: end("from", month), to: end("to", startOf("month", month.add({ months: 1 }))) };
+  if (faults.length === 0 && asked.from >= asked.to) {
+    faults.push({ path: "to", message: "must be later than “from”." });
+  }
   if (faults.length > 0) throw validationError(faults);
+  const from = Math.floor(asked.from / rollupQuarterMs) * rollupQuarterMs;
+  const to = Math.ceil(asked.to / rollupQuarterMs) * rollupQuarterMs;
   const unit = input.window ?? "day";
-  return { from, to, unit, timezone, windows: cut({ from, to, unit, timezone }) };
+  const windows = unit === "total" ? [{ start: from, end: to }] : cut({ from, to, unit, timezone });
+  return { from, to, unit, timezone, windows };
 }
 
-function cut(range: Omit<UsageRange, "windows">): UsageWindow[] {
+function cut(range: { from: number; to: number; unit: WindowUnit; timezone: string }): UsageWindow[] {
   const windows: UsageWindow[] = [];
   const first = startOf(range.unit, zoned(range.from, range.timezone));
   for (let n = 0, start = range.from; start < range.to; n++) {
@@ -124,15 +125,26 @@ function timeZone(name: string): string {
   throw validationError([{ path: "timezone", message: "must be an IANA time zone such as Europe/Berlin." }]);
 }
 
-function parseTime(text: string, timezone: string): number | null {
+/**
+ * Reads a time as {@linkcode parseTimestamp} does, or a date such as `2026-11-01`, which means its first moment.
+ *
+ * @param timezone Where the date begins: an IANA name.
+ * @returns Milliseconds since 1970, or null when it is neither.
+ */
+export function parseTime(text: string, timezone = "UTC"): number | null {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return parseTimestamp(text);
   try {
-    if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
-      return Temporal.PlainDate.from(text).toZonedDateTime(timezone).epochMilliseconds;
-    }
-    return parseTimestamp(text);
+    return Temporal.PlainDate.from(text).toZonedDateTime(timezone).epochMilliseconds;
   } catch {
     return null;
   }
+}
+
+/** @returns What is wrong with a text that {@linkcode parseTime} rejects. */
+export function timeFault(text: string): string {
+  const form = "must be a date such as 2026-11-01, or a time such as 2026-11-01T00:00:00Z";
+  // In a query string a plain + means a space.
+  return / \d{2}:\d{2}$/.test(text) ? `${form}. In a URL, write + as %2B.` : `${form}.`;
 }
 
 /**
@@ -153,4 +165,17 @@ export function parseTimestamp(text: string): number | null {
 /** @returns A time as callers see it: ISO 8601 UTC with milliseconds. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/**
+ * @param timezone An IANA name.
+ * @returns The time on the zone's clock with its offset, such as `2026-10-01T00:00:00.000+02:00`; for UTC as
+ *   {@linkcode isoTime}.
+ */
+export function isoTimeIn(ms: number, timezone: string): string {
+  if (timezone === "UTC") return isoTime(ms);
+  const time = zoned(ms, timezone);
+  // Before they were standardized, offsets had seconds, which ISO 8601 can't express.
+  if (time.offsetNanoseconds % 60e9 !== 0) return isoTime(ms);
+  return time.toString({ timeZoneName: "never", smallestUnit: "millisecond" });
 }

@@ -7,6 +7,7 @@ import {
   type RollupUnit,
   sumUsage,
   type UsageExtent,
+  type UsageFilter,
   type UsageGroup,
   type UsageQuery,
   type UsageSeriesRow,
@@ -24,7 +25,7 @@ import {
 import { mayDo } from "../domain/permissions.ts";
 import { microsToNumber, sumMicros } from "../domain/quantity.ts";
 import type { Session } from "../domain/session.ts";
-import { isoTime, type UsageRange, usageRange, type UsageRangeInput } from "../domain/usage_window.ts";
+import { isoTimeIn, type UsageRange, usageRange, type UsageRangeInput } from "../domain/usage_window.ts";
 import type { UsageInput } from "../domain/usage_record.ts";
 import type { ServiceContext } from "./context.ts";
 import type { RecordedUsage } from "./record_group.ts";
@@ -32,17 +33,15 @@ import type { Recorder } from "./recorder.ts";
 import { nextTurn } from "./turn.ts";
 
 /** Which usage to read. */
-export interface UsageReadInput extends UsageRangeInput {
-  readonly productSlug?: string | undefined;
-  readonly metric?: string | undefined;
-  readonly apiKeyId?: string | undefined;
+export interface UsageReadInput extends UsageRangeInput, UsageFilter {
   readonly groupBy?: readonly UsageGroup[] | undefined;
 }
 
 /** Usage of one window and group. The sum is exact, or beyond 2^53−1 the nearest number. */
 export interface UsageSum {
-  /** The window's first moment, ISO 8601 UTC. */
+  /** The window's first moment, and the first one after it: ISO 8601 on the clock of the range's time zone. */
   readonly start: string;
+  readonly end: string;
   readonly productSlug?: string;
   readonly metric?: string;
   /** The key's id. */
@@ -54,7 +53,7 @@ export interface UsageSum {
 }
 
 /** Usage of one window and group, as exact as it was recorded. */
-export interface ExactUsage extends Pick<UsageSum, "start" | "productSlug" | "metric" | "apiKey" | "count"> {
+export interface ExactUsage extends Omit<UsageSum, "sum" | "min" | "max"> {
   /** The window's place in the range. */
   readonly position: number;
   /** The exact sum, smallest and largest in millionths. */
@@ -103,6 +102,8 @@ export interface UsageService {
   isActiveApiKey(keyHash: string): Promise<boolean>;
   /** Adds up usage of the key's organization. @throws {AppError} `invalid_api_key`, and as {@linkcode usageRange}. */
   readUsageByApiKey(keyHash: string, input: UsageReadInput): Promise<UsageSums>;
+  /** Like {@linkcode readUsageByApiKey}, for any number of sums. @throws {AppError} Before the first part. */
+  streamUsageByApiKey(keyHash: string, input: UsageReadInput): Promise<UsageSumStream>;
   /** Adds up usage of the active organization. @throws {AppError} `forbidden`, and as {@linkcode usageRange}. */
   readUsage(session: Session, input: UsageReadInput): Promise<UsageSums>;
   /** Like {@linkcode readUsage}, for any number of sums. @throws {AppError} Before the first part. */
@@ -119,10 +120,16 @@ export function createUsageService(context: ServiceContext, recorder: Recorder):
 
   async function stream(organizationId: string, input: UsageReadInput): Promise<UsageSumStream> {
     const range = usageRange(input, clock());
-    const filter = { productSlug: input.productSlug, metric: input.metric, apiKeyId: input.apiKeyId };
-    const extent = await findUsageExtent(database, { organizationId, ...filter });
-    const query = { organizationId, ...filter, groupBy: input.groupBy ?? [] };
+    const { productSlug, metric, apiKey, groupBy = [] } = input;
+    const query = { organizationId, productSlug, metric, apiKey, groupBy };
+    const extent = await findUsageExtent(database, query);
     return { range, parts: addUp(database, { query, range, extent }) };
+  }
+
+  async function organizationOfKey(keyHash: string): Promise<string> {
+    const key = await findActiveApiKey(database, keyHash, clock());
+    if (key === undefined) throw invalidApiKeyError();
+    return key.organizationId;
   }
 
   async function sums(organizationId: string, input: UsageReadInput): Promise<UsageSums> {
@@ -143,11 +150,8 @@ export function createUsageService(context: ServiceContext, recorder: Recorder):
   return {
     recordUsage: (keyHash, inputs, bytes) => recorder.record({ keyHash, inputs, bytes }),
     isActiveApiKey: async (keyHash) => await findActiveApiKey(database, keyHash, clock()) !== undefined,
-    async readUsageByApiKey(keyHash, input) {
-      const key = await findActiveApiKey(database, keyHash, clock());
-      if (key === undefined) throw invalidApiKeyError();
-      return sums(key.organizationId, input);
-    },
+    readUsageByApiKey: async (keyHash, input) => await sums(await organizationOfKey(keyHash), input),
+    streamUsageByApiKey: async (keyHash, input) => await stream(await organizationOfKey(keyHash), input),
     readUsage: async (session, input) => await sums(organizationOf(session), input),
     streamUsage: async (session, input) => await stream(organizationOf(session), input),
     listUsageSeries: async (session) =>
@@ -293,15 +297,21 @@ function addedUp(before: AddedUp | undefined, row: UsageSumRow): AddedUp {
 }
 
 function* shownSums(sums: readonly (AddedUp | UsageSumRow)[], range: UsageRange): Generator<ExactUsage> {
-  let shown = { position: -1, start: "" };
+  let shown = { position: -1, start: "", end: "" };
   for (const sum of sums) {
     const { row, micros, count, smallest, largest } = "row" in sum ? sum : addedUp(undefined, sum);
     const { position, productSlug, metric, apiKey, apiKeyName } = row;
     if (position !== shown.position) {
-      shown = { position, start: isoTime(range.windows[position]?.start ?? range.from) };
+      const { start, end } = range.windows[position] ?? { start: range.from, end: range.to };
+      shown = {
+        position,
+        start: isoTimeIn(start, range.timezone),
+        end: isoTimeIn(end, range.timezone),
+      };
     }
     yield {
       start: shown.start,
+      end: shown.end,
       ...(productSlug === undefined ? {} : { productSlug }),
       ...(metric === undefined ? {} : { metric }),
       ...(apiKey === undefined || apiKeyName === undefined ? {} : { apiKey, apiKeyName }),

@@ -4,7 +4,9 @@ import type { UsageFilter } from "../db/usage.ts";
 import {
   deleteOldUsageRecords,
   endOfLook,
+  findUsageRecord,
   findUsageRecordPosition,
+  findUsageRecordsByKey,
   lastUsageBefore,
   type ListedUsageRecordRow,
   listUsageRecords,
@@ -16,7 +18,12 @@ import {
 import { invalidApiKeyError, notFoundError, validationError } from "../domain/errors.ts";
 import { retentionStepRecordsMax, usageRecordScanMax } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
-import { parseUsageRecordId, shownUsageRecord, type UsageRecord } from "../domain/usage_record.ts";
+import {
+  idempotencyKeyHash,
+  parseUsageRecordId,
+  shownUsageRecord,
+  type UsageRecord,
+} from "../domain/usage_record.ts";
 import type { ServiceContext } from "./context.ts";
 import { nextTurn } from "./turn.ts";
 import { organizationOf } from "./usage.ts";
@@ -26,6 +33,8 @@ export interface UsageRecordQuery extends UsageFilter {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly limit: number;
+  /** Only the record that has it; then there is no further page. */
+  readonly idempotencyKey?: string | undefined;
   /** The id of the last record of the page before. */
   readonly cursor?: string | undefined;
 }
@@ -52,6 +61,8 @@ export interface UsageRecordService {
     session: Session,
     query: UsageRecordQuery,
   ): Promise<{ usageRecords: NamedUsageRecord[]; nextCursor: string | null }>;
+  /** @returns A record of the key's organization. @throws {AppError} `invalid_api_key`, `not_found`. */
+  readUsageRecord(keyHash: string, id: string): Promise<UsageRecord>;
   /**
    * Voids a record: sums, counts, smallest and largest go on as if it had never been; it stays in lists, and its
    * idempotency key stays taken. Voiding it again changes nothing.
@@ -87,8 +98,19 @@ export function createUsageRecordService(context: ServiceContext): UsageRecordSe
 
   /** @returns One record more than the page has, when there is one. */
   async function find(organizationId: string, query: UsageRecordQuery): Promise<ListedUsageRecordRow[]> {
-    const { productSlug, metric, apiKeyId, from = 0 } = query;
-    const filter = { productSlug, metric, apiKeyId };
+    const { productSlug, metric, apiKey, from = 0, to = newest.timestamp, idempotencyKey } = query;
+    const filter = { productSlug, metric, apiKey };
+    if (idempotencyKey !== undefined) {
+      const hash = idempotencyKeyHash(idempotencyKey);
+      return await findUsageRecordsByKey(database, {
+        organizationId,
+        idempotencyKey,
+        hash,
+        from,
+        to,
+        filter,
+      });
+    }
     const isFiltered = Object.values(filter).some((value) => value !== undefined);
     const oldest: UsageRecordPosition = { timestamp: from, series: 0, seq: 0 };
     const found: ListedUsageRecordRow[] = [];
@@ -124,12 +146,23 @@ export function createUsageRecordService(context: ServiceContext): UsageRecordSe
     return position.timestamp < start.timestamp ? position : start;
   }
 
+  async function organizationOfKey(keyHash: string): Promise<string> {
+    const key = await findActiveApiKey(database, keyHash, clock());
+    if (key === undefined) throw invalidApiKeyError();
+    return key.organizationId;
+  }
+
   return {
     async listUsageRecordsByApiKey(keyHash, query) {
-      const key = await findActiveApiKey(database, keyHash, clock());
-      if (key === undefined) throw invalidApiKeyError();
-      const { usageRecords, nextCursor } = await list(key.organizationId, query);
+      const { usageRecords, nextCursor } = await list(await organizationOfKey(keyHash), query);
       return { usageRecords: usageRecords.map(({ apiKeyName: _name, ...record }) => record), nextCursor };
+    },
+    async readUsageRecord(keyHash, id) {
+      const organizationId = await organizationOfKey(keyHash);
+      const place = parseUsageRecordId(id);
+      const row = place === null ? undefined : await findUsageRecord(database, { organizationId, ...place });
+      if (row === undefined) throw notFoundError();
+      return shownUsageRecord(row);
     },
     listUsageRecords: async (session, query) => await list(organizationOf(session), query),
     async voidUsageRecord(keyHash, { id, reason }) {

@@ -34,8 +34,8 @@ Deno.test("the README's curl lines work as they stand", async () => {
   assert.equal(JSON.parse(event ?? "").usageRecord.quantity, 512);
   const { data } = JSON.parse(read ?? "");
   assert.deepEqual(
-    data.map(({ productSlug, sum }: { productSlug: string; sum: number }) => [productSlug, sum]),
-    [["search", 1], ["tiles", 515.5]],
+    data.map(({ productSlug, metric, sum }: Record<string, unknown>) => [productSlug, metric, sum]),
+    [["search", "requests", 1], ["tiles", "bytes", 512], ["tiles", "requests", 3.5]],
   );
   assert.equal(JSON.parse(voided ?? "").usageRecord.voidReason, "Sent twice by mistake.");
   program.kill("SIGTERM");

@@ -72,7 +72,7 @@ const byWords: Readonly<Record<WindowUnit, string>> = {
   week: "By week",
   month: "By month",
 };
-const noFilters: UsageFilters = { productSlug: null, metric: null, apiKeyId: null };
+const noFilters: UsageFilters = { productSlug: null, metric: null, apiKey: null };
 
 /** @returns The page of the organization's usage. */
 export function usagePage(props: UsagePageProps): Page {
@@ -188,8 +188,8 @@ function Report({ figures, chart, keys, address }: UsageReport & { address: Usag
 
 /** The way back from one key. */
 function AllKeys({ address }: { address: UsageAddress }) {
-  if (address.filters.apiKeyId === null) return null;
-  const filters = { ...address.filters, apiKeyId: null };
+  if (address.filters.apiKey === null) return null;
+  const filters = { ...address.filters, apiKey: null };
   return <a class="small" href={usageHref({ ...address, filters })}>Show all keys</a>;
 }
 
@@ -233,7 +233,7 @@ function ChangeWords({ percent, than, isRunning }: UsageFigures["change"]) {
 
 function NothingHere({ address }: { address: UsageAddress }) {
   const { filters, range } = address;
-  const isFiltered = filters.productSlug !== null || filters.apiKeyId !== null;
+  const isFiltered = filters.productSlug !== null || filters.apiKey !== null;
   return (
     <EmptyState title="Nothing was recorded here" text="Choose another range, or fewer filters.">
       {isFiltered

@@ -12,7 +12,7 @@ import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
 import { csvAnswer, csvHeaders, csvStream } from "./csv.ts";
 import { mount } from "./endpoint.ts";
-import { exampleId, idOut, nextCursorSchema, pageQuerySchema, timeOut, timeSchema } from "./schemas.ts";
+import { exampleId, idOut, nextCursorSchema, pageQuerySchema, rangeEnd, timeOut } from "./schemas.ts";
 
 const action = z.string()
   .transform((text, context): AuditAction[] => {
@@ -36,8 +36,8 @@ const action = z.string()
   });
 
 const filters = {
-  from: timeSchema.optional().openapi({ description: "Included. Without it: from the oldest that is kept." }),
-  to: timeSchema.optional().openapi({ description: "Not included." }),
+  from: rangeEnd("Included; by default the oldest entry that is kept."),
+  to: rangeEnd("Not included; by default now."),
   action: action.optional(),
   actorId: z.string().max(100).optional().openapi({ description: "Of a person or an API key." }),
 };

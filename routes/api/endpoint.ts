@@ -123,14 +123,14 @@ export function mount<
 
 const noBody = { value: {}, bytes: 0 };
 
-function queryOf(c: AppContext): Record<string, string> {
-  const query: Record<string, string> = {};
+/** @returns Each parameter's value; a list of values where it is given more than once. */
+function queryOf(c: AppContext): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = {};
   if (!c.req.url.includes("?")) return query;
   for (const [name, values] of Object.entries(c.req.queries())) {
-    const fault = textFault(name) ?? values.map(textFault).find((found) => found !== null) ??
-      (values.length > 1 ? "is given more than once." : null);
+    const fault = textFault(name) ?? values.map(textFault).find((found) => found !== null) ?? null;
     if (fault !== null) throw validationError([{ path: name, message: fault }]);
-    query[name] = values[0] ?? "";
+    query[name] = values.length > 1 ? values : values[0] ?? "";
   }
   return query;
 }
@@ -141,17 +141,23 @@ function queryOf(c: AppContext): Record<string, string> {
  */
 export function check(schema: Schema, value: unknown, part: "query" | "params" | "body"): unknown {
   if (schema === undefined) {
-    if (part === "query") requireNothing(value as Record<string, string>);
+    if (part === "query") requireNothing(value as Record<string, unknown>);
     return undefined;
   }
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
   // An id in a path that has not the form of one is unknown, like any other.
   if (part === "params") throw new AppError("not_found", "There is nothing here, or it is not yours.");
-  throw validationError(result.error.issues.flatMap(details).slice(0, 100));
+  const faults = result.error.issues.flatMap((issue) =>
+    // Only a schema of several values takes a parameter twice.
+    part === "query" && Array.isArray(issue.input) && issue.code !== "custom"
+      ? [{ path: String(issue.path[0]), message: "is given more than once." }]
+      : details(issue)
+  );
+  throw validationError(faults.slice(0, 100));
 }
 
-function requireNothing(query: Record<string, string>): void {
+function requireNothing(query: Record<string, unknown>): void {
   const unknown = Object.keys(query).map((path) => ({ path, message: "is not a known parameter." }));
   if (unknown.length > 0) throw validationError(unknown);
 }

@@ -1,6 +1,6 @@
 // The shapes of the JSON API: what is checked on the way in and described in the OpenAPI document.
 import { z } from "@hono/zod-openapi";
-import { parseTimestamp } from "../../domain/usage_window.ts";
+import { parseTime, parseTimestamp, timeFault } from "../../domain/usage_window.ts";
 import type { IdPrefix } from "../../domain/id.ts";
 import { isVisibleName } from "../../domain/name.ts";
 import { roles } from "../../domain/session.ts";
@@ -23,7 +23,7 @@ export function nameSchema(charactersMax: number) {
     .openapi({ minLength: 1, maxLength: charactersMax });
 }
 
-/** A point in time that a caller gives. @returns Milliseconds since 1970. */
+/** The moment at which something happened, which a date can't say. @returns Milliseconds since 1970. */
 export const timeSchema = z.string()
   .transform((text, context) => {
     const ms = parseTimestamp(text);
@@ -36,6 +36,33 @@ export const timeSchema = z.string()
     format: "date-time",
     description: "ISO 8601 with a zone, such as 2027-01-31T00:00:00.000Z.",
   });
+
+/** A time, or a date, which means its first moment in UTC. @returns Milliseconds since 1970. */
+const timeOrDateSchema = z.string().transform((text, context) => {
+  const ms = parseTime(text);
+  if (ms !== null) return ms;
+  context.addIssue({ code: "custom", message: timeFault(text) });
+  return z.NEVER;
+});
+const timeOrDateWords = "A time in ISO 8601 with its offset, or a date, which means its first moment in UTC.";
+
+/** An end of the range of a list. @param description Which. */
+export function rangeEnd(description: string) {
+  return timeOrDateSchema.optional().openapi({
+    type: "string",
+    description: `${description} ${timeOrDateWords}`,
+    example: "2026-11-01",
+  });
+}
+
+/** Until when something lasts; null is the same as leaving it out. @param description What. */
+export function optionalEnd(description: string) {
+  return timeOrDateSchema.nullish().openapi({
+    type: ["string", "null"],
+    description: `${description} ${timeOrDateWords}`,
+    example: "2027-01-31",
+  });
+}
 
 /** A point in time in an answer. @param description Of what. */
 export function timeOut(description: string) {
@@ -203,13 +230,13 @@ const keyName = nameSchema(apiKeyNameCharactersMax).openapi({
 
 export const createApiKeySchema = z.strictObject({
   name: keyName,
-  expiresAt: optionalTime("When it ends by itself, in the future; never when left out."),
+  expiresAt: optionalEnd("When it ends by itself, in the future; never when left out."),
 }).openapi("CreateApiKey");
 
 export const renameApiKeySchema = z.strictObject({ name: keyName }).openapi("RenameApiKey");
 
 export const rotateApiKeySchema = z.strictObject({
-  expireOldAt: optionalTime(
+  expireOldAt: optionalEnd(
     "Until when the old key works besides, in the future; it is revoked at once when left out.",
   ),
 }).openapi("RotateApiKey");

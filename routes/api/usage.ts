@@ -1,10 +1,11 @@
 // The usage API: recording and reading with an API key, and reading with a session.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import type { UsageGroup } from "../../db/usage.ts";
 import { AppError, validationError } from "../../domain/errors.ts";
 import { usageBodyBytesMax } from "../../domain/limits.ts";
 import { timestampFault, type UsageInput } from "../../domain/usage_record.ts";
-import { isoTime } from "../../domain/usage_window.ts";
-import type { UsageReadInput, UsageSums } from "../../services/usage.ts";
+import { isoTimeIn } from "../../domain/usage_window.ts";
+import type { UsageReadInput, UsageSums, UsageSumStream } from "../../services/usage.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
 import { requireSession } from "../session.ts";
@@ -104,6 +105,12 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     query: usageQuerySchema,
     answers: { 200: { description: "Sums by window and group.", schema: usageSumsSchema } },
   } as const;
+  const readingCsv = {
+    ...reading,
+    summary: "The same as CSV, of any length",
+    description: "Sums are exact decimal numbers. The columns are those of the groups and of the sums.",
+    answers: { 200: csvAnswer },
+  } as const;
 
   mount(app, {
     ...reading,
@@ -115,9 +122,21 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
   }, {
     ...apiKey,
     answer: async (c, { query }, keyHash) =>
-      c.json(
-        shown(await usage.readUsageByApiKey(keyHash, query as UsageReadInput)),
-      ),
+      c.json(shown(await usage.readUsageByApiKey(keyHash, inputOf(query)))),
+  });
+
+  mount(app, {
+    ...readingCsv,
+    path: "/api/v1/usage.csv",
+    operationId: "readUsageCsv",
+    security: "apiKey",
+    errors: ["range_too_long"],
+  }, {
+    ...apiKey,
+    async answer(c, { query }, keyHash) {
+      const input = inputOf(query);
+      return sendCsv(c, await usage.streamUsageByApiKey(keyHash, input), input);
+    },
   });
 
   mount(app, {
@@ -129,27 +148,35 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     errors: ["forbidden", "range_too_long"],
   }, {
     authenticate: (c) => requireSession(c, parts),
-    answer: async (c, { query }, session) =>
-      c.json(shown(await usage.readUsage(session, query as UsageReadInput))),
+    answer: async (c, { query }, session) => c.json(shown(await usage.readUsage(session, inputOf(query)))),
   });
 
   mount(app, {
-    ...reading,
+    ...readingCsv,
     path: "/api/portal/usage.csv",
     operationId: "downloadUsage",
-    summary: "The same as a table for spreadsheets, of any length",
-    description: "Sums are exact decimal numbers. The columns are those of the groups and of the sums.",
-    answers: { 200: csvAnswer },
     security: "session",
     errors: ["forbidden", "range_too_long"],
   }, {
     authenticate: (c) => requireSession(c, parts),
     async answer(c, { query }, session) {
-      const { range, parts: sums } = await usage.streamUsage(session, query as UsageReadInput);
-      const file = `usage-${isoTime(range.from).slice(0, 10)}-${isoTime(range.to).slice(0, 10)}.csv`;
-      return c.body(usageCsv(sums, query.groupBy ?? []), 200, csvHeaders(file));
+      const input = inputOf(query);
+      return sendCsv(c, await usage.streamUsage(session, input), input);
     },
   });
+}
+
+/** Sums of different metrics are never added up: unless there is only one, each row names its metric. */
+function inputOf(query: z.output<typeof usageQuerySchema>): UsageReadInput & { groupBy: UsageGroup[] } {
+  const { groupBy = [], metric = [] } = query;
+  const isNamed = groupBy.includes("metric") || metric.length === 1;
+  return { ...query, groupBy: isNamed ? groupBy : [...groupBy, "metric"] };
+}
+
+function sendCsv(c: AppContext, { range, parts }: UsageSumStream, { groupBy }: { groupBy: UsageGroup[] }) {
+  const day = (ms: number) => isoTimeIn(ms, range.timezone).slice(0, 10);
+  const file = `usage-${day(range.from)}-${day(range.to)}.csv`;
+  return c.body(usageCsv(parts, groupBy), 200, csvHeaders(file));
 }
 
 function idempotencyHeader(c: AppContext): string | null {
@@ -182,8 +209,8 @@ function usageInput(
 
 function shown({ range, data }: UsageSums) {
   return {
-    from: isoTime(range.from),
-    to: isoTime(range.to),
+    from: isoTimeIn(range.from, range.timezone),
+    to: isoTimeIn(range.to, range.timezone),
     window: range.unit,
     data: data.map((exact) => {
       const {

@@ -25,11 +25,12 @@ export function usageCsv(
   const columns = groupBy.flatMap((group) => groupColumns[group]);
   const cellsOf = (sum: ExactUsage) => [
     sum.start,
+    sum.end,
     ...columns.map((column) => sum[column] ?? ""),
     microsToDecimal(sum.micros),
     String(sum.count),
     microsToDecimal(sum.smallest),
     microsToDecimal(sum.largest),
   ];
-  return csvStream(parts, { columns: ["start", ...columns, "sum", "count", "min", "max"], cellsOf });
+  return csvStream(parts, { columns: ["start", "end", ...columns, "sum", "count", "min", "max"], cellsOf });
 }

@@ -1,4 +1,4 @@
-// The API of single usage records: listing and voiding them with an API key.
+// The API of single usage records: listing, reading and voiding them with an API key.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { AppEnv, AppParts } from "../env.ts";
 import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
@@ -34,8 +34,27 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
       c.json(await usageRecords.listUsageRecordsByApiKey(keyHash, query)),
   });
 
+  const one = {
+    params: z.object({ id: idParam("use", "The record's id.") }),
+    answers: { 200: { description: "The record.", schema: z.object({ usageRecord: usageRecordSchema }) } },
+  } as const;
+
   mount(app, {
     ...common,
+    ...one,
+    method: "get",
+    path: "/api/v1/usage/records/{id}",
+    operationId: "readUsageRecord",
+    summary: "Read a record of the key's organization",
+  }, {
+    ...apiKey,
+    answer: async (c, { params }, keyHash) =>
+      c.json({ usageRecord: await usageRecords.readUsageRecord(keyHash, params.id) }),
+  });
+
+  mount(app, {
+    ...common,
+    ...one,
     method: "post",
     path: "/api/v1/usage/records/{id}/void",
     operationId: "voidUsageRecord",
@@ -43,9 +62,7 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
     description:
       "Sums, counts, smallest and largest drop at once. The record stays in lists and its idempotency key stays " +
       "taken. Voiding it again gives the same answer.",
-    params: z.object({ id: idParam("use", "The record's id.") }),
     body: voidUsageSchema,
-    answers: { 200: { description: "The record.", schema: z.object({ usageRecord: usageRecordSchema }) } },
   }, {
     ...apiKey,
     answer: async (c, { params, body }, keyHash) =>

@@ -4,6 +4,7 @@ import { usageGroups } from "../../db/usage.ts";
 import {
   idempotencyKeyCharactersMax,
   usageBatchRecordsMax,
+  usageFilterValuesMax,
   usagePropertiesMax,
   usagePropertyNameCharactersMax,
   usagePropertyValueCharactersMax,
@@ -13,7 +14,7 @@ import {
 } from "../../domain/limits.ts";
 import { splitQuantity } from "../../domain/quantity.ts";
 import { idempotencyKeyForm, slugForm } from "../../domain/usage_record.ts";
-import { windowUnits } from "../../domain/usage_window.ts";
+import { queryWindows } from "../../domain/usage_window.ts";
 import {
   exampleId,
   idOut,
@@ -21,8 +22,8 @@ import {
   nextCursorSchema,
   optionalTime,
   pageQuerySchema,
+  rangeEnd,
   timeOut,
-  timeSchema,
 } from "./schemas.ts";
 
 const dayMs = 24 * 3_600_000;
@@ -55,10 +56,53 @@ export const idempotencyKeySchema = z.string()
   });
 const productSlug = slug.openapi({ description: "Which product: 1 to 64 characters.", example: "tiles" });
 const metric = slug.openapi({ description: "What was used: 1 to 64 characters.", example: "requests" });
-const apiKeyId = z.string().max(100).openapi({
-  description: "The key that recorded it.",
-  example: exampleId("key"),
-});
+
+/** Several values of one parameter: repeated, or separated by commas. @returns Each once. */
+function severalOf<T extends string>(item: z.ZodType<T>) {
+  return z.union([z.string(), z.array(z.string())]).transform((given, context): T[] => {
+    const texts = [given].flat().flatMap((text) => text.split(",")).map((text) => text.trim());
+    const values = new Set<T>();
+    for (const text of texts) {
+      const { success, data, error } = item.safeParse(text);
+      if (success) values.add(data);
+      else {
+        context.addIssue({ code: "custom", message: error.issues[0]?.message ?? "" });
+        return z.NEVER;
+      }
+    }
+    if (values.size <= usageFilterValuesMax) return [...values];
+    context.addIssue({ code: "custom", message: `can have at most ${usageFilterValuesMax} values.` });
+    return z.NEVER;
+  });
+}
+
+const severalWords = "Repeat it or separate values with commas.";
+
+/** Which usage to read. */
+const filters = {
+  productSlug: severalOf(slug).optional().openapi({
+    type: "array",
+    items: { type: "string", pattern: slugForm.source },
+    maxItems: usageFilterValuesMax,
+    description: `Only these products. ${severalWords}`,
+    example: ["tiles"],
+  }),
+  metric: severalOf(slug).optional().openapi({
+    type: "array",
+    items: { type: "string", pattern: slugForm.source },
+    maxItems: usageFilterValuesMax,
+    description: `Only these metrics. ${severalWords}`,
+    example: ["requests"],
+  }),
+  apiKey: severalOf(z.string().min(1, "must be the id of a key.").max(100, "must be the id of a key."))
+    .optional().openapi({
+      type: "array",
+      items: { type: "string" },
+      maxItems: usageFilterValuesMax,
+      description: `Only what these keys recorded, by their ids. ${severalWords}`,
+      example: [exampleId("key")],
+    }),
+};
 
 const properties = z.record(
   z.string().min(1, "must have a name.").max(
@@ -136,11 +180,15 @@ export const usageRecordSchema = z.object({
 
 /** Which records to list. */
 export const usageRecordsQuerySchema = pageQuerySchema.extend({
-  from: timeSchema.optional().openapi({ description: "Included. Without it: from the oldest that is kept." }),
-  to: timeSchema.optional().openapi({ description: "Not included." }),
-  productSlug: productSlug.optional(),
-  metric: metric.optional(),
-  apiKeyId: apiKeyId.optional(),
+  from: rangeEnd("Included; by default the oldest record that is kept."),
+  to: rangeEnd("Not included."),
+  ...filters,
+  idempotencyKey: idempotencyKeySchema.optional().openapi({
+    description: "Only the record with this idempotency key.",
+  }),
+}).refine(({ idempotencyKey, cursor }) => idempotencyKey === undefined || cursor === undefined, {
+  path: ["cursor"],
+  message: "can't be combined with “idempotencyKey”, which at most one record has.",
 });
 
 export const usageRecordsSchema = z.object({
@@ -166,51 +214,64 @@ export const recordedBatchSchema = z.object({
   duplicates: z.number().int().openapi({ description: "Records that were there already." }),
 }).openapi("RecordedBatch");
 
-const groupBy = z.string().transform((text, context) => {
-  const names = [...new Set(text.split(",").map((name) => name.trim()))];
-  const known = names.flatMap((name) => usageGroups.filter((group) => group === name));
-  if (known.length === names.length) return known;
-  context.addIssue({
-    code: "custom",
-    message: `must be some of ${usageGroups.join(", ")}, separated by commas.`,
-  });
-  return z.NEVER;
-});
+const timeInZone =
+  "A time in ISO 8601 with its offset, or a date, which means its first moment in `timezone`. " +
+  "A time between two quarters of an hour is widened to the quarter that contains it.";
 
 export const usageQuerySchema = z.strictObject({
   from: z.string().optional().openapi({
-    description:
-      "Included; on a quarter of an hour. Default: the month's start. A time, or a date in the time zone.",
+    description: `Included; by default the start of the current month. ${timeInZone}`,
+    example: "2026-11-01",
   }),
   to: z.string().optional().openapi({
-    description:
-      "Not included; on a quarter of an hour. Default: the month's end. A time, or a date in the time zone.",
+    description: `Not included; by default the end of the current month. ${timeInZone}`,
+    example: "2026-12-01",
   }),
-  window: z.enum(windowUnits, { error: `must be one of ${windowUnits.join(", ")}.` }).optional()
-    .openapi({ description: "Calendar windows of the time zone; weeks start on Monday.", default: "day" }),
-  productSlug: productSlug.optional(),
-  metric: metric.optional(),
-  apiKeyId: apiKeyId.optional(),
-  groupBy: groupBy.optional().openapi({
-    type: "string",
-    pattern: `^ *(${usageGroups.join("|")}) *(, *(${usageGroups.join("|")}) *)*$`,
-    description: `Some of ${usageGroups.join(", ")}, separated by commas: sums for each of their values.`,
-    example: "productSlug,metric",
-  }),
+  window: z.enum(queryWindows, { error: `must be one of ${queryWindows.join(", ")}.` }).optional()
+    .openapi({
+      description:
+        "Calendar windows of the time zone, in which weeks start on Monday, or `total`: one window " +
+        "for the whole range.",
+      default: "day",
+    }),
+  ...filters,
+  groupBy: severalOf(z.enum(usageGroups, { error: `must be some of ${usageGroups.join(", ")}.` }))
+    .optional().openapi({
+      type: "array",
+      items: { type: "string", enum: [...usageGroups] },
+      maxItems: usageFilterValuesMax,
+      description:
+        "A sum for each value of these. Sums of different metrics are never added up: unless only one " +
+        `metric is asked for, every row names its metric. ${severalWords}`,
+      example: ["productSlug", "metric"],
+    }),
   timezone: z.string().max(64).optional().openapi({
     description: "The IANA name of the time zone of the windows, 64 characters at most.",
     default: "UTC",
   }),
 });
 
+/** A time on the clock of the query's time zone. @param description Of what. */
+function timeOutInZone(description: string) {
+  return z.string().openapi({
+    format: "date-time",
+    description: `${description} ISO 8601 with milliseconds and the offset of \`timezone\`; Z for UTC.`,
+    example: "2026-11-01T00:00:00.000Z",
+  });
+}
+
 export const usageSumsSchema = z.object({
-  from: timeOut("Included."),
-  to: timeOut("Not included."),
-  window: z.enum(windowUnits).openapi({ description: "The windows that were asked for.", example: "day" }),
+  from: timeOutInZone("Start of the range that was summed, included."),
+  to: timeOutInZone("End of the range that was summed, not included."),
+  window: z.enum(queryWindows).openapi({ description: "The windows that were asked for.", example: "day" }),
   data: z.array(z.object({
-    start: timeOut("The window's first moment."),
+    start: timeOutInZone("Start of the window, included."),
+    end: timeOutInZone("End of the window, not included."),
     productSlug: z.string().optional().openapi({ description: "When grouped by it.", example: "tiles" }),
-    metric: z.string().optional().openapi({ description: "When grouped by it.", example: "requests" }),
+    metric: z.string().optional().openapi({
+      description: "Always, unless only one metric is asked for and it is not in `groupBy`.",
+      example: "requests",
+    }),
     apiKey: z.string().optional().openapi({ description: "The key's id, when grouped by it." }),
     sum: z.number().openapi({ description: "Exact to 2^53−1; beyond that the nearest number." }),
     count: z.number().int().openapi({ description: "How many records." }),

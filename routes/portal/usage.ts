@@ -1,11 +1,17 @@
 // The page of usage: totals, a chart, the most active keys, the latest records. Whatever its address says, it answers
 // with a page.
+import type { UsageFilter } from "../../db/usage.ts";
 import { AppError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import type { Session } from "../../domain/session.ts";
 import { type ReportChoice, reportChoice, type ReportPeriod } from "../../domain/usage_period.ts";
 import { slugForm } from "../../domain/usage_record.ts";
-import { type UsageWindow, type WindowUnit, windowUnits } from "../../domain/usage_window.ts";
+import {
+  type QueryWindow,
+  type UsageWindow,
+  type WindowUnit,
+  windowUnits,
+} from "../../domain/usage_window.ts";
 import type { UsageReadInput, UsageSums } from "../../services/usage.ts";
 import { exampleCurl } from "../../views/components/code.tsx";
 import type { Assets } from "../../views/layout.tsx";
@@ -49,9 +55,7 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
         period === null ? null : readSums(session, { ...choice, period, filters }),
         usageRecords.listUsageRecords(session, {
           limit: latestRecords,
-          productSlug: filters.productSlug ?? undefined,
-          metric: filters.metric ?? undefined,
-          apiKeyId: filters.apiKeyId ?? undefined,
+          ...filterOf(filters),
         }),
       ]);
       const unit = read?.unit ?? choice.unit;
@@ -94,39 +98,34 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
     const given = (name: string) => c.req.query(name) || null;
     const slug = (name: string) => slugForm.test(given(name) ?? "") ? given(name) : null;
     const productSlug = slug("productSlug");
-    const wantedKey = given("apiKeyId");
+    const wantedKey = given("apiKey");
     const isKey = wantedKey !== null && isId("key", wantedKey) &&
       (known.keyNames.has(wantedKey) || known.series.some(({ apiKeyId }) => apiKeyId === wantedKey));
-    const apiKeyId = isKey ? wantedKey : null;
-    const keyFault = wantedKey === null || isKey ? {} : { apiKeyId: "There is no such key: all are shown." };
-    const fitting = fittingSeries(known.series, { productSlug, apiKeyId });
+    const apiKey = isKey ? wantedKey : null;
+    const keyFault = wantedKey === null || isKey ? {} : { apiKey: "There is no such key: all are shown." };
+    const fitting = fittingSeries(known.series, { productSlug, apiKey });
     const wanted = slug("metric");
     const isWanted = wanted !== null &&
       (fitting.length === 0 || fitting.some((one) => one.metric === wanted));
     const most = isWanted || period === null ? null : await busiestMetric(session, {
       ...span(period),
-      productSlug: productSlug ?? undefined,
-      apiKeyId: apiKeyId ?? undefined,
+      ...filterOf({ productSlug, metric: null, apiKey }),
     });
     const metric = isWanted ? wanted : most ?? (fitting[0] ?? known.series[0])?.metric ?? null;
     const faults = wanted === null || isWanted
       ? keyFault
       : { ...keyFault, metric: `Never recorded here: “${wanted}”.` };
-    return { filters: { productSlug, metric, apiKeyId }, faults };
+    return { filters: { productSlug, metric, apiKey }, faults };
   }
 
   async function busiestMetric(session: Session, input: UsageReadInput): Promise<string | null> {
     const sums = await unlessTooMuch(usage.readUsage(session, {
       ...input,
-      window: "month",
+      window: "total",
       groupBy: ["metric"],
     }));
-    const counts = new Map<string, number>();
-    for (const { metric = "", count } of sums instanceof AppError ? [] : sums.data) {
-      counts.set(metric, (counts.get(metric) ?? 0) + count);
-    }
-    const [most] = [...counts].sort(([, a], [, b]) => b - a);
-    return most?.[0] ?? null;
+    const [most] = sums instanceof AppError ? [] : sums.data.toSorted((a, b) => b.count - a.count);
+    return most?.metric ?? null;
   }
 
   /** Reads by the windows that were asked for or, when those are too many, by the next longer ones. */
@@ -134,15 +133,12 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
     session: Session,
     { period, filters, unit: wanted, timezone }: ReportChoice & { period: ReportPeriod; filters: Filters },
   ): Promise<{ unit: WindowUnit; sums: ReportSums | null; trouble: string | null }> {
-    const { productSlug, metric, apiKeyId } = filters;
-    const read = (stretch: UsageWindow, window: WindowUnit, groupBy: ("productSlug" | "apiKey")[]) =>
+    const read = (stretch: UsageWindow, window: QueryWindow, groupBy: ("productSlug" | "apiKey")[]) =>
       unlessTooMuch(usage.readUsage(session, {
         ...span(stretch),
         window,
         timezone,
-        productSlug: productSlug ?? undefined,
-        metric: metric ?? undefined,
-        apiKeyId: apiKeyId ?? undefined,
+        ...filterOf(filters),
         groupBy,
       }));
     const tooMuch = ({ message }: AppError) => ({ unit: wanted, sums: null, trouble: message });
@@ -154,15 +150,22 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
       byProduct = await read(period, unit, ["productSlug"]);
     }
     if (byProduct instanceof AppError) return tooMuch(byProduct);
-    // Only their totals are shown: the fewer windows, the quicker.
     const [byKey, before] = await Promise.all([
-      read(period, "month", ["apiKey"]),
-      read(period.compared, "month", []),
+      read(period, "total", ["apiKey"]),
+      read(period.compared, "total", []),
     ]);
     if (byKey instanceof AppError) return tooMuch(byKey);
     if (before instanceof AppError) return tooMuch(before);
-    return { unit, sums: { byProduct, byKey, before }, trouble: null };
+    return { unit, sums: { unit, byProduct, byKey, before }, trouble: null };
   }
+}
+
+function filterOf({ productSlug, metric, apiKey }: Filters): UsageFilter {
+  return {
+    ...(productSlug === null ? {} : { productSlug: [productSlug] }),
+    ...(metric === null ? {} : { metric: [metric] }),
+    ...(apiKey === null ? {} : { apiKey: [apiKey] }),
+  };
 }
 
 /** @returns What was read, or the error that it is too much at once. */

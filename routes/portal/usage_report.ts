@@ -23,6 +23,8 @@ export interface Known {
 
 /** What was read of one range. */
 export interface ReportSums {
+  /** How long the windows of the chart are. */
+  readonly unit: WindowUnit;
   /** By product, in the windows of the chart. */
   readonly byProduct: UsageSums;
   /** By key, in any windows. */
@@ -45,7 +47,7 @@ export function reportOf(
   const byProduct = sums.byProduct.data.map((sum) => ({ ...sum, productSlug: sum.productSlug ?? "" }));
   const totals = reportTotals(byProduct);
   const chart = reportChart(byProduct, range.windows.length);
-  const names = windowNames(range.windows, { unit: range.unit, timezone, now });
+  const names = windowNames(range.windows, { unit: sums.unit, timezone, now });
   const nameAt = (position: number) => names[position] ?? { label: "", name: "", startsDay: false };
   const keys = reportKeys(
     sums.byKey.data.map((sum) => ({ ...sum, apiKeyId: sum.apiKey ?? "" })),
@@ -68,7 +70,7 @@ export function reportOf(
       },
     },
     chart: {
-      title: `${unit} by ${range.unit}, ${daysWords(period, timezone)}, ${zoneWords(timezone)}`,
+      title: `${unit} by ${sums.unit}, ${daysWords(period, timezone)}, ${zoneWords(timezone)}`,
       description: [
         chart.series.length > 1 ? `Bars of ${chart.series.join(", ")}, one on the other.` : "Bars.",
         busiestName === null ? "" : `The highest is ${busiestName}.`,
@@ -77,18 +79,18 @@ export function reportOf(
       windows: chart.windows.map((window, position) => ({ ...nameAt(position), ...window })),
       series: chart.series,
       unit,
-      by: range.unit,
+      by: sums.unit,
     },
     keys: {
       keys: keys.most.map(({ apiKeyId, ...key }) => ({
         ...key,
         name: known.keyNames.get(apiKeyId) ?? apiKeyId,
-        href: usageHref({ ...address, filters: { ...filters, apiKeyId } }),
+        href: usageHref({ ...address, filters: { ...filters, apiKey: apiKeyId } }),
       })),
       others: keys.others,
       unit,
     },
-    csvHref: csvHref(period, { address, unit: range.unit }),
+    csvHref: csvHref(period, { address, unit: sums.unit }),
   };
 }
 
@@ -111,11 +113,11 @@ export function span({ start, end }: UsageWindow): { from: string; to: string } 
 /** @returns The series of a product and a key; null for any. */
 export function fittingSeries(
   series: Known["series"],
-  { productSlug, apiKeyId }: Pick<Filters, "productSlug" | "apiKeyId">,
+  { productSlug, apiKey }: Pick<Filters, "productSlug" | "apiKey">,
 ): Known["series"] {
   return series.filter((one) =>
     (productSlug === null || one.productSlug === productSlug) &&
-    (apiKeyId === null || one.apiKeyId === apiKeyId)
+    (apiKey === null || one.apiKeyId === apiKey)
   );
 }
 
@@ -124,7 +126,7 @@ export function choicesOf({ series, keyNames }: Known, filters: Filters): Omit<U
   const fitting = fittingSeries(series, filters);
   const ids = new Set([
     ...series.map(({ apiKeyId }) => apiKeyId),
-    ...filters.apiKeyId ? [filters.apiKeyId] : [],
+    ...filters.apiKey ? [filters.apiKey] : [],
   ]);
   return {
     products: distinct(series.map(({ productSlug }) => productSlug)),

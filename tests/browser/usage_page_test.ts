@@ -117,7 +117,7 @@ for (const scripts of [true, false]) {
         assert.equal(await sum(page).innerText(), "2,048");
         await page.getByRole("link", { name: "Production" }).click();
         await page.getByRole("link", { name: "Show all keys" }).waitFor();
-        assert.equal(queryOf(page)["apiKeyId"], visit.journey.keyId);
+        assert.equal(queryOf(page)["apiKey"], visit.journey.keyId);
         const saved = page.waitForEvent("download");
         await page.getByRole("link", { name: "Download CSV" }).click();
         assert.match((await saved).suggestedFilename(), /\.csv$/);
@@ -183,7 +183,7 @@ Deno.test({
         const query of [
           "range=7d&window=hour&timezone=America/Argentina/ComodRivadavia",
           "range=90d&window=hour&metric=nothing",
-          "range=custom&from=2026-02-01&to=2026-01-01&timezone=Mars&apiKeyId=x",
+          "range=custom&from=2026-02-01&to=2026-01-01&timezone=Mars&apiKey=x",
           "range=custom&from=2020-01-01&to=2020-12-31",
         ]
       ) {

@@ -35,7 +35,7 @@ const again = await usage.POST("/api/v1/usage", { body: { ...body, idempotencyKe
 const recordOf = (data: typeof first.data) => data !== undefined && "usageRecord" in data ? data : undefined;
 const record = recordOf(first.data)?.usageRecord;
 const conflict = await usage.POST("/api/v1/usage", { body: { ...body, quantity: 3, idempotencyKey: "once" } });
-const sums = await usage.GET("/api/v1/usage", { params: { query: { window: "month", groupBy: "productSlug,metric" } } });
+const sums = await usage.GET("/api/v1/usage", { params: { query: { window: "month", metric: ["requests", "bytes"], groupBy: ["productSlug"] } } });
 if (sums.error?.error.code === "range_too_long") throw new Error("never");
 const stranger = await createClient<paths>({ baseUrl }).GET("/api/v1/usage");
 const code: components["schemas"]["Error"]["error"]["code"] | undefined = stranger.error?.error.code;
@@ -57,6 +57,8 @@ export async function wrongUses() {
   await usage.POST("/api/v1/usage");
   // @ts-expect-error: no such window.
   await usage.GET("/api/v1/usage", { params: { query: { window: "minute" } } });
+  // @ts-expect-error: no such group.
+  await usage.GET("/api/v1/usage", { params: { query: { groupBy: ["subject"] } } });
   // @ts-expect-error: no such parameter.
   await usage.GET("/api/v1/usage", { params: { query: { products: "tiles" } } });
   // @ts-expect-error: without the id.

@@ -1,8 +1,14 @@
 // Scans of records: between any two places, however many records share a timestamp or a series.
 import assert from "node:assert/strict";
-import { type Database, sql } from "../../db/database.ts";
+import { type Database, sql, type Statement } from "../../db/database.ts";
 import { groupRecord, recordUsage, requestField, seriesField, timestampField } from "../../db/recorder.ts";
-import { endOfLook, listUsageRecords, type UsageRecordPosition } from "../../db/usage_records.ts";
+import {
+  endOfLook,
+  findUsageRecord,
+  findUsageRecordsByKey,
+  listUsageRecords,
+  type UsageRecordPosition,
+} from "../../db/usage_records.ts";
 import { databaseKinds } from "../support/database.ts";
 
 const organizationId = "org_test";
@@ -85,7 +91,7 @@ for (const kind of databaseKinds) {
             assert.deepEqual(rows.map(({ seq }) => seq), between.map(({ seq }) => seq), JSON.stringify(scan));
             const some = await listUsageRecords(database, {
               ...scan,
-              filter: { productSlug: "p" },
+              filter: { productSlug: ["p"] },
               limit: 2,
             });
             const fits = between.filter(({ series }) => series === 1 || series === 2).slice(0, 2);
@@ -100,3 +106,33 @@ for (const kind of databaseKinds) {
     },
   });
 }
+
+Deno.test("embedded database: a record is found by its id and by its idempotency key without a scan", async () => {
+  const kind = databaseKinds.find(({ name }) => name === "embedded");
+  assert.ok(kind);
+  const { database, dispose } = await kind.open();
+  try {
+    const asked: Statement[] = [];
+    const spy: Database = {
+      ...database,
+      read: (statement) => (asked.push(statement), Promise.resolve([])),
+      readFirst: (statement) => (asked.push(statement), Promise.resolve(undefined)),
+    };
+    await findUsageRecord(spy, { organizationId, seq: 1, recordedAt: 0 });
+    const filter = { productSlug: ["p"], metric: ["m", "n"], apiKey: ["key_1"] };
+    const byKey = { organizationId, idempotencyKey: "a", hash: 1, from: 0, to: 1 };
+    for (const some of [{}, filter]) await findUsageRecordsByKey(spy, { ...byKey, filter: some });
+    const used: string[] = [];
+    for (const { sql: text, args } of asked) {
+      const plan = await database.read<{ detail: string }>(sql(`EXPLAIN QUERY PLAN ${text}`, ...args));
+      for (const { detail } of plan) {
+        assert.doesNotMatch(detail, /SCAN (?!json_each)/, `${detail} in ${text}`);
+        used.push(...(/SEARCH k USING PRIMARY KEY \(hash=\?/.exec(detail) ?? []));
+      }
+    }
+    // Each of the three tables of keys, for each of the two queries.
+    assert.equal(used.length, 6);
+  } finally {
+    await dispose();
+  }
+});

@@ -179,7 +179,7 @@ testApp("the usage page greets a first visitor, then counts", async (test) => {
   assert.match(html, /<svg[^>]*role="img"/);
   for (const range of ["24h", "7d", "month", "last-month", "90d", "nonsense"]) {
     assert.equal(
-      (await page(test, `/portal/usage?range=${range}&metric=bytes&apiKeyId=nothing`, person)).status,
+      (await page(test, `/portal/usage?range=${range}&metric=bytes&apiKey=nothing`, person)).status,
       200,
     );
   }

@@ -182,7 +182,7 @@ testApp("the CSV link asks for exactly what is shown", async (test) => {
     range: "7d",
     window: "hour",
     productSlug: "tiles",
-    apiKeyId: id,
+    apiKey: id,
     timezone: "America/New_York",
   };
   const { html, numbers } = await usagePage(test, person, query);
@@ -194,7 +194,7 @@ testApp("the CSV link asks for exactly what is shown", async (test) => {
     window: "hour",
     productSlug: "tiles",
     metric: "requests",
-    apiKeyId: id,
+    apiKey: id,
     groupBy: "productSlug,metric",
     timezone: "America/New_York",
   });
@@ -202,7 +202,9 @@ testApp("the CSV link asks for exactly what is shown", async (test) => {
   // It has no attribute “download”, which would save an error as a file.
   assert.match(file.headers.get("content-disposition") ?? "", /^attachment/);
   const [, ...lines] = (await file.text()).trim().split("\r\n");
-  assert.deepEqual(lines, ["2026-11-21T14:00:00.000Z,tiles,requests,2.5,1,2.5,2.5"]);
+  assert.deepEqual(lines, [
+    "2026-11-21T09:00:00.000-05:00,2026-11-21T10:00:00.000-05:00,tiles,requests,2.5,1,2.5,2.5",
+  ]);
   assert.deepEqual(numbers.filter(([, sum]) => sum !== "0"), [["21 Nov, 09:00", "2.5"]]);
 });
 
@@ -227,7 +229,7 @@ testApp(
       ["1,234", "Production", "VoidedSent twice &lt;b&gt;after&lt;/b&gt; a time-out."],
     ]);
     assert.match(html, /title="Voided on 21 Nov 2026, 14:03:11 UTC"/);
-    const imported = await usagePage(test, person, { apiKeyId: other.id });
+    const imported = await usagePage(test, person, { apiKey: other.id });
     assert.deepEqual(imported.records.map(([, , , quantity]) => quantity), ["5"]);
     const bytes = await usagePage(test, person, { metric: "bytes" });
     assert.deepEqual(bytes.records.map(([, , , quantity]) => quantity), ["777"]);
@@ -245,7 +247,7 @@ testApp("links and the form keep all that was chosen", async (test) => {
     window: "week",
     productSlug: "tiles",
     metric: "requests",
-    apiKeyId: id,
+    apiKey: id,
     timezone: "Europe/Berlin",
   };
   const { html, chosen, sum } = await usagePage(test, person, query);
@@ -275,7 +277,7 @@ testApp("days that cannot be shown are told beside their fields, with what was t
     from: evil,
     to: evil,
     timezone: evil,
-    apiKeyId: evil,
+    apiKey: evil,
   });
   assert.equal(faults.length, 4);
   assert.doesNotMatch(html, /<script>alert/);
@@ -296,7 +298,7 @@ testApp("no address gives an error page", async (test) => {
     "../..",
     "\u202e🗝",
   ];
-  const fields = ["range", "from", "to", "window", "productSlug", "metric", "apiKeyId", "timezone"];
+  const fields = ["range", "from", "to", "window", "productSlug", "metric", "apiKey", "timezone"];
   for (const value of values) {
     for (const field of fields) await usagePage(test, person, { [field]: value });
     await usagePage(test, person, Object.fromEntries(fields.map((field) => [field, value])));
@@ -315,8 +317,8 @@ testApp("somebody else's key filters nothing and is not named", async (test) => 
   const stranger = await test.signUp();
   const theirs = await createTestKey(test, stranger, { name: "Secret project" });
   await record(test, theirs.fullKey, { quantity: 50 });
-  const { html, sum, faults } = await usagePage(test, person, { apiKeyId: theirs.id });
+  const { html, sum, faults } = await usagePage(test, person, { apiKey: theirs.id });
   assert.equal(sum, "3");
-  assert.deepEqual(faults, ["apiKeyId: There is no such key: all are shown."]);
+  assert.deepEqual(faults, ["apiKey: There is no such key: all are shown."]);
   assert.doesNotMatch(html, /Secret project/);
 });

@@ -14,8 +14,8 @@ import {
 } from "../../routes/api/openapi.ts";
 import type { App, AppEnv } from "../../routes/env.ts";
 
-/** Times as answers have them: in UTC, with milliseconds. */
-const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** Times as responses have them: with milliseconds, in UTC or, for windows of a time zone, with its offset. */
+const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d)$/;
 
 /** A checker of values against schemas of the document. `formats`: also that times and addresses look like some. */
 export function newAjv(): Ajv2020 {

@@ -26,6 +26,7 @@ export interface ListedRecord extends SentRecord {
 /** A sum as it is answered. */
 export interface ReadSum {
   readonly start: string;
+  readonly end: string;
   readonly productSlug?: string;
   readonly metric?: string;
   readonly apiKey?: string;

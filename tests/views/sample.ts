@@ -87,7 +87,7 @@ export function usageProps(text: string): UsagePageProps & { readonly report: Us
       days: { from: text, to: text },
       window: "day",
       timezone: "Europe/Berlin",
-      filters: { productSlug: text, metric: text, apiKeyId: text },
+      filters: { productSlug: text, metric: text, apiKey: text },
     },
     label: text,
     unit: "day",
@@ -97,7 +97,7 @@ export function usageProps(text: string): UsagePageProps & { readonly report: Us
       apiKeys: [{ id: "key_1", name: text }],
       timezones: ["Europe/Berlin", "America/Argentina/Buenos_Aires"],
     },
-    faults: { from: text, to: text, window: text, metric: text, apiKeyId: text, timezone: text },
+    faults: { from: text, to: text, window: text, metric: text, apiKey: text, timezone: text },
     report: {
       figures: {
         sum: "517370",
@@ -119,7 +119,7 @@ export function usageProps(text: string): UsagePageProps & { readonly report: Us
         by: "day",
       },
       keys: {
-        keys: [{ ...key, name: text, href: `/portal/usage?apiKeyId=${encodeURIComponent(text)}` }],
+        keys: [{ ...key, name: text, href: `/portal/usage?apiKey=${encodeURIComponent(text)}` }],
         others: { ...key, keys: 12 },
         unit: text,
       },

@@ -8,7 +8,7 @@ const address: UsageAddress = {
   days: { from: "2026-11-01", to: "2026-11-30" },
   window: "week",
   timezone: "Europe/Berlin",
-  filters: { productSlug: "a b", metric: "requests", apiKeyId: null },
+  filters: { productSlug: "a b", metric: "requests", apiKey: null },
 };
 const sample = usageProps("x");
 const props = { ...sample, address, unit: "week", faults: {} } as const;
@@ -23,7 +23,7 @@ Deno.test("usageHref() has everything that was chosen in the address, and no def
     usageHref(address),
     "/portal/usage?range=month&window=week&timezone=Europe%2FBerlin&productSlug=a+b&metric=requests",
   );
-  const plain = { productSlug: null, metric: null, apiKeyId: null };
+  const plain = { productSlug: null, metric: null, apiKey: null };
   assert.equal(
     usageHref({ ...address, range: "custom", window: null, timezone: "UTC", filters: plain }),
     "/portal/usage?range=custom&from=2026-11-01&to=2026-11-30",
@@ -64,7 +64,7 @@ Deno.test("usagePage() offers time zones by continent, UTC first", async () => {
   );
 });
 
-for (const field of ["from", "to", "window", "metric", "apiKeyId", "timezone"] as const) {
+for (const field of ["from", "to", "window", "metric", "apiKey", "timezone"] as const) {
   Deno.test(`usagePage() says what is wrong with ${field} beside it`, async () => {
     const html = await htmlOf({
       ...props,
@@ -95,12 +95,12 @@ Deno.test("usagePage() leads to the file with the chart's numbers, past htmx", a
 Deno.test("usagePage() names the most active keys with links that choose them, and counts the others", async () => {
   const html = await htmlOf(props);
   const [table = ""] = /<table[^>]*aria-label="Most active keys">.*?<\/table>/s.exec(html) ?? [];
-  assert.match(table, /<a class="name" href="\/portal\/usage\?apiKeyId=x"><bdi>x<\/bdi><\/a>/);
+  assert.match(table, /<a class="name" href="\/portal\/usage\?apiKey=x"><bdi>x<\/bdi><\/a>/);
   assert.match(table, /<rect class="share-part" width="66.7%"/);
   assert.match(textOf(table), /66\.7 %1,5004/);
   assert.match(textOf(table), /12 other keys/);
   assert.doesNotMatch(html, /Show all keys/);
-  const one = { ...props, address: { ...address, filters: { ...address.filters, apiKeyId: "key_1" } } };
+  const one = { ...props, address: { ...address, filters: { ...address.filters, apiKey: "key_1" } } };
   assert.match(await htmlOf(one), /metric=requests">Show all keys<\/a>/);
 });
 

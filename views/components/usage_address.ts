@@ -6,7 +6,7 @@ import type { WindowUnit } from "../../domain/usage_window.ts";
 export interface UsageFilters {
   readonly productSlug: string | null;
   readonly metric: string | null;
-  readonly apiKeyId: string | null;
+  readonly apiKey: string | null;
 }
 
 /** What the page's address says. */

@@ -19,7 +19,7 @@ export interface UsageChoices {
 
 /** One sentence for each field whose value was not taken. */
 export type UsageFaults = Readonly<
-  Partial<Record<"from" | "to" | "window" | "metric" | "apiKeyId" | "timezone", string>>
+  Partial<Record<"from" | "to" | "window" | "metric" | "apiKey" | "timezone", string>>
 >;
 
 /** What {@linkcode UsageFilterBar} needs. */
@@ -100,12 +100,12 @@ function FilterForm({ address, unit, choices, faults }: UsageFilterProps) {
         />
         <SelectField
           label="Key"
-          name="apiKeyId"
-          value={filters.apiKeyId ?? ""}
-          error={faults.apiKeyId}
+          name="apiKey"
+          value={filters.apiKey ?? ""}
+          error={faults.apiKey}
           choices={withAll(
             "All keys",
-            filters.apiKeyId,
+            filters.apiKey,
             choices.apiKeys.map(({ id, name }) => ({ value: id, label: name })),
           )}
         />

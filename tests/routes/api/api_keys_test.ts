@@ -99,12 +99,29 @@ testApp("a key expires at its moment, and not before", async (test) => {
   await assertError(await record(test, key.fullKey), 401, "invalid_api_key");
   assert.equal((await list(test, person)).apiKeys[0].status, "expired");
   for (
-    const expiresAt of ["2026-11-21T14:04:11.250Z", "yesterday", "2027-01-01", 1, "2027-02-30T00:00:00Z"]
+    const expiresAt of [
+      "2026-11-21T14:04:11.250Z",
+      "yesterday",
+      "2026-11-21",
+      1,
+      "2027-02-30",
+      "2027-02-30T00:00:00Z",
+    ]
   ) {
     const answer = await test.send(path, { cookie: person.cookie, json: { name: "A", expiresAt } });
     const { error } = await assertError(answer, 422, "validation_failed");
     assert.equal(error.details?.[0]?.path, "expiresAt");
   }
+});
+
+testApp("a key that expires on a date expires with its first moment in UTC", async (test) => {
+  const person = await test.signUp();
+  const key = await createTestKey(test, person, { expiresAt: "2026-11-22" });
+  assert.equal((await list(test, person)).apiKeys[0].expiresAt, "2026-11-22T00:00:00.000Z");
+  test.advance(Date.UTC(2026, 10, 22) - test.now() - 1);
+  assert.equal((await record(test, key.fullKey)).status, 201);
+  test.advance(1);
+  await assertError(await record(test, key.fullKey), 401, "invalid_api_key");
 });
 
 testApp("renameApiKey() changes the name alone", async (test) => {

@@ -5,6 +5,7 @@ import type { OpenAPIHono, z } from "@hono/zod-openapi";
 // deno-lint-ignore no-import-prefix
 import { createConfig, lintFromString } from "npm:@redocly/openapi-core@1.34.24";
 import { errorStatuses } from "../../../domain/errors.ts";
+import { usageFilterValuesMax } from "../../../domain/limits.ts";
 import { exampleOf, type JsonSchema, type JsonSchemas, resolved } from "../../../routes/api/examples.ts";
 import { type OpenApiDocument, operationsOf } from "../../../routes/api/openapi.ts";
 import type { AppEnv } from "../../../routes/env.ts";
@@ -225,21 +226,32 @@ testApp("what the document refuses the API refuses, and what it takes the API ta
     const answer = await test.send("/api/v1/usage", { apiKey: key.fullKey, headers, json: sent });
     assert.equal(answer.status, isTaken ? 201 : 422, what);
   }
-  const queries: readonly [name: string, address: string, query: Record<string, string>, isTaken: boolean][] =
-    [
-      ["readUsage", "/api/v1/usage", { groupBy: "metric,productSlug" }, true],
-      ["readUsage", "/api/v1/usage", { groupBy: "metric,subject" }, false],
-      ["getAuthForward", "/api/auth/forward", { meter: "tiles/requests", accept: "key" }, true],
-      ["getAuthForward", "/api/auth/forward", { meter: "tiles", accept: "key" }, false],
-      ["getAuthForward", "/api/auth/forward", { organization: "org_1" }, false],
-    ];
+  const tooMany = Array.from({ length: usageFilterValuesMax + 1 }, (_, n) => `m${n}`);
+  const queries: readonly [
+    name: string,
+    address: string,
+    query: Record<string, string | string[]>,
+    isTaken: boolean,
+  ][] = [
+    ["readUsage", "/api/v1/usage", { groupBy: ["metric", "productSlug"], window: "total" }, true],
+    ["readUsage", "/api/v1/usage", { groupBy: ["metric", "subject"] }, false],
+    ["readUsage", "/api/v1/usage", { metric: tooMany.slice(1) }, true],
+    ["readUsage", "/api/v1/usage", { metric: tooMany }, false],
+    ["readUsage", "/api/v1/usage", { metric: ["a b"] }, false],
+    ["getAuthForward", "/api/auth/forward", { meter: "tiles/requests", accept: "key" }, true],
+    ["getAuthForward", "/api/auth/forward", { meter: "tiles", accept: "key" }, false],
+    ["getAuthForward", "/api/auth/forward", { organization: "org_1" }, false],
+  ];
   for (const [name, address, query, isTaken] of queries) {
     const parameters = operation(name)?.parameters ?? [];
     const fits = Object.entries(query).every(([one, value]) =>
       ajv.validate(parameters.find((parameter) => parameter.name === one)?.schema ?? {}, value)
     );
     assert.equal(fits, isTaken, JSON.stringify(query));
-    const answer = await test.send(`${address}?${new URLSearchParams(query)}`, { apiKey: key.fullKey });
+    const pairs = Object.entries(query).flatMap(([one, values]) =>
+      [values].flat().map((value) => [one, value])
+    );
+    const answer = await test.send(`${address}?${new URLSearchParams(pairs)}`, { apiKey: key.fullKey });
     assert.equal(answer.status, isTaken ? 200 : 422, JSON.stringify(query));
   }
 });

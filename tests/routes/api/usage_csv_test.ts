@@ -55,9 +55,10 @@ testApp(
     assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
     assert.equal(
       await answer.text(),
-      "start,sum,count,min,max\r\n" +
-        "2026-11-20T00:00:00.000Z,18014398509481982.100001,4,0.000001,9007199254740991\r\n" +
-        "2026-11-21T00:00:00.000Z,0,1,0,0\r\n",
+      "start,end,metric,sum,count,min,max\r\n" +
+        "2026-11-20T00:00:00.000Z,2026-11-21T00:00:00.000Z,requests,18014398509481982.100001,4,0.000001," +
+        "9007199254740991\r\n" +
+        "2026-11-21T00:00:00.000Z,2026-11-22T00:00:00.000Z,requests,0,1,0,0\r\n",
     );
     const grouped = await csv(
       test,
@@ -65,10 +66,21 @@ testApp(
       "?groupBy=apiKey,productSlug&window=month&metric=requests",
     );
     assert.deepEqual(cellsOf(grouped), [
-      ["start", "apiKey", "apiKeyName", "productSlug", "sum", "count", "min", "max"],
-      ["2026-11-01T00:00:00.000Z", id, "Production", "search", "0", "1", "0", "0"],
+      ["start", "end", "apiKey", "apiKeyName", "productSlug", "sum", "count", "min", "max"],
       [
         "2026-11-01T00:00:00.000Z",
+        "2026-12-01T00:00:00.000Z",
+        id,
+        "Production",
+        "search",
+        "0",
+        "1",
+        "0",
+        "0",
+      ],
+      [
+        "2026-11-01T00:00:00.000Z",
+        "2026-12-01T00:00:00.000Z",
         id,
         "Production",
         "tiles",
@@ -78,11 +90,42 @@ testApp(
         "9007199254740991",
       ],
     ]);
-    assert.equal(await csv(test, person.cookie, "?productSlug=none"), "start,sum,count,min,max\r\n");
+    const names = "start,end,metric,sum,count,min,max\r\n";
+    assert.equal(await csv(test, person.cookie, "?productSlug=none"), names);
     const stranger = await test.signUp();
-    assert.equal(await csv(test, stranger.cookie), "start,sum,count,min,max\r\n");
+    assert.equal(await csv(test, stranger.cookie), names);
   },
 );
+
+testApp("a key reads the same table as its organization's members", async (test) => {
+  const person = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, person);
+  await recordOne(test, apiKey, { quantity: 2.5 });
+  await recordOne(test, apiKey, { metric: "bytes", quantity: 7 });
+  const query = "?window=total&from=2026-10-01&to=2026-12-01&timezone=Europe/Berlin";
+  const answer = await test.send(`/api/v1/usage.csv${query}`, { apiKey });
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
+  // The days of the file's name are those of the time zone.
+  assert.equal(
+    answer.headers.get("content-disposition"),
+    'attachment; filename="usage-2026-10-01-2026-12-01.csv"',
+  );
+  const table = await answer.text();
+  const ends = ["2026-10-01T00:00:00.000+02:00", "2026-12-01T00:00:00.000+01:00"];
+  assert.deepEqual(cellsOf(table), [
+    ["start", "end", "metric", "sum", "count", "min", "max"],
+    [...ends, "bytes", "7", "1", "7", "7"],
+    [...ends, "requests", "2.5", "1", "2.5", "2.5"],
+  ]);
+  assert.equal(await csv(test, person.cookie, query), table);
+  const { fullKey: stranger } = await createTestKey(test, await test.signUp());
+  const theirs = await test.send(`/api/v1/usage.csv${query}`, { apiKey: stranger });
+  assert.equal((await theirs.text()).split("\r\n").length, 2);
+  await assertError(await test.send("/api/v1/usage.csv"), 401, "invalid_api_key");
+  await assertError(await test.send("/api/v1/usage.csv", { cookie: person.cookie }), 401, "invalid_api_key");
+  await assertError(await test.send("/api/v1/usage.csv?window=year", { apiKey }), 422, "validation_failed");
+});
 
 testApp("names of keys are cells that no spreadsheet takes for a formula", async (test) => {
   const person = await test.signUp();
@@ -111,8 +154,8 @@ testApp("names of keys are cells that no spreadsheet takes for a formula", async
     wanted.set(key.id, /^[=+\-@\t\r]/.test(name) ? `'${name}` : name);
   }
   const [header, ...lines] = cellsOf(await csv(test, person.cookie, "?groupBy=apiKey"));
-  assert.deepEqual(header, ["start", "apiKey", "apiKeyName", "sum", "count", "min", "max"]);
-  assert.deepEqual(new Map(lines.map(([, id = "", name = ""]) => [id, name])), wanted);
+  assert.deepEqual(header, ["start", "end", "apiKey", "apiKeyName", "metric", "sum", "count", "min", "max"]);
+  assert.deepEqual(new Map(lines.map(([, , id = "", name = ""]) => [id, name])), wanted);
 });
 
 testApp("what is wrong with a question is told instead of a table", async (test) => {
@@ -285,7 +328,10 @@ Deno.test({
       }
       await reading;
       assert.equal(lines, 1 + series * hours);
-      assert.match(tail, /\r\n2026-11-11T15:00:00\.000Z,m000999,5\.25,3,0\.000001,2\r\n$/);
+      assert.match(
+        tail,
+        /\r\n2026-11-11T15:00:00\.000Z,2026-11-11T16:00:00\.000Z,m000999,5\.25,3,0\.000001,2\r\n$/,
+      );
       const most = await memoryMb(pid, "VmHWM");
       assert.ok(most - before <= 50, `${before.toFixed()} MB before, ${most.toFixed()} MB at most`);
       assert.ok(answered >= 200, `${answered} requests were answered meanwhile`);

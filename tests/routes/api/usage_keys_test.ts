@@ -58,7 +58,7 @@ testApp("a query over very many series and windows is answered, in steps", async
   }
   const hours = "window=hour&from=2026-10-11T00:00:00Z&to=2026-11-21T16:00:00Z";
   const wide = await (await test.send(`/api/v1/usage?${hours}`, { apiKey })).json();
-  assert.deepEqual(wide.data.map(({ count }: { count: number }) => count), [1001]);
+  assert.deepEqual(wide.data.map(({ count }: { count: number }) => count), Array(1001).fill(1));
   const narrow = await (await test.send(`/api/v1/usage?${hours}&metric=m7`, { apiKey })).json();
   assert.deepEqual(narrow.data.map(({ count }: { count: number }) => count), [1]);
 });
@@ -130,7 +130,7 @@ testApp("of a long range only the time that has records is looked at", async (te
   const { data } = await (await test.send(`/api/v1/usage?${query}`, { apiKey })).json();
   assert.deepEqual(
     data.map(({ start, sum }: { start: string; sum: number }) => [start, sum]),
-    [["2026-10-31T18:15:00.000Z", 2]],
+    [["2026-11-01T00:00:00.000+05:45", 2]],
   );
   assert.ok(rows >= 1 && rows <= 4, `${rows} pieces of windows were looked at`);
 });

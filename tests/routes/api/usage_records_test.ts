@@ -123,22 +123,23 @@ onEveryDatabase("filters and ranges list what fits, and nothing else", async (te
   const filters: Record<string, string>[] = [
     { productSlug: "b" },
     { metric: "rare" },
-    { apiKeyId: b.id },
-    { productSlug: "c", metric: "rare", apiKeyId: a.id },
+    { apiKey: b.id },
+    { apiKey: `${a.id},${b.id}`, productSlug: "a,c", metric: "rare" },
+    { productSlug: "c", metric: "rare", apiKey: a.id },
     { from },
     { to },
     { from, to },
     { from, to, metric: "rare" },
     { from, productSlug: "a" },
-    { to, apiKeyId: a.id, metric: "x" },
+    { to, apiKey: a.id, metric: "x" },
     // The same moment, said in another zone.
     { from: from.replace("Z", "+00:00"), metric: "rare" },
   ];
   for (const filter of filters) {
     const fits = all.filter((record) =>
-      (filter["productSlug"] ?? record.productSlug) === record.productSlug &&
+      (filter["productSlug"] ?? record.productSlug).split(",").includes(record.productSlug) &&
       (filter["metric"] ?? record.metric) === record.metric &&
-      (filter["apiKeyId"] ?? record.apiKeyId) === record.apiKeyId &&
+      (filter["apiKey"] ?? record.apiKeyId).split(",").includes(record.apiKeyId) &&
       record.timestamp >= (filter["from"] === undefined ? "" : from) &&
       record.timestamp < (filter["to"] === undefined ? "9" : to)
     );
@@ -149,10 +150,80 @@ onEveryDatabase("filters and ranges list what fits, and nothing else", async (te
     }
   }
   for (
-    const query of [`apiKeyId=${stranger.id}`, "metric=none", "apiKeyId=nobody", `from=${to}&to=${from}`]
+    const query of [`apiKey=${stranger.id}`, "metric=none", "apiKey=nobody", `from=${to}&to=${from}`]
   ) {
     assert.deepEqual(await listAll(test, a.fullKey, query), [], query);
   }
+});
+
+testApp("a date in a list is its first moment in UTC", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const times = ["2026-11-19T23:59:59.999Z", "2026-11-20T00:00:00.000Z", "2026-11-20T23:59:59.999Z"];
+  for (const timestamp of [...times, "2026-11-21T00:00:00.000Z"]) {
+    await recordOne(test, apiKey, { timestamp });
+  }
+  const listed = await listAll(test, apiKey, "from=2026-11-20&to=2026-11-21");
+  assert.deepEqual(listed.map(({ timestamp }) => timestamp), times.slice(1).reverse());
+});
+
+onEveryDatabase("a record is found by its id, by its organization alone", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const { fullKey: other } = await createTestKey(test, await test.signUp());
+  const record = await recordOne(test, apiKey, { quantity: 2.5, idempotencyKey: "a" });
+  const read = (id: string, key: string) => test.send(`/api/v1/usage/records/${id}`, { apiKey: key });
+  const answer = await read(record.id, apiKey);
+  assert.equal(answer.status, 200);
+  assert.deepEqual(await answer.json(), { usageRecord: record });
+  await voidOne(test, { apiKey, id: record.id });
+  const voided = (await (await read(record.id, apiKey)).json()).usageRecord;
+  assert.deepEqual([voided.id, voided.voidReason], [record.id, "Sent twice."]);
+  for (const id of [record.id.replace(/.$/, (last) => last === "0" ? "1" : "0"), "nothing", "%00"]) {
+    await assertError(await read(id, apiKey), 404, "not_found");
+  }
+  await assertError(await read(record.id, other), 404, "not_found");
+  await assertError(await read(record.id, generateApiKey().fullKey), 401, "invalid_api_key");
+});
+
+onEveryDatabase("a record is found by its idempotency key, by its organization alone", async (test) => {
+  const person = await test.signUp();
+  const { fullKey: apiKey, id: keyId } = await createTestKey(test, person);
+  const { fullKey: other } = await createTestKey(test, await test.signUp());
+  // So many that keys have moved on within the index; some of the characters have a meaning in a URL.
+  const key = (n: number) => `invoice ${n}, 100% & +more`;
+  const records = Array.from(
+    { length: 2_000 },
+    (_, n) => ({ ...usage, quantity: n, idempotencyKey: key(n) }),
+  );
+  await recordAll(test, { apiKey, records });
+  await recordAll(test, { apiKey: other, records: records.slice(0, 10) });
+  const find = async (
+    n: number,
+    more: Record<string, string> = {},
+    by = apiKey,
+  ) => (await listPage(test, by, String(new URLSearchParams({ idempotencyKey: key(n), ...more }))));
+  for (const n of [0, 1, 999, 1_999]) {
+    const { usageRecords, nextCursor } = await find(n);
+    assert.deepEqual(usageRecords.map(({ quantity }) => quantity), [n]);
+    assert.equal(nextCursor, null);
+  }
+  assert.deepEqual((await find(2_000)).usageRecords, []);
+  assert.deepEqual((await find(11, {}, other)).usageRecords, []);
+  const [mine] = (await find(3)).usageRecords;
+  const [theirs] = (await find(3, {}, other)).usageRecords;
+  assert.notEqual(mine?.id, theirs?.id);
+  await voidOne(test, { apiKey, id: mine?.id ?? "" });
+  assert.equal((await find(3)).usageRecords[0]?.voidReason, "Sent twice.");
+  for (
+    const [filter, fits] of [
+      [{ metric: "requests,other", apiKey: keyId }, true],
+      [{ metric: "other" }, false],
+      [{ productSlug: "other" }, false],
+      [{ from: isoBefore(test, 0) }, true],
+      [{ to: isoBefore(test, 0) }, false],
+      [{ from: isoBefore(test, -1) }, false],
+      [{ limit: "1" }, true],
+    ] as const
+  ) assert.equal((await find(5, filter)).usageRecords.length, fits ? 1 : 0, JSON.stringify(filter));
 });
 
 testApp("pages stay whole while records are added between them, and while others are read", async (test) => {
@@ -266,7 +337,12 @@ testApp("what cannot be listed is refused by name, and a wrong key before everyt
     [`cursor=${id.replace(/.$/, (last) => last === "0" ? "1" : "0")}`, "cursor"],
     [`cursor=${id.toUpperCase()}`, "cursor"],
     ["from=yesterday", "from"],
-    ["from=2026-11-21", "from"],
+    ["from=2026-11-31", "from"],
+    ["idempotencyKey=", "idempotencyKey"],
+    ["idempotencyKey=a&idempotencyKey=b", "idempotencyKey"],
+    ["idempotencyKey=%C3%A9", "idempotencyKey"],
+    [`idempotencyKey=a&cursor=${id}`, "cursor"],
+    ["apiKeyId=key_1", "apiKeyId"],
     ["to=2026-11-21T14:03", "to"],
     ["metric=a%20b", "metric"],
     ["productSlug=", "productSlug"],

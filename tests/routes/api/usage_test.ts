@@ -66,7 +66,15 @@ for (const kind of databaseKinds) {
       from: "2026-11-01T00:00:00.000Z",
       to: "2026-12-01T00:00:00.000Z",
       window: "day",
-      data: [{ start: "2026-11-20T00:00:00.000Z", sum: 2.5, count: 1, min: 2.5, max: 2.5 }],
+      data: [{
+        start: "2026-11-20T00:00:00.000Z",
+        end: "2026-11-21T00:00:00.000Z",
+        metric: "requests",
+        sum: 2.5,
+        count: 1,
+        min: 2.5,
+        max: 2.5,
+      }],
     });
   });
 
@@ -81,8 +89,10 @@ for (const kind of databaseKinds) {
   on("sums are exact: tenths, 2^53−1, and beyond what 64 bits hold", async (test) => {
     const { fullKey } = await createTestKey(test, await test.signUp());
     for (let n = 0; n < 10; n++) await record(test, fullKey, { quantity: 0.1 });
-    assert.deepEqual({ ...await total(test, fullKey), start: "" }, {
+    assert.deepEqual({ ...await total(test, fullKey), start: "", end: "" }, {
       start: "",
+      end: "",
+      metric: "requests",
       sum: 1,
       count: 10,
       min: 0.1,

@@ -293,9 +293,14 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/portal/usage.csv": { who: inActive },
 
   "GET /api/v1/usage": { who: byKey },
+  "GET /api/v1/usage.csv": { who: byKey },
   "POST /api/v1/usage": { who: byKey, attempt: () => ({ json: record }) },
   "POST /api/v1/usage/batch": { who: byKey, attempt: () => ({ json: { records: [record] } }) },
   "GET /api/v1/usage/records": { who: byKey },
+  "GET /api/v1/usage/records/:id": {
+    who: byKey,
+    attempt: async (world) => ({ params: { id: await recordOf(world) } }),
+  },
   "POST /api/v1/usage/records/:id/void": {
     who: byKey,
     attempt: async (world) => ({ params: { id: await recordOf(world) }, json: { reason: "wrong" } }),
