@@ -7,6 +7,8 @@ export const bodyBytesMax = 64 * 1024;
 export const usageBodyBytesMax = 1024 * 1024;
 /** Deepest nesting of a JSON body: the outermost object is level 1. */
 export const jsonDepthMax = 16;
+/** Faults that one error names, each with its path. */
+export const errorDetailsMax = 100;
 /** How long a request may take to send its body, in milliseconds. */
 export const bodyReadTimeoutMs = 10_000;
 /** Longest request target (path and query) that is answered, in characters. */

@@ -1,6 +1,7 @@
 // One definition of each API route: what it takes is checked by the same schemas that describe it in the OpenAPI document.
 import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import { AppError, type ErrorCode, type ErrorDetail, validationError } from "../../domain/errors.ts";
+import { errorDetailsMax } from "../../domain/limits.ts";
 import { type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv } from "../env.ts";
 import { type AnswerHeader, headersOf } from "./answer_headers.ts";
@@ -154,7 +155,7 @@ export function check(schema: Schema, value: unknown, part: "query" | "params" |
       ? [{ path: String(issue.path[0]), message: "is given more than once." }]
       : details(issue)
   );
-  throw validationError(faults.slice(0, 100));
+  throw validationError(faults.slice(0, errorDetailsMax));
 }
 
 function requireNothing(query: Record<string, unknown>): void {

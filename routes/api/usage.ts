@@ -2,7 +2,7 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { UsageGroup } from "../../db/usage.ts";
 import { AppError, validationError } from "../../domain/errors.ts";
-import { usageBodyBytesMax } from "../../domain/limits.ts";
+import { errorDetailsMax, usageBodyBytesMax } from "../../domain/limits.ts";
 import { timestampFault, type UsageInput } from "../../domain/usage_record.ts";
 import { isoTimeIn } from "../../domain/usage_window.ts";
 import type { UsageReadInput, UsageSums, UsageSumStream } from "../../services/usage.ts";
@@ -68,8 +68,8 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
           message: "is not the one in the header Idempotency-Key.",
         }]);
       }
-      const input = usageInput(body, { now: clock(), header, path: "" });
-      const { duplicates, usageRecord } = await usage.recordUsage(keyHash, [input], bytes);
+      checkTimestamps([body], clock(), () => "timestamp");
+      const { duplicates, usageRecord } = await usage.recordUsage(keyHash, [usageInput(body, header)], bytes);
       return duplicates > 0
         ? c.json({ duplicate: true, usageRecord: usageRecord(0) }, 200)
         : c.json({ usageRecord: usageRecord(0) }, 201);
@@ -90,10 +90,8 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
         const message = "is for single records; give each record of a batch its own idempotencyKey.";
         throw validationError([{ path: "Idempotency-Key", message }]);
       }
-      const now = clock();
-      const inputs = body.records.map((record, index) =>
-        usageInput(record, { now, header: null, path: `records[${index}].` })
-      );
+      checkTimestamps(body.records, clock(), (index) => `records[${index}].timestamp`);
+      const inputs = body.records.map((record) => usageInput(record, null));
       const { duplicates } = await usage.recordUsage(keyHash, inputs, bytes);
       return c.json({ accepted: inputs.length - duplicates, duplicates }, 201);
     },
@@ -190,19 +188,26 @@ function idempotencyHeader(c: AppContext): string | null {
   }
 }
 
-function usageInput(
-  body: ParsedInput,
-  options: { now: number; header: string | null; path: string },
-): UsageInput {
-  const timestamp = body.timestamp ?? null;
-  const message = timestampFault(timestamp, options.now);
-  if (message !== null) throw validationError([{ path: `${options.path}timestamp`, message }]);
+/** @throws {AppError} `validation_failed` that names each record whose time is out of range, so that all can be left out. */
+function checkTimestamps(
+  records: readonly ParsedInput[],
+  now: number,
+  pathOf: (index: number) => string,
+): void {
+  const faults = records.flatMap(({ timestamp }, index) => {
+    const message = timestampFault(timestamp ?? null, now);
+    return message === null ? [] : [{ path: pathOf(index), message }];
+  });
+  if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
+}
+
+function usageInput(body: ParsedInput, header: string | null): UsageInput {
   return {
     productSlug: body.productSlug,
     metric: body.metric,
     quantity: body.quantity,
-    timestamp,
-    idempotencyKey: body.idempotencyKey ?? options.header,
+    timestamp: body.timestamp ?? null,
+    idempotencyKey: body.idempotencyKey ?? header,
     properties: body.properties ?? null,
   };
 }
