@@ -233,7 +233,7 @@ async function waitsForGatehouse(language: Language, { program, folder, key }: S
   const meter = await drive(language, { folder, url: line.url, key, flushMs: 20 });
   const record = { act: "record", metric: "requests", quantity: 1 } as const;
   await meter.run({ ...record, id: "a", count: 3 });
-  await poll(() => meter.reports.filter((report) => report.includes("3 records wait")).length > 10);
+  await poll(() => meter.reports.filter((report) => report.includes("records waiting: 3;")).length > 10);
   line.open();
   try {
     await poll(() => line.batches.length > refusals.length);
@@ -265,7 +265,7 @@ async function leavesOutBadRecords(language: Language, { program, folder, key }:
     assert.deepEqual(await meter.run({ act: "flush" }), { waiting: 0, lost: 1 });
     assert.deepEqual(sizes(), [[1000, 422], [999, 201]]);
     assert.equal(meter.reports.length, 1);
-    assert.match(meter.reports[0] ?? "", /^usage: 1 records were not counted: .*records\[537\]\.metric/);
+    assert.match(meter.reports[0] ?? "", /^usage: records lost: 1; .*records\[537\]\.metric/);
     // Several at once, and an id that was used for something else.
     for (const n of [0, 1, 2]) await meter.run({ ...record, id: `c${n}`, quantity: n === 1 ? -1 : 1 });
     for (const n of [3, 4]) await meter.run({ ...record, id: `c${n}`, quantity: -n });
@@ -325,10 +325,10 @@ async function neverThrows(language: Language, { program, folder, key }: Scene):
   assert.deepEqual(await meter.run({ act: "close", timeoutMs: 300 }), { waiting: 0, lost: 1_003 });
   assert.equal(await meter.end(), 0);
   assert.ok(
-    meter.reports.some((report) => report.includes("998 records were not counted")),
+    meter.reports.some((report) => report.includes("records lost: 998;")),
     String(meter.reports),
   );
-  assert.ok(meter.reports.some((report) => /5 records were not counted.*process ended/.test(report)));
+  assert.ok(meter.reports.some((report) => /records lost: 5; .*process ended/.test(report)));
   // A report for each attempt, none for each record.
   assert.ok(meter.reports.length < 100, `${meter.reports.length} reports`);
 }
