@@ -239,7 +239,7 @@ export const usageQuerySchema = z.strictObject({
     .optional().openapi({
       type: "array",
       items: { type: "string", enum: [...usageGroups] },
-      maxItems: usageFilterValuesMax,
+      maxItems: usageGroups.length,
       description:
         "A sum for each value of these. Sums of different metrics are never added up: unless only one " +
         `metric is asked for, every row names its metric. ${severalWords}`,

@@ -1,5 +1,5 @@
-// The meters of docs/guides/metering.md under faults: whatever Gatehouse, the network or the application itself does,
-// recording doesn't throw, what waits is bounded and sent again, and what is lost is counted and reported.
+// The meters of docs/guides/metering.md under faults of Gatehouse, the network and the application itself: recording
+// never throws, what waits is bounded and sent again, and what is lost is counted and reported.
 import assert from "node:assert/strict";
 import { readGuide } from "../support/guides.ts";
 import { cookieOf, testPassword } from "../support/app.ts";

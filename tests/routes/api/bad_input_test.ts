@@ -1,5 +1,6 @@
 // Bad input of every kind: a clear answer, nothing half-done, the process alive, no trace of the inside.
 import assert from "node:assert/strict";
+import { errorDetailsMax } from "../../../domain/limits.ts";
 import { assertError, createTestKey, startTestApp, testApp } from "../../support/app.ts";
 
 const json = { "content-type": "application/json" };
@@ -224,4 +225,24 @@ Deno.test("a database that does not answer is 503 with Retry-After, and a fault 
   assert.equal(answer.headers.get("retry-after"), "1");
   assert.equal((await test.send("/health/live")).status, 200);
   await test.services.close();
+});
+
+testApp("an error of a batch names all its records with times out of range", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const old = new Date(test.now() - 36 * 24 * 3_600_000).toISOString();
+  const records = Array.from(
+    { length: 300 },
+    (_, n) => ({
+      productSlug: "tiles",
+      metric: "requests",
+      quantity: 1,
+      timestamp: n % 2 === 0 ? old : undefined,
+    }),
+  );
+  const answer = await test.send("/api/v1/usage/batch", { apiKey, json: { records } });
+  const { error } = await assertError(answer, 422, "validation_failed");
+  assert.deepEqual(
+    error.details?.map(({ path }) => path),
+    Array.from({ length: errorDetailsMax }, (_, n) => `records[${2 * n}].timestamp`),
+  );
 });

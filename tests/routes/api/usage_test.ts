@@ -1,6 +1,5 @@
 // Recording and reading usage over JSON, on both kinds of database: exact, once, durable, and only with a key that works.
 import assert from "node:assert/strict";
-import { errorDetailsMax } from "../../../domain/limits.ts";
 import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../support/app.ts";
 import { databaseKinds } from "../../support/database.ts";
 
@@ -316,26 +315,6 @@ testApp("a key may make so many requests a second, and is told how many are left
   test.advance(1_000);
   assert.equal((await record(test, fullKey)).status, 201);
 }, { API_KEY_REQUESTS_PER_SECOND: "3" });
-
-testApp("an error of a batch names all its records with times out of range", async (test) => {
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  const old = new Date(test.now() - 36 * 24 * 3_600_000).toISOString();
-  const records = Array.from(
-    { length: 300 },
-    (_, n) => ({
-      productSlug: "tiles",
-      metric: "requests",
-      quantity: 1,
-      timestamp: n % 2 === 0 ? old : undefined,
-    }),
-  );
-  const answer = await test.send("/api/v1/usage/batch", { apiKey, json: { records } });
-  const { error } = await assertError(answer, 422, "validation_failed");
-  assert.deepEqual(
-    error.details?.map(({ path }) => path),
-    Array.from({ length: errorDetailsMax }, (_, n) => `records[${2 * n}].timestamp`),
-  );
-});
 
 testApp("each wrong field is named, and nothing is recorded", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());

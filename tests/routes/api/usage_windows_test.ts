@@ -236,7 +236,7 @@ testApp("sums of any range, window, zone, group and filter are those of the reco
     month: 400 * dayMs,
     total: 400 * dayMs,
   };
-  const absent = { nil: undefined, freq: 1 };
+  const absent = { nil: undefined, freq: 2 };
   const query = fc.record({
     visit: fc.constantFrom(...visits),
     unit: fc.constantFrom(...units, "total" as const),
