@@ -347,6 +347,13 @@ testApp("what it is asked for is checked, and the answer names the parameter", a
   const turned = `${path}?from=2026-11-22T00:00:00.000Z&to=2026-11-21T00:00:00.000Z`;
   const { error } = await assertError(await test.send(turned, { cookie }), 422, "validation_failed");
   assert.equal(error.details?.[0]?.path, "to");
+  // A date is its first moment in UTC; all entries are of today.
+  for (
+    const [query, isFound] of [["from=2026-11-21&to=2026-11-22", true], ["to=2026-11-21", false]] as const
+  ) {
+    const { events } = await (await test.send(`${path}?${query}`, { cookie })).json();
+    assert.equal(events.length > 0, isFound, query);
+  }
   const csv = await test.send(`${path}.csv?limit=1`, { cookie });
   await assertError(csv, 422, "validation_failed");
 });
