@@ -17,7 +17,8 @@ export interface ServiceContext {
  *
  * @param by The session, or the {@linkcode Permit} that it has in an organization.
  * @returns One result for each statement, in order.
- * @throws {AppError} `unauthenticated`, `forbidden`, or the permit's error for people who are not members.
+ * @throws {AppError} `unauthenticated`, `forbidden`, or the permit's error for people who are not members; `unavailable`
+ *   when too many batches of the same person are waiting.
  * @throws {DatabaseError}
  */
 export type WriteAs = (

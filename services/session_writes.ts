@@ -3,7 +3,8 @@
 import { DatabaseError, type Statement } from "../db/database.ts";
 import { findSessionRefusal, requireSession, type SessionRefusal } from "../db/session_guard.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { type AppError, forbiddenError, unauthenticatedError } from "../domain/errors.ts";
+import { type AppError, forbiddenError, unauthenticatedError, unavailableError } from "../domain/errors.ts";
+import { sessionWritesWaitingMax } from "../domain/limits.ts";
 import { rolesThatMay } from "../domain/permissions.ts";
 import type { ServiceContext, SessionContext } from "./context.ts";
 import type { Permit } from "./membership.ts";
@@ -13,6 +14,24 @@ import { sessionBounds } from "./session_tokens.ts";
 export function sessionContext(context: ServiceContext): SessionContext {
   const { config, database, clock } = context;
 
+  /** Batches that wait for the database, by user: one person must not take the places of all others. */
+  const waiting = new Map<string, number>();
+
+  async function inPlaceOf<T>({ user: { id } }: SessionActor, write: () => Promise<T>): Promise<T> {
+    const before = waiting.get(id) ?? 0;
+    if (before >= sessionWritesWaitingMax) {
+      throw unavailableError("Too many of your changes are waiting to be written. Try again in a moment.");
+    }
+    waiting.set(id, before + 1);
+    try {
+      return await write();
+    } finally {
+      const others = (waiting.get(id) ?? 1) - 1;
+      if (others > 0) waiting.set(id, others);
+      else waiting.delete(id);
+    }
+  }
+
   async function writeAs(by: SessionActor | Permit, batch: readonly Statement[]) {
     const { actor, permit } = "act" in by ? { actor: by.actor, permit: by } : { actor: by, permit: null };
     const guard = {
@@ -21,7 +40,7 @@ export function sessionContext(context: ServiceContext): SessionContext {
       role: permit && { organizationId: permit.organizationId, anyOf: rolesThatMay(permit.act) },
     };
     try {
-      return (await database.write([requireSession(guard), ...batch])).slice(1);
+      return (await inPlaceOf(actor, () => database.write([requireSession(guard), ...batch]))).slice(1);
     } catch (error) {
       const isRefused = error instanceof DatabaseError && error.kind === "constraint";
       const refusal = isRefused ? await findSessionRefusal(database, guard) : null;

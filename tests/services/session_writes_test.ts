@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type Database, DatabaseError, sql } from "../../db/database.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
+import { sessionWritesWaitingMax } from "../../domain/limits.ts";
 import type { Act } from "../../domain/permissions.ts";
 import { requireMembership } from "../../services/membership.ts";
 import { sessionContext } from "../../services/session_writes.ts";
@@ -113,3 +114,25 @@ for (const { name, ignore, open } of databaseKinds) {
     },
   });
 }
+
+Deno.test("a person whose changes fill their own places leaves room for everyone else's", async () => {
+  const test = await startTestApp();
+  try {
+    const { actor } = await signedIn(test);
+    const other = await signedIn(test);
+    const { config, opened: { database }, now } = test;
+    const { writeAs } = sessionContext({ config, database, clock: now });
+    const rename = (by: SessionActor) =>
+      writeAs(by, [sql("UPDATE users SET name = 'New' WHERE id = ?", by.user.id)]);
+    const flood = Promise.allSettled(
+      Array.from({ length: sessionWritesWaitingMax + 5 }, () => rename(actor)),
+    );
+    await rename(other.actor);
+    const rejected = (await flood).filter((result) => result.status === "rejected");
+    assert.deepEqual(rejected.map(({ reason }) => reason.code), Array(5).fill("unavailable"));
+    // The places are free again.
+    await rename(actor);
+  } finally {
+    await test.dispose();
+  }
+});
