@@ -5,6 +5,7 @@ import { retentionIntervalMs, retentionRestMs, shutdownTimeoutMs } from "../doma
 import type { App } from "../routes/env.ts";
 import { mailMode } from "../services/mail.ts";
 import { createServices, type Services } from "../services/services.ts";
+import { Listener } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { openForCommand } from "./open.ts";
 import { exitConfig, exitFault, readSettings } from "./settings.ts";
@@ -32,12 +33,16 @@ export async function serve(options: { version: string }): Promise<number> {
   if (typeof opened === "number") return opened;
 
   let services: Services | undefined;
-  let server: Deno.HttpServer<Deno.NetAddr> | undefined;
+  let listener: Listener | undefined;
   try {
     let app: App | undefined;
-    server = Deno.serve({
+    listener = new Listener((request, info) => {
+      if (app === undefined) return new Response(null, { status: 503, headers: { "Retry-After": "1" } });
+      return app.fetch(request, info);
+    }, {
       port: settings.port,
       hostname: settings.host,
+      log,
       onListen: (address) => {
         // The port is known only now when the settings leave it to the system.
         const config = withPort(settings, address.port);
@@ -45,13 +50,11 @@ export async function serve(options: { version: string }): Promise<number> {
         services = createServices(context, {
           onBackgroundError: (error) => log.warn("noting a session's last use failed", { error }),
           mailLog: log,
+          startThreads: true,
         });
         app = createApp({ config, services, log }, options);
         announce(config, log);
       },
-    }, (request, info) => {
-      if (app === undefined) return new Response(null, { status: 503, headers: { "Retry-After": "1" } });
-      return app.fetch(request, info);
     });
   } catch (error) {
     await opened.close();
@@ -66,12 +69,14 @@ export async function serve(options: { version: string }): Promise<number> {
   const mailing = services?.mail.run(stopping.signal);
   const stop = () => end(0);
   for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, stop);
+  // Sent when a terminal closes, and by tools that want log files reopened. There are none: the log is standard output.
+  Deno.addSignalListener("SIGHUP", () => log.info("SIGHUP ignored: there is nothing to reload", {}));
   const status = await ended;
   log.info("stopping", { status });
   services?.drain();
   stopping.abort();
   // A client that never finishes must not keep the recorder from writing what it has.
-  const isClean = await within(shutdownTimeoutMs / 2, () => server.shutdown());
+  const isClean = await within(shutdownTimeoutMs / 2, () => listener.shutdown());
   if (!isClean) log.warn("some connections did not end in time", {});
   await within(shutdownTimeoutMs / 2, async () => {
     await Promise.all([deleting, mailing, services?.close()]);

@@ -226,3 +226,13 @@ export const checkShownCharactersMax = 200;
 
 /** From SIGTERM to the end of the process, in milliseconds. */
 export const shutdownTimeoutMs = 9_000;
+
+/** How often the server checks that its port is still open, in milliseconds. */
+export const listenCheckIntervalMs = 500;
+/** Open file descriptors beyond which idle connections are closed. Each idle connection takes up to 20 KB of memory. */
+export const openDescriptorsMax = 5_000;
+/**
+ * When the server ran out of descriptors, how long requests in progress still have before their connections are closed
+ * with all others, in milliseconds: as long as a body may take, and then some.
+ */
+export const retiredServerTimeoutMs = 15_000;

@@ -30,8 +30,15 @@ export function needsRehash(phc: string): boolean {
   return !phc.startsWith(current);
 }
 
-/** @param concurrency Hashes at once, each in a thread that starts when it is first needed; as many as there are cores. */
-export function createPasswordHasher(concurrency: number): PasswordHasher {
+/**
+ * @param concurrency Hashes at once, each in a thread of its own; as many as there are cores.
+ * @param options `startNow`: threads start now instead of when they are first needed. A server wants that: Deno aborts
+ *   the process when a thread can't start for lack of file descriptors.
+ */
+export function createPasswordHasher(
+  concurrency: number,
+  { startNow = false }: { startNow?: boolean } = {},
+): PasswordHasher {
   const limit = pLimit(concurrency);
   const idle: Worker[] = [];
   const all = new Set<Worker>();
@@ -65,6 +72,8 @@ export function createPasswordHasher(concurrency: number): PasswordHasher {
     all.add(worker);
     return worker;
   }
+
+  if (startNow) { for (let count = 0; count < concurrency; count++) idle.push(start()); }
 
   async function hash(password: string): Promise<string> {
     const response = await ask({ type: "hash", password: normalizedPassword(password) });

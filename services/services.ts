@@ -80,6 +80,8 @@ export interface ServicesOptions {
   readonly mailTransport?: MailTransport | undefined;
   /** Instead of one of their own, which ends with them. */
   readonly passwordHasher?: PasswordHasher;
+  /** All threads start now instead of when they are first needed: see {@linkcode createPasswordHasher}. */
+  readonly startThreads?: boolean;
 }
 
 /** @param context See {@linkcode ServiceContext}. @param options See {@linkcode ServicesOptions}. */
@@ -87,7 +89,8 @@ export function createServices(context: ServiceContext, options: ServicesOptions
   const session = sessionContext(context);
   const limited = createLimitedMails(context);
   const recorder = new Recorder(context);
-  const hasher = options.passwordHasher ?? createPasswordHasher(navigator.hardwareConcurrency);
+  const hasher = options.passwordHasher ??
+    createPasswordHasher(navigator.hardwareConcurrency, { startNow: options.startThreads ?? false });
   const { onBackgroundError } = options;
   const credentials = createCredentials(context, { hasher, onBackgroundError });
   const mail = createMailService(context, {

@@ -57,6 +57,16 @@ Deno.test("the main job works over HTTP, and is there after SIGTERM and a new st
     }
   }));
 
+Deno.test("SIGHUP is logged and ends nothing", () =>
+  inFolder(async (folder) => {
+    const program = await started({ folder });
+    program.kill("SIGHUP");
+    await poll(() => program.output().includes("SIGHUP ignored"));
+    await isReady(program);
+    program.kill("SIGTERM");
+    assert.equal(await program.ended(), 0, program.output());
+  }));
+
 Deno.test("what was acknowledged survives a kill", () =>
   inFolder(async (folder) => {
     const program = await started({ folder });

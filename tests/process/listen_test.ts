@@ -1,0 +1,63 @@
+// Out of file descriptors: the server accepts connections again, whatever clients hold on to.
+import assert from "node:assert/strict";
+import { type Connection, connectTo, requestText } from "../support/connection.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, startProgram } from "../support/program.ts";
+
+/** Descriptors that the program may have, and connections that clients open. */
+const descriptors = 256;
+const connections = 320;
+
+async function isAnswered(baseUrl: string): Promise<boolean> {
+  const answer = await fetch(`${baseUrl}/health/live`, { signal: AbortSignal.timeout(2_000) }).catch(() =>
+    null
+  );
+  await answer?.body?.cancel();
+  return answer?.ok === true;
+}
+
+Deno.test("out of file descriptors, accepts connections again and completes requests in progress", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-listen-" });
+  const limited = ["bash", "-c", `ulimit -n ${descriptors}; exec "$@"`, "limited"];
+  const program = startProgram({ folder, through: limited });
+  const open: Connection[] = [];
+  try {
+    await isReady(program);
+    const json = JSON.stringify({ email: "ada@example.com", password: "correct horse battery" });
+    const slow = await connectTo(
+      program.baseUrl,
+      requestText("POST", "/api/auth/sign-in", {
+        headers: {
+          origin: program.baseUrl,
+          "content-type": "application/json",
+          "content-length": String(json.length),
+        },
+        body: json.slice(0, 10),
+      }),
+    );
+    open.push(slow);
+    // Silent from the start, idle after a request, and stuck within the headers of one.
+    const texts = ["", requestText("GET", "/health/live"), "GET /health/live HTT"];
+    try {
+      for (let count = 0; count < connections; count++) {
+        open.push(await connectTo(program.baseUrl, texts[count % texts.length]));
+      }
+    } catch (error) {
+      // No one is listening any more.
+      assert(error instanceof Deno.errors.ConnectionRefused, String(error));
+    }
+    await poll(() => program.output().includes("stopped accepting connections"));
+    await slow.send(json.slice(10));
+    await poll(() => slow.received() !== "");
+    assert.match(slow.received(), /^HTTP\/1\.1 401 /);
+    await poll(() => isAnswered(program.baseUrl), 40_000);
+    await poll(() => program.output().includes("accepting connections again"));
+    assert.equal(program.output().split("stopped accepting").length, 2, program.output());
+    program.kill("SIGTERM");
+    assert.equal(await program.ended(), 0, program.output());
+  } finally {
+    for (const connection of open) connection.close();
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
