@@ -5,12 +5,16 @@
 export const bodyBytesMax = 64 * 1024;
 /** Largest body of a usage request, in bytes. */
 export const usageBodyBytesMax = 1024 * 1024;
+/** Largest body that is read from a sender who is not signed in and has shown no API key, in bytes. */
+export const anonymousBodyBytesMax = 16 * 1024;
 /** Deepest nesting of a JSON body: the outermost object is level 1. */
 export const jsonDepthMax = 16;
 /** Faults that one error names, each with its path. */
 export const errorDetailsMax = 100;
 /** How long a request may take to send its body, in milliseconds. */
 export const bodyReadTimeoutMs = 10_000;
+/** After that, how long its connection stays open for the client to read the response, in milliseconds. */
+export const unfinishedBodyGraceMs = 1_000;
 /** Longest request target (path and query) that is answered, in characters. */
 export const urlCharactersMax = 8 * 1024;
 /** Longest address to go to after signing in, in characters: written as a parameter it fits into a request target. */

@@ -1,6 +1,12 @@
 // Reading a request's body: bounded in size, time and depth, strictly UTF-8, no text that a database or a log would mangle.
 import { AppError, type ErrorDetail, validationError } from "../domain/errors.ts";
-import { bodyBytesMax, bodyReadTimeoutMs, jsonDepthMax } from "../domain/limits.ts";
+import {
+  anonymousBodyBytesMax,
+  bodyBytesMax,
+  bodyReadTimeoutMs,
+  jsonDepthMax,
+  unfinishedBodyGraceMs,
+} from "../domain/limits.ts";
 import type { AppContext } from "./env.ts";
 
 /** A parsed body and its size. */
@@ -12,7 +18,7 @@ export interface JsonBody {
 /**
  * Reads a JSON body.
  *
- * @param options `bytesMax`: the largest body that is read. `optional`: none is as good as an empty object. `type`: its
+ * @param options `bytesMax`: the largest body that is read; otherwise it depends on whether the sender is signed in. `optional`: none is as good as an empty object. `type`: its
  *   media type, in lower case, if not `application/json`.
  * @throws {AppError} `unsupported_media_type`, `body_too_large`, `request_timeout`, `malformed_request` (not UTF-8, not
  *   JSON, nested too deep), `validation_failed` (control characters or lone surrogates in a text).
@@ -23,7 +29,7 @@ export async function readJsonBody(
 ): Promise<JsonBody> {
   const type = options.type ?? "application/json";
   if (!options.optional) requireType(c, type);
-  const { text, bytes } = await readText(c, options.bytesMax ?? bodyBytesMax);
+  const { text, bytes } = await readText(c, options.bytesMax ?? ownBytesMax(c));
   if (options.optional) {
     if (bytes === 0) return { value: {}, bytes };
     requireType(c, type);
@@ -48,7 +54,7 @@ export async function readJsonBody(
  */
 export async function readFormBody(c: AppContext): Promise<Readonly<Record<string, string>>> {
   requireType(c, "application/x-www-form-urlencoded");
-  const { text } = await readText(c, bodyBytesMax);
+  const { text } = await readText(c, ownBytesMax(c));
   const fields = Object.fromEntries(new URLSearchParams(text));
   checkJson(fields);
   return fields;
@@ -72,17 +78,32 @@ function requireType(c: AppContext, type: string): void {
   }
 }
 
+/** Nobody makes the server hold more than a little before it knows who they are. */
+function ownBytesMax(c: AppContext): number {
+  return c.get("actor") === undefined ? anonymousBodyBytesMax : bodyBytesMax;
+}
+
+/** @returns Whether a request may have more of a body than is read from a sender who isn't known yet. */
+export function mayHaveLargeBody(c: AppContext): boolean {
+  const headers = c.get("headers");
+  return headers["transfer-encoding"] !== undefined ||
+    Number(headers["content-length"] ?? 0) > anonymousBodyBytesMax;
+}
+
 async function readText(c: AppContext, bytesMax: number): Promise<{ text: string; bytes: number }> {
   const headers = c.get("headers");
   // Beside chunks a length says nothing (RFC 9112, 6.3): what comes may have any size.
   const declared = headers["transfer-encoding"] === undefined ? headers["content-length"] : undefined;
   if (Number(declared) > bytesMax) throw tooLarge(bytesMax);
+  const reading = declared === undefined ? readChunks(c.req.raw, bytesMax) : c.req.raw.bytes();
   let body: Uint8Array | null;
   try {
-    const reading = declared === undefined ? readChunks(c.req.raw, bytesMax) : c.req.raw.bytes();
     body = await c.get("deadlines").within(reading, late);
   } catch (error) {
-    if (error instanceof AppError) throw error;
+    if (error instanceof AppError) {
+      c.set("unfinishedBody", reading);
+      throw error;
+    }
     // The client went away; nobody reads the answer.
     throw new AppError("malformed_request", "The body broke off.", { cause: error });
   }
@@ -103,6 +124,36 @@ const late = {
   timeoutMs: bodyReadTimeoutMs,
   error: () => new AppError("request_timeout", "The body did not arrive in time."),
 };
+
+/**
+ * Makes a response the last one of its connection when the request's body has not arrived in time. Deno keeps what it has
+ * read of a body, and its connection, until the body ends or the client goes: a response that fails in the end is the only
+ * way to close the connection from here. A body that does end shortly after gets a regular end.
+ *
+ * @param answer The response.
+ * @returns The same response, or one that closes the connection.
+ */
+export function closeUnfinished(c: AppContext, answer: Response): Response {
+  const unfinished = c.get("unfinishedBody");
+  if (unfinished === undefined) return answer;
+  const headers = new Headers(answer.headers);
+  headers.set("connection", "close");
+  headers.delete("content-length");
+  const parts = answer.body?.getReader();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const part = await parts?.read();
+      if (part !== undefined && !part.done) return controller.enqueue(part.value);
+      try {
+        await c.get("deadlines").within(unfinished, { ...late, timeoutMs: unfinishedBodyGraceMs });
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+    },
+  }, { highWaterMark: 0 });
+  return new Response(body, { status: answer.status, headers });
+}
 
 function tooLarge(bytesMax: number): AppError {
   return new AppError("body_too_large", `The body may have ${bytesMax} bytes at most.`);

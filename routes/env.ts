@@ -22,6 +22,8 @@ export interface AppEnv {
     headers: Readonly<Record<string, string | undefined>>;
     /** Ends waits for a slow client. */
     deadlines: Deadlines;
+    /** Reads the body, which did not arrive in time. */
+    unfinishedBody: Promise<unknown> | undefined;
     /** Headers that go with whatever the answer will be, instead of the usual ones of the same name. Hono's `c.header` before an answer exists costs five times as much. */
     answerHeaders: readonly (readonly [name: string, value: string])[] | undefined;
   };

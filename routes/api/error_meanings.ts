@@ -3,6 +3,7 @@
 import type { ErrorCode } from "../../domain/errors.ts";
 import {
   activeApiKeysMax,
+  anonymousBodyBytesMax,
   bodyBytesMax,
   bodyReadTimeoutMs,
   headerCharactersMax,
@@ -88,7 +89,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
     message: "This address takes GET, HEAD.",
   },
   request_timeout: {
-    when: `The body did not arrive within ${bodyReadTimeoutMs / 1000} seconds.`,
+    when: `The body did not arrive within ${bodyReadTimeoutMs / 1000} seconds. The connection is closed.`,
     message: "The body did not arrive in time.",
   },
   email_taken: {
@@ -131,7 +132,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   body_too_large: {
     when: `The body is larger than ${usageBodyBytesMax / 1024 / 1024} MiB for recording usage, or ${
       bodyBytesMax / 1024
-    } KiB elsewhere.`,
+    } KiB elsewhere, ${anonymousBodyBytesMax / 1024} KiB without a session.`,
     message: `The body may have ${bodyBytesMax} bytes at most.`,
   },
   uri_too_long: {

@@ -5,6 +5,7 @@ import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { newIdHex } from "../../domain/id.ts";
 import { headerCharactersMax, urlCharactersMax } from "../../domain/limits.ts";
+import { closeUnfinished } from "../body.ts";
 import { clientAddress } from "../client_address.ts";
 import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
 
@@ -53,6 +54,7 @@ export function conversation(parts: AppParts, options: ConversationOptions): App
     } catch (error) {
       c.res = await answerError(error, c);
     }
+    if (c.get("unfinishedBody") !== undefined) c.res = closeUnfinished(c, c.res);
     const answer = c.res.headers;
     answer.set("x-request-id", requestId);
     for (const [name, value] of headers) answer.set(name, value);

@@ -6,9 +6,10 @@ import { idempotencyKeyForm, slugForm } from "../../domain/usage_record.ts";
 
 const relations: Readonly<Record<string, boolean>> = {
   "the longest password fits a body, however its characters are written":
-    limits.passwordCharactersMax * 12 * 4 < limits.bodyBytesMax,
+    limits.passwordCharactersMax * 12 * 4 < limits.anonymousBodyBytesMax,
   "passwords have a range of lengths that NIST SP 800-63B-4 asks for": limits.passwordCharactersMin >= 8 &&
     limits.passwordCharactersMax >= 64,
+  "a stranger's body is the smallest": limits.anonymousBodyBytesMax < limits.bodyBytesMax,
   "a usage body is larger than any other": limits.usageBodyBytesMax > limits.bodyBytesMax,
   "the address of a request is part of what its headers may take":
     limits.urlCharactersMax < limits.headerCharactersMax,
@@ -17,6 +18,8 @@ const relations: Readonly<Record<string, boolean>> = {
       limits.answerHeaderCharactersMax,
   "the longest e-mail address is that of RFC 5321": limits.emailCharactersMax === 254,
   "delays after failed sign-ins grow": limits.signInDelayMinMs < limits.signInDelayMaxMs,
+  "a request in progress when descriptors run out may send its whole body":
+    limits.retiredServerTimeoutMs > limits.bodyReadTimeoutMs + limits.unfinishedBodyGraceMs,
   "a check waits longer than for a held lock": limits.checkTimeoutMs > limits.databaseBusyTimeoutMs,
   "an account is slowed down before its address is": limits.signInFailuresFree < limits.addressFailuresMax,
   "the second step of one sign-in has no more attempts than come before the delays":

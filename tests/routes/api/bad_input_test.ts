@@ -124,21 +124,6 @@ testApp(
   },
 );
 
-testApp("a body that does not arrive within 10 s is given up", async (test) => {
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  const body = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(new TextEncoder().encode("{")),
-  });
-  const answering = test.send("/api/v1/usage", { method: "POST", apiKey, body, headers: json });
-  // Until the reading has begun.
-  await test.opened.database.write([]);
-  test.advance(9_999);
-  test.services.deadlines.sweep();
-  test.advance(1);
-  test.services.deadlines.sweep();
-  await assertError(await answering, 408, "request_timeout");
-});
-
 testApp("unknown paths are 404, known ones with another method 405 with Allow", async (test) => {
   for (const path of ["/api", "/api/v2/usage", "/api/v1/usage/x/y", "/api/auth/me/", "/api/%00", "/health"]) {
     await assertError(await test.send(path), 404, "not_found");

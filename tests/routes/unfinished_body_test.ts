@@ -1,0 +1,137 @@
+// Bodies that never end: a response in time, a closed connection, and little read from senders who are not known yet.
+import assert from "node:assert/strict";
+import { anonymousBodyBytesMax, bodyReadTimeoutMs, unfinishedBodyGraceMs } from "../../domain/limits.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../support/app.ts";
+import { type Connection, connectTo, requestText } from "../support/connection.ts";
+import { poll } from "../support/poll.ts";
+import { onRealPort } from "../support/real_app.ts";
+
+const json = { "content-type": "application/json" };
+
+/** Lets time pass, as the running program does, until something is true. */
+async function pass(test: TestApp, ms: number, until: () => boolean): Promise<void> {
+  await poll(() => {
+    if (until()) return true;
+    test.advance(ms);
+    test.services.deadlines.sweep();
+    return false;
+  });
+}
+
+/** Sends a part of a body. The response has come. */
+async function unfinished(
+  test: TestApp,
+  baseUrl: string,
+  options: { path: string; headers?: Readonly<Record<string, string>>; declared?: number },
+): Promise<Connection> {
+  const length = options.declared === undefined
+    ? { "transfer-encoding": "chunked" }
+    : { "content-length": String(options.declared) };
+  const headers = { origin: test.config.baseUrl.origin, ...json, ...options.headers, ...length };
+  const body = options.declared === undefined ? '5\r\n{"a":' : '{"a":';
+  const connection = await connectTo(baseUrl, requestText("POST", options.path, { headers, body }));
+  await pass(test, bodyReadTimeoutMs, () => connection.received().includes("request_timeout"));
+  return connection;
+}
+
+testApp(
+  "closes the connection after the response to a body that did not arrive within 10 seconds",
+  (test) =>
+    onRealPort(test, async (baseUrl) => {
+      const { fullKey } = await createTestKey(test, await test.signUp());
+      const requests = [
+        { path: "/api/auth/sign-in", declared: 100 },
+        { path: "/api/auth/sign-in" },
+        { path: "/api/v1/usage", headers: { authorization: `Bearer ${fullKey}` }, declared: 100 },
+        { path: "/api/v1/usage", headers: { authorization: `Bearer ${fullKey}` }, declared: 1_000_000 },
+        { path: "/api/v1/usage/batch", headers: { authorization: `Bearer ${fullKey}` } },
+      ];
+      for (const request of requests) {
+        const connection = await unfinished(test, baseUrl, request);
+        assert.match(connection.received(), /^HTTP\/1\.1 408 /);
+        assert.match(connection.received(), /\r\nconnection: close\r\n/);
+        await pass(test, unfinishedBodyGraceMs, () => connection.isClosed());
+      }
+    }),
+);
+
+testApp(
+  "a body that ends shortly after its time gets a complete response",
+  (test) =>
+    onRealPort(test, async (baseUrl) => {
+      const connection = await unfinished(test, baseUrl, { path: "/api/auth/sign-in", declared: 7 });
+      await connection.send("1}");
+      await poll(() => connection.isClosed());
+      assert.match(connection.received(), /\r\n0\r\n\r\n$/, "the last chunk");
+    }),
+);
+
+testApp(
+  "a page's form that does not arrive in time is closed too",
+  (test) =>
+    onRealPort(test, async (baseUrl) => {
+      const headers = {
+        origin: test.config.baseUrl.origin,
+        "content-type": "application/x-www-form-urlencoded",
+        "content-length": "100",
+      };
+      const connection = await connectTo(
+        baseUrl,
+        requestText("POST", "/sign-in", { headers, body: "email=ada" }),
+      );
+      await pass(test, bodyReadTimeoutMs, () => connection.isClosed());
+      assert.match(connection.received(), /^HTTP\/1\.1 408 /);
+    }),
+);
+
+testApp("looks a key up before it reads more than 16 KiB of a body", async (test) => {
+  const person = await test.signUp();
+  const { fullKey } = await createTestKey(test, person);
+  const revoked = await createTestKey(test, person);
+  await test.send(`/api/portal/api-keys/${revoked.id}`, { method: "DELETE", cookie: person.cookie });
+  for (const declared of [true, false]) {
+    for (const apiKey of [revoked.fullKey, fullKey]) {
+      let chunks = 0;
+      const body = new ReadableStream<Uint8Array>({
+        pull(controller) {
+          chunks++;
+          controller.enqueue(new TextEncoder().encode(" ".repeat(1024)));
+          if (chunks === 40) controller.close();
+        },
+      }, { highWaterMark: 0 });
+      const length = declared ? { "content-length": String(40 * 1024) } : { "transfer-encoding": "chunked" };
+      const answer = await test.send("/api/v1/usage/batch", {
+        method: "POST",
+        apiKey,
+        body,
+        headers: { ...json, ...length },
+      });
+      if (apiKey === fullKey) {
+        await assertError(answer, 400, "malformed_request");
+        assert.equal(chunks, 40);
+      } else {
+        await assertError(answer, 401, "invalid_api_key");
+        assert.equal(chunks, 0, "nothing is read");
+      }
+    }
+  }
+});
+
+testApp("reads 16 KiB at most from senders without a session", async (test) => {
+  const person = await test.signUp();
+  const large = JSON.stringify({ name: "a".repeat(anonymousBodyBytesMax) });
+  const send = (path: string, cookie?: string) =>
+    test.send(path, {
+      method: "POST",
+      body: large,
+      headers: json,
+      ...(cookie === undefined ? {} : { cookie }),
+    });
+  for (const path of ["/api/auth/sign-in", "/api/auth/sign-up", "/api/auth/password/forgot"]) {
+    await assertError(await send(path), 413, "body_too_large");
+  }
+  const form = await test.send("/sign-in", { form: { email: "a".repeat(anonymousBodyBytesMax) } });
+  assert.equal(form.status, 413);
+  await assertError(await send("/api/portal/api-keys"), 401, "unauthenticated");
+  await assertError(await send("/api/portal/api-keys", person.cookie), 422, "validation_failed");
+});
