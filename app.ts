@@ -22,7 +22,7 @@ import type { App, AppContext, AppEnv, AppParts } from "./routes/env.ts";
 import { jsonError, publicError } from "./routes/errors.ts";
 import { knownRoutes } from "./routes/method_not_allowed.ts";
 import { createApiKeyLimits } from "./routes/middleware/api_key_limits.ts";
-import { conversation, requestSize } from "./routes/middleware/conversation.ts";
+import { conversation, requestSize, wellFormedHost } from "./routes/middleware/conversation.ts";
 import { cors, preflight } from "./routes/middleware/cors.ts";
 import { crossSite } from "./routes/middleware/cross_site.ts";
 import { createMetrics, operationRoutes } from "./routes/operations.ts";
@@ -67,7 +67,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   };
   app.use("/api/auth/*", cors(config, parts.log));
   app.use(conversation(parts, {
-    guards: [requestSize(), crossSite(config, (c) => known.isKnown(c))],
+    guards: [requestSize(), wellFormedHost(), crossSite(config, (c) => known.isKnown(c))],
     answerError,
     onAnswer: metrics.countAnswer,
   }));

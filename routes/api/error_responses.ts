@@ -18,7 +18,7 @@ export interface ErrorSources {
 }
 
 /** Errors of every route, whatever it does. */
-export const everywhere = ["uri_too_long", "headers_too_large", "internal"] as const;
+export const everywhere = ["malformed_request", "uri_too_long", "headers_too_large", "internal"] as const;
 
 /** @returns Every error of a route that `mount` mounts, by status. */
 export function endpointErrors(endpoint: ErrorSources): ErrorCode[] {
@@ -27,7 +27,7 @@ export function endpointErrors(endpoint: ErrorSources): ErrorCode[] {
   // A query that is not known is refused everywhere, and nothing is answered without the database.
   add("validation_failed", "unavailable");
   if (endpoint.body !== undefined) {
-    add("malformed_request", "request_timeout", "body_too_large", "unsupported_media_type");
+    add("request_timeout", "body_too_large", "unsupported_media_type");
   }
   if (endpoint.params !== undefined) add("not_found");
   if (asksFor(endpoint.security, "session")) add("unauthenticated");

@@ -129,3 +129,21 @@ export function requestSize(): Guard {
     c.set("headers", kept);
   };
 }
+
+/** A name or an address, and a port: nothing that could become a part of the path in the request's URL. */
+const hostForm = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
+
+/** @returns A guard against malformed and repeated `Host` headers (RFC 9112, section 3.2); it runs after {@linkcode requestSize}. */
+export function wellFormedHost(): Guard {
+  // Nearly all requests have the same one.
+  let wellFormed: string | undefined;
+  return function wellFormedHostGuard(c) {
+    const host = c.get("headers")["host"];
+    // HTTP/1.0 and HTTP/2 have none.
+    if (host === wellFormed || host === undefined) return;
+    if (!hostForm.test(host) || !URL.canParse(`http://${host}`)) {
+      throw new AppError("malformed_request", "The Host header is not valid.");
+    }
+    wellFormed = host;
+  };
+}
