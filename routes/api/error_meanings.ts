@@ -25,7 +25,8 @@ export interface ErrorMeaning {
 /** By code. */
 export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   malformed_request: {
-    when: `The body is not JSON, not UTF-8, broke off, or is nested deeper than ${jsonDepthMax} levels.`,
+    when:
+      `The body is not JSON, not UTF-8, broke off, or is nested deeper than ${jsonDepthMax} levels; or the \`Host\` header is not valid.`,
     message: "The body is not valid JSON.",
   },
   unauthenticated: {
@@ -47,8 +48,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   },
   cross_site: {
     when:
-      "A write came from a page of another site. Programs send the service's own address in `Origin`. Below `/api/auth/` " +
-      "the message names an origin that is missing from `ALLOWED_ORIGINS`.",
+      "A write came from a page of another site, or could have: programs send `Content-Type: application/json`. Below " +
+      "`/api/auth/` the message names an origin that is missing from `ALLOWED_ORIGINS`.",
     message: "This must be sent from the service itself. Open its address and try again.",
   },
   sign_up_closed: {

@@ -120,8 +120,8 @@ const securitySchemes = {
     in: "cookie",
     name: sessionCookieName,
     description:
-      "The cookie that signing in sets. A write with it must come from the service itself or, under `/api/auth/`, from an " +
-      "allowed origin: programs send the service's address in the header `Origin`.",
+      "The cookie that signing in sets. A browser's write with it must come from the service itself or, under `/api/auth/`, " +
+      "from an allowed origin. Programs send no `Origin`, and `Content-Type: application/json` with every POST.",
   },
   apiKey: {
     type: "http",

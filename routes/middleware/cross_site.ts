@@ -16,7 +16,8 @@ const reading = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
  * Lets a write pass when what the browser says fits: `Sec-Fetch-Site: same-origin` and an `Origin` that is `BASE_URL`'s,
- * each where it was sent, and at least one of them. An allowed origin may write under `/api/auth/`. Applies to
+ * each where it was sent. An allowed origin may write under `/api/auth/`. A request with neither header comes from no
+ * browser, or through a proxy that removes them: it passes only if no other site's page could have sent it. Applies to
  * everything but `/api/v1/`, which takes keys and no cookies, and {@linkcode echoPath}.
  *
  * @param config The settings.
@@ -31,17 +32,33 @@ export function crossSite(config: Config, isKnown: (c: AppContext) => boolean): 
     const site = c.req.header("Sec-Fetch-Site");
     const isAllowedOrigin = origin !== undefined && c.req.path.startsWith("/api/auth/") &&
       config.allowedOrigins.some((allowed) => allowed.matches(origin));
-    const fits = (origin !== undefined || site !== undefined) &&
-      (origin === undefined || origin === own) && (site === undefined || site === "same-origin");
+    const fits = origin === undefined && site === undefined
+      ? needsPreflight(c)
+      : (origin === undefined || origin === own) && (site === undefined || site === "same-origin");
     if (!isAllowedOrigin && !fits && isKnown(c)) {
       c.set("answerHeaders", [["Vary", "Origin"]]);
-      const unlisted = c.req.path.startsWith("/api/auth/") ? unlistedOrigin(c, config) : null;
-      throw new AppError(
-        "cross_site",
-        unlisted === null
-          ? `This must be sent from ${own} itself. Open that address and try again.`
-          : unlistedOriginText(unlisted, config),
-      );
+      throw new AppError("cross_site", rejection(c, config));
     }
   };
+}
+
+function rejection(c: AppContext, config: Config): string {
+  const own = config.baseUrl.origin;
+  if (c.req.header("Origin") === undefined && c.req.header("Sec-Fetch-Site") === undefined) {
+    return `Send Content-Type: application/json, or, from a browser, open ${own} and try again.`;
+  }
+  const unlisted = c.req.path.startsWith("/api/auth/") ? unlistedOrigin(c, config) : null;
+  return unlisted === null
+    ? `This must be sent from ${own} itself. Open that address and try again.`
+    : unlistedOriginText(unlisted, config);
+}
+
+/**
+ * @returns Whether browsers ask before they send such a request to another site (Fetch standard, "CORS-preflight fetch"),
+ *   as they do not for forms and for a POST without a content type.
+ */
+function needsPreflight(c: AppContext): boolean {
+  if (c.req.method !== "POST") return true;
+  const type = c.get("headers")["content-type"] ?? "";
+  return type.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
 }

@@ -194,11 +194,11 @@ function curlOf(operation: Operation, { method, path, origin, schemas }: Place):
   if (uses("apiKey")) lines.push(`-H "Authorization: Bearer $API_KEY"`);
   if (uses("metricsToken")) lines.push(`-H "Authorization: Bearer $METRICS_TOKEN"`);
   if (uses("session")) lines.push(`-b "${sessionCookieName}=$ACCESS_TOKEN"`);
-  if (method !== "get" && !path.startsWith("/api/v1/")) lines.push(`-H ${quoted(`Origin: ${origin}`)}`);
   const body = operation.requestBody?.content["application/json"]?.example;
-  if (body !== undefined) {
-    lines.push(`-H "Content-Type: application/json"`, `-d ${quoted(JSON.stringify(body, null, 2))}`);
-  }
+  // A POST without a body has one too: other sites' pages could send it otherwise.
+  const isPost = method === "post" && !path.startsWith("/api/v1/");
+  if (body !== undefined || isPost) lines.push(`-H "Content-Type: application/json"`);
+  if (body !== undefined) lines.push(`-d ${quoted(JSON.stringify(body, null, 2))}`);
   return lines.join(" \\\n  ");
 }
 

@@ -17,7 +17,7 @@ Deno.test("the guide ends a leaked key, finds all that it did, and takes that ba
     await isReady(program);
     const base = program.baseUrl;
     const lines = `curl --silent --cookie-jar cookies.txt "$GATEHOUSE/api/auth/sign-up" \\
-      -H "Origin: $GATEHOUSE" -H "Content-Type: application/json" \\
+      -H "Content-Type: application/json" \\
       -d '{"name": "Ada", "email": "ada@example.com", "password": "${testPassword}"}'`;
     await runLines(lines, { cwd: folder, env: { GATEHOUSE: base } });
     const jar = await Deno.readTextFile(`${folder}/cookies.txt`);

@@ -1,0 +1,93 @@
+// Writes with a cookie: from the service's own pages and from programs, and from no other site's page.
+import assert from "node:assert/strict";
+import { assertError, createTestKey, type TestApp, testApp, testPassword } from "../support/app.ts";
+
+/** Sends just these headers, as a program does: `test.send` plays the service's own page. */
+function sendPlain(
+  test: TestApp,
+  path: string,
+  options: { method?: string; headers?: Readonly<Record<string, string>>; body?: string },
+): Promise<Response> {
+  const { method = "POST", headers = {}, body = null } = options;
+  const request = new Request(`${test.config.baseUrl.origin}${path}`, { method, headers, body });
+  // The runtime adds a content type to a text.
+  if (headers["content-type"] === undefined) request.headers.delete("content-type");
+  return Promise.resolve(test.app.fetch(request, { remoteAddr: { hostname: "127.0.0.1" } }));
+}
+
+testApp("a program without Origin and Sec-Fetch-Site signs in and writes with JSON", async (test) => {
+  const ada = await test.signUp();
+  const json = { "content-type": "application/json; charset=utf-8" };
+  const body = JSON.stringify({ email: ada.email, password: testPassword });
+  const signedIn = await sendPlain(test, "/api/auth/sign-in", { headers: json, body });
+  assert.equal(signedIn.status, 200, await signedIn.text());
+  const key = await createTestKey(test, ada);
+  const { cookie } = ada;
+  const path = `/api/portal/api-keys/${key.id}`;
+  const renamed = await sendPlain(test, path, {
+    method: "PATCH",
+    headers: { ...json, cookie },
+    body: JSON.stringify({ name: "Staging" }),
+  });
+  assert.equal(renamed.status, 200, await renamed.text());
+  const rotated = await sendPlain(test, `${path}/rotate`, { headers: { ...json, cookie } });
+  assert.equal(rotated.status, 201, await rotated.text());
+  const revoked = await sendPlain(test, path, { method: "DELETE", headers: { cookie } });
+  assert.equal(revoked.status, 200, await revoked.text());
+});
+
+testApp(
+  "what another site's page can send without asking is rejected where no header says its origin",
+  async (test) => {
+    const { cookie } = await test.signUp();
+    const types = [
+      "application/x-www-form-urlencoded",
+      "multipart/form-data",
+      "text/plain",
+      "text/plain; application/json",
+    ];
+    for (const path of ["/api/auth/sign-out", "/api/portal/api-keys", "/api/auth/sign-in"]) {
+      for (const type of types) {
+        const answer = await sendPlain(test, path, {
+          headers: { cookie, "content-type": type },
+          body: "name=x",
+        });
+        await assertError(answer, 403, "cross_site");
+      }
+      // A script can send this one to any site, without a preflight.
+      await assertError(await sendPlain(test, path, { headers: { cookie } }), 403, "cross_site");
+    }
+    const form = await sendPlain(test, "/sign-in", {
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: "email=ada%40example.com&password=x",
+    });
+    assert.equal(form.status, 403);
+  },
+);
+
+testApp("JSON from another site is rejected all the same", async (test) => {
+  const { cookie } = await test.signUp();
+  const json = { cookie, "content-type": "application/json" };
+  const own = test.config.baseUrl.origin;
+  for (
+    const headers of [
+      { ...json, origin: "https://evil.example" },
+      { ...json, origin: "null" },
+      { ...json, "sec-fetch-site": "same-site" },
+      { ...json, "sec-fetch-site": "cross-site" },
+      { ...json, "sec-fetch-site": "none" },
+      { ...json, origin: own, "sec-fetch-site": "cross-site" },
+      { ...json, origin: "" },
+    ]
+  ) {
+    for (const method of ["POST", "DELETE"]) {
+      const answer = await sendPlain(test, "/api/auth/sessions", { method, headers });
+      assert.equal(answer.status, method === "DELETE" ? 403 : 405);
+    }
+    await assertError(
+      await sendPlain(test, "/api/portal/api-keys", { headers, body: "{}" }),
+      403,
+      "cross_site",
+    );
+  }
+});
