@@ -63,7 +63,7 @@ testApp("each thing that does not fit is said of itself alone", async (test) => 
   assert.deepEqual(await misfits({ without: "x-forwarded-proto" }), []);
   assert.deepEqual(await misfits({ headers: { host: "127.0.0.1:8000" } }), ["Host"]);
   assert.deepEqual(await misfits({ headers: { host: "auth.example.com:80" } }), ["Host"]);
-  assert.deepEqual(await misfits({ headers: { host: "auth.example.com/x" } }), ["Host"]);
+  assert.deepEqual(await misfits({ headers: { host: "auth.example.com.evil.example" } }), ["Host"]);
   // Some proxies always name the port.
   assert.deepEqual(await misfits({ headers: { host: "Auth.example.com:443" } }), []);
   assert.deepEqual(await misfits({ without: "user-agent" }), ["User-Agent"]);
