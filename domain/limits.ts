@@ -11,6 +11,12 @@ export const anonymousBodyBytesMax = 16 * 1024;
 export const jsonDepthMax = 16;
 /** Faults that one error names, each with its path. */
 export const errorDetailsMax = 100;
+/** Names in any object of a JSON body, or fields of a form. */
+export const objectKeysMax = 100;
+/** Values of a JSON body in all, about: commas and brackets. */
+export const jsonValuesMax = 50_000;
+/** Parameters of a request's query. */
+export const queryParametersMax = 100;
 /** How long a request may take to send its body, in milliseconds. */
 export const bodyReadTimeoutMs = 10_000;
 /** After that, how long its connection stays open for the client to read the response, in milliseconds. */

@@ -4,10 +4,11 @@ import {
   anonymousBodyBytesMax,
   bodyBytesMax,
   bodyReadTimeoutMs,
-  jsonDepthMax,
+  objectKeysMax,
   unfinishedBodyGraceMs,
 } from "../domain/limits.ts";
 import type { AppContext } from "./env.ts";
+import { checkJsonBounds, joinPath } from "./json_bounds.ts";
 
 /** A parsed body and its size. */
 export interface JsonBody {
@@ -34,15 +35,15 @@ export async function readJsonBody(
     if (bytes === 0) return { value: {}, bytes };
     requireType(c, type);
   }
+  checkJsonBounds(text);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw new AppError("malformed_request", "The body is not valid JSON.");
   }
-  // Without these no text in it can be one that is refused, and only its depth is left to look at.
-  if (/[\\\x7f-\x9f]|__proto__/.test(text)) checkJson(value);
-  else checkDepth(value, 1);
+  // Without these no text in it can be one that is refused.
+  if (/[\\\x7f-\x9f]|__proto__/.test(text)) checkTexts(value);
   return { value, bytes };
 }
 
@@ -55,8 +56,11 @@ export async function readJsonBody(
 export async function readFormBody(c: AppContext): Promise<Readonly<Record<string, string>>> {
   requireType(c, "application/x-www-form-urlencoded");
   const { text } = await readText(c, ownBytesMax(c));
+  if (hasMore(text, "&", objectKeysMax - 1)) {
+    throw validationError([{ path: "", message: `must have at most ${objectKeysMax} fields.` }]);
+  }
   const fields = Object.fromEntries(new URLSearchParams(text));
-  checkJson(fields);
+  checkTexts(fields);
   return fields;
 }
 
@@ -178,8 +182,17 @@ async function readChunks(request: Request, bytesMax: number): Promise<Uint8Arra
   return body;
 }
 
-/** Checks depth, names and every text. */
-function checkJson(value: unknown): void {
+/** @returns Whether a character is in a text more often than `max` times; it looks no further than that. */
+export function hasMore(text: string, character: string, max: number): boolean {
+  let count = 0;
+  for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) {
+    if (++count > max) return true;
+  }
+  return false;
+}
+
+/** Checks names and every text. */
+function checkTexts(value: unknown): void {
   const faults: ErrorDetail[] = [];
   const fault = (path: string, text: string) => {
     const message = textFault(text);
@@ -198,29 +211,12 @@ function checkJson(value: unknown): void {
       visit(item, joinPath(path, name));
     }
   };
-  checkDepth(value, 1);
   visit(value, "");
   if (faults.length > 0) throw validationError(faults);
-}
-
-/** @param level Of `part`; the outermost is 1. */
-function checkDepth(part: unknown, level: number): void {
-  if (typeof part !== "object" || part === null) return;
-  if (level > jsonDepthMax) {
-    throw new AppError("malformed_request", `The body is nested deeper than ${jsonDepthMax} levels.`);
-  }
-  if (Array.isArray(part)) { for (const item of part) checkDepth(item, level + 1); }
-  else for (const name in part) checkDepth((part as Record<string, unknown>)[name], level + 1);
 }
 
 /** @returns What makes a text unfit to store or compare, or null. */
 export function textFault(text: string): string | null {
   if (!text.isWellFormed()) return "has half of a surrogate pair, which is no character.";
   return /\p{Cc}/u.test(text) ? "has a control character." : null;
-}
-
-/** @returns A path such as `records[17].quantity`, with a name that is safe to show. */
-export function joinPath(path: string, name: string): string {
-  const safe = name.toWellFormed().replaceAll(/\p{Cc}/gu, "�").slice(0, 100);
-  return path === "" ? safe : `${path}.${safe}`;
 }

@@ -4,6 +4,7 @@ import { AppError, type ErrorCode, type ErrorDetail, validationError } from "../
 import { errorDetailsMax } from "../../domain/limits.ts";
 import { type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv } from "../env.ts";
+import { joinPath } from "../json_bounds.ts";
 import { type AnswerHeader, headersOf } from "./answer_headers.ts";
 import { endpointErrors, errorResponses } from "./error_responses.ts";
 import type { Tag } from "./tags.ts";
@@ -149,7 +150,7 @@ export function check(schema: Schema, value: unknown, part: "query" | "params" |
   if (result.success) return result.data;
   // An id in a path that has not the form of one is unknown, like any other.
   if (part === "params") throw new AppError("not_found", "There is nothing here, or it is not yours.");
-  const faults = result.error.issues.flatMap((issue) =>
+  const faults = result.error.issues.slice(0, errorDetailsMax).flatMap((issue) =>
     // Only a schema of several values takes a parameter twice.
     part === "query" && Array.isArray(issue.input) && issue.code !== "custom"
       ? [{ path: String(issue.path[0]), message: "is given more than once." }]
@@ -165,15 +166,11 @@ function requireNothing(query: Record<string, unknown>): void {
 
 function details(issue: z.core.$ZodIssue): ErrorDetail[] {
   const path = issue.path.reduce<string>(
-    (text, part) =>
-      typeof part === "number" ? `${text}[${part}]` : text === "" ? String(part) : `${text}.${String(part)}`,
+    (text, part) => typeof part === "number" ? `${text}[${part}]` : joinPath(text, String(part)),
     "",
   );
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({
-      path: path === "" ? key.slice(0, 100) : `${path}.${key.slice(0, 100)}`,
-      message: "is not a known field.",
-    }));
+    return issue.keys.map((key) => ({ path: joinPath(path, key), message: "is not a known field." }));
   }
   return [{ path, message: message(issue) }];
 }

@@ -9,6 +9,7 @@ import {
   headerCharactersMax,
   jsonDepthMax,
   proofLifetimeMs,
+  queryParametersMax,
   totpWrongCodesMax,
   urlCharactersMax,
   usageBodyBytesMax,
@@ -137,7 +138,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
     message: `The body may have ${bodyBytesMax} bytes at most.`,
   },
   uri_too_long: {
-    when: `The address has more than ${urlCharactersMax} characters.`,
+    when: `The address has more than ${urlCharactersMax} characters or ${queryParametersMax} parameters.`,
     message: `The address may have ${urlCharactersMax} characters at most.`,
   },
   unsupported_media_type: {

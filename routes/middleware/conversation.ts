@@ -4,8 +4,8 @@ import type { Config } from "../../config.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { newIdHex } from "../../domain/id.ts";
-import { headerCharactersMax, urlCharactersMax } from "../../domain/limits.ts";
-import { closeUnfinished } from "../body.ts";
+import { headerCharactersMax, queryParametersMax, urlCharactersMax } from "../../domain/limits.ts";
+import { closeUnfinished, hasMore } from "../body.ts";
 import { clientAddress } from "../client_address.ts";
 import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
 
@@ -112,6 +112,10 @@ export function requestSize(): Guard {
     const { url, headers } = c.req.raw;
     if (url.length > urlCharactersMax) {
       throw new AppError("uri_too_long", `The address may have ${urlCharactersMax} characters at most.`);
+    }
+    const query = url.indexOf("?");
+    if (query !== -1 && hasMore(url.slice(query), "&", queryParametersMax - 1)) {
+      throw new AppError("uri_too_long", `The address may have ${queryParametersMax} parameters at most.`);
     }
     let length = 0;
     // A plain object is three times as quick to fill as one without a prototype; only known names are ever read.

@@ -1,0 +1,87 @@
+// Bounds on the shape of a JSON text, checked before it is parsed: parsing many names, and listing those that are unknown,
+// costs far more than looking at each character once.
+import { AppError, validationError } from "../domain/errors.ts";
+import { jsonDepthMax, jsonValuesMax, objectKeysMax } from "../domain/limits.ts";
+
+const quote = 0x22, backslash = 0x5c, comma = 0x2c, colon = 0x3a;
+const openArray = 0x5b, closeArray = 0x5d, openObject = 0x7b, closeObject = 0x7d;
+
+/** An array or object that is open where the scan is. */
+interface Container {
+  readonly isArray: boolean;
+  /** Names of an object, or commas of an array. */
+  count: number;
+  /** Where the last name begins and ends in the text, quotes included. */
+  nameStart: number;
+  nameEnd: number;
+}
+
+/**
+ * Checks depth, names of each object and values in all. Whether the text is JSON is left to the parser.
+ *
+ * @param text A JSON text, or what is meant to be one.
+ * @throws {AppError} `malformed_request` for too many levels, `validation_failed` for too many names or values.
+ */
+export function checkJsonBounds(text: string): void {
+  const open: Container[] = [];
+  let inner: Container | undefined;
+  let values = 0;
+  let stringStart = 0;
+  let stringEnd = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      stringStart = at;
+      at = endOfString(text, at);
+      stringEnd = at + 1;
+    } else if (code === comma) {
+      values++;
+      if (inner?.isArray) inner.count++;
+    } else if (code === colon && inner !== undefined && !inner.isArray) {
+      if (++inner.count > objectKeysMax) {
+        const message = `must have at most ${objectKeysMax} names.`;
+        throw validationError([{ path: pathOf(text, open), message }]);
+      }
+      inner.nameStart = stringStart;
+      inner.nameEnd = stringEnd;
+    } else if (code === openObject || code === openArray) {
+      values++;
+      if (open.length === jsonDepthMax) {
+        throw new AppError("malformed_request", `The body is nested deeper than ${jsonDepthMax} levels.`);
+      }
+      inner = { isArray: code === openArray, count: 0, nameStart: 0, nameEnd: 0 };
+      open.push(inner);
+    } else if (code === closeObject || code === closeArray) {
+      open.pop();
+      inner = open.at(-1);
+    }
+    if (values > jsonValuesMax) {
+      throw validationError([{ path: "", message: `must have at most ${jsonValuesMax} values in all.` }]);
+    }
+  }
+}
+
+/** @returns Where the closing quote is, or the end of a text that has none. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end;
+    while (text.charCodeAt(before - 1) === backslash) before--;
+    if ((end - before) % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+/** @returns Where the innermost open object is, such as `records[17].properties`. */
+function pathOf(text: string, open: readonly Container[]): string {
+  let path = "";
+  for (const { isArray, count, nameStart, nameEnd } of open.slice(0, -1)) {
+    path = isArray ? `${path}[${count}]` : joinPath(path, text.slice(nameStart + 1, nameEnd - 1));
+  }
+  return path;
+}
+
+/** @returns A path such as `records[17].quantity`, with a name that is safe to show. */
+export function joinPath(path: string, name: string): string {
+  const safe = name.toWellFormed().replaceAll(/\p{Cc}/gu, "�").slice(0, 100);
+  return path === "" ? safe : `${path}.${safe}`;
+}
