@@ -1,6 +1,12 @@
 // Keeps one port open. Deno.serve stops accepting permanently when the process runs out of file descriptors, and says so
 // nowhere: this module notices, opens the port again, and closes connections that have no request in progress.
-import { listenCheckIntervalMs, openDescriptorsMax, retiredServerTimeoutMs } from "../domain/limits.ts";
+import {
+  listenCheckIntervalMs,
+  openDescriptorsMax,
+  retiredServerTimeoutMs,
+  shutdownCheckIntervalMs,
+  shutdownFlushMs,
+} from "../domain/limits.ts";
 import type { ProgramLog } from "./log.ts";
 
 /** Answers a request; what `Deno.serve` takes. */
@@ -55,11 +61,21 @@ export class Listener {
     this.#checking = setInterval(() => this.#check(), listenCheckIntervalMs);
   }
 
-  /** Accepts no more connections, and waits until the requests in progress have their responses. */
+  /**
+   * Rejects new requests, waits until those in progress have their responses, and closes the port. Only then: Deno never
+   * responds to a request that it has read and not handed over when its own shutdown begins.
+   */
   async shutdown(): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#checking);
-    await Promise.all([...this.#servers].map(({ http }) => http.shutdown()));
+    const servers = [...this.#servers];
+    while (servers.some(({ requests }) => requests > 0)) await delay(shutdownCheckIntervalMs);
+    const closing = Promise.all(servers.map(({ http }) => http.shutdown().catch(() => {})));
+    // Connections on which only a part of a request has come would keep it waiting.
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => timer = setTimeout(resolve, shutdownFlushMs));
+    await Promise.race([closing, late]);
+    clearTimeout(timer);
   }
 
   #start(onListen: (address: Deno.NetAddr) => void = () => {}): Server {
@@ -84,6 +100,9 @@ export class Listener {
     request: Request,
     info: Deno.ServeHandlerInfo<Deno.NetAddr>,
   ): Response | Promise<Response> {
+    if (this.#isClosing) {
+      return new Response(null, { status: 503, headers: { "retry-after": "1", connection: "close" } });
+    }
     server.requests++;
     info.completed.then(server.completed, server.completed);
     const answer = this.#handler(request, info);
@@ -168,6 +187,10 @@ export class Listener {
       this.#restart();
     }, 1);
   }
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 async function withClose(answer: Response | Promise<Response>): Promise<Response> {

@@ -1,7 +1,13 @@
 // `gatehouse serve`: opens the database, listens, and on SIGTERM or SIGINT finishes what is in flight and ends.
 import { createApp } from "../app.ts";
 import type { Config } from "../config.ts";
-import { retentionIntervalMs, retentionRestMs, shutdownTimeoutMs } from "../domain/limits.ts";
+import {
+  retentionIntervalMs,
+  retentionRestMs,
+  shutdownFlushMs,
+  shutdownNoticeMs,
+  shutdownTimeoutMs,
+} from "../domain/limits.ts";
 import type { App } from "../routes/env.ts";
 import { mailMode } from "../services/mail.ts";
 import { createServices, type Services } from "../services/services.ts";
@@ -75,11 +81,14 @@ export async function serve(options: { version: string }): Promise<number> {
   log.info("stopping", { status });
   services?.drain();
   stopping.abort();
+  await delay(shutdownNoticeMs);
   // A client that never finishes must not keep the recorder from writing what it has.
-  const isClean = await within(shutdownTimeoutMs / 2, () => listener.shutdown());
+  const halfMs = (shutdownTimeoutMs - shutdownNoticeMs) / 2;
+  const isClean = await within(halfMs, () => listener.shutdown());
   if (!isClean) log.warn("some connections did not end in time", {});
-  await within(shutdownTimeoutMs / 2, async () => {
+  await within(halfMs, async () => {
     await Promise.all([deleting, mailing, services?.close()]);
+    if (!isClean) await delay(shutdownFlushMs);
     await opened.close();
   });
   clearInterval(sweeping);
@@ -113,6 +122,10 @@ async function deleteOld(
     }
     await rest(isMore ? retentionRestMs : retentionIntervalMs, signal);
   }
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function rest(ms: number, signal: AbortSignal): Promise<void> {

@@ -236,6 +236,12 @@ export const checkShownCharactersMax = 200;
 
 /** From SIGTERM to the end of the process, in milliseconds. */
 export const shutdownTimeoutMs = 9_000;
+/** From SIGTERM until new requests are rejected, in milliseconds: `/health/ready` is 503, on open connections too. */
+export const shutdownNoticeMs = 500;
+/** How often a shutdown checks whether requests are in progress, in milliseconds. */
+export const shutdownCheckIntervalMs = 10;
+/** What the last responses have to leave, in milliseconds, where a client keeps its connection from being closed. */
+export const shutdownFlushMs = 250;
 
 /** How often the server checks that its port is still open, in milliseconds. */
 export const listenCheckIntervalMs = 500;

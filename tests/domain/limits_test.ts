@@ -59,7 +59,7 @@ const relations: Readonly<Record<string, boolean>> = {
     limits.mailRetryMinMs < limits.mailRetryMaxMs && 10 * limits.mailRetryMaxMs < limits.mailGiveUpMs,
   "another instance's mail waits for half a minute at most": limits.mailPollIntervalMs <= 30_000,
   "a mail that is on its way ends before the program must, and can be noted":
-    limits.mailShutdownGraceMs + 1_000 < limits.shutdownTimeoutMs / 2,
+    limits.mailShutdownGraceMs + 1_000 < (limits.shutdownTimeoutMs - limits.shutdownNoticeMs) / 2,
   "a name in a subject is shorter than any may be":
     limits.mailSubjectNameCharactersMax < limits.nameCharactersMax,
   "clocks may differ by less than a rollup": limits.usageTimestampFutureMaxMs < limits.rollupQuarterMs,

@@ -1,0 +1,132 @@
+// SIGTERM under load: what was accepted is answered and stored, load balancers are told, and a client that hangs keeps
+// nobody else from getting their response.
+import assert from "node:assert/strict";
+import { type Connection, connectTo, requestText } from "../support/connection.ts";
+import { sendJson } from "../support/journey.ts";
+import { post, signUpForLoad } from "../support/load.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+import { sqldMissing, startSqld } from "../support/sqld.ts";
+import { storedAtServer } from "../support/stored_usage.ts";
+import { startTcpProxy } from "../support/tcp_proxy.ts";
+
+const env = { API_KEY_REQUESTS_PER_SECOND: "0" };
+/** What service managers wait before they kill. */
+const endMsMax = 10_000;
+
+const record = { productSlug: "tiles", metric: "shutdown", quantity: 1 };
+
+/** A record as it goes over the line. `sent`: how much of its body goes now; all of it by default. */
+function recordText(apiKey: string, sent = Infinity): string {
+  const body = JSON.stringify(record);
+  const headers = {
+    authorization: `Bearer ${apiKey}`,
+    "content-type": "application/json",
+    "content-length": String(body.length),
+  };
+  return requestText("POST", "/api/v1/usage", { headers, body: body.slice(0, sent) });
+}
+
+async function endsInTime(program: Program): Promise<void> {
+  let status: number | undefined;
+  program.ended().then((code) => status = code);
+  await poll(() => status !== undefined, endMsMax);
+  assert.equal(status, 0, program.output());
+}
+
+Deno.test("on SIGTERM under load every accepted record is answered and stored, and /health/ready turns 503", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-shutdown-" });
+  let program = startProgram({ folder, env });
+  const connections: Connection[] = [];
+  try {
+    await isReady(program);
+    const { baseUrl } = program;
+    const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
+    let acknowledged = 0;
+    let isStopping = false;
+    const senders = Array.from({ length: 16 }, async () => {
+      for (;;) {
+        const answer = await post(baseUrl, { path: "/api/v1/usage", apiKey, json: record });
+        if (answer?.status === 201) acknowledged++;
+        else {
+          assert(
+            isStopping && (answer === null || answer.status === 503),
+            `${answer?.status} ${answer?.text}`,
+          );
+          return;
+        }
+      }
+    });
+    await poll(() => acknowledged > 100);
+    const slow = await connectTo(baseUrl, recordText(apiKey, 10));
+    const ready = await connectTo(baseUrl, requestText("GET", "/health/ready"));
+    connections.push(slow, ready);
+    await poll(() => ready.received().includes('{"status":"ok"}'));
+    isStopping = true;
+    program.kill("SIGTERM");
+    await poll(async () => {
+      if (!ready.isClosed()) await ready.send(requestText("GET", "/health/ready")).catch(() => {});
+      return ready.received().includes("HTTP/1.1 503 ") || ready.isClosed();
+    });
+    assert.match(ready.received(), /HTTP\/1\.1 503 [^]*\{"status":"unavailable"\}/);
+    // Nobody is let in any more, and the request in progress goes on.
+    await Promise.all(senders);
+    assert.equal(slow.isClosed(), false);
+    await slow.send(JSON.stringify(record).slice(10));
+    await poll(() => slow.received() !== "" || slow.isClosed());
+    assert.match(slow.received(), /^HTTP\/1\.1 201 /, program.output());
+    acknowledged++;
+    await endsInTime(program);
+    assert.doesNotMatch(program.output(), /did not end in time/);
+    program = startProgram({ folder, env });
+    await isReady(program);
+    const path = "/api/v1/usage?window=month&metric=shutdown";
+    const { data: [row] } = await (await sendJson(program.baseUrl, path, { apiKey })).json();
+    assert.equal(row.count, acknowledged);
+  } finally {
+    for (const connection of connections) connection.close();
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test({
+  name: "records on their way to the database are answered and stored, though a client hangs",
+  ignore: sqldMissing() !== null,
+  fn: async () => {
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-shutdown-" });
+    const server = await startSqld();
+    const proxy = startTcpProxy({ targetPort: Number(new URL(server.url).port) });
+    const program = startProgram({ folder, env: { ...env, DATABASE_URL: proxy.url } });
+    const connections: Connection[] = [];
+    try {
+      await isReady(program);
+      const { baseUrl } = program;
+      const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
+      // The first records are a commit, and the others wait for the next one: 6 s for both. A client that hangs is waited
+      // for less long, and a shutdown may take longer.
+      proxy.setDelay(1_500);
+      connections.push(await connectTo(baseUrl, recordText(apiKey, 10)));
+      const waiting = await Promise.all(
+        Array.from({ length: 20 }, () => connectTo(baseUrl, recordText(apiKey))),
+      );
+      connections.push(...waiting);
+      // By the time that these are answered, those before them have been read.
+      for (let count = 0; count < 3; count++) await sendJson(baseUrl, "/health/live", {});
+      program.kill("SIGTERM");
+      await endsInTime(program);
+      for (const { received } of waiting) assert.match(received(), /^HTTP\/1\.1 201 /, program.output());
+      assert.match(program.output(), /some connections did not end in time/);
+      const stored = storedAtServer(server.url);
+      const [row] = await stored.read("SELECT count(*) AS count FROM usage_records");
+      await stored.close();
+      assert.equal(row?.["count"], waiting.length);
+    } finally {
+      for (const connection of connections) connection.close();
+      await killProgram(program);
+      await proxy.close();
+      await server.stop();
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
