@@ -25,6 +25,7 @@ import { createApiKeyLimits } from "./routes/middleware/api_key_limits.ts";
 import { conversation, requestSize, wellFormedHost } from "./routes/middleware/conversation.ts";
 import { cors, preflight } from "./routes/middleware/cors.ts";
 import { crossSite } from "./routes/middleware/cross_site.ts";
+import { untrustedProxy } from "./routes/middleware/untrusted_proxy.ts";
 import { createMetrics, operationRoutes } from "./routes/operations.ts";
 import { portalAccessRoutes } from "./routes/portal/access.ts";
 import { portalAccountRoutes } from "./routes/portal/account.ts";
@@ -67,7 +68,12 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   };
   app.use("/api/auth/*", cors(config, parts.log));
   app.use(conversation(parts, {
-    guards: [requestSize(), wellFormedHost(), crossSite(config, (c) => known.isKnown(c))],
+    guards: [
+      requestSize(),
+      wellFormedHost(),
+      untrustedProxy(parts),
+      crossSite(config, (c) => known.isKnown(c)),
+    ],
     answerError,
     onAnswer: metrics.countAnswer,
   }));

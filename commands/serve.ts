@@ -58,7 +58,8 @@ export async function serve(options: { version: string }): Promise<number> {
           mailLog: log,
           startThreads: true,
         });
-        app = createApp({ config, services, log }, options);
+        const tell = (line: string) => void writeLine(`gatehouse: ${line}`, "stderr");
+        app = createApp({ config, services, log, tell }, options);
         announce(config, log);
       },
     });

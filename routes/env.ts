@@ -50,4 +50,6 @@ export interface AppParts {
   readonly config: Config;
   readonly services: Services;
   readonly log: Log;
+  /** Says something to the person at the terminal, besides the log. */
+  readonly tell?: (line: string) => void;
 }

@@ -67,6 +67,19 @@ Deno.test("SIGHUP is logged and ends nothing", () =>
     assert.equal(await program.ended(), 0, program.output());
   }));
 
+Deno.test("an unknown proxy is named in the log and on the console, once", () =>
+  inFolder(async (folder) => {
+    const program = await started({ folder });
+    const headers = { "x-forwarded-for": "203.0.113.9" };
+    for (let count = 0; count < 3; count++) {
+      await (await fetch(`${program.baseUrl}/health/live`, { headers })).text();
+    }
+    program.kill("SIGTERM");
+    assert.equal(await program.ended(), 0);
+    const lines = program.output().split("\n").filter((line) => line.includes("TRUSTED_PROXIES"));
+    assert.deepEqual(lines.map((line) => line.slice(0, 1)).sort(), ["g", "{"]);
+  }));
+
 Deno.test("what was acknowledged survives a kill", () =>
   inFolder(async (folder) => {
     const program = await started({ folder });

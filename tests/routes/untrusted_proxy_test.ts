@@ -1,0 +1,31 @@
+// A proxy that TRUSTED_PROXIES does not name is noticed at its first request, once.
+import assert from "node:assert/strict";
+import { type TestApp, testApp } from "../support/app.ts";
+
+async function ask(test: TestApp, peerAddress: string, forwardedFor?: string): Promise<void> {
+  const headers: Record<string, string> = forwardedFor === undefined
+    ? {}
+    : { "x-forwarded-for": forwardedFor };
+  const answer = await test.send("/api/auth/me", { peerAddress, headers });
+  assert.equal(answer.status, 200);
+}
+
+function warnings(test: TestApp): string[] {
+  return test.logged().split("\n").filter((line) => line.includes("TRUSTED_PROXIES"));
+}
+
+testApp("X-Forwarded-For from an untrusted peer warns once", async (test) => {
+  await ask(test, "10.0.0.7");
+  assert.deepEqual(warnings(test), []);
+  for (let count = 0; count < 3; count++) await ask(test, "10.0.0.7", "203.0.113.9");
+  await ask(test, "10.0.0.8", "203.0.113.9");
+  assert.equal(warnings(test).length, 1);
+  assert.match(warnings(test)[0] ?? "", /"peer":"10\.0\.0\.7"/);
+});
+
+testApp("X-Forwarded-For from a trusted proxy warns of nothing, from another peer it does", async (test) => {
+  for (let count = 0; count < 3; count++) await ask(test, "10.0.0.7", "203.0.113.9");
+  assert.deepEqual(warnings(test), []);
+  await ask(test, "10.9.0.8", "203.0.113.9");
+  assert.equal(warnings(test).length, 1);
+}, { TRUSTED_PROXIES: "10.0.0.0/24" });
