@@ -15,8 +15,8 @@ export const errorDetailsMax = 100;
 export const objectKeysMax = 100;
 /** Values of a JSON body in all, about: commas and brackets. */
 export const jsonValuesMax = 50_000;
-/** Parameters of a request's query. */
-export const queryParametersMax = 100;
+/** Parameters of a request's query: three of them take up to 100 values. */
+export const queryParametersMax = 400;
 /** How long a request may take to send its body, in milliseconds. */
 export const bodyReadTimeoutMs = 10_000;
 /** After that, how long its connection stays open for the client to read the response, in milliseconds. */
