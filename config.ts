@@ -43,6 +43,10 @@ export interface Config {
   readonly logLevel: "debug" | "info" | "warning" | "error";
   readonly logFormat: "json" | "text";
   readonly metricsToken: string | undefined;
+  /** Scheduled backups of the data file; undefined without `BACKUP_DIR`. */
+  readonly backups:
+    | { readonly folder: string; readonly everyHours: number; readonly keep: number }
+    | undefined;
 }
 
 /** Settings as texts: the environment. */
@@ -77,11 +81,18 @@ export const settings = {
   LOG_LEVEL: { default: "info", takes: "debug, info, warning or error" },
   LOG_FORMAT: { default: "text on a terminal, else json", takes: "json or text" },
   METRICS_TOKEN: { default: "", takes: "at least 16 printable characters without spaces" },
+  BACKUP_DIR: { default: "", takes: "a folder that exists, for scheduled backups of the data file" },
+  BACKUP_EVERY_HOURS: { default: "24", takes: "a whole number from 1 to 8760 (only with BACKUP_DIR)" },
+  BACKUP_KEEP: { default: "7", takes: "a whole number from 1 to 10000 (only with BACKUP_DIR)" },
 } as const;
 
 type SettingName = keyof typeof settings;
-/** Their values are never printed. */
-const secrets: ReadonlySet<SettingName> = new Set(["DATABASE_AUTH_TOKEN", "SMTP_URL", "METRICS_TOKEN"]);
+/** Their values are never printed; each can also come from the file that the setting NAME_FILE names. */
+export const secrets = ["DATABASE_AUTH_TOKEN", "SMTP_URL", "METRICS_TOKEN"] as const;
+/** @returns The setting that names the file with a secret. */
+export function fileSetting(secret: typeof secrets[number]): string {
+  return `${secret}_FILE`;
+}
 
 /** What {@linkcode parseConfig} needs to know beyond the settings. */
 export interface ConfigOptions {
@@ -103,7 +114,8 @@ export function parseConfig(record: Settings, options: ConfigOptions): ConfigRes
   const faults: string[] = [];
   const given = (name: SettingName): string | undefined => record[name]?.trim() || undefined;
   const refuse = (name: SettingName, why = ""): void => {
-    const isSecret = secrets.has(name) || /:\/\/[^/]*@|authToken=/i.test(record[name] ?? "");
+    const isSecret = (secrets as readonly string[]).includes(name) ||
+      /:\/\/[^/]*@|authToken=/i.test(record[name] ?? "");
     const value = given(name) === undefined ? "nothing" : JSON.stringify(record[name]);
     const got = isSecret && value !== "nothing" ? "(its value is not shown)" : value;
     faults.push(`${name}: got ${got}, takes ${settings[name].takes}${why && ` (${why})`}`);
@@ -169,6 +181,17 @@ export function parseConfig(record: Settings, options: ConfigOptions): ConfigRes
     ? Math.min(Number(settings.SESSION_IDLE_DAYS.default), sessionMaxDays)
     : whole("SESSION_IDLE_DAYS", 1, sessionMaxDays);
 
+  const folder = given("BACKUP_DIR");
+  const everyHours = whole("BACKUP_EVERY_HOURS", 1, 8760);
+  const keep = whole("BACKUP_KEEP", 1, 10_000);
+  if (folder !== undefined && /\p{Cc}/u.test(folder)) refuse("BACKUP_DIR");
+  if (folder !== undefined && database?.kind === "remote") {
+    refuse("BACKUP_DIR", "a libSQL server makes its own backups");
+  }
+  for (const name of ["BACKUP_EVERY_HOURS", "BACKUP_KEEP"] as const) {
+    if (folder === undefined && given(name) !== undefined) refuse("BACKUP_DIR", `${name} needs it`);
+  }
+
   const metricsToken = given("METRICS_TOKEN");
   if (metricsToken !== undefined && !/^[\x21-\x7e]{16,}$/.test(metricsToken)) refuse("METRICS_TOKEN");
 
@@ -195,6 +218,7 @@ export function parseConfig(record: Settings, options: ConfigOptions): ConfigRes
       sessionMaxDays,
       sessionIdleDays,
       metricsToken,
+      backups: folder === undefined ? undefined : { folder, everyHours, keep },
       ...rest,
     },
   };

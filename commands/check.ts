@@ -1,6 +1,6 @@
 // `gatehouse check`: looks at the settings and at the deployment, and says in plain words what is wrong. It changes nothing,
 // and works beside a running server and without one.
-import type { Config } from "../config.ts";
+import type { Config, Settings } from "../config.ts";
 import { type Finding, type Verdict, worstVerdict } from "../domain/finding.ts";
 import { databaseFindings } from "../services/check_database.ts";
 import { mailFinding } from "../services/check_mail.ts";
@@ -16,26 +16,27 @@ const exitWrong = 1;
 
 /**
  * @param args As typed, without `gatehouse check`.
+ * @param environment See {@linkcode CommandLine}.
  * @returns The exit status: 0 when nothing is wrong, 1 when something is, 78 for settings that are not taken.
  */
-export async function checkCommand(args: readonly string[]): Promise<number> {
+export async function checkCommand(args: readonly string[], environment: Settings): Promise<number> {
   const [option, ...rest] = args;
   if (rest.length > 0 || (option !== undefined && option !== "--json")) {
     writeLine(`gatehouse check: ${args.join(" ")} is no option. It takes --json, or nothing.`, "stderr");
     return exitUsage;
   }
-  const config = readSettings();
+  const config = readSettings(environment);
   if (config === null) return exitConfig;
-  const findings = await allFindings(config);
+  const findings = await allFindings(config, environment);
   writeLine(option === "--json" ? asJson(findings, config) : asText(findings, config));
   return worstVerdict(findings) === "wrong" ? exitWrong : 0;
 }
 
-async function allFindings(config: Config): Promise<Finding[]> {
+async function allFindings(config: Config, environment: Settings): Promise<Finding[]> {
   const running = serverAnswers(config);
   const parts = await Promise.all([
     [{ about: "Settings", verdict: "ok", saw: "Every one of them can be read." } as const],
-    strangeNameFindings(Deno.env.toObject()),
+    strangeNameFindings(environment),
     settingsFindings(config),
     databaseFindings(config, { serverAnswers: running }),
     mailFinding(config).then((found) => [found]),

@@ -1,7 +1,16 @@
 // What `gatehouse --help`, `gatehouse user --help` and `gatehouse proxy --help` say.
-import { settings } from "../config.ts";
+import { fileSetting, secrets, settings } from "../config.ts";
 import { operatorLinkLifetimeMs } from "../domain/limits.ts";
-import { exitBusy, exitConfig, exitData, exitFault, exitNoUser, exitUsage } from "./settings.ts";
+import {
+  exitBusy,
+  exitConfig,
+  exitData,
+  exitFault,
+  exitInput,
+  exitIo,
+  exitNoUser,
+  exitUsage,
+} from "./settings.ts";
 
 /** @returns Every command and every setting. */
 export function help(): string {
@@ -12,7 +21,7 @@ export function help(): string {
   return [
     "Gatehouse: sign-in, API keys and usage metering in one program.",
     "",
-    "Usage: gatehouse [COMMAND]",
+    "Usage: gatehouse [COMMAND] [--env-file FILE]",
     "",
     "  serve      run the server (also without a command)",
     "  user       accounts, for the first one and for emergencies; see gatehouse user --help",
@@ -20,13 +29,30 @@ export function help(): string {
     "  check      look at the settings, the database, the mail server and the public address, and say what is wrong",
     "             and what to do; --json: as one JSON object. Exit status 0, or 1 when something is wrong",
     "  proxy      print the configuration of nginx, Caddy or Traefik for these settings; see gatehouse proxy --help",
+    "  backup     copy the data file to FILE, or to standard output for -, also while the server is running",
+    "  restore    replace the data file by the backup FILE, or standard input for -, while no server is running;",
+    "             the former data file is kept under another name",
     "  openapi    print the OpenAPI document",
     "  --help     print this",
     "  --version  print the version",
     "",
-    "Settings are read from the environment:",
+    "Settings are read from the environment and, where it has none, from the file that --env-file names:",
     "",
     ...lines,
+    "",
+    `Secrets can also be read from files: ${secrets.map(fileSetting).join(", ")}.`,
+    "",
+    "Exit status:",
+    "",
+    "  0   done",
+    "  1   gatehouse check found something wrong",
+    `  ${exitUsage}  not a valid command or option`,
+    `  ${exitData}  not a usable backup`,
+    `  ${exitInput}  the backup cannot be read`,
+    `  ${exitFault}  an internal error`,
+    `  ${exitIo}  reading or writing a file failed`,
+    `  ${exitBusy}  the port or the database is in use or out of reach: try again`,
+    `  ${exitConfig}  a setting is invalid, or the database does not match this program`,
   ].join("\n");
 }
 

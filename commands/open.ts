@@ -1,4 +1,5 @@
 // Opens and migrates the database for a command, or says in one line why that cannot be.
+import { resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { type Database, DatabaseError } from "../db/database.ts";
 import { lockDataFile } from "../db/embedded.ts";
@@ -27,9 +28,14 @@ export async function openForCommand(
   return await open(config, { onFatal, isGuest: false });
 }
 
+/** @returns The data file's whole path, or the libSQL server's host. */
+export function databaseName({ database }: Pick<Config, "database">): string {
+  return database.kind === "file" ? resolve(database.path) : new URL(database.url).host;
+}
+
 /**
  * Opens the database for a command that works beside a running server. Where one may be running the schema must be
- * exactly this program's, and nothing is migrated under its feet.
+ * exactly this program's, and nothing is migrated under its feet. A database that is missing is never created.
  *
  * @param options `onlyReads`: a server may start meanwhile; whoever pages through a long list would keep it from that.
  * @returns The database; or an exit status after the reason was told.
@@ -60,18 +66,17 @@ async function open(config: Config, options: OpenOptions): Promise<OpenedDatabas
   let database: Database | undefined;
   let unlock: (() => void) | null = () => {};
   try {
-    database = await openDatabase(target, { onFatal, isGuest });
+    database = await openDatabase(target, { onFatal, isGuest, mayCreate: !isGuest });
     if (target.kind === "file") unlock = lockDataFile(target.path);
     if (unlock === null && !isGuest) {
       await database.close();
-      return refuse(`another server is running on ${databaseName(config)}`, exitConfig);
+      return refuse(`another server is running on ${databaseName(config)}`, exitBusy);
     }
     const opened = database;
-    // A remote database has no such lock: servers may be running, but not on an empty one.
+    // A remote database has no such lock: servers may be running.
     const isShared = isGuest && (unlock === null || target.kind === "remote");
-    const isReady = isShared && await checkSchema(opened);
-    if (unlock === null && !isReady) throw new MigrationError("the database has no schema yet");
-    const applied = isReady ? [] : await migrate(opened, { now: Date.now() });
+    if (isGuest) await requireSchema(opened, { mayBeOlder: !isShared });
+    const applied = isShared ? [] : await migrate(opened, { now: Date.now() });
     if (onlyReads) {
       unlock?.();
       unlock = null;
@@ -81,6 +86,7 @@ async function open(config: Config, options: OpenOptions): Promise<OpenedDatabas
       applied,
       close: async () => {
         await opened.close();
+        if (target.kind === "file" && unlock !== null) warnOfLog(target.path);
         unlock?.();
       },
     };
@@ -89,12 +95,39 @@ async function open(config: Config, options: OpenOptions): Promise<OpenedDatabas
     unlock?.();
     const reason = error instanceof Error ? error.message : String(error);
     const known = error instanceof MigrationError || error instanceof DatabaseError;
-    const isBusy = isGuest && error instanceof DatabaseError && error.kind === "unavailable";
+    const isBusy = error instanceof DatabaseError && error.kind === "unavailable";
     const status = isBusy ? exitBusy : known ? exitConfig : exitFault;
     return refuse(`${databaseName(config)}: ${reason}`, status);
   }
 }
 
-function databaseName({ database }: Config): string {
-  return database.kind === "file" ? database.path : new URL(database.url).host;
+/** @throws {MigrationError} When the schema is not this program's, or there is none. */
+async function requireSchema(database: Database, { mayBeOlder }: { mayBeOlder: boolean }): Promise<void> {
+  try {
+    if (await checkSchema(database)) return;
+  } catch (error) {
+    if (mayBeOlder && error instanceof MigrationError && error.isOlder) return;
+    throw error;
+  }
+  throw new MigrationError("the database has no tables yet; start the server or run gatehouse migrate first");
+}
+
+/** Says so when the data file alone is not all of the data. */
+function warnOfLog(path: string): void {
+  const log = `${path}-wal`;
+  const size = sizeOf(log);
+  if (size === 0) return;
+  writeLine(
+    `gatehouse: another program has the database open, so the newest data is still in ${resolve(log)}: ` +
+      "copy both files, or use gatehouse backup",
+    "stderr",
+  );
+}
+
+function sizeOf(path: string): number {
+  try {
+    return Deno.statSync(path).size;
+  } catch {
+    return 0;
+  }
 }

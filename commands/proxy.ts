@@ -1,5 +1,5 @@
 // `gatehouse proxy`: prints the configuration of a reverse proxy that fits the settings. It changes nothing.
-import type { Config } from "../config.ts";
+import type { Config, Settings } from "../config.ts";
 import { AppError } from "../domain/errors.ts";
 import { type ProxiedApplication, splitApplication } from "../domain/proxied_application.ts";
 import { check } from "../routes/api/endpoint.ts";
@@ -11,9 +11,10 @@ import { writeLine } from "./terminal.ts";
 
 /**
  * @param args As typed, without `gatehouse proxy`.
+ * @param environment See {@linkcode CommandLine}.
  * @returns The exit status: 0 done, 64 for arguments that are none, 78 for settings that are not taken.
  */
-export function proxyCommand(args: readonly string[]): number {
+export function proxyCommand(args: readonly string[], environment: Settings): number {
   if (args.includes("--help") || args.includes("-h")) return writeLine(proxyHelp());
   const [name = "", ...texts] = args;
   if (!isProxyName(name)) {
@@ -26,7 +27,7 @@ export function proxyCommand(args: readonly string[]): number {
     if ("fault" in application) return fail(`${JSON.stringify(text)}: ${application.fault}`);
     applications.push(application);
   }
-  const config = readSettings();
+  const config = readSettings(environment);
   if (config === null) return exitConfig;
   const hosts = [config.baseUrl.hostname, ...applications.map(({ host }) => host)];
   const twice = hosts.find((host, at) => hosts.indexOf(host) !== at);

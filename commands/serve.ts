@@ -1,6 +1,6 @@
 // `gatehouse serve`: opens the database, listens, and on SIGTERM or SIGINT finishes what is in flight and ends.
 import { createApp } from "../app.ts";
-import type { Config } from "../config.ts";
+import type { Config, Settings } from "../config.ts";
 import {
   retentionIntervalMs,
   retentionRestMs,
@@ -9,12 +9,15 @@ import {
   shutdownTimeoutMs,
 } from "../domain/limits.ts";
 import type { App } from "../routes/env.ts";
+import { BackupSchedule } from "../services/backups.ts";
+import { strangeNameFindings } from "../services/check_names.ts";
 import { mailMode } from "../services/mail.ts";
+import { rest } from "../services/rest.ts";
 import { createServices, type Services } from "../services/services.ts";
 import { Listener } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
-import { openForCommand } from "./open.ts";
-import { exitConfig, exitFault, readSettings } from "./settings.ts";
+import { databaseName, openForCommand } from "./open.ts";
+import { exitBusy, exitConfig, exitFault, readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
 /** How often waits for slow clients are looked at, in milliseconds. */
@@ -23,12 +26,13 @@ const sweepIntervalMs = 1_000;
 /**
  * Runs the server until it is told to stop.
  *
+ * @param environment See {@linkcode CommandLine}.
  * @param options `version`: of the program.
- * @returns The exit status: 0 after a signal, 70 when the data file could not be trusted any more, 78 when it could
- *   not start.
+ * @returns The exit status: 0 after a signal, 70 when the data file could not be trusted any more, 75 when the port or
+ *   the database was not to be had, 78 when a setting is wrong.
  */
-export async function serve(options: { version: string }): Promise<number> {
-  const settings = readSettings();
+export async function serve(environment: Settings, options: { version: string }): Promise<number> {
+  const settings = readSettings(environment);
   if (settings === null) return exitConfig;
   const log = await openLog(settings);
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
@@ -37,6 +41,14 @@ export async function serve(options: { version: string }): Promise<number> {
     end(exitFault);
   });
   if (typeof opened === "number") return opened;
+  for (const { about, advice } of strangeNameFindings(environment)) {
+    log.warn("a name in the environment is nearly a setting's", { name: about, advice });
+  }
+  const backups = await backupSchedule(settings, log);
+  if (typeof backups === "number") {
+    await opened.close();
+    return backups;
+  }
 
   let services: Services | undefined;
   let listener: Listener | undefined;
@@ -59,7 +71,8 @@ export async function serve(options: { version: string }): Promise<number> {
           startThreads: true,
         });
         const tell = (line: string) => void writeLine(`gatehouse: ${line}`, "stderr");
-        app = createApp({ config, services, log, tell }, options);
+        const state = backups && (() => backups.state);
+        app = createApp({ config, services, log, tell, backups: state }, options);
         announce(config, log);
       },
     });
@@ -67,13 +80,14 @@ export async function serve(options: { version: string }): Promise<number> {
     await opened.close();
     const reason = error instanceof Error ? error.message : String(error);
     writeLine(`gatehouse: cannot listen on ${settings.host}:${settings.port}: ${reason}`, "stderr");
-    return exitConfig;
+    return error instanceof Deno.errors.AddrInUse ? exitBusy : exitConfig;
   }
 
   const sweeping = setInterval(() => services?.deadlines.sweep(), sweepIntervalMs);
   const stopping = new AbortController();
   const deleting = deleteOld(() => services, { log, signal: stopping.signal });
   const mailing = services?.mail.run(stopping.signal);
+  const backingUp = backups?.run(stopping.signal);
   const stop = () => end(0);
   for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, stop);
   // Sent when a terminal closes, and by tools that want log files reopened. There are none: the log is standard output.
@@ -88,13 +102,28 @@ export async function serve(options: { version: string }): Promise<number> {
   const isClean = await within(halfMs, () => listener.shutdown());
   if (!isClean) log.warn("some connections did not end in time", {});
   await within(halfMs, async () => {
-    await Promise.all([deleting, mailing, services?.close()]);
+    await Promise.all([deleting, mailing, backingUp, services?.close()]);
     if (!isClean) await delay(shutdownFlushMs);
     await opened.close();
   });
   clearInterval(sweeping);
   await log.close();
   return status;
+}
+
+/** @returns The schedule if there is to be one; an exit status after saying why it cannot be. */
+async function backupSchedule(config: Config, log: ProgramLog): Promise<BackupSchedule | undefined | number> {
+  const { backups: plan, database } = config;
+  if (plan === undefined || database.kind === "remote") return undefined;
+  const schedule = new BackupSchedule({ path: database.path, plan, clock: Date.now, log });
+  try {
+    await schedule.checkFolder();
+    return schedule;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    writeLine(`BACKUP_DIR: cannot write to ${JSON.stringify(plan.folder)}: ${reason}`, "stderr");
+    return exitConfig;
+  }
 }
 
 /** What is deleted in the background, a little with each call, which says whether there may be more. */
@@ -129,19 +158,6 @@ function delay(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function rest(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end);
-  });
-}
-
 function withPort(config: Config, port: number): Config {
   if (config.port !== 0) return config;
   const baseUrl = new URL(config.baseUrl);
@@ -150,7 +166,11 @@ function withPort(config: Config, port: number): Config {
 }
 
 function announce(config: Config, log: ProgramLog): void {
-  log.info("listening", { address: `${config.host}:${config.port}`, baseUrl: config.baseUrl.origin });
+  log.info("listening", {
+    address: `${config.host}:${config.port}`,
+    baseUrl: config.baseUrl.origin,
+    database: databaseName(config),
+  });
   const mails = mailMode(config);
   if (mails === "none") {
     log.warn("SMTP_URL is not set: nobody can confirm an address, reset a password or be invited", {});

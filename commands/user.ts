@@ -1,5 +1,6 @@
 // `gatehouse user …`: accounts from the command line, for the first one and for emergencies, beside a running server.
 // A link goes to standard output alone, so that it can be piped; words about it go to standard error.
+import type { Settings } from "../config.ts";
 import { DatabaseError } from "../db/database.ts";
 import type { OperatorActor } from "../domain/actor.ts";
 import { AppError, type ErrorCode } from "../domain/errors.ts";
@@ -9,7 +10,7 @@ import { type Role, roles } from "../domain/session.ts";
 import type { OperatorService, PasswordLink } from "../services/operator.ts";
 import { createServices } from "../services/services.ts";
 import { userHelp } from "./help.ts";
-import { openBesideServer } from "./open.ts";
+import { databaseName, openBesideServer } from "./open.ts";
 import { readPassword } from "./password_input.ts";
 import {
   exitBusy,
@@ -49,14 +50,15 @@ const verbs: Readonly<Record<UserVerb, (call: Call) => Promise<void>>> = {
 
 /**
  * @param args As typed, without `gatehouse user`.
+ * @param environment See {@linkcode CommandLine}.
  * @returns The exit status; see {@linkcode userHelp}.
  */
-export async function userCommand(args: readonly string[]): Promise<number> {
+export async function userCommand(args: readonly string[], environment: Settings): Promise<number> {
   const parsed = parseUserArguments(args);
   if (parsed === "help") return writeLine(userHelp());
   try {
     if ("fault" in parsed) throw new Refusal(parsed.fault, exitUsage);
-    return await run(parsed);
+    return await run(parsed, environment);
   } catch (error) {
     // Whoever reads the output has enough of it, as head does.
     if (error instanceof Deno.errors.BrokenPipe) return 0;
@@ -68,14 +70,15 @@ export async function userCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-async function run(parsed: UserArguments): Promise<number> {
+async function run(parsed: UserArguments, environment: Settings): Promise<number> {
   if (parsed.verb === "create") newAccount(parsed);
   const password = parsed.flags.has("password-stdin") ? await readPassword() : undefined;
   if (typeof password === "object") throw new Refusal(password.fault, exitData);
-  const config = readSettings();
+  const config = readSettings(environment);
   if (config === null) return exitConfig;
   const opened = await openBesideServer(config, { onlyReads: parsed.verb === "list" });
   if (typeof opened === "number") return opened;
+  writeLine(`Database: ${databaseName(config)}`, "stderr");
   const context = { config, database: opened.database, clock: Date.now };
   const services = createServices(context, { onBackgroundError: () => {} });
   const client = { address: "", userAgent: `gatehouse user ${parsed.verb}`, requestId: null };

@@ -19,6 +19,21 @@ interface PreparedFirst {
 /** The WAL is checkpointed at this many pages of 4 KiB (80 MB): random keys touch a page each. */
 const checkpointPages = 20_000;
 
+/**
+ * Writes an empty database in write-ahead-log mode into an empty file.
+ *
+ * @throws {DatabaseError}
+ */
+export function initializeDataFile(path: string): void {
+  const sqlite = translated(() => new Sqlite(path));
+  try {
+    // No prepared statement, so that closing releases the file.
+    translated(() => sqlite.exec("PRAGMA journal_mode = WAL"));
+  } finally {
+    sqlite.close();
+  }
+}
+
 /** A connection and its prepared statements. Not for use from two threads. */
 export class Connection {
   readonly #sqlite: Sqlite.Database;
@@ -30,16 +45,13 @@ export class Connection {
    *
    * @param path The data file.
    * @param options `readOnly`: refuse every write on this connection. `isGuest`: another process has the file for itself
-   *   and moves its log; this one leaves that alone.
+   *   and moves its log; this one leaves that alone. `isBackup`: a file that no server uses, which stays as it is.
    * @throws {DatabaseError} When the file is not a database or cannot be opened.
    */
-  constructor(path: string, options: { readOnly: boolean; isGuest?: boolean }) {
+  constructor(path: string, options: { readOnly: boolean; isGuest?: boolean; isBackup?: boolean }) {
     this.#sqlite = translated(() => new Sqlite(path, { timeout: databaseBusyTimeoutMs }));
     try {
-      const mode = this.all({ sql: "PRAGMA journal_mode = WAL", args: [] })[0];
-      if ((mode as { journal_mode?: string } | undefined)?.journal_mode !== "wal") {
-        throw new DatabaseError("fault", "the file system does not support write-ahead logging");
-      }
+      if (options.isBackup !== true) this.#useLog();
       this.exec("PRAGMA synchronous = FULL");
       this.exec("PRAGMA foreign_keys = ON");
       this.exec(`PRAGMA cache_size = ${options.readOnly ? -16_000 : -128_000}`);
@@ -55,6 +67,19 @@ export class Connection {
   /** Whether a transaction is open. */
   get inTransaction(): boolean {
     return this.#sqlite.inTransaction;
+  }
+
+  /**
+   * Moves everything in the write-ahead log into the data file and truncates the log.
+   *
+   * @param options `busyTimeoutMs`: how long to wait for other processes that are reading.
+   * @returns Whether the data file now holds everything.
+   * @throws {DatabaseError}
+   */
+  checkpoint({ busyTimeoutMs }: { busyTimeoutMs: number }): boolean {
+    this.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    const [row] = this.all({ sql: "PRAGMA wal_checkpoint(TRUNCATE)", args: [] }) as { busy: number }[];
+    return row?.busy === 0;
   }
 
   /** Runs a statement without parameters, results thrown away. @throws {DatabaseError} */
@@ -91,11 +116,23 @@ export class Connection {
     });
   }
 
-  /** Closes the connection; what was not committed is gone. */
+  /**
+   * Closes the connection and discards what was not committed. The driver keeps the file open until the statements of
+   * the connection are garbage-collected, and has no other way to release them: hence `--expose-gc`. SQLite removes the
+   * write-ahead log when the last connection to the file closes.
+   */
   close(): void {
     this.#prepared.clear();
     this.#preparedFirst.clear();
     this.#sqlite.close();
+    (globalThis as { gc?: () => void }).gc?.();
+  }
+
+  #useLog(): void {
+    const [mode] = this.all({ sql: "PRAGMA journal_mode = WAL", args: [] }) as { journal_mode: string }[];
+    if (mode?.journal_mode !== "wal") {
+      throw new DatabaseError("fault", "the file system does not support write-ahead logging");
+    }
   }
 
   #prepare(text: string): Prepared {

@@ -1,6 +1,7 @@
 // The embedded driver: reads on this thread, writes in a worker thread that owns the only writing connection.
+import { dirname } from "node:path";
 import { databaseWritesWaitingMax } from "../domain/limits.ts";
-import { Connection } from "./connection.ts";
+import { Connection, initializeDataFile } from "./connection.ts";
 import {
   type Database,
   DatabaseError,
@@ -13,8 +14,8 @@ import type { WriterRequest, WriterResponse } from "./writer_worker.ts";
 /** Where the file is and whom to tell when writing must not go on. */
 export interface EmbeddedOptions {
   readonly path: string;
-  /** Make the folder when it is missing; only for the default place. */
-  readonly createFolder: boolean;
+  /** What to create when it is missing: nothing, the file, or its folder as well. */
+  readonly create: "nothing" | "file" | "folder";
   /** A server has the file: see {@linkcode Connection}. */
   readonly isGuest?: boolean;
   /**
@@ -36,13 +37,14 @@ interface Waiting {
 }
 
 /**
- * Opens the data file, making an empty one (mode 0600) when there is none.
+ * Opens the data file; creates an empty one (mode 0600) if it is missing and may be created.
  *
  * @returns The database; its writer is ready.
- * @throws {DatabaseError} When the folder is missing, the file is not a database, or it cannot be opened.
+ * @throws {DatabaseError} When the file or its folder is missing, the file is empty or not a database, or it cannot be
+ *   opened.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
-  createFile(options);
+  findOrCreateFile(options);
   const reader = new Connection(options.path, { readOnly: true });
   const writer = new Worker(new URL("./writer_worker.ts", import.meta.url), { type: "module" });
   const database = new EmbeddedDatabase(reader, writer, options.onFatal);
@@ -84,7 +86,7 @@ class EmbeddedDatabase implements Database {
 
   async open({ path, isGuest = false }: EmbeddedOptions): Promise<void> {
     const response = await this.#lifecycle({ type: "open", path, isGuest });
-    if (response.type === "open-failed") throw new DatabaseError("fault", response.message);
+    if (response.type === "open-failed") throw new DatabaseError(response.kind, response.message);
   }
 
   // deno-lint-ignore require-await -- reading is synchronous here; the interface is not
@@ -116,10 +118,11 @@ class EmbeddedDatabase implements Database {
     if (!this.#isDead()) {
       // From here on the worker would not answer any more.
       this.#dead = new DatabaseError("unavailable", "the database is closed");
+      // The writer closes last: it moves the log into the data file, and SQLite then removes the log.
+      this.#reader.close();
       await this.#lifecycle({ type: "close" });
-    }
+    } else this.#reader.close();
     this.#writer.terminate();
-    this.#reader.close();
   }
 
   /** Asked anew after a wait, in which the worker may have stopped. */
@@ -181,7 +184,7 @@ class EmbeddedDatabase implements Database {
   }
 
   #die(message: string): void {
-    this.#settleLifecycle?.({ type: "open-failed", message });
+    this.#settleLifecycle?.({ type: "open-failed", kind: "fault", message });
     if (this.#dead !== undefined) return;
     this.#dead = new DatabaseError("unavailable", `the writer stopped: ${message}`);
     for (const { reject } of this.#waiting.splice(0)) reject(this.#dead);
@@ -190,14 +193,62 @@ class EmbeddedDatabase implements Database {
   }
 }
 
-function createFile({ path, createFolder }: EmbeddedOptions): void {
+/**
+ * @param path Of the data file.
+ * @throws {DatabaseError} When there is none, or an empty one.
+ */
+export function requireDataFile(path: string): void {
+  findOrCreateFile({ path, create: "nothing" });
+}
+
+function findOrCreateFile({ path, create }: Pick<EmbeddedOptions, "path" | "create">): void {
   try {
-    if (createFolder) Deno.mkdirSync(path.replace(/[^/\\]*$/, "") || ".", { recursive: true, mode: 0o700 });
-    // Made here and not by SQLite, so that the mode holds from the first moment; its WAL inherits it.
-    Deno.openSync(path, { read: true, write: true, create: true, mode: 0o600 }).close();
+    const isThere = isNonEmptyFile(path);
+    if (!isThere && create === "nothing") {
+      throw new DatabaseError(
+        "fault",
+        "there is no such database; check DATABASE_URL and the current folder",
+      );
+    }
+    if (create === "folder") Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (!isThere) createFile(path);
+    // Fails with a clear reason where SQLite has only a number.
+    else Deno.openSync(path, { read: true, write: true }).close();
   } catch (error) {
+    if (error instanceof DatabaseError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new DatabaseError("fault", `cannot open ${path}: ${reason}`, { cause: error });
+  }
+}
+
+/** @throws {DatabaseError} When the file is empty: Gatehouse never leaves one, an interrupted copy does. */
+function isNonEmptyFile(path: string): boolean {
+  try {
+    if (Deno.statSync(path).size > 0) return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+  throw new DatabaseError(
+    "fault",
+    "the file is empty (0 bytes), so it is not a database; restore a backup, or delete the file to start anew",
+  );
+}
+
+/** Creates the file aside and renames it: a crash in between never leaves an empty one. */
+function createFile(path: string): void {
+  const unlock = lockDataFile(path);
+  if (unlock === null) throw new DatabaseError("unavailable", "another server is creating this database");
+  try {
+    // Another program may have created it between the look and the lock.
+    if (isNonEmptyFile(path)) return;
+    const aside = `${path}.new`;
+    // Created here and not by SQLite, so that no other user can ever read it; its log inherits the mode.
+    Deno.openSync(aside, { write: true, create: true, truncate: true, mode: 0o600 }).close();
+    initializeDataFile(aside);
+    Deno.renameSync(aside, path);
+  } finally {
+    unlock();
   }
 }
 
@@ -213,7 +264,7 @@ export function lockDataFile(path: string): (() => void) | null {
     file = Deno.openSync(`${path}.lock`, { read: true, write: true, create: true, mode: 0o600 });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new DatabaseError("fault", `cannot lock ${path}: ${reason}`, { cause: error });
+    throw new DatabaseError("fault", `cannot open ${path}.lock: ${reason}`, { cause: error });
   }
   if (!file.tryLockSync(true)) {
     file.close();

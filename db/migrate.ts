@@ -1,7 +1,7 @@
 // Brings a database to the schema of this program: numbered files, each applied once, in one transaction, and
 // never changed afterwards.
 import { hash } from "node:crypto";
-import { type Database, DatabaseError, sql } from "./database.ts";
+import { type Database, DatabaseError, sql, type Statement } from "./database.ts";
 import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
 import meter from "./migrations/0002_meter.sql" with { type: "text" };
 import people from "./migrations/0003_people.sql" with { type: "text" };
@@ -107,22 +107,40 @@ export async function checkSchema(
   );
 }
 
+/**
+ * Compares the migrations that a database has with this program's.
+ *
+ * @param known The rows of `schema_migrations` in order.
+ * @returns Whether some are still to be applied.
+ * @throws {MigrationError} When the database is newer than the program, or a migration was changed since.
+ */
+export function lacksMigrations(known: readonly AppliedMigration[]): boolean {
+  check(known, migrations);
+  return known.length < migrations.length;
+}
+
+/** The query of the migrations that a database has. */
+export const appliedMigrationsQuery: Statement = sql(
+  "SELECT number, name, checksum FROM schema_migrations ORDER BY number",
+);
+
 /** @returns The SHA-256 of a migration's text, by which a later change of it is noticed. */
 export function checksum(migration: Migration): string {
   return hash("sha256", migration.text.replaceAll("\r\n", "\n"), "hex");
 }
 
-interface Applied {
+/** A row of `schema_migrations`. */
+export interface AppliedMigration {
   readonly number: number;
   readonly name: string;
   readonly checksum: string;
 }
 
-function appliedMigrations(database: Database): Promise<Applied[]> {
-  return database.read<Applied>(sql("SELECT number, name, checksum FROM schema_migrations ORDER BY number"));
+function appliedMigrations(database: Database): Promise<AppliedMigration[]> {
+  return database.read<AppliedMigration>(appliedMigrationsQuery);
 }
 
-function check(known: readonly Applied[], list: readonly Migration[]): void {
+function check(known: readonly AppliedMigration[], list: readonly Migration[]): void {
   known.forEach((row, index) => {
     const migration = list[index];
     if (migration === undefined) {

@@ -5,13 +5,14 @@ import { openEmbedded } from "./embedded.ts";
 
 /**
  * @param target Which database.
- * @param options `onFatal`, `isGuest`: see {@linkcode openEmbedded}; a remote database has no use for them.
+ * @param options `onFatal`, `isGuest`: see {@linkcode openEmbedded}; a remote database has no use for them. `mayCreate`:
+ *   create a data file that is missing.
  * @returns The database, not yet migrated.
  * @throws {DatabaseError} When the file cannot be opened.
  */
 export async function openDatabase(
   target: DatabaseTarget,
-  options: { onFatal: (error: DatabaseError) => void; isGuest?: boolean },
+  options: { onFatal: (error: DatabaseError) => void; isGuest?: boolean; mayCreate?: boolean },
 ): Promise<Database> {
   if (target.kind === "remote") {
     // Loaded when it is needed: most servers have a file.
@@ -20,7 +21,7 @@ export async function openDatabase(
   }
   return await openEmbedded({
     path: target.path,
-    createFolder: target.createFolder,
+    create: options.mayCreate !== true ? "nothing" : target.createFolder ? "folder" : "file",
     onFatal: options.onFatal,
     isGuest: options.isGuest ?? false,
   });

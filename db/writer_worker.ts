@@ -1,5 +1,6 @@
 // The worker thread that owns the only writing connection to the data file. A wait for the file's lock stops this
 // thread and nobody else. It never reports a batch as written unless COMMIT succeeded.
+import { checkpointBusyTimeoutMs } from "../domain/limits.ts";
 import { Connection } from "./connection.ts";
 import { DatabaseError, type DatabaseErrorKind, type Statement, type WriteResult } from "./database.ts";
 
@@ -19,7 +20,8 @@ export type WriterRequest =
 /** What the worker answers. After `fatal` nothing is known of the last batch and the program must stop. */
 export type WriterResponse =
   | { readonly type: "opened" | "closed" }
-  | { readonly type: "open-failed" | "fatal"; readonly message: string }
+  | { readonly type: "open-failed"; readonly kind: DatabaseErrorKind; readonly message: string }
+  | { readonly type: "fatal"; readonly message: string }
   | { readonly type: "written"; readonly results: readonly WriteResult[] }
   | {
     readonly type: "failed";
@@ -73,24 +75,38 @@ export function writeBatch(connection: Connection, batch: readonly Statement[]):
   }
 }
 
+/** Leaves the data file complete when possible; when not, the log stays, and nothing is lost. */
+function close(connection: Connection, { isGuest }: { isGuest: boolean }): void {
+  try {
+    if (!isGuest) connection.checkpoint({ busyTimeoutMs: checkpointBusyTimeoutMs });
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+  } finally {
+    connection.close();
+  }
+}
+
 function serve(scope: WorkerScope): void {
   let connection: Connection | undefined;
+  let isGuest = false;
   const texts: string[] = [];
   let refused: { readonly round: number; readonly response: WriterResponse } | undefined;
   let isStopped = false;
   scope.onmessage = ({ data: request }) => {
     if (request.type === "open") {
       try {
-        connection = new Connection(request.path, { readOnly: false, isGuest: request.isGuest ?? false });
+        isGuest = request.isGuest ?? false;
+        connection = new Connection(request.path, { readOnly: false, isGuest });
         scope.postMessage({ type: "opened" });
       } catch (error) {
         scope.postMessage({
           type: "open-failed",
+          kind: error instanceof DatabaseError ? error.kind : "fault",
           message: error instanceof Error ? error.message : String(error),
         });
       }
     } else if (request.type === "close") {
-      connection?.close();
+      if (connection !== undefined) close(connection, { isGuest });
       scope.postMessage({ type: "closed" });
       scope.close();
     } else if (connection !== undefined && !isStopped) {

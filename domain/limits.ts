@@ -216,6 +216,17 @@ export const usageStepRowsMax = 1_000;
 
 /** How long a writer waits for the database's lock, in milliseconds. */
 export const databaseBusyTimeoutMs = 5_000;
+/** How long the last checkpoint waits for other processes that are reading, in milliseconds. */
+export const checkpointBusyTimeoutMs = 2_000;
+/** Pages that a backup reads at once, 8 MiB: a few hundredths of a second, after which it can be stopped. */
+export const backupStepPages = 2_048;
+/** Bytes of a backup after which they are sent to the disk: all at once would make commits wait. */
+export const backupSyncBytes = 32 * 1024 * 1024;
+/** How often the schedule of backups is looked at, and how long it waits after a failure, in milliseconds. */
+export const backupPollIntervalMs = 60_000;
+export const backupRetryMs = 10 * 60_000;
+/** After this time without a change an unfinished backup is what a crash left, in milliseconds. */
+export const backupAbandonedMs = 6 * 3_600_000;
 /** How long one request to a remote database may take, in milliseconds. */
 export const remoteRequestTimeoutMs = 10_000;
 /** Write batches under way or waiting at once; more are refused with 503. */

@@ -2,6 +2,7 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import type { Config } from "../config.ts";
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
+import type { BackupState } from "../services/backups.ts";
 import type { Deadlines } from "../services/deadlines.ts";
 import type { Services } from "../services/services.ts";
 
@@ -52,4 +53,6 @@ export interface AppParts {
   readonly log: Log;
   /** Says something to the person at the terminal, besides the log. */
   readonly tell?: (line: string) => void;
+  /** Of the scheduled backups; undefined without any. */
+  readonly backups?: (() => BackupState) | undefined;
 }

@@ -6,6 +6,7 @@ import { notFoundError } from "../domain/errors.ts";
 import { describe } from "./api/endpoint.ts";
 import { everywhere } from "./api/error_responses.ts";
 import { isLoopback } from "./client_address.ts";
+import type { BackupState } from "../services/backups.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
 
 /** What is counted of each answer. */
@@ -39,6 +40,7 @@ export function createMetrics(parts: AppParts): Metrics {
       this.set(parts.services.queuedRecords());
     },
   });
+  if (parts.backups !== undefined) backupMetrics(registers, parts.backups);
   new Gauge({
     name: "process_resident_memory_bytes",
     help: "Resident memory in bytes.",
@@ -61,6 +63,27 @@ export function createMetrics(parts: AppParts): Metrics {
       entry.count++;
     },
   };
+}
+
+/** The age of the newest backup is `time() - gatehouse_backup_last_success_timestamp_seconds`. */
+function backupMetrics(registers: Registry[], state: () => BackupState): void {
+  new Gauge({
+    name: "gatehouse_backup_last_success_timestamp_seconds",
+    help: "When the newest scheduled backup was made, in seconds since 1970; 0 when there is none.",
+    registers,
+    collect() {
+      this.set((state().lastAt ?? 0) / 1000);
+    },
+  });
+  new Counter({
+    name: "gatehouse_backup_failures_total",
+    help: "Scheduled backups that failed since the start.",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(state().failures);
+    },
+  });
 }
 
 /** Mounts `/health/*` and `/metrics`. */

@@ -1,6 +1,7 @@
 // Whether the database can be used as it is. Nothing is made, migrated or left behind: a server may be running on it, or the
 // settings may name the wrong one.
 import { statfs } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Config, DatabaseTarget } from "../config.ts";
 import { type Database, DatabaseError } from "../db/database.ts";
 import { checkSchema, MigrationError } from "../db/migrate.ts";
@@ -42,7 +43,7 @@ async function missingFinding(
   why: string,
   { serverAnswers }: { serverAnswers: Promise<boolean> },
 ): Promise<Finding> {
-  const saw = `${path}: ${why}.`;
+  const saw = `${resolve(path)}: ${why}.`;
   if (await serverAnswers) {
     const advice = "A server is running, so it has another file: run this with its settings, in its folder.";
     return { about, verdict: "wrong", saw, advice };
@@ -63,7 +64,7 @@ async function missingFinding(
 
 /** What only an open database tells. */
 async function contentFindings(target: DatabaseTarget): Promise<Finding[]> {
-  const name = target.kind === "file" ? target.path : new URL(target.url).host;
+  const name = target.kind === "file" ? resolve(target.path) : new URL(target.url).host;
   let database: Database | undefined;
   try {
     database = await inTime(openDatabase(target, { onFatal: () => {}, isGuest: true }));

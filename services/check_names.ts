@@ -1,9 +1,9 @@
 // Settings that nobody reads, because their name is written otherwise: the program starts without a word, and does not do
 // what was meant.
-import { type Settings, settings } from "../config.ts";
+import { fileSetting, secrets, type Settings, settings } from "../config.ts";
 import type { Finding } from "../domain/finding.ts";
 
-const known = Object.keys(settings);
+const known = [...Object.keys(settings), ...secrets.map(fileSetting)];
 /** Shorter names are near to too many others, such as PORT and HOST to HOME. */
 const lengthMin = 7;
 

@@ -107,7 +107,7 @@ for (const kind of databaseKinds) {
 Deno.test("embedded database: what was written is there after a restart, in a file that only its owner reads", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/data.db`;
-  const options = { path, createFolder: false, onFatal: (error: Error) => assert.fail(error) };
+  const options = { path, create: "file" as const, onFatal: (error: Error) => assert.fail(error) };
   const first = await openEmbedded(options);
   await first.write([table, sql("INSERT INTO notes (text) VALUES ('kept')")]);
   // Closing finishes what was accepted.
@@ -125,13 +125,13 @@ Deno.test("embedded database: a missing folder, and a file that is no database, 
   const folder = await Deno.makeTempDir();
   const onFatal = (error: Error) => assert.fail(error);
   await assert.rejects(
-    openEmbedded({ path: `${folder}/missing/data.db`, createFolder: false, onFatal }),
+    openEmbedded({ path: `${folder}/missing/data.db`, create: "file", onFatal }),
     (error) => error instanceof DatabaseError && /missing/.test(error.message),
   );
   await assert.rejects(Deno.stat(`${folder}/missing`), Deno.errors.NotFound);
   await Deno.writeTextFile(`${folder}/letter.db`, "Dear reader, this is not a database. ".repeat(100));
   await assert.rejects(
-    openEmbedded({ path: `${folder}/letter.db`, createFolder: false, onFatal }),
+    openEmbedded({ path: `${folder}/letter.db`, create: "file", onFatal }),
     DatabaseError,
   );
   await Deno.remove(folder, { recursive: true });

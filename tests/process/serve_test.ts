@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { migrations } from "../../db/migrate.ts";
 import { poll } from "../support/poll.ts";
+import { runCommand } from "../support/command.ts";
 import { readsSum, revokeAndBeRefused, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { isReady, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
 
@@ -145,31 +146,34 @@ Deno.test("every wrong setting is told at once, with exit status 78, and no secr
 
 Deno.test("a database that it must not touch stops the start with one line", () =>
   inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/empty.db`, "");
     await Deno.writeTextFile(`${folder}/letter.db`, "Dear reader, this is not a database. ".repeat(100));
     for (
       const [url, words] of [
         ["file:./letter.db", /letter\.db: .*not a database/],
         ["file:./missing/data.db", /missing\/data\.db: cannot open/],
+        ["file:./empty.db", /empty\.db: the file is empty/],
         ["http://127.0.0.1:1", /127\.0\.0\.1:1: /],
       ] as const
     ) {
       const { status, output } = await ended({ folder, env: { DATABASE_URL: url } });
-      assert.equal(status, 78, output);
+      assert.equal(status, url.startsWith("http:") ? 75 : 78, output);
       assert.match(output, words);
       assert.equal(output.trim().split("\n").length, 1, output);
     }
-    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["letter.db"]);
+    assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), ["empty.db", "letter.db"]);
+    assert.equal((await Deno.stat(`${folder}/empty.db`)).size, 0);
   }));
 
 Deno.test("a second server on the same file, and a taken port, are refused at start", () =>
   inFolder(async (folder) => {
     const first = await started({ folder });
     const second = await ended({ folder });
-    assert.equal(second.status, 78);
+    assert.equal(second.status, 75);
     assert.match(second.output, /another server is running on .*gatehouse\.db/);
     await Deno.mkdir(`${folder}/other`);
     const third = await ended({ folder: `${folder}/other`, env: { PORT: new URL(first.baseUrl).port } });
-    assert.equal(third.status, 78);
+    assert.equal(third.status, 75);
     assert.match(third.output, /cannot listen on 127\.0\.0\.1:/);
     first.kill("SIGTERM");
     assert.equal(await first.ended(), 0);
@@ -186,14 +190,17 @@ Deno.test("the commands that end by themselves say what they did", () =>
     }
     // Asked of a command, it is the same help, and nothing is done.
     assert.deepEqual(await run("migrate", "--help"), help);
-    assert.equal(
-      (await run("migrate")).output,
-      `Applied: ${migrations.map(({ number }) => number).join(", ")}.\n`,
-    );
-    assert.equal((await run("migrate")).output, "The database is up to date.\n");
+    const migrated = await runCommand({ folder }, "migrate");
+    assert.deepEqual(migrated, {
+      ...migrated,
+      status: 0,
+      stdout: `Applied: ${migrations.map(({ number }) => number).join(", ")}.\n`,
+      stderr: `Database: ${await Deno.realPath(folder)}/data/gatehouse.db\n`,
+    });
+    assert.equal((await runCommand({ folder }, "migrate")).stdout, "The database is up to date.\n");
     const document = JSON.parse((await run("openapi")).output);
     assert.equal(document.openapi, "3.1.0");
     const unknown = await run("dance");
     assert.equal(unknown.status, 64);
-    assert.match(unknown.output, /dance is no command/);
+    assert.match(unknown.output, /dance is not a command/);
   }));

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { Connection } from "../../db/connection.ts";
 import { migrations } from "../../db/migrate.ts";
 import { cookieOf } from "../support/app.ts";
+import { runCommand } from "../support/command.ts";
 import { holdLock } from "../support/held_lock.ts";
 import { sendJson } from "../support/journey.ts";
 import { Ledger } from "../support/ledger.ts";
@@ -153,8 +154,18 @@ for (const signUp of ["closed", "invite"]) {
     }));
 }
 
-Deno.test("without a server the first account is made in an empty folder, and is there when one starts", () =>
+Deno.test("creates no database; after migrate it makes the first account, which is there when a server starts", () =>
   inPlace({ server: false }, async (place) => {
+    const { folder } = place.options;
+    for (const args of [["create", "ada@example.com", "--name", "Ada"], ["list"]]) {
+      assertEnd(await place.user(...args), 78, /\/data\/gatehouse\.db: there is no such database/);
+      assert.deepEqual([...Deno.readDirSync(folder)], []);
+    }
+    const migrated = await runCommand(place.options, "migrate");
+    assert.deepEqual([migrated.status, migrated.stderr], [
+      0,
+      `Database: ${Deno.realPathSync(folder)}/data/gatehouse.db\n`,
+    ]);
     assertEnd(
       await place.userWith(`${password}\n`, "create", "ada@example.com", "--name", "Ada", "--password-stdin"),
       0,
@@ -170,6 +181,8 @@ Deno.test({
     const sqld = await startSqld();
     try {
       await inPlace({ env: { DATABASE_URL: sqld.url, SIGN_UP: "closed" }, server: false }, async (place) => {
+        assertEnd(await place.user("list"), 78, /has no tables yet/);
+        assert.equal((await runCommand(place.options, "migrate")).status, 0);
         tokenOf(await place.user("create", "first@example.com", "--name", "First"));
         assertEnd(await place.user("disable", "first@example.com"), 0);
         assertEnd(
@@ -263,6 +276,7 @@ Deno.test("arguments that are none end with 64, an unknown address with 67, and 
       assert.ok(!end.stderr.includes(secret), end.stderr);
     }
     assert.deepEqual([...Deno.readDirSync(place.options.folder)], [], "nothing was opened");
+    assert.equal((await runCommand(place.options, "migrate")).status, 0);
     const help = await place.user("create", "--help");
     assertEnd(help, 0, /Exit status/);
     for (

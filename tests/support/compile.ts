@@ -72,6 +72,8 @@ if (import.meta.main) {
     `--lock=${lock}`,
     "--frozen",
     "--no-prompt",
+    // See Connection.close() in db/connection.ts.
+    "--v8-flags=--expose-gc",
     ...permissions,
     ...workers.map((path) => `--include=${path}`),
     ...(await leftOut(lock)).map((path) => `--exclude=${path}`),

@@ -19,7 +19,7 @@ export async function embeddedTestDatabase(): Promise<TestDatabase> {
   const place = `${folder}/gatehouse.db`;
   const database = await openEmbedded({
     path: place,
-    createFolder: false,
+    create: "file",
     onFatal: (error) => {
       throw error;
     },

@@ -33,6 +33,7 @@ export const sourceCommand: readonly string[] = [
   Deno.execPath(),
   "run",
   "--no-prompt",
+  "--v8-flags=--expose-gc",
   "--cached-only",
   `--config=${root}deno.json`,
   ...permissions,
