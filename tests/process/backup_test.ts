@@ -1,0 +1,309 @@
+// `gatehouse backup` and `gatehouse restore` with the real program: rehearsed under load, and everything that is rejected.
+import assert from "node:assert/strict";
+import { Connection } from "../../db/connection.ts";
+import { sql } from "../../db/database.ts";
+import { openEmbedded } from "../../db/embedded.ts";
+import { migrate, migrations } from "../../db/migrate.ts";
+import { type CommandEnd, runCommand } from "../support/command.ts";
+import { readsSum, sendJson, signUpAndRecord } from "../support/journey.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
+
+/** A folder, and whatever runs in it. */
+interface Place {
+  readonly folder: string;
+  /** The data file. */
+  readonly path: string;
+  start(env?: Record<string, string>): Promise<Program>;
+  run(...args: readonly string[]): ReturnType<typeof runCommand>;
+}
+
+async function inPlace(test: (place: Place) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-backup-" });
+  const programs: Program[] = [];
+  const options = (env: Record<string, string> = {}): ProgramOptions => ({
+    folder,
+    env: { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning", ...env },
+  });
+  try {
+    await test({
+      folder,
+      path: `${folder}/data/gatehouse.db`,
+      async start(env) {
+        const program = startProgram(options(env));
+        programs.push(program);
+        await isReady(program);
+        return program;
+      },
+      run: (...args) => runCommand(options(), ...args),
+    });
+  } finally {
+    for (const program of programs) await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function stop(program: Program): Promise<void> {
+  program.kill("SIGTERM");
+  assert.equal(await program.ended(), 0, program.output());
+}
+
+function assertRejected(end: CommandEnd, status: number, words: RegExp): void {
+  assert.equal(end.status, status, end.stderr);
+  assert.match(end.stderr, words);
+  assert.equal(end.stdout, "");
+  assert.equal(end.stderr.trim().split("\n").length, 1, end.stderr);
+}
+
+const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+
+/** Records one at a time, each with a key of its own, and remembers which were acknowledged. */
+function startRecording(baseUrl: string, fullKey: string) {
+  const acknowledged: string[] = [];
+  let isRunning = true;
+  const client = async (name: number) => {
+    for (let n = 0; isRunning; n++) {
+      const idempotencyKey = `${name}-${n}`;
+      assert.equal((await record(baseUrl, fullKey, idempotencyKey)).status, 201);
+      acknowledged.push(idempotencyKey);
+    }
+  };
+  const clients = Array.from({ length: 8 }, (_, name) => client(name));
+  return {
+    acknowledged,
+    async stop() {
+      isRunning = false;
+      await Promise.all(clients);
+    },
+  };
+}
+
+const record = (baseUrl: string, apiKey: string, idempotencyKey: string) =>
+  sendJson(baseUrl, "/api/v1/usage", {
+    apiKey,
+    json: { productSlug: "tiles", metric: "load", quantity: 1, idempotencyKey },
+  });
+
+async function countOf(baseUrl: string, apiKey: string): Promise<number> {
+  const answer = await sendJson(baseUrl, "/api/v1/usage?window=month&metric=load", { apiKey });
+  const { data: [row] } = await answer.json();
+  assert.equal(row.sum, row.count);
+  return row.count;
+}
+
+Deno.test("a restored backup has every record acknowledged before it began, none recorded after it, and serves on", () =>
+  inPlace(async ({ folder, path, start, run }) => {
+    const first = await start();
+    const { fullKey } = await signUpAndRecord(first.baseUrl);
+    const recording = startRecording(first.baseUrl, fullKey);
+    await poll(() => recording.acknowledged.length > 300);
+    const before = [...recording.acknowledged];
+    const made = await run("backup", "kept.db");
+    assert.equal(made.status, 0, made.stderr);
+    const ended = recording.acknowledged.length;
+    await poll(() => recording.acknowledged.length > ended + 300);
+    await recording.stop();
+    const after = recording.acknowledged.slice(ended + 8);
+    assert.equal(((await Deno.stat(`${folder}/kept.db`)).mode ?? 0) & 0o777, 0o600);
+    assert.deepEqual(namesIn(folder), ["data", "kept.db"]);
+
+    assertRejected(
+      await run("restore", "kept.db"),
+      75,
+      /a server is running on \/.*gatehouse\.db; stop it first/,
+    );
+    await stop(first);
+    const restored = await run("restore", "kept.db");
+    assert.equal(restored.status, 0, restored.stderr);
+    const [, former = ""] = /The former database is (.*)\.\n/.exec(restored.stdout) ?? [];
+    assert.deepEqual(namesIn(`${folder}/data`), [
+      "gatehouse.db",
+      former.replace(/.*\//, ""),
+      "gatehouse.db.lock",
+    ]);
+    assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
+
+    const second = await start();
+    const stored = await countOf(second.baseUrl, fullKey);
+    assert.ok(stored >= before.length && stored < recording.acknowledged.length, String(stored));
+    for (const key of before) assert.equal((await record(second.baseUrl, fullKey, key)).status, 200, key);
+    for (const key of after) assert.equal((await record(second.baseUrl, fullKey, key)).status, 201, key);
+    assert.equal(await countOf(second.baseUrl, fullKey), stored + after.length);
+    await stop(second);
+
+    const third = await start({ DATABASE_URL: `file:${former}` });
+    assert.equal(await countOf(third.baseUrl, fullKey), recording.acknowledged.length);
+  }));
+
+Deno.test("a backup goes through standard output and input, and replaces what a killed server left in its log", () =>
+  inPlace(async ({ folder, path, start, run }) => {
+    const first = await start();
+    const { fullKey } = await signUpAndRecord(first.baseUrl);
+    const { status, bytes: backup, stderr } = await run("backup", "-");
+    assert.equal(status, 0, stderr);
+    assert.equal(stderr, `Database: ${await Deno.realPath(path)}\n`);
+    assert.deepEqual(namesIn(`${folder}/data`).filter((name) => name.endsWith(".output")), []);
+    assert.equal((await record(first.baseUrl, fullKey, "later")).status, 201);
+    await killProgram(first);
+    assert.ok((await Deno.stat(`${path}-wal`)).size > 0);
+
+    const restored = await runCommand({ folder, stdin: backup }, "restore", "-");
+    assert.equal(restored.status, 0, restored.stderr);
+    const second = await start();
+    await readsSum(second.baseUrl, { fullKey, sum: 1.6 });
+    assert.equal(
+      (await record(second.baseUrl, fullKey, "later")).status,
+      201,
+      "the log did not undo the restore",
+    );
+    await stop(second);
+    const [, former = ""] = /The former database is (.*)\.\n/.exec(restored.stdout) ?? [];
+    const third = await start({ DATABASE_URL: `file:${former}` });
+    assert.equal(
+      (await record(third.baseUrl, fullKey, "later")).status,
+      200,
+      "nor did the restore lose the log",
+    );
+  }));
+
+Deno.test("a backup of an older schema is made and restored without a server, and the next start migrates it", () =>
+  inPlace(async ({ folder, path, start, run }) => {
+    const onFatal = (error: Error) => assert.fail(error);
+    const older = await openEmbedded({ path: `${folder}/older.db`, create: "file", onFatal });
+    await migrate(older, { now: 1, list: migrations.slice(0, -1) });
+    await older.close();
+    const env = { DATABASE_URL: "file:older.db" };
+    assert.equal((await runCommand({ folder, env }, "backup", "kept.db")).status, 0);
+    assert.equal(
+      (await runCommand({ folder, env }, "backup", "kept.db")).status,
+      0,
+      "an existing one is replaced",
+    );
+    const restored = await run("restore", "kept.db");
+    assert.equal(restored.status, 0, restored.stderr);
+    assert.match(restored.stdout, /older schema: the next start, or gatehouse migrate,/);
+    assert.doesNotMatch(restored.stdout, /former/);
+    assert.deepEqual(namesIn(`${folder}/data`), ["gatehouse.db", "gatehouse.db.lock"]);
+    assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
+    await signUpAndRecord((await start()).baseUrl);
+  }));
+
+Deno.test("restore rejects what is not a usable backup, and leaves the database alone", () =>
+  inPlace(async ({ folder, path, run }) => {
+    await run("migrate");
+    assert.equal((await run("backup", "kept.db")).status, 0);
+    const whole = await Deno.readFile(`${folder}/kept.db`);
+    const change = (name: string, act: (connection: Connection) => void) => {
+      Deno.copyFileSync(`${folder}/kept.db`, `${folder}/${name}`);
+      const connection = new Connection(`${folder}/${name}`, { readOnly: false, isBackup: true });
+      act(connection);
+      connection.close();
+    };
+    Deno.writeTextFileSync(`${folder}/empty.db`, "");
+    Deno.writeTextFileSync(`${folder}/letter.db`, "Dear reader, this is not a database. ".repeat(300));
+    Deno.writeFileSync(`${folder}/half.db`, whole.subarray(0, Math.floor(whole.length / 8192) * 4096));
+    Deno.writeFileSync(`${folder}/damaged.db`, whole.slice().fill(0x55, 5 * 4096, 6 * 4096));
+    change("newer.db", (c) => c.all(sql("INSERT INTO schema_migrations VALUES (999, 'later', 'x', 1)")));
+    change("changed.db", (c) => c.exec("UPDATE schema_migrations SET checksum = 'x' WHERE number = 1"));
+    change("other.db", (c) => c.exec("DROP TABLE schema_migrations"));
+    Deno.copyFileSync(`${folder}/kept.db`, `${folder}/used.db`);
+    Deno.writeTextFileSync(`${folder}/used.db-wal`, "log");
+    const before = await Deno.readFile(path);
+    for (
+      const [file, status, words] of [
+        ["empty.db", 65, /empty\.db is not a usable backup: it is empty/],
+        ["letter.db", 65, /letter\.db is not a usable backup: .*not a database/],
+        ["half.db", 65, /half\.db is not a usable backup: .*(damaged|malformed)/],
+        ["damaged.db", 65, /damaged\.db is not a usable backup: .*(damaged|malformed)/],
+        ["newer.db", 65, /newer\.db: the database has migration 999 .*newer/],
+        ["changed.db", 65, /changed\.db: migration 1 .*changed/],
+        ["other.db", 65, /not one of Gatehouse/],
+        ["used.db", 65, /used\.db-wal belongs to used\.db/],
+        ["missing.db", 66, /cannot read missing\.db/],
+        ["data/gatehouse.db", 64, /is the database itself/],
+        ["--force", 64, /give one file/],
+      ] as const
+    ) {
+      assertRejected(await run("restore", file), status, words);
+      assert.deepEqual(namesIn(`${folder}/data`), ["gatehouse.db", "gatehouse.db.lock"], file);
+    }
+    assert.deepEqual(await Deno.readFile(path), before);
+  }));
+
+Deno.test("backup creates no database, takes no libSQL server, and does not overwrite the data file", () =>
+  inPlace(async ({ folder, run }) => {
+    assertRejected(await run("backup", "kept.db"), 78, /\/data\/gatehouse\.db: there is no such database/);
+    assertRejected(await run("backup"), 64, /give one file/);
+    for (const command of ["backup", "restore"]) {
+      const remote = await runCommand(
+        { folder, env: { DATABASE_URL: "http://127.0.0.1:1" } },
+        command,
+        "kept.db",
+      );
+      assertRejected(remote, 78, /a libSQL server, which has backups of its own/);
+    }
+    assert.deepEqual(namesIn(folder), []);
+    await run("migrate");
+    const same = await run("backup", "data/gatehouse.db");
+    assert.deepEqual([same.status, /is the database itself/.test(same.stderr)], [64, true], same.stderr);
+    const nowhere = await run("backup", "missing/kept.db");
+    assert.equal(nowhere.status, 74, nowhere.stderr);
+  }));
+
+Deno.test("scheduled backups are made when due, outlive restarts, prune only their own, and tell their time", () =>
+  inPlace(async ({ folder, start, run }) => {
+    await Deno.mkdir(`${folder}/kept`);
+    const env = { BACKUP_DIR: "kept", BACKUP_KEEP: "2", LOG_LEVEL: "info" };
+    const metric = async (program: Program, name: string) => {
+      const text = await (await fetch(`${program.baseUrl}/metrics`)).text();
+      return Number(new RegExp(`^gatehouse_backup_${name} (.*)$`, "m").exec(text)?.[1]);
+    };
+    const startedAt = Math.floor(Date.now() / 1000);
+    const first = await start(env);
+    await poll(() => /"backup written"/.test(first.output()));
+    const [name = ""] = namesIn(`${folder}/kept`);
+    assert.match(name, /^gatehouse-\d{8}T\d{6}Z\.db$/);
+    assert.deepEqual(namesIn(`${folder}/kept`), [name]);
+    assert.equal(((await Deno.stat(`${folder}/kept/${name}`)).mode ?? 0) & 0o777, 0o600);
+    assert.ok(await metric(first, "last_success_timestamp_seconds") >= startedAt);
+    assert.equal(await metric(first, "failures_total"), 0);
+    await stop(first);
+
+    // The newest is fresh: a restart makes no other one.
+    const second = await start(env);
+    const lastAt = await metric(second, "last_success_timestamp_seconds");
+    assert.equal(new Date(lastAt * 1000).toISOString().replaceAll(/[-:]|\.000/g, ""), name.slice(10, -3));
+    await stop(second);
+    assert.deepEqual(namesIn(`${folder}/kept`), [name]);
+
+    await Deno.remove(`${folder}/kept/${name}`);
+    const others = [
+      "gatehouse-20200101T000000Z.db",
+      "gatehouse-20210101T000000Z.db",
+      "gatehouse-my-own.db",
+      "notes.txt",
+    ];
+    for (const other of others) await Deno.writeTextFile(`${folder}/kept/${other}`, "x");
+    const third = await start(env);
+    await poll(() => /"backup written"/.test(third.output()));
+    await poll(() => !namesIn(`${folder}/kept`).includes("gatehouse-20200101T000000Z.db"));
+    const names = namesIn(`${folder}/kept`);
+    assert.equal(names.length, 4);
+    assert.deepEqual(names.filter((one) => others.includes(one)), others.slice(1));
+    await stop(third);
+    const newest = names.find((one) => !others.includes(one));
+    assert.equal((await run("restore", `kept/${newest}`)).status, 0);
+  }));
+
+Deno.test("settings of scheduled backups that cannot work stop the start", () =>
+  inPlace(async ({ folder }) => {
+    const rejected = async (env: Record<string, string>, words: RegExp) =>
+      assertRejected(await runCommand({ folder, env }, "serve"), 78, words);
+    await rejected({ BACKUP_DIR: "missing" }, /^BACKUP_DIR: cannot write to "missing"/);
+    await rejected({ BACKUP_KEEP: "3" }, /^BACKUP_DIR: got nothing, .*BACKUP_KEEP needs it/);
+    await rejected({ BACKUP_DIR: ".", BACKUP_EVERY_HOURS: "0" }, /^BACKUP_EVERY_HOURS: got "0"/);
+    await rejected(
+      { BACKUP_DIR: ".", DATABASE_URL: "http://127.0.0.1:1" },
+      /^BACKUP_DIR: .*makes its own backups/,
+    );
+  }));

@@ -1,0 +1,101 @@
+// An upgrade that is killed in the middle of a migration: the database is as it was before that migration, and the next
+// start applies it.
+import assert from "node:assert/strict";
+import { Connection } from "../../db/connection.ts";
+import { sql } from "../../db/database.ts";
+import { openEmbedded } from "../../db/embedded.ts";
+import { migrate, migrations } from "../../db/migrate.ts";
+import { runCommand } from "../support/command.ts";
+import { signUpAndRecord } from "../support/journey.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, startProgram } from "../support/program.ts";
+import { faultRandom, faultRounds, runOn } from "../support/random.ts";
+
+const records = 300_000;
+
+/** Fills a data file of the first version, whose large tables later migrations rewrite. */
+async function makeOldDatabase(path: string): Promise<void> {
+  const onFatal = (error: Error) => assert.fail(error);
+  const database = await openEmbedded({ path, create: "file", onFatal });
+  await migrate(database, { now: 1, list: migrations.slice(0, 1) });
+  await database.write([
+    sql(
+      `WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < ?)
+       INSERT INTO usage_records SELECT seq, randomblob(16), 1, 1, seq, seq, seq % 1000, 0, NULL, NULL FROM n`,
+      records,
+    ),
+    sql("UPDATE usage_cursor SET seq = ?", records),
+  ]);
+  await database.close();
+}
+
+/** Checks that the records are all there. @returns How many migrations the data file has. */
+function stateOf(path: string): number {
+  const connection = new Connection(path, { readOnly: true });
+  try {
+    const { count, sum } = connection.first(
+      sql("SELECT count(*) AS count, sum(quantity_whole) AS sum FROM usage_records"),
+    ) as { count: number; sum: number };
+    assert.deepEqual({ count, sum }, { count: records, sum: (records / 1000) * (999 * 1000 / 2) });
+    assert.deepEqual(connection.all(sql("PRAGMA integrity_check")), [{ integrity_check: "ok" }]);
+    const { n } = connection.first(sql("SELECT count(*) AS n FROM schema_migrations")) as { n: number };
+    const isNew =
+      connection.first(sql("SELECT 1 FROM sqlite_master WHERE name = 'usage_voids'")) !== undefined;
+    assert.equal(isNew, n > 1, "the second migration is there whole, or not at all");
+    return n;
+  } finally {
+    connection.close();
+  }
+}
+
+Deno.test("killed at any moment of a migration, the next start applies it, and nothing is lost", async () => {
+  const random = faultRandom("migrate_kill_test.ts");
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-upgrade-" });
+  const old = `${folder}/old.db`;
+  const path = `${folder}/new.db`;
+  const options = { folder, env: { DATABASE_URL: `file:${path}` } };
+  const reset = async () => {
+    for (const end of ["-wal", "-shm"]) await Deno.remove(`${path}${end}`).catch(() => {});
+    await Deno.copyFile(old, path);
+  };
+  try {
+    await makeOldDatabase(old);
+    await reset();
+    const begin = performance.now();
+    assert.equal((await runCommand(options, "migrate")).status, 0);
+    const wholeMs = performance.now() - begin;
+    const logBytesMax = (await Deno.stat(old)).size / 2;
+    let unfinished = 0;
+    for (let round = 0; round < faultRounds(8); round++) {
+      await reset();
+      const program = startProgram({ ...options, args: ["migrate"] });
+      let hasEnded = false;
+      const ended = program.ended().then(() => hasEnded = true);
+      if (round % 2 === 0) await runOn(random.between(0, Math.ceil(wholeMs)));
+      else {
+        // While the commit is being written.
+        const bytes = random.between(1, logBytesMax);
+        await poll(async () =>
+          hasEnded || (await Deno.stat(`${path}-wal`).catch(() => ({ size: 0 }))).size >= bytes
+        );
+      }
+      await killProgram(program);
+      await ended;
+      // A copy: a connection of this process would keep the log from the next start.
+      for (const end of ["", "-wal"]) {
+        await Deno.copyFile(`${path}${end}`, `${folder}/seen.db${end}`).catch(() => {});
+      }
+      if (stateOf(`${folder}/seen.db`) < migrations.length) unfinished++;
+      for (const end of ["", "-wal", "-shm"]) await Deno.remove(`${folder}/seen.db${end}`).catch(() => {});
+      const again = await runCommand(options, "migrate");
+      assert.equal(again.status, 0, again.stderr);
+    }
+    assert.ok(unfinished > 0, "no kill came before the end");
+    const server = startProgram(options);
+    await isReady(server);
+    await signUpAndRecord(server.baseUrl);
+    await killProgram(server);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

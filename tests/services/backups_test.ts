@@ -1,0 +1,80 @@
+// Scheduled backups with a clock that is set, with failures, and with a stop in the middle.
+import assert from "node:assert/strict";
+import { BackupStopped } from "../../db/backup.ts";
+import { type BackupPlan, BackupSchedule, makeBackup } from "../../services/backups.ts";
+import { embeddedTestDatabase } from "../support/database.ts";
+import { poll } from "../support/poll.ts";
+
+interface Schedule {
+  readonly schedule: BackupSchedule;
+  /** What it logged: how many backups it wrote, and how many failed. */
+  readonly logged: { info: number; error: number };
+  stop(): Promise<void>;
+}
+
+function startSchedule(options: { path: string; plan: BackupPlan; now: number }): Schedule {
+  const logged = { info: 0, error: 0 };
+  const log = { info: () => void logged.info++, error: () => void logged.error++ };
+  const schedule = new BackupSchedule({ ...options, clock: () => options.now, log });
+  const stopping = new AbortController();
+  const running = schedule.run(stopping.signal);
+  return {
+    schedule,
+    logged,
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+const hourMs = 3_600_000;
+const noon = Date.UTC(2026, 10, 22, 12);
+const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+
+Deno.test("a backup is due by the newest file's name, also after the clock was set back", async () => {
+  const { place: path, dispose } = await embeddedTestDatabase();
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-kept-" });
+  const plan = { folder, everyHours: 6, keep: 10 };
+  const due = async (now: number, count: number) => {
+    const { logged, schedule, stop } = startSchedule({ path, plan, now });
+    await poll(() => logged.info + logged.error === count && (count > 0 || schedule.state.lastAt !== null));
+    await stop();
+    assert.deepEqual(logged, { info: count, error: 0 });
+  };
+  await due(noon, 1);
+  await due(noon + 6 * hourMs - 1_000, 0);
+  await due(noon - 48 * hourMs, 0);
+  await due(noon + 6 * hourMs, 1);
+  assert.deepEqual(namesIn(folder), ["gatehouse-20261122T120000Z.db", "gatehouse-20261122T180000Z.db"]);
+  await Deno.remove(folder, { recursive: true });
+  await dispose();
+});
+
+Deno.test("a failed backup is logged and counted, and leaves nothing", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-kept-" });
+  await Deno.writeTextFile(`${folder}/letter.db`, "Dear reader, this is not a database. ".repeat(300));
+  const plan = { folder: `${folder}/kept`, everyHours: 6, keep: 1 };
+  await Deno.mkdir(plan.folder);
+  const { logged, schedule, stop } = startSchedule({ path: `${folder}/letter.db`, plan, now: noon });
+  await poll(() => logged.error === 1);
+  assert.deepEqual(schedule.state, { lastAt: null, failures: 1 });
+  await stop();
+  assert.deepEqual(namesIn(plan.folder), []);
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("a backup that is stopped leaves nothing and lets go of the data file", async () => {
+  const { place: path, database, dispose } = await embeddedTestDatabase();
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-kept-" });
+  await assert.rejects(
+    makeBackup(path, { file: `${folder}/kept.db`, signal: AbortSignal.abort() }),
+    BackupStopped,
+  );
+  assert.deepEqual(namesIn(folder), []);
+  // The last checkpoint empties the log only when nothing reads it.
+  await database.close();
+  assert.equal((await Deno.stat(`${path}-wal`)).size, 0);
+  await Deno.remove(folder, { recursive: true });
+  await dispose().catch(() => {});
+});
