@@ -82,8 +82,8 @@ export const settings = {
   LOG_FORMAT: { default: "text on a terminal, else json", takes: "json or text" },
   METRICS_TOKEN: { default: "", takes: "at least 16 printable characters without spaces" },
   BACKUP_DIR: { default: "", takes: "a folder that exists, for scheduled backups of the data file" },
-  BACKUP_EVERY_HOURS: { default: "24", takes: "a whole number from 1 to 8760 (only with BACKUP_DIR)" },
-  BACKUP_KEEP: { default: "7", takes: "a whole number from 1 to 10000 (only with BACKUP_DIR)" },
+  BACKUP_EVERY_HOURS: { default: "24", takes: "a whole number from 1 to 8760" },
+  BACKUP_KEEP: { default: "7", takes: "a whole number from 1 to 10000" },
 } as const;
 
 type SettingName = keyof typeof settings;
@@ -187,9 +187,6 @@ export function parseConfig(record: Settings, options: ConfigOptions): ConfigRes
   if (folder !== undefined && /\p{Cc}/u.test(folder)) refuse("BACKUP_DIR");
   if (folder !== undefined && database?.kind === "remote") {
     refuse("BACKUP_DIR", "a libSQL server makes its own backups");
-  }
-  for (const name of ["BACKUP_EVERY_HOURS", "BACKUP_KEEP"] as const) {
-    if (folder === undefined && given(name) !== undefined) refuse("BACKUP_DIR", `${name} needs it`);
   }
 
   const metricsToken = given("METRICS_TOKEN");

@@ -25,6 +25,7 @@ Deno.test("parseConfig() needs no settings", () => {
     logLevel: "info",
     logFormat: "json",
     metricsToken: undefined,
+    backups: undefined,
   });
 });
 
@@ -186,4 +187,16 @@ Deno.test("METRICS_TOKEN is at least 16 printable characters without spaces", ()
   ) {
     assertRefused("METRICS_TOKEN", text);
   }
+});
+
+Deno.test("parseConfig() takes scheduled backups of a data file, and of nothing else", () => {
+  assert.deepEqual(accepted({ BACKUP_DIR: "/srv/kept", BACKUP_EVERY_HOURS: "6" }).backups, {
+    folder: "/srv/kept",
+    everyHours: 6,
+    keep: 7,
+  });
+  for (const value of ["0", "8761", "1.5", "x"]) assertRefused("BACKUP_EVERY_HOURS", value);
+  for (const value of ["0", "10001", "-1"]) assertRefused("BACKUP_KEEP", value);
+  assertRefused("BACKUP_DIR", "/srv/ke\u0007pt");
+  assertRefused("BACKUP_DIR", "/srv/kept", { DATABASE_URL: "https://db.example.com" });
 });

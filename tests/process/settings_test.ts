@@ -1,0 +1,112 @@
+// Where settings come from: the environment, the file of --env-file, and the files with secrets.
+import assert from "node:assert/strict";
+import { type CommandEnd, runCommand } from "../support/command.ts";
+import { isReady, killProgram, startProgram } from "../support/program.ts";
+
+async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-settings-" });
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function assertRejected(end: CommandEnd, status: number, words: RegExp): void {
+  assert.equal(end.status, status, end.stderr);
+  assert.match(end.stderr, words);
+  assert.equal(end.stderr.trim().split("\n").length, 1, end.stderr);
+}
+
+Deno.test("--env-file adds settings to every command, wherever it stands, and the environment comes first", () =>
+  inFolder(async (folder) => {
+    await Deno.writeTextFile(
+      `${folder}/gatehouse.env`,
+      '# Where the data is.\nDATABASE_URL="file:from-file.db"\nSIGN_UP=closed\n',
+    );
+    const file = (env: Record<string, string>, ...args: string[]) => runCommand({ folder, env }, ...args);
+    const migrated = await file({ SIGN_UP: "" }, "--env-file", "gatehouse.env", "migrate");
+    assert.equal(migrated.status, 0, migrated.stderr);
+    assert.match(migrated.stderr, /from-file\.db\n$/);
+    const created = await file(
+      {},
+      "user",
+      "create",
+      "a@example.com",
+      "--name",
+      "A",
+      "--env-file=gatehouse.env",
+    );
+    assert.equal(created.status, 0, created.stderr);
+    const other = await file({ DATABASE_URL: "file:other.db" }, "migrate", "--env-file", "gatehouse.env");
+    assert.match(other.stderr, /other\.db\n$/);
+    assert.match((await file({}, "backup", "--env-file", "gatehouse.env", "kept.db")).stdout, /kept\.db/);
+
+    const server = startProgram({
+      folder,
+      args: ["--env-file", "gatehouse.env"],
+      env: { LOG_LEVEL: "warning" },
+    });
+    try {
+      await isReady(server);
+      const page = await (await fetch(`${server.baseUrl}/sign-up`)).text();
+      assert.ok(!page.includes('name="password"'), "SIGN_UP=closed came from the file");
+    } finally {
+      await killProgram(server);
+    }
+    assertRejected(await file({}, "migrate", "--env-file", "missing.env"), 78, /cannot read missing\.env/);
+    assertRejected(await file({}, "migrate", "--env-file"), 64, /--env-file needs a file/);
+    assertRejected(await file({}, "--env-file=a", "--env-file=b"), 64, /given twice/);
+  }));
+
+Deno.test("a secret comes from the file that NAME_FILE names, without its line end, and is never printed", () =>
+  inFolder(async (folder) => {
+    const secret = "correct-horse-battery";
+    await Deno.writeTextFile(`${folder}/token`, `${secret}\n`);
+    await Deno.writeTextFile(`${folder}/short`, "s3cret\n");
+    await Deno.writeTextFile(`${folder}/empty`, "\n");
+    const server = startProgram({ folder, env: { METRICS_TOKEN_FILE: "token" } });
+    try {
+      await isReady(server);
+      const statusFor = async (token: string) => {
+        const answer = await fetch(`${server.baseUrl}/metrics`, {
+          headers: { authorization: `Bearer ${token}` },
+        });
+        await answer.body?.cancel();
+        return answer.status;
+      };
+      assert.deepEqual([await statusFor(secret), await statusFor("wrong")], [200, 404]);
+      assert.ok(!server.output().includes(secret));
+    } finally {
+      await killProgram(server);
+    }
+    const rejected = async (env: Record<string, string>, words: RegExp) => {
+      const end = await runCommand({ folder, env }, "migrate");
+      assertRejected(end, 78, words);
+      assert.ok(!end.stderr.includes("s3cret") && !end.stderr.includes(secret));
+    };
+    await rejected(
+      { METRICS_TOKEN_FILE: "token", METRICS_TOKEN: secret },
+      /^METRICS_TOKEN_FILE: METRICS_TOKEN is set, too/,
+    );
+    await rejected({ SMTP_URL_FILE: "missing" }, /^SMTP_URL_FILE: cannot read "missing"/);
+    await rejected({ DATABASE_AUTH_TOKEN_FILE: "empty" }, /^DATABASE_AUTH_TOKEN_FILE: empty is empty/);
+    await rejected({ METRICS_TOKEN_FILE: "short" }, /^METRICS_TOKEN: got \(its value is not shown\)/);
+  }));
+
+Deno.test("a name that is nearly a setting's is logged at start, and so is the data file's whole path", () =>
+  inFolder(async (folder) => {
+    const env = { DATABASE_URI: "http://db.example.com", SESSIONS_MAX_DAYS: "3", EDITOR: "vi" };
+    const server = startProgram({ folder, env });
+    try {
+      await isReady(server);
+      const warned = server.output().split("\n").filter((line) => line.includes("nearly a setting's"));
+      const names = warned.map((line) => JSON.parse(line).properties.name);
+      assert.deepEqual(names.sort(), ["DATABASE_URI", "SESSIONS_MAX_DAYS"]);
+      assert.match(warned.join("\n"), /call it DATABASE_URL\b/);
+      assert.ok(!server.output().includes("db.example.com"), "a value can be a secret");
+      assert.ok(server.output().includes(`"database":"${await Deno.realPath(folder)}/data/gatehouse.db"`));
+    } finally {
+      await killProgram(server);
+    }
+  }));
