@@ -17,6 +17,7 @@ import { createServices, type Services } from "../services/services.ts";
 import { Listener } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { databaseName, openForCommand } from "./open.ts";
+import { giveUpWriting } from "./permissions.ts";
 import { exitBusy, exitConfig, exitFault, readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
@@ -88,6 +89,7 @@ export async function serve(environment: Settings, options: { version: string })
   const deleting = deleteOld(() => services, { log, signal: stopping.signal });
   const mailing = services?.mail.run(stopping.signal);
   const backingUp = backups?.run(stopping.signal);
+  if (backups === undefined) giveUpWriting();
   const stop = () => end(0);
   for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, stop);
   // Sent when a terminal closes, and by tools that want log files reopened. There are none: the log is standard output.

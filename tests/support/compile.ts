@@ -1,10 +1,10 @@
 // Compiles the program into dist/gatehouse. What a package brings along that no program reads (source maps, types, tests,
 // documents), or that this one does not, is left out: the binary holds in memory all that is embedded in it.
 // Run by `deno task compile`, which names nothing but this file.
+import { permissionFlags } from "./permissions.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
-const permissions = ["net", "read", "write", "env", "ffi", "sys"].map((name) => `--allow-${name}`);
-const workers = ["db/writer_worker.ts", "services/password_worker.ts"];
+const workers = ["db/writer_worker.ts", "db/backup_worker.ts", "services/password_worker.ts"];
 const unread = /(\.map|\.d\.[cm]?ts|\.md|\.markdown)$/;
 /** Of packages that are there more than once over, for other ways to load them: what this program does not load. */
 const twins: Readonly<Record<string, RegExp>> = {
@@ -65,29 +65,50 @@ async function output(args: string[]): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-if (import.meta.main) {
+/**
+ * Runs the compiler.
+ *
+ * @param options `to`: the binary. `main`: of another program, with the same permissions, for a test.
+ * @returns Its exit status, and what it printed, which only a failure needs.
+ */
+export async function compile(
+  { to, main = "main.ts" }: { to: string; main?: string },
+): Promise<{ code: number; output: string }> {
   const lock = `${root}deno.production.lock`;
   const args = [
     "compile",
     `--lock=${lock}`,
     "--frozen",
-    "--no-prompt",
-    // See Connection.close() in db/connection.ts.
-    "--v8-flags=--expose-gc",
-    ...permissions,
+    ...permissionFlags,
     ...workers.map((path) => `--include=${path}`),
     ...(await leftOut(lock)).map((path) => `--exclude=${path}`),
-    `--output=${Deno.args[0] ?? "dist/gatehouse"}`,
-    "main.ts",
+    `--output=${to}`,
+    main,
   ];
   const command = new Deno.Command(Deno.execPath(), {
     args,
     cwd: root,
     // The compiler's own stack is too small for these packages.
-    env: { RUST_MIN_STACK: "33554432" },
+    env: { RUST_MIN_STACK: "33554432", NO_COLOR: "1" },
     stdin: "null",
-    stdout: "inherit",
-    stderr: "inherit",
+    stdout: "piped",
+    stderr: "piped",
   });
-  Deno.exit((await command.spawn().status).code);
+  const { code, stdout, stderr } = await command.output();
+  return { code, output: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
+}
+
+/** @returns One line for the failure that is likely, else what was printed without the compiler's own stack. */
+export function explained(output: string): string {
+  return /base binary|denort/.test(output)
+    ? `compile: no base runtime. Deno downloads it from dl.deno.land; where that can't be reached, set DENORT_BIN to the ` +
+      `denort program of Deno ${Deno.version.deno} (see "The binary" in README.md).`
+    : output.replace(/\n*Stack backtrace:[\s\S]*$/, "").trim();
+}
+
+if (import.meta.main) {
+  const { code, output } = await compile({ to: Deno.args[0] ?? "dist/gatehouse" });
+  const text = code === 0 ? output : `${explained(output)}\n`;
+  Deno.stderr.writeSync(new TextEncoder().encode(text));
+  Deno.exit(code);
 }

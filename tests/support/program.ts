@@ -1,4 +1,5 @@
 // The real program in a process of its own, on a free port, in a folder of its own.
+import { permissionFlags } from "./permissions.ts";
 import { poll } from "./poll.ts";
 import { freePort } from "./sqld.ts";
 
@@ -25,18 +26,15 @@ export interface ProgramOptions {
   readonly bareEnvironment?: boolean;
 }
 
-const permissions = ["net", "read", "write", "env", "ffi", "sys"].map((name) => `--allow-${name}`);
 const root = new URL("../../", import.meta.url).pathname;
 
 /** The command that runs the program from its source. */
 export const sourceCommand: readonly string[] = [
   Deno.execPath(),
   "run",
-  "--no-prompt",
-  "--v8-flags=--expose-gc",
   "--cached-only",
   `--config=${root}deno.json`,
-  ...permissions,
+  ...permissionFlags,
   `${root}main.ts`,
 ];
 

@@ -1,0 +1,58 @@
+// What the binary may do, proved by a program that tries more with the same permissions; and what a failed compilation says.
+import assert from "node:assert/strict";
+import { compile, explained } from "../tests/support/compile.ts";
+
+async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-permissions-" });
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("the binary reads only its own settings, runs nothing, and writes nothing once it serves", () =>
+  inFolder(async (folder) => {
+    const made = await compile({ to: `${folder}/probe`, main: "smoke/probe.ts" });
+    assert.equal(made.code, 0, made.output);
+    const { stdout, stderr } = await new Deno.Command(`${folder}/probe`, {
+      cwd: folder,
+      clearEnv: true,
+      env: {
+        SMTP_URL_FILE: "a",
+        DATABASE_URI: "b",
+        AWS_SECRET_ACCESS_KEY: "c",
+        HOME: folder,
+        LD_PRELOAD: "",
+      },
+    }).output();
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    assert.deepEqual(JSON.parse(text(stdout) || text(stderr)), {
+      environment: ["DATABASE_URI", "SMTP_URL_FILE"],
+      otherName: ["undefined", "undefined"],
+      run: "NotCapable",
+      system: "NotCapable",
+      writeAtStart: "written",
+      writeLater: "NotCapable",
+    });
+  }));
+
+Deno.test("a compilation without a base runtime fails with one line that says what to do", () =>
+  inFolder(async (folder) => {
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "--allow-all",
+        new URL("../tests/support/compile.ts", import.meta.url).pathname,
+        `${folder}/binary`,
+      ],
+      env: { DENORT_BIN: `${folder}/missing` },
+    }).output();
+    const output = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+    assert.notEqual(code, 0);
+    assert.match(output, /^compile: no base runtime\. .*DENORT_BIN.*\n$/);
+    assert.equal(
+      explained("error: a type is wrong\n\nStack backtrace:\n   0: <unknown>\n"),
+      "error: a type is wrong",
+    );
+  }));
