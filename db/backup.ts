@@ -46,6 +46,8 @@ export function copyDataFile(
     file.syncSync();
     return bytes;
   } finally {
+    // Closing alone would leave the log in use until the connection is collected.
+    if (connection.inTransaction) connection.exec("ROLLBACK");
     connection.close();
   }
 }

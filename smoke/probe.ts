@@ -1,4 +1,5 @@
 // A program that tries what Gatehouse must not do. The test compiles it with the permissions of the binary.
+import process from "node:process";
 import { giveUpWriting } from "../commands/permissions.ts";
 
 const found: Record<string, unknown> = {};

@@ -1,5 +1,7 @@
 // After a clean stop the one data file is all of the data; after a kill the next start finds the rest in the log.
 import assert from "node:assert/strict";
+import { Connection } from "../../db/connection.ts";
+import { sql } from "../../db/database.ts";
 import { runCommand } from "../support/command.ts";
 import { holdLock } from "../support/held_lock.ts";
 import { readsSum, signUpAndRecord } from "../support/journey.ts";
@@ -62,6 +64,23 @@ Deno.test("commands leave no log behind, and neither does a server after one bes
       await stop(program);
     });
     assert.deepEqual(namesIn(`${folder}/data`), allOfTheData);
+  }));
+
+Deno.test("another process that has the file open does not keep the newest data out of it", () =>
+  inFolder(async (folder) => {
+    const path = `${folder}/data/gatehouse.db`;
+    let fullKey = "";
+    const program = await withServer({ folder }, async (program) => {
+      ({ fullKey } = await signUpAndRecord(program.baseUrl));
+      const other = new Connection(path, { readOnly: true, isGuest: true });
+      assert.equal(other.all(sql("SELECT * FROM users")).length, 1);
+      await stop(program);
+      await Deno.copyFile(path, `${folder}/copy.db`);
+      other.close();
+    });
+    assert.doesNotMatch(program.output(), /gatehouse\.db-wal/);
+    const env = { DATABASE_URL: "file:copy.db" };
+    await withServer({ folder, env }, ({ baseUrl }) => readsSum(baseUrl, { fullKey, sum: 1.6 }));
   }));
 
 Deno.test("a log that another process keeps from being emptied is mentioned, and nothing is lost", () =>

@@ -1,0 +1,56 @@
+// The copy of a data file: one moment, whatever is written meanwhile.
+import assert from "node:assert/strict";
+import { BackupStopped, checkBackup, copyDataFile } from "../../db/backup.ts";
+import { Connection } from "../../db/connection.ts";
+import { sql } from "../../db/database.ts";
+import { backupStepPages } from "../../domain/limits.ts";
+import { embeddedTestDatabase } from "../support/database.ts";
+
+const rows = 400;
+
+Deno.test("copyDataFile() copies one moment, also when every row changes between two steps and the log is moved", async () => {
+  const { database, place, dispose } = await embeddedTestDatabase();
+  const bytes = Math.ceil(2.5 * backupStepPages * 4096 / rows);
+  await database.write([
+    sql("CREATE TABLE notes (id INTEGER PRIMARY KEY, version INTEGER, filler BLOB)"),
+    sql(
+      `WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < ?)
+       INSERT INTO notes SELECT id, 1, randomblob(?) FROM n`,
+      rows,
+      bytes,
+    ),
+  ]);
+  const writer = new Connection(place, { readOnly: false });
+  let steps = 0;
+  const copied = copyDataFile(place, {
+    to: `${place}.copy`,
+    isStopped: () => {
+      writer.exec(`UPDATE notes SET version = version + 1, filler = randomblob(${bytes})`);
+      writer.all(sql("PRAGMA wal_checkpoint(PASSIVE)"));
+      steps++;
+      return false;
+    },
+  });
+  writer.close();
+  assert.ok(steps >= 3, String(steps));
+  assert.equal((await Deno.stat(`${place}.copy`)).size, copied);
+  checkBackup(`${place}.copy`);
+  const copy = new Connection(`${place}.copy`, { readOnly: true, isBackup: true });
+  assert.deepEqual(copy.all(sql("SELECT version, count(*) AS n FROM notes GROUP BY version")), [{
+    version: 1,
+    n: rows,
+  }]);
+  copy.close();
+  await assert.rejects(Deno.stat(`${place}.copy-wal`), Deno.errors.NotFound);
+  await dispose();
+});
+
+Deno.test("copyDataFile() stops between two steps, and the log can be emptied again", async () => {
+  const { database, place, dispose } = await embeddedTestDatabase();
+  assert.throws(() => copyDataFile(place, { to: `${place}.copy`, isStopped: () => true }), BackupStopped);
+  await database.write([sql("CREATE TABLE notes (text TEXT)")]);
+  const writer = new Connection(place, { readOnly: false });
+  assert.equal(writer.checkpoint({ busyTimeoutMs: 100 }), true);
+  writer.close();
+  await dispose();
+});
