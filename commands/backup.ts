@@ -37,7 +37,11 @@ export function backupCommand(line: CommandLine): Promise<number> {
     }
     writeLine(`Database: ${resolve(path)}`, "stderr");
     if (file === "-") return await backUpToOutput(path);
-    if (await isSameFile(path, file)) throw new Refusal(`${file} is the database itself`, exitUsage);
+    for (const end of ["", "-wal", "-shm", ".lock"]) {
+      if (await isSameFile(`${path}${end}`, file)) {
+        throw new Refusal(`${file} is the database itself`, exitUsage);
+      }
+    }
     const bytes = await backUp(path, file);
     writeLine(`Wrote ${resolve(file)} (${megabytes(bytes)}).`);
   });
@@ -73,10 +77,10 @@ async function backUp(path: string, file: string): Promise<number> {
 export function restoreCommand(line: CommandLine): Promise<number> {
   return run("restore", line, async (path, file, config) => {
     const { database } = config;
+    const backup = await openBackup(path, file);
     if (database.kind === "file" && database.createFolder) {
       await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
     }
-    const backup = await openBackup(path, file);
     const unlock = lockDataFile(path);
     if (unlock === null) {
       await backup.cancel();

@@ -118,8 +118,8 @@ function warnOfLog(path: string): void {
   const size = sizeOf(log);
   if (size === 0) return;
   writeLine(
-    `gatehouse: another program has the database open, so the newest data is still in ${resolve(log)}: ` +
-      "copy both files, or use gatehouse backup",
+    `gatehouse: the newest data is still in ${resolve(log)}, because another program has the database open ` +
+      "or writing failed: copy both files, or use gatehouse backup",
     "stderr",
   );
 }

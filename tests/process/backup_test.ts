@@ -244,8 +244,10 @@ Deno.test("backup creates no database, takes no libSQL server, and does not over
     }
     assert.deepEqual(namesIn(folder), []);
     await run("migrate");
-    const same = await run("backup", "data/gatehouse.db");
-    assert.deepEqual([same.status, /is the database itself/.test(same.stderr)], [64, true], same.stderr);
+    for (const file of ["data/gatehouse.db", "data/gatehouse.db.lock"]) {
+      const same = await run("backup", file);
+      assert.deepEqual([same.status, /is the database itself/.test(same.stderr)], [64, true], same.stderr);
+    }
     const nowhere = await run("backup", "missing/kept.db");
     assert.equal(nowhere.status, 74, nowhere.stderr);
   }));
