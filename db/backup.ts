@@ -1,7 +1,7 @@
 // Backups of the data file: a copy of its pages in one read transaction, written aside, checked, and renamed. It never
 // writes to the data file.
 import { dirname } from "node:path";
-import { backupStepPages, backupSyncBytes } from "../domain/limits.ts";
+import { backupStepPagesMax, backupSyncBytes } from "../domain/limits.ts";
 import { Connection } from "./connection.ts";
 import { DatabaseError, sql } from "./database.ts";
 import { type AppliedMigration, appliedMigrationsQuery } from "./migrate.ts";
@@ -30,7 +30,7 @@ export function copyDataFile(
     const { page_count: pages } = connection.first(sql("PRAGMA page_count")) as { page_count: number };
     let bytes = 0;
     let unsynced = 0;
-    for (let first = 1; first <= pages; first += backupStepPages) {
+    for (let first = 1; first <= pages; first += backupStepPagesMax) {
       if (isStopped()) throw new BackupStopped("the backup was stopped");
       const step = readPages(connection, first);
       if (first === 1) step.set(rollbackFormat, formatOffset);
@@ -61,7 +61,7 @@ const formatOffset = 18;
 
 function readPages(connection: Connection, first: number): Uint8Array {
   const rows = connection.all(
-    sql("SELECT data FROM sqlite_dbpage WHERE pgno BETWEEN ? AND ?", first, first + backupStepPages - 1),
+    sql("SELECT data FROM sqlite_dbpage WHERE pgno BETWEEN ? AND ?", first, first + backupStepPagesMax - 1),
   ) as { data: ArrayBuffer }[];
   const pageBytes = rows[0]?.data.byteLength ?? 0;
   const step = new Uint8Array(rows.length * pageBytes);

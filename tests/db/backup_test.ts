@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { BackupStopped, checkBackup, copyDataFile } from "../../db/backup.ts";
 import { Connection } from "../../db/connection.ts";
 import { sql } from "../../db/database.ts";
-import { backupStepPages } from "../../domain/limits.ts";
+import { backupStepPagesMax } from "../../domain/limits.ts";
 import { embeddedTestDatabase } from "../support/database.ts";
 
 const rows = 400;
 
 Deno.test("copyDataFile() copies one moment, also when every row changes between two steps and the log is moved", async () => {
   const { database, place, dispose } = await embeddedTestDatabase();
-  const bytes = Math.ceil(2.5 * backupStepPages * 4096 / rows);
+  const bytes = Math.ceil(2.5 * backupStepPagesMax * 4096 / rows);
   await database.write([
     sql("CREATE TABLE notes (id INTEGER PRIMARY KEY, version INTEGER, filler BLOB)"),
     sql(
