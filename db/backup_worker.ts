@@ -1,4 +1,5 @@
 // The thread that makes one backup, so that neither requests nor the writer wait for it.
+import { filesReleased } from "./connection.ts";
 import { BackupStopped, checkBackup, copyDataFile } from "./backup.ts";
 
 /** What the thread is to do. */
@@ -23,19 +24,25 @@ interface WorkerScope {
   postMessage(response: BackupResponse): void;
 }
 
-function makeBackup({ path, aside, stop }: BackupRequest, scope: WorkerScope): BackupResponse {
+async function makeBackup(
+  { path, aside, stop }: BackupRequest,
+  scope: WorkerScope,
+): Promise<BackupResponse> {
   try {
     const bytes = copyDataFile(path, { to: aside, isStopped: () => Atomics.load(stop, 0) !== 0 });
+    await filesReleased();
     scope.postMessage({ type: "copied" });
     checkBackup(aside);
     return { type: "checked", bytes };
   } catch (error) {
     if (error instanceof BackupStopped) return { type: "stopped" };
     return { type: "failed", message: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await filesReleased();
   }
 }
 
 if ("DedicatedWorkerGlobalScope" in globalThis) {
   const scope = globalThis as unknown as WorkerScope;
-  scope.onmessage = ({ data }) => scope.postMessage(makeBackup(data, scope));
+  scope.onmessage = async ({ data }) => scope.postMessage(await makeBackup(data, scope));
 }

@@ -34,6 +34,11 @@ export function initializeDataFile(path: string): void {
   }
 }
 
+/** Resolves when connections that were closed have released their files: newer versions of Deno need another turn. */
+export function filesReleased(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
 /** A connection and its prepared statements. Not for use from two threads. */
 export class Connection {
   readonly #sqlite: Sqlite.Database;
@@ -118,8 +123,8 @@ export class Connection {
 
   /**
    * Closes the connection and discards what was not committed. The driver keeps the file open until the statements of
-   * the connection are garbage-collected, and has no other way to release them: hence `--expose-gc`. SQLite removes the
-   * write-ahead log when the last connection to the file closes.
+   * the connection are garbage-collected, and has no other way to release them: hence `--expose-gc`, and
+   * {@linkcode filesReleased}. SQLite removes the write-ahead log when the last connection to the file closes.
    */
   close(): void {
     this.#prepared.clear();

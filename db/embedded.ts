@@ -1,7 +1,7 @@
 // The embedded driver: reads on this thread, writes in a worker thread that owns the only writing connection.
 import { dirname } from "node:path";
 import { databaseWritesWaitingMax } from "../domain/limits.ts";
-import { Connection, initializeDataFile } from "./connection.ts";
+import { Connection, filesReleased, initializeDataFile } from "./connection.ts";
 import {
   type Database,
   DatabaseError,
@@ -120,6 +120,7 @@ class EmbeddedDatabase implements Database {
       this.#dead = new DatabaseError("unavailable", "the database is closed");
       // The writer closes last: it moves the log into the data file, and SQLite then removes the log.
       this.#reader.close();
+      await filesReleased();
       await this.#lifecycle({ type: "close" });
     } else this.#reader.close();
     this.#writer.terminate();

@@ -2,7 +2,7 @@
 // either the former database or the restored one, and nothing of the former is deleted.
 import { dirname } from "node:path";
 import { checkBackup, moveIntoPlace, syncFolder } from "./backup.ts";
-import { Connection } from "./connection.ts";
+import { Connection, filesReleased } from "./connection.ts";
 import { DatabaseError } from "./database.ts";
 import { lacksMigrations } from "./migrate.ts";
 
@@ -31,6 +31,7 @@ export async function restoreDataFile(
     const bytes = await writeAside(aside, backup);
     if (bytes === 0) throw new DatabaseError("fault", "it is empty");
     const isOlder = lacksMigrations(checkBackup(aside));
+    await filesReleased();
     const former = await putAside(path, `${path}.before-restore-${stamp(now)}`);
     moveIntoPlace(aside, path);
     return { bytes, former, isOlder };
@@ -54,7 +55,7 @@ async function writeAside(aside: string, backup: ReadableStream<Uint8Array>): Pr
 /** Gives the former database a second name; its first one is taken over by the restored file. */
 async function putAside(path: string, former: string): Promise<string | null> {
   const hasFile = isThere(path);
-  if (hasFile) finishLog(path);
+  if (hasFile) await finishLog(path);
   // A log that is left belongs to a damaged file, and to no other one: it would undo the restore.
   if (isThere(`${path}-wal`)) await Deno.rename(`${path}-wal`, `${former}-wal`);
   await removeIfThere(`${path}-shm`);
@@ -70,13 +71,14 @@ async function putAside(path: string, former: string): Promise<string | null> {
 }
 
 /** Moves what a kill left in the log into the file. @throws {DatabaseError} When another program has the file open. */
-function finishLog(path: string): void {
+async function finishLog(path: string): Promise<void> {
   try {
     new Connection(path, { readOnly: false }).close();
   } catch (error) {
     if (error instanceof DatabaseError && error.kind === "fault") return;
     throw error;
   }
+  await filesReleased();
   // The last connection removes the log, but only where close() can release the file.
   const isLast = !("gc" in globalThis) || !isThere(`${path}-wal`);
   if (!isLast) throw new DatabaseError("unavailable", "another program has the database open");

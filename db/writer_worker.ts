@@ -1,7 +1,7 @@
 // The worker thread that owns the only writing connection to the data file. A wait for the file's lock stops this
 // thread and nobody else. It never reports a batch as written unless COMMIT succeeded.
 import { checkpointBusyTimeoutMs } from "../domain/limits.ts";
-import { Connection } from "./connection.ts";
+import { Connection, filesReleased } from "./connection.ts";
 import { DatabaseError, type DatabaseErrorKind, type Statement, type WriteResult } from "./database.ts";
 
 /** What the main thread sends: first `open`, then batches, then `close`. */
@@ -107,8 +107,10 @@ function serve(scope: WorkerScope): void {
       }
     } else if (request.type === "close") {
       if (connection !== undefined) close(connection, { isGuest });
-      scope.postMessage({ type: "closed" });
-      scope.close();
+      filesReleased().then(() => {
+        scope.postMessage({ type: "closed" });
+        scope.close();
+      });
     } else if (connection !== undefined && !isStopped) {
       texts.push(...request.texts);
       const batch = request.batch.map(([text, args]) => ({ sql: texts[text] ?? "", args }));
