@@ -12,7 +12,13 @@ export async function openApiCommand(environment: Settings, options: { version: 
   const config = readSettings(environment);
   if (config === null) return exitConfig;
   const none = () => Promise.reject(new DatabaseError("unavailable", "this command has no database"));
-  const database: Database = { read: none, readFirst: none, write: none, close: () => Promise.resolve() };
+  const database: Database = {
+    source: { kind: "file", path: "" },
+    read: none,
+    readFirst: none,
+    write: none,
+    close: () => Promise.resolve(),
+  };
   const services = createServices({ config, database, clock: Date.now }, { onBackgroundError: () => {} });
   const log = { debug: undefined, warn: () => {}, error: () => {} };
   const answer = await createApp({ config, services, log }, options).request("/api/openapi.json");

@@ -67,7 +67,7 @@ export async function serve(environment: Settings, options: { version: string })
         const config = withPort(settings, address.port);
         const context = { config, database: opened.database, clock: Date.now };
         services = createServices(context, {
-          onBackgroundError: (error) => log.warn("noting a session's last use failed", { error }),
+          onBackgroundError: (error) => log.warn("work in the background failed", { error }),
           mailLog: log,
           startThreads: true,
         });

@@ -30,8 +30,14 @@ export interface WriteOptions {
 /** The part of a database that cannot change anything: what queries take. */
 export type DatabaseReader = Pick<Database, "read" | "readFirst">;
 
+/** Where another thread finds the same database: plain values that can be sent to it. */
+export type DatabaseSource =
+  | { readonly kind: "file"; readonly path: string }
+  | { readonly kind: "remote"; readonly url: string; readonly authToken: string | undefined };
+
 /** A database of either kind. */
 export interface Database {
+  readonly source: DatabaseSource;
   /**
    * Runs one statement that only reads. It sees every write that was acknowledged before.
    *

@@ -5,6 +5,7 @@ import { Connection, filesReleased, initializeDataFile } from "./connection.ts";
 import {
   type Database,
   DatabaseError,
+  type DatabaseSource,
   type Statement,
   type WriteOptions,
   type WriteResult,
@@ -47,7 +48,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
   findOrCreateFile(options);
   const reader = new Connection(options.path, { readOnly: true });
   const writer = new Worker(new URL("./writer_worker.ts", import.meta.url), { type: "module" });
-  const database = new EmbeddedDatabase(reader, writer, options.onFatal);
+  const database = new EmbeddedDatabase(options, { reader, writer });
   try {
     await database.open(options);
   } catch (error) {
@@ -59,6 +60,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Database> 
 }
 
 class EmbeddedDatabase implements Database {
+  readonly source: DatabaseSource;
   readonly #reader: Connection;
   readonly #writer: Worker;
   readonly #onFatal: (error: DatabaseError) => void;
@@ -73,7 +75,11 @@ class EmbeddedDatabase implements Database {
   #dead: DatabaseError | undefined;
   #settleLifecycle: ((response: WriterResponse) => void) | undefined;
 
-  constructor(reader: Connection, writer: Worker, onFatal: (error: DatabaseError) => void) {
+  constructor(
+    { path, onFatal }: EmbeddedOptions,
+    { reader, writer }: { reader: Connection; writer: Worker },
+  ) {
+    this.source = { kind: "file", path };
     this.#reader = reader;
     this.#writer = writer;
     this.#onFatal = onFatal;

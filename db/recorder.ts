@@ -31,6 +31,8 @@ export interface RecordGroup {
   readonly records: readonly string[];
   /** How many of the records have an idempotency key. */
   readonly keys: number;
+  /** How many series an organization may have. */
+  readonly seriesMax: number;
 }
 
 /** A key that was shown and works. */
@@ -48,10 +50,22 @@ export interface TakenRecord extends StoredUsageRecord {
   readonly differs: 0 | 1;
 }
 
+/** A series that the group would open, of an organization that has no room for all of those. */
+export interface LimitedSeries {
+  /** Place in {@linkcode RecordGroup.series}. Of the organization's, the first are opened, as many as there is room for. */
+  readonly position: number;
+  /** The organization's number. */
+  readonly organization: number;
+  /** How many more series it may have. */
+  readonly room: number;
+}
+
 /** What became of a group. */
 export interface RecordOutcome {
   readonly activeKeys: readonly ActiveKey[];
   readonly taken: readonly TakenRecord[];
+  /** In order of position. A request of which a series was not opened is not recorded. */
+  readonly limited: readonly LimitedSeries[];
   /** How many records were inserted. */
   readonly inserted: number;
   /** The `seq` of a record is this and its place in the group. */
@@ -87,6 +101,11 @@ function* fieldPlaces(): Generator<[string, string]> {
 /** @returns A place in {@linkcode RecordGroup.series}, for a record. */
 export function seriesField(place: number): string {
   return digits(place, fieldWidths.series);
+}
+
+/** @returns The place of a record's series in {@linkcode RecordGroup.series}. @param record See {@linkcode groupRecord}. */
+export function seriesOf(record: string | undefined): number {
+  return Number(record?.slice(0, fieldWidths.series));
 }
 
 /** @returns The number of a request, all of whose records are kept, or none. */
@@ -131,6 +150,14 @@ const series = `series AS MATERIALIZED (
     JOIN usage_series us ON us.organization = o.number AND us.product_slug = e.value ->> 1
       AND us.metric = e.value ->> 2 AND us.api_key = k.number
   )`;
+/** All series are there: nobody had a key that does not work, and no limit was reached. */
+const allSeries = "(SELECT count(*) FROM series) = json_array_length(?2)";
+/** Requests of which a series is not there: none of their records is kept. */
+const held = `held AS MATERIALIZED (
+    SELECT DISTINCT ${field["request"]} AS request FROM json_each(?1) e
+    WHERE NOT ${allSeries} AND ${field["series"]} NOT IN (SELECT position FROM series)
+  )`;
+const isNotHeld = `(${allSeries} OR ${field["request"]} NOT IN (SELECT request FROM held))`;
 /** Records with a key, by hash: neighbours in the index are looked up one after the other. */
 const keyed = (condition = "true") =>
   `keyed AS MATERIALIZED (
@@ -157,7 +184,7 @@ const hits = `taken AS MATERIALIZED (${
     FROM taken e CROSS JOIN usage_series rs ON rs.id = e.series
   )`;
 const insertRecords = (isKeyed: boolean) =>
-  `WITH ${series}${isKeyed ? `, ${keyed()}, ${hits}` : ""}
+  `WITH ${series}, ${held}${isKeyed ? `, ${keyed()}, ${hits}` : ""}
   INSERT INTO usage_records (seq, organization, series, timestamp, recorded_at, quantity_whole, quantity_micro,
     idempotency_key, properties)
   SELECT c.seq + e.key + 1, s.organization, s.id, ${field["timestamp"]}, ?3, ${field["whole"]}, ${
@@ -166,9 +193,9 @@ const insertRecords = (isKeyed: boolean) =>
     ${isKeyed ? `nullif(${keyText}, '')` : "NULL"}, ${propertiesOfRecord}
   FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field["series"]}
   CROSS JOIN usage_cursor c ON c.only_row = 1
-  ${
+  WHERE ${isNotHeld} ${
     isKeyed
-      ? `WHERE e.key NOT IN (SELECT position FROM hits)
+      ? `AND e.key NOT IN (SELECT position FROM hits)
     AND ${field["request"]} NOT IN (SELECT request FROM hits WHERE differs)`
       : ""
   }`;
@@ -238,12 +265,15 @@ export async function recordUsage(database: Database, group: RecordGroup): Promi
   )];
   let insertedAt = -1;
   let takenAt = -1;
+  let limitedAt = -1;
   const count = group.records.length;
   if (count > 0) {
     const records = JSON.stringify(group.records);
     const seriesText = JSON.stringify(group.series);
     const { keys } = group;
-    batch.push(sql(insertSeries, null, seriesText, now));
+    const seriesArguments = [null, seriesText, now, group.seriesMax] as const;
+    limitedAt = batch.push(sql(selectLimited, ...seriesArguments)) - 1;
+    batch.push(sql(insertSeries, ...seriesArguments));
     insertedAt = batch.push(sql(keys > 0 ? insertKeyed : insertPlain, records, seriesText, now)) - 1;
     if (keys > 0) {
       takenAt = batch.push(sql(selectTaken, records, seriesText, now, count)) - 1;
@@ -251,7 +281,7 @@ export async function recordUsage(database: Database, group: RecordGroup): Promi
     }
     batch.push(
       ...addUp,
-      ...(keys > 0 ? [sql(dropUnusedSeries, null, seriesText, now)] : []),
+      sql(dropUnusedSeries, null, seriesText, now, keys),
       sql(moveCursor, count, keys),
       sql(useKeys, keyHashes, now - apiKeyUsedIntervalMs, now),
     );
@@ -262,19 +292,34 @@ export async function recordUsage(database: Database, group: RecordGroup): Promi
   return {
     activeKeys,
     taken: rowsOf<TakenRecord>(results, takenAt),
+    limited: rowsOf<LimitedSeries>(results, limitedAt),
     inserted: results[insertedAt]?.changes ?? 0,
     firstSeq: (activeKeys[0]?.seq ?? 0) + 1,
   };
 }
 
-const insertSeries = `INSERT INTO usage_series (organization, product_slug, metric, api_key)
-  SELECT o.number, e.value ->> 1, e.value ->> 2, k.number FROM json_each(?2) e
+/** Series that are not there yet; `?4` is how many an organization may have. */
+const newSeries = (condition: string) =>
+  `SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug,
+    e.value ->> 2 AS metric, k.number AS api_key, ?4 - o.series AS room
+  FROM json_each(?2) e
   JOIN api_keys k ON k.key_hash = e.value ->> 0 AND ${isActive}
   JOIN organizations o ON o.id = k.organization_id
-  WHERE true ON CONFLICT DO NOTHING`;
-/** A request that was refused for its idempotency key leaves no series behind that never had a record. */
+  WHERE ${condition} AND NOT EXISTS (SELECT 1 FROM usage_series us WHERE us.organization = o.number
+    AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = k.number)`;
+/** Most organizations have room for more series than the whole group has: theirs are not looked up for this. */
+const selectLimited = `SELECT position, organization, room
+  FROM (SELECT n.*, count(*) OVER (PARTITION BY organization) AS wanted
+    FROM (${newSeries("o.series + json_array_length(?2) > ?4")}) n)
+  WHERE wanted > room ORDER BY position`;
+const insertSeries = `INSERT INTO usage_series (organization, product_slug, metric, api_key)
+  SELECT organization, product_slug, metric, api_key
+  FROM (SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS place
+    FROM (${newSeries("true")}) n)
+  WHERE place <= room ORDER BY position`;
+/** A request that was rejected, for its idempotency key or the limit, leaves no series behind that never had a record. */
 const dropUnusedSeries = `WITH ${series}
-  DELETE FROM usage_series WHERE id IN (SELECT id FROM series)
+  DELETE FROM usage_series WHERE (?4 > 0 OR NOT ${allSeries}) AND id IN (SELECT id FROM series)
     AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = usage_series.id)`;
 const moveCursor = `UPDATE usage_cursor AS c SET seq = seq + ?1, ${movedPositions}
   WHERE only_row = 1 AND ${somethingRecorded}`;

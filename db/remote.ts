@@ -82,6 +82,7 @@ export function openRemote(options: RemoteOptions): Database {
   }
 
   return {
+    source: { kind: "remote", url: options.url, authToken: options.authToken },
     read,
     readFirst: async <T>(statement: Statement) => (await read<T>(statement))[0],
     async write(batch: readonly Statement[], options?: WriteOptions): Promise<readonly WriteResult[]> {

@@ -55,6 +55,12 @@ const groupColumns: Readonly<Record<UsageGroup, string>> = {
   metric: "s.metric",
   apiKey: "k.id",
 };
+/** What tells the groups apart, where names need not be in order. */
+const seriesColumns: Readonly<Record<UsageGroup, string>> = {
+  productSlug: "s.product_slug",
+  metric: "s.metric",
+  apiKey: "s.api_key",
+};
 const groupNames: Readonly<Record<UsageGroup, string>> = {
   productSlug: "s.product_slug AS productSlug, ",
   metric: "s.metric, ",
@@ -76,6 +82,11 @@ export function sumUsage(database: Database, query: UsageQuery): Promise<UsageSu
     end / lengthMs,
   ]);
   const { texts, values } = filtersOf(query, 3);
+  // In the order of the series' index, so that the rollups of one window are not sorted to be put together.
+  const grouping = [
+    ...usageGroups.filter((group) => query.groupBy.includes(group)).map((group) => seriesColumns[group]),
+    ...(windows.length === 1 && query.groupBy.length > 0 ? [] : ["w.position"]),
+  ];
   return database.read<UsageSumRow>(sql(
     `WITH w AS MATERIALIZED (
        SELECT value ->> 0 AS position, value ->> 1 AS first, value ->> 2 AS after FROM json_each(?1)
@@ -89,7 +100,7 @@ export function sumUsage(database: Database, query: UsageQuery): Promise<UsageSu
      CROSS JOIN ${table} r ON r.series = s.id AND r.${column} >= w.first AND r.${column} < w.after AND r.count > 0
      WHERE s.organization = (SELECT number FROM organizations WHERE id = ?2)
        ${texts}
-     GROUP BY w.position${query.groupBy.map((group) => `, ${groupColumns[group]}`).join("")}
+     GROUP BY ${grouping.join(", ")}
      ORDER BY w.position${query.groupBy.map((group) => `, ${groupColumns[group]}`).join("")}`,
     JSON.stringify(windows),
     query.organizationId,
@@ -144,28 +155,55 @@ export function filtersOf(query: UsageFilter, first: number): { texts: string; v
   };
 }
 
-/** A product, metric and key that an organization recorded with. */
-export interface UsageSeriesRow {
-  readonly productSlug: string;
-  readonly metric: string;
-  readonly apiKeyId: string;
+const nameColumns = { productSlug: "s.product_slug", metric: "s.metric" } as const;
+
+/**
+ * @param options `what`: which names. `filter`: only those of such series. `limit`: no more than so many.
+ * @returns Names of the products or metrics that an organization recorded with, in order. @throws {DatabaseError}
+ */
+export async function listUsageNames(
+  database: Database,
+  { organizationId, what, filter, limit }: {
+    organizationId: string;
+    what: "productSlug" | "metric";
+    filter: UsageFilter;
+    limit: number;
+  },
+): Promise<string[]> {
+  const { texts, values } = filtersOf(filter, 3);
+  const rows = await database.read<{ name: string }>(sql(
+    `SELECT DISTINCT ${nameColumns[what]} AS name FROM usage_series s
+     WHERE s.organization = (SELECT number FROM organizations WHERE id = ?1) ${texts} ORDER BY 1 LIMIT ?2`,
+    organizationId,
+    limit,
+    ...values,
+  ));
+  return rows.map(({ name }) => name);
+}
+
+/** A key that an organization recorded with. */
+export interface UsageKeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly keyPrefix: string;
 }
 
 /**
- * @param options `limit`: no more than so many.
- * @returns The series of an organization, by product and metric.
- * @throws {DatabaseError}
+ * @param options `alsoId`: a key of the organization that is listed even if it has recorded nothing. `limit`: no more than
+ *   so many, the newest.
+ * @returns The keys that an organization recorded with. @throws {DatabaseError}
  */
-export function listUsageSeries(
+export function listUsageKeys(
   database: Database,
-  { organizationId, limit }: { organizationId: string; limit: number },
-): Promise<UsageSeriesRow[]> {
+  { organizationId, alsoId, limit }: { organizationId: string; alsoId: string | null; limit: number },
+): Promise<UsageKeyRow[]> {
   return database.read(sql(
-    `SELECT s.product_slug AS productSlug, s.metric, k.id AS apiKeyId
-     FROM usage_series s CROSS JOIN api_keys k ON k.number = s.api_key
-     WHERE s.organization = (SELECT number FROM organizations WHERE id = ?)
-     ORDER BY s.product_slug, s.metric, s.api_key LIMIT ?`,
+    `SELECT k.id, k.name, k.key_prefix AS keyPrefix FROM api_keys k
+     WHERE k.organization_id = ?1 AND (k.id = ?2 OR k.number IN (SELECT DISTINCT s.api_key FROM usage_series s
+       WHERE s.organization = (SELECT number FROM organizations WHERE id = ?1)))
+     ORDER BY k.id = ?2 DESC, k.id DESC LIMIT ?3`,
     organizationId,
+    alsoId,
     limit,
   ));
 }

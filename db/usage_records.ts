@@ -1,9 +1,7 @@
-// The SQL of single usage records: listing, voiding, and deleting the oldest.
-import { rollupHourMs, rollupQuarterMs } from "../domain/limits.ts";
-import { lowBits } from "../domain/quantity.ts";
+// The SQL of single usage records: listing, and deleting the oldest.
+import { rollupQuarterMs } from "../domain/limits.ts";
 import type { StoredUsageRecord } from "../domain/usage_record.ts";
 import { type Database, sql, type Statement } from "./database.ts";
-import { millionthsOf } from "./recorder.ts";
 import { filtersOf, type UsageFilter } from "./usage.ts";
 import { cleanKeys, indexHash, lookUpKeys } from "./usage_keys.ts";
 
@@ -20,11 +18,13 @@ export interface UsageRecordPosition {
   readonly seq: number;
 }
 
-const shownColumns = `r.seq, s.product_slug AS productSlug, s.metric, k.id AS apiKeyId, r.timestamp,
+/** SQL of a record `r` as it is shown, with {@linkcode shownJoins}. */
+export const shownColumns = `r.seq, s.product_slug AS productSlug, s.metric, k.id AS apiKeyId, r.timestamp,
   r.recorded_at AS recordedAt, r.quantity_whole AS whole, r.quantity_micro AS micro,
   r.idempotency_key AS idempotencyKey, r.properties, v.voided_at AS voidedAt, v.voided_by AS voidedBy,
   v.reason AS voidReason`;
-const shownJoins = `JOIN usage_series s ON s.id = r.series JOIN api_keys k ON k.number = s.api_key
+/** SQL of what goes with a record `r`. */
+export const shownJoins = `JOIN usage_series s ON s.id = r.series JOIN api_keys k ON k.number = s.api_key
   LEFT JOIN usage_voids v ON v.seq = r.seq`;
 const organizationNumber = "(SELECT number FROM organizations WHERE id = ?1)";
 
@@ -42,7 +42,7 @@ export interface UsageRecordScan {
  * @param fits SQL of a further condition on `n`.
  * @returns SQL of the places in a scan, newest first.
  */
-function placesBetween(fits: string): string {
+export function placesBetween(fits: string): string {
   return [
     "n.timestamp = ?5 AND n.series = ?6 AND n.seq < ?7 AND n.seq >= iif((?2, ?3) = (?5, ?6), ?4, 0) AND (?2, ?3) <= (?5, ?6)",
     "n.timestamp = ?5 AND n.series < ?6 AND n.series > iif(?2 = ?5, ?3, 0) AND ?2 <= ?5",
@@ -55,7 +55,8 @@ function placesBetween(fits: string): string {
   ).join(" UNION ALL ") + " ORDER BY timestamp DESC, series DESC, seq DESC";
 }
 
-function scanArguments({ organizationId, from, before }: UsageRecordScan) {
+/** @returns The first seven arguments of a statement with {@linkcode placesBetween}. */
+export function scanArguments({ organizationId, from, before }: UsageRecordScan) {
   return [
     organizationId,
     ...[from, before].flatMap(({ timestamp, series, seq }) => [timestamp, series, seq]),
@@ -166,74 +167,6 @@ export async function lastUsageBefore(
     ...values,
   ));
   return row?.quarter === undefined || row.quarter === null ? null : (row.quarter + 1) * rollupQuarterMs;
-}
-
-/** Which record to void, and why. */
-export interface UsageVoid {
-  /** SHA-256 of the API key that asks for it. */
-  readonly keyHash: string;
-  readonly seq: number;
-  readonly recordedAt: number;
-  readonly reason: string;
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
-
-/** `?1` seq, `?2` recordedAt, `?3` the key's hash, `?4` now: the record, if it is one of the key's organization. */
-const recordOfKey = `usage_records r
-  JOIN organizations o ON o.number = r.organization
-  JOIN api_keys a ON a.organization_id = o.id AND a.key_hash = ?3 AND a.revoked_at IS NULL
-    AND (a.expires_at IS NULL OR a.expires_at > ?4)
-  WHERE r.seq = ?1 AND r.recorded_at = ?2`;
-const notVoided = (record: string) => `NOT EXISTS (SELECT 1 FROM usage_voids w WHERE w.seq = ${record}.seq)`;
-/** The records that count in the same rollup `u` beside the record `v`. */
-const others = `usage_records n WHERE n.organization = v.organization
-  AND n.timestamp >= u.quarter * ${rollupQuarterMs} AND n.timestamp < (u.quarter + 1) * ${rollupQuarterMs}
-  AND n.series = v.series AND n.seq <> v.seq AND ${notVoided("n")}`;
-const quartersPerHour = rollupHourMs / rollupQuarterMs;
-/** Only a record that was the smallest or largest alone is worth a look at all the others. */
-const withoutRecord = (column: "smallest" | "largest", best: "min" | "max") =>
-  `${column} = CASE WHEN u.${column} <> v.millionths THEN u.${column}
-    WHEN EXISTS (SELECT 1 FROM ${others} AND n.quantity_whole = v.quantity_whole AND n.quantity_micro = v.quantity_micro)
-    THEN u.${column}
-    ELSE coalesce((SELECT ${best}(${millionthsOf("n")}) FROM ${others}), u.${column}) END`;
-const withoutSums = `count = u.count - 1, sum_high = u.sum_high - (v.quantity_whole >> ${lowBits}),
-    sum_low = u.sum_low - (v.quantity_whole & ${
-  2 ** lowBits - 1
-}), sum_micro = u.sum_micro - v.quantity_micro`;
-const recordToVoid = `FROM (SELECT r.*, ${millionthsOf("r")} AS millionths
-    FROM ${recordOfKey} AND ${notVoided("r")}) AS v WHERE u.series = v.series`;
-const takeFromQuarter = `UPDATE usage_rollups AS u SET ${withoutSums},
-    ${withoutRecord("smallest", "min")}, ${withoutRecord("largest", "max")}
-  ${recordToVoid} AND u.quarter = v.timestamp / ${rollupQuarterMs}`;
-/** After the quarter: smallest and largest are those of the hour's quarters. */
-const ofQuarters = (column: "smallest" | "largest", best: "min" | "max") =>
-  `${column} = coalesce((SELECT ${best}(q.${column}) FROM usage_rollups q WHERE q.series = u.series AND q.count > 0
-    AND q.quarter >= u.hour * ${quartersPerHour} AND q.quarter < (u.hour + 1) * ${quartersPerHour}), u.${column})`;
-const takeFromHour = `UPDATE usage_rollups_hourly AS u SET ${withoutSums},
-    ${ofQuarters("smallest", "min")}, ${ofQuarters("largest", "max")}
-  ${recordToVoid} AND u.hour = v.timestamp / ${rollupHourMs}`;
-const insertVoid = `INSERT INTO usage_voids (seq, voided_at, voided_by, reason)
-  SELECT r.seq, ?4, a.id, ?5 FROM ${recordOfKey} ON CONFLICT DO NOTHING`;
-
-/**
- * Takes a record out of the rollups, once.
- *
- * @returns The record, voided now or before; undefined when the key's organization has no such record.
- * @throws {DatabaseError}
- */
-export async function voidUsageRecord(
-  database: Database,
-  { seq, recordedAt, keyHash, now, reason }: UsageVoid,
-): Promise<StoredUsageRecord | undefined> {
-  const which = [seq, recordedAt, keyHash, now] as const;
-  const results = await database.write([
-    sql(takeFromQuarter, ...which),
-    sql(takeFromHour, ...which),
-    sql(insertVoid, ...which, reason),
-    sql(`SELECT ${shownColumns} FROM (SELECT r.* FROM ${recordOfKey}) AS r ${shownJoins}`, ...which),
-  ]);
-  return results[3]?.rows[0] as unknown as StoredUsageRecord | undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 // The closed set of errors that callers can see. Everything else is a fault of ours: logged with its cause and
 // shown as "internal".
+import { usageSeriesMax } from "./limits.ts";
 
 /** Every error code with its HTTP status. A code that is missing here does not compile. */
 export const errorStatuses = {
@@ -33,6 +34,7 @@ export const errorStatuses = {
   unsupported_media_type: 415,
   validation_failed: 422,
   range_too_long: 422,
+  series_limit_reached: 422,
   rate_limited: 429,
   headers_too_large: 431,
   internal: 500,
@@ -121,6 +123,16 @@ export function invalidTokenError(): AppError {
   return new AppError(
     "invalid_token",
     "This link was used already, was replaced by a newer one, or is too old. Ask for a new one.",
+  );
+}
+
+/** @returns The error for a record that would open one series too many. @param details The records that would. */
+export function seriesLimitError(details: readonly ErrorDetail[]): AppError {
+  return new AppError(
+    "series_limit_reached",
+    `Your organization has reached its limit of ${usageSeriesMax} series: distinct combinations of product, metric and ` +
+      "API key. Record with existing ones.",
+    { details },
   );
 }
 

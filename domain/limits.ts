@@ -125,8 +125,8 @@ export const operatorLinkLifetimeMs = 24 * 3_600_000;
 export const operatorPageItemsMax = 500;
 /** How long the audit log is kept, in milliseconds: 400 days. */
 export const auditRetentionMs = 400 * 24 * 3_600_000;
-/** Entries that one step of the audit log's CSV reads: a few milliseconds. */
-export const auditStepEventsMax = 200;
+/** Entries that one turn of the audit log's CSV reads. */
+export const auditTurnEventsMax = 500;
 /** People whom the audit log's page offers to choose from. */
 export const auditPageActorsMax = 500;
 /** A denied attempt of one person at one path, and a limit that one key hits, is written at most once in this time. */
@@ -142,6 +142,8 @@ export const refusedApiKeysPerMinuteMax = 60;
 export const pageItemsDefault = 50;
 export const pageItemsMax = 100;
 
+/** Series of one organization: distinct products, metrics and keys. */
+export const usageSeriesMax = 10_000;
 export const usageBatchRecordsMax = 1_000;
 export const usagePropertiesMax = 16;
 export const usagePropertyNameCharactersMax = 64;
@@ -150,10 +152,14 @@ export const idempotencyKeyCharactersMax = 255;
 /** How far back and ahead a record's timestamp may lie, in milliseconds. */
 export const usageTimestampPastMaxMs = 35 * 24 * 3_600_000;
 export const usageTimestampFutureMaxMs = 5 * 60_000;
+/** Records that the batch of a void looks at: those that were recorded since the others of the quarter were looked at. */
+export const usageVoidRecentRecordsMax = 5_000;
+/** How often a void begins again when others of its quarter of an hour are voided at the same time. */
+export const usageVoidAttemptsMax = 20;
 /** Why a record was voided. */
 export const voidReasonCharactersMax = 200;
-/** Records that one step of a filtered list looks at: a few milliseconds. */
-export const usageRecordScanMax = 20_000;
+/** Records that one turn of a filtered list, or of a void, looks at: some milliseconds. */
+export const usageRecordScanMax = 50_000;
 /** Records that one step of retention deletes, and how long it rests after it, in milliseconds. */
 export const retentionStepRecordsMax = 500;
 export const retentionRestMs = 50;
@@ -177,10 +183,8 @@ export const usageWindowsMax = 1_000;
 export const usagePageYearMin = 2000;
 export const usagePageYearMax = 2099;
 export const usagePageYearsMax = 25;
-/** Series whose products, metrics and keys the usage page offers. */
-export const usagePageSeriesMax = 2_000;
-/** Keys of an organization whose names the usage page knows, the newest. */
-export const usagePageApiKeysMax = 1_000;
+/** Products, metrics and keys that the usage page offers to choose from, of each. */
+export const usagePageChoicesMax = 1_000;
 /** One rollup covers this many milliseconds: every time zone in use is a multiple of it. */
 export const rollupQuarterMs = 15 * 60_000;
 /** Where a window has whole hours, rollups of an hour stand for four of them. */
@@ -209,10 +213,22 @@ export const keysRecentMax = 2 ** 16;
 export const keysMiddleMax = 2 ** 20;
 /** Sums that one answer may have; the CSV has no such limit. */
 export const usageSumRowsMax = 100_000;
-/** Rollups that one step of adding up looks at, at most: some milliseconds, for which other requests wait. */
-export const usageStepRollupsMax = 30_000;
-/** Sums that one such step gives, unless one window alone has more: what is made of them costs more than the adding. */
-export const usageStepRowsMax = 1_000;
+/** Rollups that one turn of adding up looks at, at most: a tenth of a second, for which other reports wait. */
+export const usageTurnRollupsMax = 500_000;
+/** Sums that one such turn gives, unless one window alone has more: they are in memory together. */
+export const usageTurnRowsMax = 1_000;
+
+/** The page of keys waits for the small charts so long, in milliseconds; then it is shown without them. */
+export const apiKeyCountsTimeoutMs = 5_000;
+/** Reports of one organization that are under way at once. The others wait, as those do whose clients are slow to read. */
+export const reportsRunningPerOrganizationMax = 2;
+/** Reports of one organization, and of all, that are open: under way, waiting, or being read. One more is rejected with 503. */
+export const reportsOpenPerOrganizationMax = 32;
+export const reportsOpenMax = 512;
+/** How long a client may take for one part of a report, in milliseconds. */
+export const reportClientTimeoutMs = 60_000;
+/** Turns that reports have at once with a remote database, whose answers are waited for. */
+export const reportTurnsRemoteMax = 8;
 
 /** How long a writer waits for the database's lock, in milliseconds. */
 export const databaseBusyTimeoutMs = 5_000;

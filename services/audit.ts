@@ -2,7 +2,6 @@
 import { findActiveApiKey } from "../db/api_keys.ts";
 import {
   type AuditActorRow,
-  type AuditEventRow,
   type AuditPosition,
   deleteOldAuditEvents,
   insertAuditEvent,
@@ -21,16 +20,15 @@ import {
   auditNotedIntervalMs,
   auditPageActorsMax,
   auditRetentionMs,
-  auditStepEventsMax,
   retentionStepRecordsMax,
 } from "../domain/limits.ts";
 import { mayDo } from "../domain/permissions.ts";
 import type { Session } from "../domain/session.ts";
-import { isoTime } from "../domain/usage_window.ts";
+import { shownAuditEvent } from "./audit_csv.ts";
 import type { ServiceContext } from "./context.ts";
 import { RateLimiter } from "./rate_limiter.ts";
+import type { ReportBytes, Reports } from "./reports.ts";
 import { sessionBounds, wellFormedHash } from "./session_tokens.ts";
-import { nextTurn } from "./turn.ts";
 
 /** Which entries to read. Times in milliseconds since 1970: `from` is included, `to` is not; without them, all. */
 export interface AuditFilter {
@@ -70,12 +68,8 @@ export interface AuditService {
     session: Session,
     query: AuditListQuery,
   ): Promise<{ events: AuditEvent[]; nextCursor: string | null }>;
-  /**
-   * The same for any number of entries, as they are read; other requests go on meanwhile.
-   *
-   * @throws {AppError} As {@linkcode listAuditEvents}, before the first part.
-   */
-  streamAuditEvents(session: Session, filter: AuditFilter): AsyncGenerator<AuditEvent[]>;
+  /** Reads any number of entries. @returns CSV. @throws {AppError} As {@linkcode listAuditEvents}; `unavailable`. */
+  readAuditCsv(session: Session, filter: AuditFilter, signal: AbortSignal): Promise<ReportBytes>;
   /** @returns People who are in the active organization's log, for others to choose from. @throws {AppError} `forbidden`. */
   listAuditActors(session: Session): Promise<AuditActorRow[]>;
   /** Notes in the background that somebody tried what they may not do; at most once a minute for each person and route. */
@@ -93,13 +87,14 @@ const newest: AuditPosition = { at: Number.MAX_SAFE_INTEGER, id: "" };
 
 /**
  * @param context See {@linkcode ServiceContext}.
- * @param parts `onBackgroundError`: told when a refused attempt could not be noted.
+ * @param parts `reports`: where the whole log is read. `onBackgroundError`: told when a refused attempt could not be noted.
  */
 export function createAuditService(
   context: ServiceContext,
-  parts: { onBackgroundError: (error: unknown) => void },
+  parts: { reports: Reports; onBackgroundError: (error: unknown) => void },
 ): AuditService {
   const { config, database, clock } = context;
+  const { reports } = parts;
   const noted = new RateLimiter({ points: 1, windowMs: auditNotedIntervalMs, clock });
   const lookUps = new RateLimiter({ points: auditLookUpsMax, windowMs: auditNotedIntervalMs, clock });
 
@@ -126,18 +121,6 @@ export function createAuditService(
     return { ...first, type: "session", client };
   }
 
-  async function* readInSteps(query: ReturnType<typeof rangeOf>): AsyncGenerator<AuditEvent[]> {
-    let { before } = query;
-    for (;;) {
-      const rows = await listAuditEvents(database, { ...query, before, limit: auditStepEventsMax });
-      if (rows.length > 0) yield rows.map(shown);
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < auditStepEventsMax) return;
-      before = last;
-      await nextTurn();
-    }
-  }
-
   return {
     async listAuditEvents(session, { limit, cursor, ...filter }) {
       const query = rangeOf(session, filter, cursor);
@@ -145,10 +128,11 @@ export function createAuditService(
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       const isMore = rows.length > limit && last !== undefined;
-      return { events: page.map(shown), nextCursor: isMore ? `${last.at}.${last.id}` : null };
+      return { events: page.map(shownAuditEvent), nextCursor: isMore ? `${last.at}.${last.id}` : null };
     },
 
-    streamAuditEvents: (session, filter) => readInSteps(rangeOf(session, filter)),
+    readAuditCsv: async (session, filter, signal) =>
+      await reports.bytes("auditCsv", { ...rangeOf(session, filter), now: clock() }, signal),
 
     listAuditActors: async (session) =>
       await listAuditActors(database, {
@@ -226,19 +210,4 @@ export function parseAuditCursor(cursor: string): AuditPosition | null {
 /** Of a request nothing can be read any more when its answer has gone out. */
 function taken({ address, userAgent, requestId }: ClientInfo): ClientInfo {
   return { address, userAgent, requestId };
-}
-
-function shown(row: AuditEventRow): AuditEvent {
-  const { targetId, targetName } = row;
-  return {
-    id: row.id,
-    at: isoTime(row.at),
-    action: row.action,
-    actor: { type: row.actorType, id: row.actorId, name: row.actorName },
-    target: targetId === null && targetName === null ? null : { id: targetId, name: targetName },
-    details: JSON.parse(row.details),
-    address: row.address,
-    userAgent: row.userAgent,
-    requestId: row.requestId,
-  };
 }

@@ -6,10 +6,12 @@ import {
   type RecordOutcome,
   requestField,
   seriesField,
+  seriesOf,
   type TakenRecord,
   timestampField,
 } from "../db/recorder.ts";
-import { AppError, invalidApiKeyError } from "../domain/errors.ts";
+import { AppError, invalidApiKeyError, seriesLimitError } from "../domain/errors.ts";
+import { usageSeriesMax } from "../domain/limits.ts";
 import { joinQuantity } from "../domain/quantity.ts";
 import {
   isSameUsage,
@@ -90,7 +92,10 @@ export function buildGroup(requests: readonly Waiting[], now: number): BuiltGrou
     }
     return start;
   });
-  return { group: { now, keyHashes: [...keyHashes], series: series.list, records, keys }, starts };
+  return {
+    group: { now, keyHashes: [...keyHashes], series: series.list, records, keys, seriesMax: usageSeriesMax },
+    starts,
+  };
 }
 
 /** Numbers the series of a group. */
@@ -125,9 +130,14 @@ function childMap<V>(map: Map<string, Map<string, V>>, name: string): Map<string
 /**
  * Tells every request what became of it.
  *
+ * @returns Requests that must be tried again, before later ones: their new series would fit, but not together with others
+ *   of their organization in this group.
  * @throws When the database did not insert exactly what would be acknowledged; then nobody was told anything.
  */
-export function settle(requests: readonly Waiting[], result: BuiltGroup & { outcome: RecordOutcome }): void {
+export function settle(
+  requests: readonly Waiting[],
+  result: BuiltGroup & { outcome: RecordOutcome },
+): Waiting[] {
   const { group, outcome, starts } = result;
   const activeKeys = new Map(outcome.activeKeys.map((key) => [group.keyHashes[key.position], key]));
   const taken = new Map(outcome.taken.map((record) => [record.position, record]));
@@ -137,6 +147,8 @@ export function settle(requests: readonly Waiting[], result: BuiltGroup & { outc
     firstSeq: outcome.firstSeq,
     taken,
   };
+  const limited = new LimitedRequests(result);
+  const again: Waiting[] = [];
   let expected = 0;
   const settlements: (() => void)[] = [];
   for (const [request, waiting] of requests.entries()) {
@@ -145,7 +157,16 @@ export function settle(requests: readonly Waiting[], result: BuiltGroup & { outc
       settlements.push(() => waiting.reject(invalidApiKeyError()));
       continue;
     }
-    const places = placesOf(waiting, starts[request] ?? 0);
+    const start = starts[request] ?? 0;
+    const places = placesOf(waiting, start);
+    const limit = limited.of(start, starts[request + 1] ?? group.records.length);
+    if (limit !== null) {
+      if (limit.fitsAlone) again.push(waiting);
+      else {settlements.push(() =>
+          waiting.reject(seriesLimit(waiting, (index) => limit.isNew(places(index))))
+        );}
+      continue;
+    }
     const { inputs, repeats } = waiting;
     const conflicts = [...repeats?.conflicts ?? []];
     let isNew = 0;
@@ -174,6 +195,45 @@ export function settle(requests: readonly Waiting[], result: BuiltGroup & { outc
     throw new Error(`${outcome.inserted} records were inserted where ${expected} were expected`);
   }
   for (const tell of settlements) tell();
+  return again;
+}
+
+/** Which requests of a group were not recorded because of the limit of series. */
+class LimitedRequests {
+  readonly #records: readonly string[];
+  /** Series that were not there before, of organizations without room for all of those in the group. */
+  readonly #series = new Map<number, { readonly room: number; readonly isOpened: boolean }>();
+
+  constructor({ group, outcome }: BuiltGroup & { outcome: RecordOutcome }) {
+    this.#records = group.records;
+    const counts = new Map<number, number>();
+    for (const { position, organization, room } of outcome.limited) {
+      const count = (counts.get(organization) ?? 0) + 1;
+      counts.set(organization, count);
+      this.#series.set(position, { room, isOpened: count <= room });
+    }
+  }
+
+  /** @returns Null for a request, given by its places in the group, that was not held up. */
+  of(start: number, end: number): { fitsAlone: boolean; isNew: (place: number) => boolean } | null {
+    if (this.#series.size === 0) return null;
+    const isNew = (place: number) => this.#series.has(seriesOf(this.#records[place]));
+    const own = new Set(this.#records.slice(start, end).map(seriesOf));
+    const opened = [...own].flatMap((position) => this.#series.get(position) ?? []);
+    if (opened.every(({ isOpened }) => isOpened)) return null;
+    return { fitsAlone: opened.length <= Math.max(...opened.map(({ room }) => room)), isNew };
+  }
+}
+
+const limitDetailsMax = 100;
+
+function seriesLimit(waiting: Waiting, isNew: (index: number) => boolean): AppError {
+  const isBatch = waiting.inputs.length > 1;
+  const places = [...waiting.inputs.keys()].filter(isNew).slice(0, limitDetailsMax);
+  return seriesLimitError(places.map((index) => ({
+    path: isBatch ? `records[${index}].metric` : "metric",
+    message: "would open a new series.",
+  })));
 }
 
 /** @returns Where in the group the record of an input is. */

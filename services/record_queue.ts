@@ -102,6 +102,17 @@ export class RecordQueue<T extends QueuedRequest> {
     return group.requests;
   }
 
+  /** Puts requests of a group back, in their order and before all that wait. None is turned away for them. */
+  putBack(requests: readonly T[]): void {
+    for (const request of requests.toReversed()) {
+      const { organizationId } = request;
+      const share = this.#shares.get(organizationId) ?? new Share<T>();
+      this.#shares.set(organizationId, share);
+      share.putBack(request);
+      this.#count(request, 1);
+    }
+  }
+
   /** Empties the queue. @returns All that waited. */
   clear(): T[] {
     const requests = [...this.#shares.values()].flatMap((share) => share.waiting);
@@ -187,6 +198,12 @@ class Share<T extends QueuedRequest> {
 
   add(request: T): void {
     this.#waiting.push(request);
+    this.records += request.inputs.length;
+    this.bytes += request.bytes;
+  }
+
+  putBack(request: T): void {
+    this.#waiting.unshift(request);
     this.records += request.inputs.length;
     this.bytes += request.bytes;
   }

@@ -142,7 +142,7 @@ export class Recorder {
     const now = this.#context.clock();
     const built = buildGroup(group, now);
     const outcome = await recordUsage(this.#context.database, built.group);
-    settle(group, { ...built, outcome });
+    this.#queue.putBack(settle(group, { ...built, outcome }));
   }
 }
 

@@ -21,6 +21,7 @@ import { createOwnAccountService, type OwnAccountService } from "./own_account.t
 import { createPasswordChangeService, type PasswordChangeService } from "./password_change.ts";
 import { createPasswordService, type PasswordService } from "./passwords.ts";
 import { Recorder } from "./recorder.ts";
+import { Reports } from "./reports.ts";
 import { createSecondStepService, type SecondStepService } from "./second_step.ts";
 import { createSessionSearchService, type SessionSearchService } from "./session_search.ts";
 import { sessionContext } from "./session_writes.ts";
@@ -64,7 +65,9 @@ export interface Services {
   isReady(): Promise<boolean>;
   /** @returns Records that wait in memory for the next commit. */
   queuedRecords(): number;
-  /** From now on {@linkcode isReady} says no. */
+  /** @returns Reports that are under way, and those that wait for a place or for their clients. */
+  openReports(): { readonly running: number; readonly waiting: number };
+  /** From now on {@linkcode isReady} says no, and no report begins. */
   drain(): void;
   /** Writes what was accepted; the database stays open. */
   close(): Promise<void>;
@@ -92,6 +95,7 @@ export function createServices(context: ServiceContext, options: ServicesOptions
   const hasher = options.passwordHasher ??
     createPasswordHasher(navigator.hardwareConcurrency, { startNow: options.startThreads ?? false });
   const { onBackgroundError } = options;
+  const reports = new Reports(context.database.source, { onTrouble: onBackgroundError });
   const credentials = createCredentials(context, { hasher, onBackgroundError });
   const mail = createMailService(context, {
     log: options.mailLog ?? { info: () => {}, warn: () => {} },
@@ -116,9 +120,9 @@ export function createServices(context: ServiceContext, options: ServicesOptions
     operator: createOperatorService(context, { credentials, mail }),
     mail,
     apiKeys: createApiKeyService(session),
-    audit: createAuditService(context, { onBackgroundError }),
-    usage: createUsageService(context, recorder),
-    usageRecords: createUsageRecordService(context),
+    audit: createAuditService(context, { reports, onBackgroundError }),
+    usage: createUsageService(context, { recorder, reports }),
+    usageRecords: createUsageRecordService(context, reports),
     forwardAuth: createForwardAuthService(context, { recorder, onBackgroundError }),
     organizationEnd: createOrganizationEndService(context),
     deadlines: new Deadlines(context.clock),
@@ -133,11 +137,13 @@ export function createServices(context: ServiceContext, options: ServicesOptions
       }
     },
     queuedRecords: () => recorder.queuedRecords,
+    openReports: () => reports.counts,
     drain: () => {
       isDraining = true;
+      reports.drain();
     },
     close: async () => {
-      await recorder.close();
+      await Promise.all([recorder.close(), reports.close()]);
       if (options.passwordHasher === undefined) hasher.close();
     },
   };

@@ -1,48 +1,18 @@
-// Single usage records: listing, voiding, and deleting the oldest bit by bit.
+// Single usage records: listing them on the reports thread, voiding, and deleting the oldest bit by bit.
 import { findActiveApiKey } from "../db/api_keys.ts";
-import type { UsageFilter } from "../db/usage.ts";
+import { deleteOldUsageRecords, findUsageRecord, oldestUsageRecordedAt } from "../db/usage_records.ts";
+import { type OtherExtremes, voidUsageRecord } from "../db/usage_voids.ts";
+import { invalidApiKeyError, notFoundError, unavailableError } from "../domain/errors.ts";
+import { retentionStepRecordsMax, usageVoidAttemptsMax } from "../domain/limits.ts";
 import {
-  deleteOldUsageRecords,
-  endOfLook,
-  findUsageRecord,
-  findUsageRecordPosition,
-  findUsageRecordsByKey,
-  lastUsageBefore,
-  type ListedUsageRecordRow,
-  listUsageRecords,
-  oldestUsageRecordedAt,
-  type UsageRecordPosition,
-  type UsageRecordScan,
-  voidUsageRecord,
-} from "../db/usage_records.ts";
-import { invalidApiKeyError, notFoundError, validationError } from "../domain/errors.ts";
-import { retentionStepRecordsMax, usageRecordScanMax } from "../domain/limits.ts";
-import type { Session } from "../domain/session.ts";
-import {
-  idempotencyKeyHash,
   parseUsageRecordId,
   shownUsageRecord,
+  type StoredUsageRecord,
   type UsageRecord,
 } from "../domain/usage_record.ts";
 import type { ServiceContext } from "./context.ts";
-import { nextTurn } from "./turn.ts";
-import { organizationOf } from "./usage.ts";
-
-/** Which records to list. Times in milliseconds since 1970: `from` is included, `to` is not; without them, all. */
-export interface UsageRecordQuery extends UsageFilter {
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
-  readonly limit: number;
-  /** Only the record that has it; then there is no further page. */
-  readonly idempotencyKey?: string | undefined;
-  /** The id of the last record of the page before. */
-  readonly cursor?: string | undefined;
-}
-
-/** A record with the name of its key, for people. */
-export interface NamedUsageRecord extends UsageRecord {
-  readonly apiKeyName: string;
-}
+import type { Reports } from "./reports.ts";
+import type { UsageRecordQuery } from "./usage_record_list.ts";
 
 /** The verbs of usage records. */
 export interface UsageRecordService {
@@ -55,22 +25,23 @@ export interface UsageRecordService {
   listUsageRecordsByApiKey(
     keyHash: string,
     query: UsageRecordQuery,
+    signal: AbortSignal,
   ): Promise<{ usageRecords: UsageRecord[]; nextCursor: string | null }>;
-  /** The same for the active organization. @throws {AppError} `forbidden`, `validation_failed`. */
-  listUsageRecords(
-    session: Session,
-    query: UsageRecordQuery,
-  ): Promise<{ usageRecords: NamedUsageRecord[]; nextCursor: string | null }>;
   /** @returns A record of the key's organization. @throws {AppError} `invalid_api_key`, `not_found`. */
   readUsageRecord(keyHash: string, id: string): Promise<UsageRecord>;
   /**
    * Voids a record: sums, counts, smallest and largest go on as if it had never been; it stays in lists, and its
-   * idempotency key stays taken. Voiding it again changes nothing.
+   * idempotency key stays taken. Voiding it again changes nothing. Smallest and largest are null from then on when they
+   * depend on records that retention has deleted.
    *
    * @returns The record, with the first reason.
-   * @throws {AppError} `invalid_api_key`, `not_found`.
+   * @throws {AppError} `invalid_api_key`, `not_found`, `unavailable`.
    */
-  voidUsageRecord(keyHash: string, which: { id: string; reason: string }): Promise<UsageRecord>;
+  voidUsageRecord(
+    keyHash: string,
+    which: { id: string; reason: string },
+    signal: AbortSignal,
+  ): Promise<UsageRecord>;
   /**
    * Deletes some of the records that are older than the setting says; their age counts from when they were recorded.
    *
@@ -80,71 +51,10 @@ export interface UsageRecordService {
 }
 
 const dayMs = 24 * 3_600_000;
-/** After every position that a record can have. */
-const newest: UsageRecordPosition = { timestamp: Number.MAX_SAFE_INTEGER, series: 0, seq: 0 };
 
-/** @param context See {@linkcode ServiceContext}. */
-export function createUsageRecordService(context: ServiceContext): UsageRecordService {
+/** @param context See {@linkcode ServiceContext}. @param reports Where records are listed. */
+export function createUsageRecordService(context: ServiceContext, reports: Reports): UsageRecordService {
   const { database, clock, config } = context;
-
-  async function list(organizationId: string, query: UsageRecordQuery) {
-    const rows = await find(organizationId, query);
-    const page = rows.slice(0, query.limit).map((row) => ({
-      ...shownUsageRecord(row),
-      apiKeyName: row.apiKeyName,
-    }));
-    return { usageRecords: page, nextCursor: rows.length > query.limit ? page.at(-1)?.id ?? null : null };
-  }
-
-  /** @returns One record more than the page has, when there is one. */
-  async function find(organizationId: string, query: UsageRecordQuery): Promise<ListedUsageRecordRow[]> {
-    const { productSlug, metric, apiKey, from = 0, to = newest.timestamp, idempotencyKey } = query;
-    const filter = { productSlug, metric, apiKey };
-    if (idempotencyKey !== undefined) {
-      const hash = idempotencyKeyHash(idempotencyKey);
-      return await findUsageRecordsByKey(database, {
-        organizationId,
-        idempotencyKey,
-        hash,
-        from,
-        to,
-        filter,
-      });
-    }
-    const isFiltered = Object.values(filter).some((value) => value !== undefined);
-    const oldest: UsageRecordPosition = { timestamp: from, series: 0, seq: 0 };
-    const found: ListedUsageRecordRow[] = [];
-    let before: UsageRecordPosition | undefined = await firstPosition(organizationId, query);
-    if (!isFiltered) {
-      const limit = query.limit + 1;
-      return await listUsageRecords(database, { organizationId, filter, from: oldest, before, limit });
-    }
-    while (before !== undefined && found.length <= query.limit) {
-      // Among many records few may fit: what lies between is skipped, and the rest is looked at in steps.
-      const end = await lastUsageBefore(database, { organizationId, filter, before: before.timestamp + 1 });
-      if (end === null || end <= from) break;
-      if (end <= before.timestamp) before = { timestamp: end, series: 0, seq: 0 };
-      // Where a step ends is settled before it is read: records that come or go meanwhile move no border.
-      const look: UsageRecordScan = { organizationId, from: oldest, before };
-      const last = await endOfLook(database, { ...look, recordsMax: usageRecordScanMax });
-      const limit = query.limit + 1 - found.length;
-      found.push(...await listUsageRecords(database, { ...look, from: last ?? oldest, filter, limit }));
-      before = last;
-      if (before !== undefined && found.length <= query.limit) await nextTurn();
-    }
-    return found;
-  }
-
-  async function firstPosition(organizationId: string, query: UsageRecordQuery) {
-    const start = query.to === undefined ? newest : { timestamp: query.to, series: 0, seq: 0 };
-    if (query.cursor === undefined) return start;
-    const place = parseUsageRecordId(query.cursor);
-    const position = place && await findUsageRecordPosition(database, { organizationId, ...place });
-    if (!position) {
-      throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
-    }
-    return position.timestamp < start.timestamp ? position : start;
-  }
 
   async function organizationOfKey(keyHash: string): Promise<string> {
     const key = await findActiveApiKey(database, keyHash, clock());
@@ -153,9 +63,14 @@ export function createUsageRecordService(context: ServiceContext): UsageRecordSe
   }
 
   return {
-    async listUsageRecordsByApiKey(keyHash, query) {
-      const { usageRecords, nextCursor } = await list(await organizationOfKey(keyHash), query);
-      return { usageRecords: usageRecords.map(({ apiKeyName: _name, ...record }) => record), nextCursor };
+    async listUsageRecordsByApiKey(keyHash, query, signal) {
+      const organizationId = await organizationOfKey(keyHash);
+      const now = clock();
+      const page = await reports.read("usageRecords", { ...query, organizationId, now }, signal);
+      return {
+        ...page,
+        usageRecords: page.usageRecords.map(({ apiKeyName: _name, ...record }) => record),
+      };
     },
     async readUsageRecord(keyHash, id) {
       const organizationId = await organizationOfKey(keyHash);
@@ -164,17 +79,22 @@ export function createUsageRecordService(context: ServiceContext): UsageRecordSe
       if (row === undefined) throw notFoundError();
       return shownUsageRecord(row);
     },
-    listUsageRecords: async (session, query) => await list(organizationOf(session), query),
-    async voidUsageRecord(keyHash, { id, reason }) {
+    async voidUsageRecord(keyHash, { id, reason }, signal) {
       const now = clock();
       const place = parseUsageRecordId(id);
-      const row = place === null
-        ? undefined
-        : await voidUsageRecord(database, { ...place, keyHash, reason, now });
-      if (row !== undefined) return shownUsageRecord(row);
-      throw await findActiveApiKey(database, keyHash, now) === undefined
-        ? invalidApiKeyError()
-        : notFoundError();
+      let others: OtherExtremes | null = null;
+      for (let attempt = 0; attempt < usageVoidAttemptsMax; attempt++) {
+        const row: StoredUsageRecord | undefined = place === null
+          ? undefined
+          : await voidUsageRecord(database, { ...place, keyHash, reason, now, others });
+        if (row !== undefined && row.voidedAt !== null) return shownUsageRecord(row);
+        const key = await findActiveApiKey(database, keyHash, now);
+        if (key === undefined) throw invalidApiKeyError();
+        if (row === undefined) throw notFoundError();
+        const { organizationId } = key;
+        others = await reports.read("voidScan", { organizationId, now, seq: row.seq }, signal);
+      }
+      throw unavailableError("Too many records of this quarter of an hour are being voided. Try again.");
     },
     async deleteOldUsageRecords() {
       const before = clock() - config.usageRetentionDays * dayMs;

@@ -1,17 +1,12 @@
 // The API of the audit log.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import {
-  type AuditAction,
-  auditActions,
-  auditActionsOf,
-  type AuditEvent,
-  auditGroups,
-} from "../../domain/audit.ts";
+import { type AuditAction, auditActions, auditActionsOf, auditGroups } from "../../domain/audit.ts";
 import { isoTime } from "../../domain/usage_window.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
-import { csvAnswer, csvHeaders, csvStream } from "./csv.ts";
+import { csvAnswer, csvHeaders } from "./csv.ts";
 import { mount } from "./endpoint.ts";
+import { sendReport } from "./report.ts";
 import { exampleId, idOut, nextCursorSchema, pageQuerySchema, rangeEnd, timeOut } from "./schemas.ts";
 
 const action = z.string()
@@ -71,19 +66,6 @@ const auditEventSchema = z.object({
   requestId: text.openapi({ description: "The `X-Request-Id` of the request's answer." }),
 }).openapi("AuditEvent");
 
-const csvColumns = [
-  "at",
-  "action",
-  "actor",
-  "actorId",
-  "target",
-  "targetId",
-  "details",
-  "address",
-  "userAgent",
-  "requestId",
-];
-
 /** Mounts `/api/portal/audit` and `/api/portal/audit.csv`. */
 export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { audit, clock } = parts.services;
@@ -123,25 +105,9 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     answers: { 200: csvAnswer },
   }, {
     ...byActor(parts),
-    answer(c, { query: { action: actions, ...query } }, actor) {
-      const events = audit.streamAuditEvents(actor, { ...query, actions });
-      const file = `audit-${isoTime(clock()).slice(0, 10)}.csv`;
-      return c.body(csvStream(events, { columns: csvColumns, cellsOf }), 200, csvHeaders(file));
+    async answer(c, { query: { action: actions, ...query } }, actor) {
+      const report = await audit.readAuditCsv(actor, { ...query, actions }, c.req.raw.signal);
+      return sendReport(c, report, csvHeaders(`audit-${isoTime(clock()).slice(0, 10)}.csv`));
     },
   });
-}
-
-function cellsOf({ actor, target, details, ...event }: AuditEvent): string[] {
-  return [
-    event.at,
-    event.action,
-    actor.name ?? (actor.type === "session" ? "" : actor.type),
-    actor.id ?? "",
-    target?.name ?? "",
-    target?.id ?? "",
-    Object.keys(details).length === 0 ? "" : JSON.stringify(details),
-    event.address,
-    event.userAgent,
-    event.requestId ?? "",
-  ];
 }

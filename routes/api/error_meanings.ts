@@ -1,6 +1,6 @@
 // What each error means, for the OpenAPI document: when it comes and what a caller can do. A code that is missing here
 // does not compile.
-import type { ErrorCode } from "../../domain/errors.ts";
+import { type ErrorCode, seriesLimitError } from "../../domain/errors.ts";
 import {
   activeApiKeysMax,
   anonymousBodyBytesMax,
@@ -13,6 +13,7 @@ import {
   totpWrongCodesMax,
   urlCharactersMax,
   usageBodyBytesMax,
+  usageSeriesMax,
   usageWindowsMax,
 } from "../../domain/limits.ts";
 
@@ -152,6 +153,12 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   range_too_long: {
     when: `The range has more than ${usageWindowsMax} windows, or too many sums for one answer.`,
     message: "Ask for a shorter range, larger windows or fewer groups.",
+  },
+  series_limit_reached: {
+    when:
+      `The organization has ${usageSeriesMax} series and the request would open another one. A series is a distinct ` +
+      "combination of product, metric and API key. Nothing was recorded; records of existing series are still accepted.",
+    message: seriesLimitError([]).message,
   },
   rate_limited: {
     when: "Too many requests, or too many failed ones. `Retry-After` has the seconds to wait.",

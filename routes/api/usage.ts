@@ -4,8 +4,8 @@ import type { UsageGroup } from "../../db/usage.ts";
 import { AppError, validationError } from "../../domain/errors.ts";
 import { errorDetailsMax, usageBodyBytesMax } from "../../domain/limits.ts";
 import { timestampFault, type UsageInput } from "../../domain/usage_record.ts";
-import { isoTimeIn } from "../../domain/usage_window.ts";
-import type { UsageReadInput, UsageSums, UsageSumStream } from "../../services/usage.ts";
+import type { ReportBytes } from "../../services/reports.ts";
+import type { UsageReadInput } from "../../services/usage_sums.ts";
 import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
 import { requireSession } from "../session.ts";
@@ -14,7 +14,7 @@ import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
 import { cloudEventHeaders, cloudEventSchemas } from "./cloud_event_schemas.ts";
 import { csvAnswer, csvHeaders } from "./csv.ts";
 import { check, mount } from "./endpoint.ts";
-import { usageCsv } from "./usage_csv.ts";
+import { sendReport } from "./report.ts";
 import {
   idempotencyKeySchema,
   recordedBatchSchema,
@@ -36,7 +36,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     tag: "Usage",
     security: "apiKey",
     bodyBytesMax: usageBodyBytesMax,
-    errors: ["idempotency_conflict"],
+    errors: ["idempotency_conflict", "series_limit_reached"],
   } as const;
 
   mount(app, {
@@ -120,7 +120,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
   }, {
     ...apiKey,
     answer: async (c, { query }, keyHash) =>
-      c.json(shown(await usage.readUsageByApiKey(keyHash, inputOf(query)))),
+      sendReport(c, await usage.readUsageByApiKey(keyHash, inputOf(query), c.req.raw.signal)),
   });
 
   mount(app, {
@@ -131,10 +131,8 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     errors: ["range_too_long"],
   }, {
     ...apiKey,
-    async answer(c, { query }, keyHash) {
-      const input = inputOf(query);
-      return sendCsv(c, await usage.streamUsageByApiKey(keyHash, input), input);
-    },
+    answer: async (c, { query }, keyHash) =>
+      sendCsv(c, await usage.readUsageCsvByApiKey(keyHash, inputOf(query), c.req.raw.signal)),
   });
 
   mount(app, {
@@ -146,7 +144,8 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     errors: ["forbidden", "range_too_long"],
   }, {
     authenticate: (c) => requireSession(c, parts),
-    answer: async (c, { query }, session) => c.json(shown(await usage.readUsage(session, inputOf(query)))),
+    answer: async (c, { query }, session) =>
+      sendReport(c, await usage.readUsage(session, inputOf(query), c.req.raw.signal)),
   });
 
   mount(app, {
@@ -158,8 +157,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
   }, {
     authenticate: (c) => requireSession(c, parts),
     async answer(c, { query }, session) {
-      const input = inputOf(query);
-      return sendCsv(c, await usage.streamUsage(session, input), input);
+      return sendCsv(c, await usage.readUsageCsv(session, inputOf(query), c.req.raw.signal));
     },
   });
 }
@@ -171,10 +169,8 @@ function inputOf(query: z.output<typeof usageQuerySchema>): UsageReadInput & { g
   return { ...query, groupBy: isNamed ? groupBy : [...groupBy, "metric"] };
 }
 
-function sendCsv(c: AppContext, { range, parts }: UsageSumStream, { groupBy }: { groupBy: UsageGroup[] }) {
-  const day = (ms: number) => isoTimeIn(ms, range.timezone).slice(0, 10);
-  const file = `usage-${day(range.from)}-${day(range.to)}.csv`;
-  return c.body(usageCsv(parts, groupBy), 200, csvHeaders(file));
+function sendCsv(c: AppContext, report: ReportBytes): Response {
+  return sendReport(c, report, csvHeaders(`usage-${report.head}.csv`));
 }
 
 function idempotencyHeader(c: AppContext): string | null {
@@ -209,24 +205,5 @@ function usageInput(body: ParsedInput, header: string | null): UsageInput {
     timestamp: body.timestamp ?? null,
     idempotencyKey: body.idempotencyKey ?? header,
     properties: body.properties ?? null,
-  };
-}
-
-function shown({ range, data }: UsageSums) {
-  return {
-    from: isoTimeIn(range.from, range.timezone),
-    to: isoTimeIn(range.to, range.timezone),
-    window: range.unit,
-    data: data.map((exact) => {
-      const {
-        position: _position,
-        micros: _micros,
-        smallest: _smallest,
-        largest: _largest,
-        apiKeyName: _name,
-        ...sum
-      } = exact;
-      return sum;
-    }),
   };
 }

@@ -31,7 +31,7 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
   }, {
     ...apiKey,
     answer: async (c, { query }, keyHash) =>
-      c.json(await usageRecords.listUsageRecordsByApiKey(keyHash, query)),
+      c.json(await usageRecords.listUsageRecordsByApiKey(keyHash, query, c.req.raw.signal)),
   });
 
   const one = {
@@ -66,6 +66,8 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
   }, {
     ...apiKey,
     answer: async (c, { params, body }, keyHash) =>
-      c.json({ usageRecord: await usageRecords.voidUsageRecord(keyHash, { ...params, ...body }) }),
+      c.json({
+        usageRecord: await usageRecords.voidUsageRecord(keyHash, { ...params, ...body }, c.req.raw.signal),
+      }),
   });
 }

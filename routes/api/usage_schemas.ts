@@ -260,6 +260,10 @@ function timeOutInZone(description: string) {
   });
 }
 
+const unknownExtreme =
+  "Null when it is no longer known: the record that had it was voided after older records of the same quarter of an hour " +
+  "had been deleted by retention.";
+
 export const usageSumsSchema = z.object({
   from: timeOutInZone("Start of the range that was summed, included."),
   to: timeOutInZone("End of the range that was summed, not included."),
@@ -275,7 +279,7 @@ export const usageSumsSchema = z.object({
     apiKey: z.string().optional().openapi({ description: "The key's id, when grouped by it." }),
     sum: z.number().openapi({ description: "Exact to 2^53−1; beyond that the nearest number." }),
     count: z.number().int().openapi({ description: "How many records." }),
-    min: z.number().openapi({ description: "The smallest quantity." }),
-    max: z.number().openapi({ description: "The largest quantity." }),
+    min: z.number().nullable().openapi({ description: `The smallest quantity. ${unknownExtreme}` }),
+    max: z.number().nullable().openapi({ description: `The largest quantity. ${unknownExtreme}` }),
   })).openapi({ description: "Windows without records are left out." }),
 }).openapi("UsageSums");

@@ -1,6 +1,6 @@
 // The pages of API keys. The page that shows a new key is the answer to the POST itself, once, and no cache keeps it.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { pageItemsDefault } from "../../domain/limits.ts";
+import { apiKeyCountsTimeoutMs, pageItemsDefault } from "../../domain/limits.ts";
 import type { Session } from "../../domain/session.ts";
 import { isoTime } from "../../domain/usage_window.ts";
 import { type ApiKeyRow, apiKeysPage, type NewKey } from "../../views/api_keys.tsx";
@@ -12,7 +12,7 @@ import { check } from "../api/endpoint.ts";
 import { renameApiKeySchema } from "../api/schemas.ts";
 import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
-import { validationError } from "../../domain/errors.ts";
+import { AppError, validationError } from "../../domain/errors.ts";
 import { formError } from "./errors.ts";
 import { inOrganization, portalFrame, readOrganizationForm, redirect, sendPage } from "./page.ts";
 
@@ -44,7 +44,6 @@ const flashes: ReadonlyMap<string, string> = new Map([
 const nothingRead = [
   { apiKeys: [], nextCursor: null },
   { active: 0, ended: 0 },
-  { starts: [] as string[], of: () => 0 },
 ] as const;
 
 /** What the list page shows beyond the list. */
@@ -67,21 +66,21 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
   async function list(c: AppContext, session: Session, options: ListOptions = {}): Promise<Response> {
     const cursor = c.req.method === "GET" ? c.req.query("cursor") : undefined;
     const page = { limit: pageItemsDefault, ...(cursor === undefined ? {} : { cursor }) };
-    const reading = Promise.all([
-      apiKeys.listApiKeys(session, page),
-      apiKeys.countApiKeys(session),
-      lastDays(session),
-    ]);
+    const reading = Promise.all([apiKeys.listApiKeys(session, page), apiKeys.countApiKeys(session)]);
     // A new key is shown even when the list cannot be read now: there is no second time.
     const read = options.newKey === undefined ? await reading : await reading.catch(() => null);
-    const [{ apiKeys: keys, nextCursor }, counts, days] = read ?? nothingRead;
+    const [{ apiKeys: keys, nextCursor }, counts] = read ?? nothingRead;
+    const days = await lastDays(session, keys.map(({ id }) => id));
     const rows: ApiKeyRow[] = keys.map((key) => {
-      const values = days.starts.map((start, position) => ({ start, value: days.of(key.id, position) }));
+      const ofKey = days?.counts.get(key.id);
+      const values = days?.starts.map((start, position) => ({
+        start: isoTime(start),
+        value: ofKey?.[position] ?? 0,
+      })) ?? null;
       return {
         ...key,
         createdByYou: key.createdBy?.id === session.user.id,
         days: values,
-        total: values.reduce((sum, { value }) => sum + value, 0),
       };
     });
     const frame = portalFrame(parts, assets, session);
@@ -98,18 +97,25 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
     return sendPage(c, view, options.status);
   }
 
-  async function lastDays(session: Session) {
+  /** @returns Null when the counts are not there in time: keys must be revocable while reports are busy. */
+  async function lastDays(session: Session, apiKeyIds: readonly string[]) {
+    if (apiKeyIds.length === 0) return null;
     const end = (Math.floor(clock() / dayMs) + 1) * dayMs;
-    const { range, data } = await usage.readUsage(session, {
-      from: isoTime(end - sparklineDays * dayMs),
-      to: isoTime(end),
-      groupBy: ["apiKey"],
-    });
-    const counts = new Map(data.map(({ apiKey, position, count }) => [`${apiKey} ${position}`, count]));
-    return {
-      starts: range.windows.map(({ start }) => isoTime(start)),
-      of: (id: string, position: number) => counts.get(`${id} ${position}`) ?? 0,
-    };
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), apiKeyCountsTimeoutMs);
+    try {
+      return await usage.countUsageOfApiKeys(session, {
+        from: isoTime(end - sparklineDays * dayMs),
+        to: isoTime(end),
+        apiKeyIds,
+      }, late.signal);
+    } catch (error) {
+      const isBusy = error instanceof AppError && error.code === "unavailable";
+      if (!isBusy && !late.signal.aborted) throw error;
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   app.get(path, inOrganization(parts, list));

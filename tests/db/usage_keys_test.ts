@@ -9,7 +9,7 @@ import {
   seriesField,
   timestampField,
 } from "../../db/recorder.ts";
-import { keysMiddleMax, keysRecentMax } from "../../domain/limits.ts";
+import { keysMiddleMax, keysRecentMax, usageSeriesMax } from "../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../domain/usage_record.ts";
 import { databaseKinds } from "../support/database.ts";
 
@@ -52,6 +52,7 @@ const hashAt = { from: 47, to: 62 };
 function record(database: Database, records: readonly Given[], apiKey = works): Promise<RecordOutcome> {
   return recordUsage(database, {
     now,
+    seriesMax: usageSeriesMax,
     keyHashes: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
     records: records.map(({ idempotencyKey, keyHash, whole }, request) => {

@@ -1,6 +1,7 @@
 // Scans of records: between any two places, however many records share a timestamp or a series.
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../db/database.ts";
+import { usageSeriesMax } from "../../domain/limits.ts";
 import { groupRecord, recordUsage, requestField, seriesField, timestampField } from "../../db/recorder.ts";
 import {
   endOfLook,
@@ -60,6 +61,7 @@ for (const kind of databaseKinds) {
           });
         await recordUsage(database, {
           now: 1_000_000,
+          seriesMax: usageSeriesMax,
           keyHashes: hashes,
           series: [[first, "p", "m"], [second, "p", "m"], [first, "q", "m"], [first, "q", "n"], [
             hashes[2] ?? "",

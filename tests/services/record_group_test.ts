@@ -28,6 +28,7 @@ function requests(count: number): { waiting: Waiting[]; told: string[] } {
 const outcome: RecordOutcome = {
   activeKeys: [{ position: 0, id: "key_test" }],
   taken: [],
+  limited: [],
   inserted: 3,
   firstSeq: 1,
 };

@@ -51,7 +51,14 @@ for (const kind of databaseKinds) {
         { length: databaseWritesWaitingMax },
         () => database.write([sql("SELECT 1")]),
       );
-      const commit = recordUsage(database, { now: 0, keyHashes: [], series: [], records: [], keys: 0 });
+      const commit = recordUsage(database, {
+        now: 0,
+        keyHashes: [],
+        series: [],
+        records: [],
+        keys: 0,
+        seriesMax: 0,
+      });
       await assert.rejects(
         database.write([sql("SELECT 1")]),
         (error) => error instanceof DatabaseError && error.kind === "unavailable",

@@ -4,7 +4,12 @@
 import { permissionFlags } from "./permissions.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
-const workers = ["db/writer_worker.ts", "db/backup_worker.ts", "services/password_worker.ts"];
+const workers = [
+  "db/writer_worker.ts",
+  "db/backup_worker.ts",
+  "services/password_worker.ts",
+  "services/reports_worker.ts",
+];
 const unread = /(\.map|\.d\.[cm]?ts|\.md|\.markdown)$/;
 /** Of packages that are there more than once over, for other ways to load them: what this program does not load. */
 const twins: Readonly<Record<string, RegExp>> = {

@@ -63,6 +63,7 @@ export function watchedDatabase(): WatchedDatabase {
       return {
         ...opened,
         database: {
+          source: database.source,
           async read(statement) {
             count("read");
             return await database.read(statement);

@@ -17,6 +17,7 @@ export function testMeanwhile(
       const opened = await embeddedTestDatabase();
       const { database } = opened;
       const watched: Database = {
+        source: database.source,
         read: (statement) => database.read(statement),
         readFirst: (statement) => database.readFirst(statement),
         close: () => database.close(),

@@ -11,10 +11,8 @@ import { Cell, type Column, Row, Table } from "./table.tsx";
 /** A key in the list. Whoever sees a key may also rename, rotate and revoke it. */
 export type ApiKeyRow = ApiKey & {
   readonly createdByYou: boolean;
-  /** Records counted on each of the last 30 days, oldest first. */
-  readonly days: readonly { readonly start: string; readonly value: number }[];
-  /** The sum of `days`. */
-  readonly total: number;
+  /** Records counted on each of the last 30 days, oldest first; null when they are not known now. */
+  readonly days: readonly { readonly start: string; readonly value: number }[] | null;
 };
 
 /** A key that ends within this time is marked. */
@@ -59,6 +57,16 @@ export function ApiKeyBadge({ apiKey, now }: { apiKey: ApiKey; now: number }) {
   return endsSoon ? <Badge tone="soon">Expires soon</Badge> : <Badge tone="on">Active</Badge>;
 }
 
+function Course({ values }: { values: readonly number[] }) {
+  const total = values.reduce((sum, value) => sum + value, 0);
+  return (
+    <span class={total >= longTotal ? "course long" : "course"}>
+      <Sparkline values={values} />
+      <span class="num small">{groupDigits(total)}</span>
+    </span>
+  );
+}
+
 function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
   const isActive = apiKey.status === "active";
   return (
@@ -75,10 +83,9 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
         <code class="key">{apiKey.keyPrefix}</code>
       </Cell>
       <Cell label="Records, 30 days">
-        <span class={apiKey.total >= longTotal ? "course long" : "course"}>
-          <Sparkline values={apiKey.days.map((day) => day.value)} />
-          <span class="num small">{groupDigits(apiKey.total)}</span>
-        </span>
+        {apiKey.days === null
+          ? <span class="muted small">Not available right now</span>
+          : <Course values={apiKey.days.map((day) => day.value)} />}
       </Cell>
       <Cell label="Last used">
         <span class="small">

@@ -296,6 +296,7 @@ onEveryDatabase("half-done sign-ins are deleted when their time is over, and not
 /** A database's functions, to be replaced one by one. */
 function bound(database: Database): Database {
   return {
+    source: database.source,
     read: (statement) => database.read(statement),
     readFirst: (statement) => database.readFirst(statement),
     write: (batch) => database.write(batch),

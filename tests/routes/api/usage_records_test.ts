@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../db/database.ts";
 import { groupRecord, recordUsage, requestField, seriesField, timestampField } from "../../../db/recorder.ts";
 import { generateApiKey, hashApiKey } from "../../../domain/api_key.ts";
-import { usageRecordScanMax } from "../../../domain/limits.ts";
-import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../support/app.ts";
-import { embeddedTestDatabase, type TestDatabase } from "../../support/database.ts";
+import { usageRecordScanMax, usageSeriesMax } from "../../../domain/limits.ts";
+import { listUsageRecords } from "../../../services/usage_record_list.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../support/app.ts";
+import { noReportContext } from "../../support/reports.ts";
 import {
   listAll,
   type ListedRecord,
@@ -48,6 +49,7 @@ async function recordMany(
   for (let left = count; left > 0; left -= 10_000) {
     const { inserted } = await recordUsage(test.opened.database, {
       now: test.now(),
+      seriesMax: usageSeriesMax,
       keyHashes: [keyHash],
       series: [[keyHash, "tiles", metric]],
       records: Array(Math.min(left, 10_000)).fill(record),
@@ -280,14 +282,25 @@ onEveryDatabase("a rare series among very many records is found, in several look
   assert.deepEqual(later.map(({ id }) => id), rare.slice(0, 4));
 });
 
-Deno.test("one page is whole while records are added between the looks that it takes", async () => {
-  const opened = await embeddedTestDatabase();
-  // Something to do after each time that the database was read.
-  let afterRead = () => Promise.resolve();
-  const { database } = opened;
-  const watched: TestDatabase = {
-    ...opened,
+testApp("returns a whole page while records are added between its turns", async (test) => {
+  const person = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, person);
+  const { database } = test.opened;
+  const quarter = Date.UTC(2026, 10, 21, 13);
+  const common = { apiKey, metric: "common", timestamp: quarter + minuteMs };
+  const rare = async () =>
+    (await recordOne(test, apiKey, { metric: "rare", timestamp: new Date(quarter).toISOString() })).id;
+  // Around the place where the first look ends: whichever record is the last that it sees, the next begins after it.
+  const ids = [await rare(), await rare(), await rare()].reverse();
+  await recordMany(test, { ...common, count: usageRecordScanMax - 2 });
+  let added = 0;
+  const afterRead = async () => {
+    if (added++ > 0) await recordMany(test, { ...common, count: 1 });
+  };
+  const { usageRecords } = await listUsageRecords({
+    ...noReportContext,
     database: {
+      source: database.source,
       read: async <T>(statement: Statement) => {
         const rows = await database.read<T>(statement);
         await afterRead();
@@ -301,29 +314,10 @@ Deno.test("one page is whole while records are added between the looks that it t
       write: (batch) => database.write(batch),
       close: () => database.close(),
     },
-  };
-  const test = await startTestApp(unlimited, { open: () => Promise.resolve(watched) });
-  try {
-    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-    const quarter = Date.UTC(2026, 10, 21, 13);
-    const common = { apiKey, metric: "common", timestamp: quarter + minuteMs };
-    const rare = async () =>
-      (await recordOne(test, apiKey, { metric: "rare", timestamp: new Date(quarter).toISOString() })).id;
-    // Around the place where the first look ends: whichever record is the last that it sees, the next begins after it.
-    const ids = [await rare(), await rare(), await rare()].reverse();
-    await recordMany(test, { ...common, count: usageRecordScanMax - 2 });
-    let added = 0;
-    afterRead = async () => {
-      const isFirst = added++ === 0;
-      if (!isFirst) await recordMany(test, { ...common, count: 1 });
-    };
-    const { usageRecords } = await listPage(test, apiKey, "metric=rare");
-    assert.ok(added > 3, "the page took one look");
-    assert.deepEqual(usageRecords.map(({ id }) => id), ids);
-  } finally {
-    await test.dispose();
-  }
-});
+  }, { organizationId: person.organizationId, now: test.now(), metric: ["rare"], limit: 50 });
+  assert.ok(added > 3, "the page took one look");
+  assert.deepEqual(usageRecords.map(({ id }) => id), ids);
+}, unlimited);
 
 testApp("what cannot be listed is refused by name, and a wrong key before everything else", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());

@@ -84,6 +84,7 @@ async function startInterruptedApp(): Promise<{ test: TestApp; interrupter: Inte
     const opened = await embeddedTestDatabase();
     const { database } = opened;
     const watched: Database = {
+      source: database.source,
       read: (statement) => database.read(statement),
       readFirst: (statement) => database.readFirst(statement),
       close: () => database.close(),

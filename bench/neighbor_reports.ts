@@ -1,0 +1,176 @@
+// How long GET /api/auth/me takes while a neighbor with 10,000 series loads reports on 20 connections, and without; how
+// much memory that takes; and how long the largest record of a busy quarter of an hour takes to void. Run it with
+// `deno run --no-prompt --allow-all bench/neighbor_reports.ts`, with BENCH_BINARY for a compiled program.
+import { Connection } from "../db/connection.ts";
+import { sql } from "../db/database.ts";
+import { usageRecordId } from "../domain/usage_record.ts";
+import { sendJson, signUpAndRecord } from "../tests/support/journey.ts";
+import { manySums } from "../tests/support/many_sums.ts";
+import { isReady, startProgram } from "../tests/support/program.ts";
+import { printLine, runToEnd } from "./settings.ts";
+
+const connections = 20;
+const seconds = 10;
+const hours = 24;
+const from = (Math.floor(Date.now() / 3_600_000) - hours) * 3_600_000;
+
+/** @returns Every request's time in milliseconds, one after the other. */
+async function sample(baseUrl: string, cookie: string): Promise<number[]> {
+  const times: number[] = [];
+  const endsAt = performance.now() + seconds * 1000;
+  while (performance.now() < endsAt) {
+    const started = performance.now();
+    await sendJson(baseUrl, "/api/auth/me", { cookie });
+    times.push(performance.now() - started);
+    // A rest, so that it is the server that is measured and not this program.
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return times.sort((a, b) => a - b);
+}
+
+function line(name: string, times: readonly number[]): string {
+  const at = (share: number) => (times[Math.floor((times.length - 1) * share)] ?? NaN).toFixed(1);
+  return `${name.padEnd(24)} ${times.length} requests, median ${at(0.5)} ms, 99% ${at(0.99)} ms, worst ${
+    at(1)
+  } ms`;
+}
+
+async function memoryMb(pid: number, which: "VmRSS" | "VmHWM"): Promise<string> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`);
+  return (Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024).toFixed();
+}
+
+async function reports(baseUrl: string, apiKey: string, pid: number, cookie: string): Promise<void> {
+  const alone = await sample(baseUrl, cookie);
+  printLine(line("alone", alone));
+  const before = await memoryMb(pid, "VmRSS");
+  let [finished, isLoading] = [0, true];
+  const url = `${baseUrl}/api/v1/usage?window=month&groupBy=productSlug,metric,apiKey`;
+  const loads = Array.from({ length: connections }, async () => {
+    while (isLoading) {
+      const answer = await fetch(url, { headers: { authorization: `Bearer ${apiKey}` } });
+      for await (const _bytes of answer.body ?? []);
+      if (answer.status !== 200) throw new Error(`${answer.status}`);
+      finished++;
+    }
+  });
+  const beside = await sample(baseUrl, cookie);
+  printLine(line(`beside ${connections} reports`, beside));
+  isLoading = false;
+  const more = (beside.at(-1) ?? 0) - (alone.at(-1) ?? 0);
+  printLine(`the worst is ${more.toFixed(1)} ms more (aim: 20); ${finished} reports in ${seconds} s`);
+  printLine(`memory: ${before} MB before, ${await memoryMb(pid, "VmHWM")} MB at most`);
+  await Promise.all(loads);
+}
+
+/** Puts records of one quarter of an hour into the database, the last of them the largest. */
+function manyRecords(connection: Connection, { keyId, count }: { keyId: string; count: number }): void {
+  const quarter = Math.floor(Date.now() / 900_000) - 8;
+  const [row] = connection.all(sql(
+    `SELECT s.id, s.organization, c.seq FROM usage_series s JOIN api_keys k ON k.number = s.api_key, usage_cursor c
+     WHERE k.id = ? AND s.product_slug = 'tiles'`,
+    keyId,
+  )) as { id: number; organization: number; seq: number }[];
+  if (row === undefined) throw new Error("no series");
+  const { id, organization, seq } = row;
+  connection.exec("BEGIN IMMEDIATE");
+  connection.run(sql(
+    `WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?1)
+     INSERT INTO usage_records SELECT ?2 + value, ?3, ?4, ?5 * 900000 + value % 900000, ?6, value, 0, NULL, NULL FROM n`,
+    count,
+    seq,
+    organization,
+    id,
+    quarter,
+    Date.now(),
+  ));
+  for (
+    const [table, stretch] of [["usage_rollups", quarter], ["usage_rollups_hourly", Math.floor(quarter / 4)]]
+  ) {
+    connection.run(sql(
+      `INSERT OR REPLACE INTO ${table} VALUES (?1, ?2, ?3, 0, ?3 * (?3 + 1) / 2, 0, 1000000, CAST(?3 * 1000000 AS INTEGER))`,
+      id,
+      stretch ?? 0,
+      count,
+    ));
+  }
+  connection.run(sql("UPDATE usage_cursor SET seq = seq + ?", count));
+  connection.exec("COMMIT");
+}
+
+async function voids(baseUrl: string, folder: string, keyId: string, fullKey: string): Promise<void> {
+  for (const count of [200_000, 1_000_000]) {
+    const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
+    connection.run(sql("DELETE FROM usage_records"));
+    manyRecords(connection, { keyId, count });
+    connection.close();
+    const authorization = `Bearer ${fullKey}`;
+    const list = await fetch(`${baseUrl}/api/v1/usage/records?limit=100&metric=requests`, {
+      headers: { authorization },
+    });
+    const { usageRecords } = await list.json() as { usageRecords: { id: string; quantity: number }[] };
+    // Newest first by timestamp; among the last 100 of a million is not always the largest, so the largest is looked for.
+    const reader = new Connection(`${folder}/data/gatehouse.db`, { readOnly: true });
+    const [largest] = reader.all(sql("SELECT max(seq) AS seq FROM usage_records")) as { seq: number }[];
+    reader.close();
+    if (usageRecords.length === 0 || largest === undefined) throw new Error("no records");
+    const { recordedAt } = usageRecords[0] as unknown as { recordedAt: string };
+    const id = usageRecordId({ seq: largest.seq, recordedAt: Date.parse(recordedAt) });
+    let isVoiding = true;
+    const writes: number[] = [];
+    const writing = (async () => {
+      while (isVoiding) {
+        const started = performance.now();
+        await sendJson(baseUrl, "/api/v1/usage", {
+          apiKey: fullKey,
+          json: { productSlug: "other", metric: "m", quantity: 1 },
+        });
+        writes.push(performance.now() - started);
+      }
+    })();
+    const started = performance.now();
+    const answer = await sendJson(baseUrl, `/api/v1/usage/records/${id}/void`, {
+      apiKey: fullKey,
+      json: { reason: "Bench." },
+    });
+    const took = performance.now() - started;
+    isVoiding = false;
+    await writing;
+    if (answer.status !== 200) throw new Error(await answer.text());
+    writes.sort((a, b) => a - b);
+    printLine(
+      `void of the largest of ${count.toLocaleString("en")}: ${took.toFixed()} ms; records meanwhile: worst ${
+        writes.at(-1)?.toFixed(1)
+      } ms`,
+    );
+  }
+}
+
+async function main(): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-bench-" });
+  const binary = Deno.env.get("BENCH_BINARY");
+  const program = startProgram({
+    folder,
+    ...(binary === undefined ? {} : { binary }),
+    env: { API_KEY_REQUESTS_PER_SECOND: "0" },
+  });
+  try {
+    await isReady(program);
+    const { baseUrl, pid } = program;
+    const busy = await signUpAndRecord(baseUrl, "busy@example.com");
+    const { cookie } = await signUpAndRecord(baseUrl, "neighbor@example.com");
+    const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
+    for (const statement of manySums({ series: 9_990, hours, keyId: busy.keyId, from })) {
+      connection.run(statement);
+    }
+    connection.close();
+    await reports(baseUrl, busy.fullKey, pid, cookie);
+    await voids(baseUrl, folder, busy.keyId, busy.fullKey);
+  } finally {
+    program.kill("SIGKILL");
+    await program.ended();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+if (import.meta.main) await runToEnd(main);

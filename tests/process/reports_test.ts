@@ -1,0 +1,49 @@
+// Reports and the end of the program: neither a long queue nor a client that does not read keeps it from stopping.
+import assert from "node:assert/strict";
+import { Connection } from "../../db/connection.ts";
+import { sendJson, signUpAndRecord } from "../support/journey.ts";
+import { manySums } from "../support/many_sums.ts";
+import { isReady, startProgram } from "../support/program.ts";
+
+Deno.test("stops cleanly while reports run, wait and are not read", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-reports-" });
+  const program = startProgram({ folder });
+  let isRunning = true;
+  try {
+    await isReady(program);
+    const { baseUrl } = program;
+    const { cookie, keyId, fullKey } = await signUpAndRecord(baseUrl);
+    const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
+    const from = Date.UTC(2026, 9, 1);
+    for (const statement of manySums({ series: 5_000, hours: 60, keyId, from })) connection.run(statement);
+    connection.close();
+    const range = "from=2026-10-01&to=2026-10-04&groupBy=productSlug,metric,apiKey";
+    // Far more than fits between the two; nothing of it is read.
+    const unread = await fetch(`${baseUrl}/api/portal/usage.csv?window=hour&${range}`, {
+      headers: { cookie },
+    });
+    assert.equal(unread.status, 200);
+    const waiting = Array.from(
+      { length: 8 },
+      () =>
+        sendJson(baseUrl, `/api/v1/usage?window=day&${range}`, { apiKey: fullKey }).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+    );
+    // Once this is answered the others have been taken in.
+    await sendJson(baseUrl, "/api/auth/me", { cookie });
+    program.kill("SIGTERM");
+    for (const status of await Promise.all(waiting)) assert.ok([0, 200, 503].includes(status), `${status}`);
+    const status = await program.ended();
+    isRunning = false;
+    assert.equal(status, 0, program.output());
+    await unread.body?.cancel().catch(() => {});
+    // The reports thread closed its connection: nothing of it is complained about.
+    assert.doesNotMatch(program.output(), /"level":"(ERROR|error)"/);
+  } finally {
+    if (isRunning) program.kill("SIGKILL");
+    await program.ended();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
