@@ -1,5 +1,5 @@
 // Read access for a thread of its own: no writer, and nothing shared with the thread that opened the database first.
-import { Connection } from "./connection.ts";
+import { Connection, filesReleased } from "./connection.ts";
 import { type Database, DatabaseError, type DatabaseSource, type Statement } from "./database.ts";
 
 /**
@@ -21,7 +21,9 @@ export async function openReader(source: DatabaseSource): Promise<Database> {
     // deno-lint-ignore require-await -- as above
     readFirst: async <T>(statement: Statement) => connection.first(statement) as T | undefined,
     write,
-    // deno-lint-ignore require-await -- as above
-    close: async () => connection.close(),
+    async close() {
+      connection.close();
+      await filesReleased();
+    },
   };
 }

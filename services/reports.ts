@@ -27,7 +27,7 @@ export function newReportsWorker(): Worker {
   return new Worker(new URL("./reports_worker.ts", import.meta.url), { type: "module" });
 }
 
-/** Starts the thread when it is first needed, and anew when it has ended. */
+/** Starts the thread when it is first needed, if not before, and anew when it has ended. */
 export class Reports {
   readonly #source: DatabaseSource;
   readonly #onTrouble: (error: Error) => void;
@@ -46,6 +46,11 @@ export class Reports {
     this.#source = source;
     this.#onTrouble = options.onTrouble;
     this.#startWorker = options.startWorker ?? newReportsWorker;
+  }
+
+  /** Starts the thread, so that the first report doesn't have to, at a time when no file descriptor may be free. */
+  start(): void {
+    this.#worker ??= this.#start();
   }
 
   /** How many reports are under way, and how many wait for a place or for their clients. */

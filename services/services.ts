@@ -96,6 +96,7 @@ export function createServices(context: ServiceContext, options: ServicesOptions
     createPasswordHasher(navigator.hardwareConcurrency, { startNow: options.startThreads ?? false });
   const { onBackgroundError } = options;
   const reports = new Reports(context.database.source, { onTrouble: onBackgroundError });
+  if (options.startThreads === true) reports.start();
   const credentials = createCredentials(context, { hasher, onBackgroundError });
   const mail = createMailService(context, {
     log: options.mailLog ?? { info: () => {}, warn: () => {} },
