@@ -26,7 +26,8 @@ import { conversation, requestSize, wellFormedHost } from "./routes/middleware/c
 import { cors, preflight } from "./routes/middleware/cors.ts";
 import { crossSite } from "./routes/middleware/cross_site.ts";
 import { untrustedProxy } from "./routes/middleware/untrusted_proxy.ts";
-import { createMetrics, operationRoutes } from "./routes/operations.ts";
+import { createMetrics } from "./routes/metrics.ts";
+import { operationRoutes } from "./routes/operations.ts";
 import { portalAccessRoutes } from "./routes/portal/access.ts";
 import { portalAccountRoutes } from "./routes/portal/account.ts";
 import { portalAcceptInvitationRoutes } from "./routes/portal/accept_invitation.ts";
@@ -59,7 +60,7 @@ import { portalVerifyEmailRoutes } from "./routes/portal/verify_email.ts";
 export function createApp(parts: AppParts, options: { version: string }): App {
   const { config } = parts;
   const app = new OpenAPIHono<AppEnv>();
-  const metrics = createMetrics(parts);
+  const metrics = createMetrics(parts, options);
 
   const answerError = (error: unknown, c: AppContext) => {
     const shown = publicError(error, c, parts);
@@ -75,7 +76,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
       crossSite(config, (c) => known.isKnown(c)),
     ],
     answerError,
-    onAnswer: metrics.countAnswer,
+    onResponse: metrics.countResponse,
   }));
   app.use("/api/auth/*", preflight(config));
 

@@ -1,5 +1,6 @@
 // All SQL of the outbox: mails are written with the change that caused them, and sent afterwards.
 import { newId } from "../domain/id.ts";
+import { outboxCountedMax } from "../domain/limits.ts";
 import { type MailKind, mailUrgency, type NewMail } from "../domain/mail.ts";
 import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
@@ -84,6 +85,24 @@ export async function findNextMailDue(
     JSON.stringify(kinds),
   ));
   return row?.dueAt ?? null;
+}
+
+/** How much is waiting to be sent. */
+export interface OutboxState {
+  /** No more than {@linkcode outboxCountedMax} are counted. */
+  readonly emails: number;
+  /** When the oldest of these was written, in milliseconds since 1970. */
+  readonly oldestAt: number | null;
+}
+
+/** @returns What is waiting in the outbox. @throws {DatabaseError} */
+export async function findOutboxState(database: Database): Promise<OutboxState> {
+  const state = await database.readFirst<OutboxState>(sql(
+    `SELECT count(*) AS emails, min(created_at) AS oldestAt
+     FROM (SELECT created_at FROM outbox ORDER BY due_at LIMIT ?)`,
+    outboxCountedMax,
+  ));
+  return state ?? { emails: 0, oldestAt: null };
 }
 
 /** @returns A statement that sets when a claimed mail is tried again; it leaves alone what was claimed anew meanwhile. */

@@ -93,6 +93,8 @@ export const accountMailsPerHourMax = 5;
 export const invitationMailsToAddressPerHourMax = 5;
 /** The same of invitations by somebody who has not confirmed their own address. */
 export const unverifiedInvitationMailsPerHourMax = 5;
+/** Emails in the outbox that the metrics count, so that a long queue costs each scrape no more than this. */
+export const outboxCountedMax = 10_000;
 /** Mails that are sent at once, and how long one may take from claim to answer, in milliseconds. */
 export const mailsAtOnceMax = 5;
 export const mailSendTimeoutMs = 60_000;

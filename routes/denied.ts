@@ -1,9 +1,9 @@
 // Attempts that were refused to somebody who is signed in, for the audit log.
-import { matchedRoutes } from "hono/route";
 import type { AppError } from "../domain/errors.ts";
 import type { DeniedAttempt } from "../services/audit.ts";
 import { sessionTokens } from "./cookies.ts";
 import type { AppContext, AppParts } from "./env.ts";
+import { routePattern } from "./route_pattern.ts";
 
 /**
  * Notes a refusal in the background: the answer neither waits for it nor changes with it.
@@ -13,7 +13,12 @@ import type { AppContext, AppParts } from "./env.ts";
 export function noteDenied(c: AppContext, error: AppError, { services }: AppParts): void {
   const { code } = error;
   if (code !== "forbidden" && code !== "cross_site") return;
-  const attempt: DeniedAttempt = { method: c.req.method, route: routeOf(c), path: c.req.path, reason: code };
+  const attempt: DeniedAttempt = {
+    method: c.req.method,
+    route: routePattern(c),
+    path: c.req.path,
+    reason: code,
+  };
   const actor = c.get("actor");
   if (actor !== undefined) return services.audit.noteDenied(actor, attempt);
   // A key that may not is no person, whosever cookie came along.
@@ -21,9 +26,4 @@ export function noteDenied(c: AppContext, error: AppError, { services }: AppPart
   // What comes from another site is refused before anybody asks whose cookie it has.
   const tokens = sessionTokens(c.get("headers")["cookie"]);
   if (tokens.length > 0) services.audit.noteDeniedTokens(tokens, c.get("client"), attempt);
-}
-
-/** @returns The path of the route that takes the request, with names where the request has ids. */
-function routeOf(c: AppContext): string {
-  return matchedRoutes(c).findLast(({ path }) => !path.endsWith("*"))?.path ?? "";
 }

@@ -2,6 +2,7 @@
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import type { Config } from "../config.ts";
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
+import type { ErrorCode } from "../domain/errors.ts";
 import type { BackupState } from "../services/backups.ts";
 import type { Deadlines } from "../services/deadlines.ts";
 import type { Services } from "../services/services.ts";
@@ -27,6 +28,8 @@ export interface AppEnv {
     unfinishedBody: Promise<unknown> | undefined;
     /** Headers that go with whatever the answer will be, instead of the usual ones of the same name. Hono's `c.header` before an answer exists costs five times as much. */
     answerHeaders: readonly (readonly [name: string, value: string])[] | undefined;
+    /** The code of the error that the response reports, for the metrics. */
+    errorCode: ErrorCode | undefined;
   };
   Bindings: {
     /** The TCP peer, read only when it is asked for; missing in tests, which then count as loopback. */

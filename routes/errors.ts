@@ -20,8 +20,9 @@ export function publicError(error: unknown, c: AppContext, parts: AppParts): App
   return new AppError("internal", "Something went wrong on our side. It has been logged.");
 }
 
-/** Sets the headers that go with an error. */
+/** Sets the headers that go with an error, and notes its code for the metrics: every error response passes here. */
 export function setErrorHeaders(c: AppContext, error: AppError): void {
+  c.set("errorCode", error.code);
   if (error.retryAfterSeconds !== undefined) c.header("Retry-After", String(error.retryAfterSeconds));
   if (error.allow !== undefined) c.header("Allow", error.allow.join(", "));
   if (error.code === "invalid_api_key") {

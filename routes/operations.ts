@@ -1,90 +1,12 @@
-// Health and metrics, for the operator's machines.
+// Health and metrics, for the operator's own monitoring.
 import { timingSafeEqual } from "node:crypto";
-import { Counter, Gauge, Registry } from "prom-client";
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { notFoundError } from "../domain/errors.ts";
 import { describe } from "./api/endpoint.ts";
 import { everywhere } from "./api/error_responses.ts";
 import { isLoopback } from "./client_address.ts";
-import type { BackupState } from "../services/backups.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
-
-/** What is counted of each answer. */
-export interface Metrics {
-  readonly registry: Registry;
-  countAnswer(method: string, status: number): void;
-}
-
-/** @param parts See {@linkcode AppParts}. @returns Counters that start at zero. */
-export function createMetrics(parts: AppParts): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
-  const known = new Set(["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS"]);
-  // Counted in a map and handed over when somebody asks: the library's own counting costs as much as routing a request.
-  const counts = new Map<string, { method: string; status: string; count: number }>();
-  new Counter({
-    name: "gatehouse_http_answers_total",
-    help: "Answers by method and status.",
-    labelNames: ["method", "status"],
-    registers,
-    collect() {
-      this.reset();
-      for (const { method, status, count } of counts.values()) this.inc({ method, status }, count);
-    },
-  });
-  new Gauge({
-    name: "gatehouse_recorder_queue_records",
-    help: "Usage records that wait for the next commit.",
-    registers,
-    collect() {
-      this.set(parts.services.queuedRecords());
-    },
-  });
-  if (parts.backups !== undefined) backupMetrics(registers, parts.backups);
-  new Gauge({
-    name: "process_resident_memory_bytes",
-    help: "Resident memory in bytes.",
-    registers,
-    collect() {
-      this.set(Deno.memoryUsage().rss);
-    },
-  });
-  return {
-    registry,
-    countAnswer(given, status) {
-      const name = `${given} ${status}`;
-      let entry = counts.get(name);
-      if (entry === undefined) {
-        const method = known.has(given) ? given : "other";
-        const same = counts.get(`${method} ${status}`);
-        entry = same ?? { method, status: String(status), count: 0 };
-        counts.set(`${method} ${status}`, entry);
-      }
-      entry.count++;
-    },
-  };
-}
-
-/** The age of the newest backup is `time() - gatehouse_backup_last_success_timestamp_seconds`. */
-function backupMetrics(registers: Registry[], state: () => BackupState): void {
-  new Gauge({
-    name: "gatehouse_backup_last_success_timestamp_seconds",
-    help: "When the newest scheduled backup was made, in seconds since 1970; 0 when there is none.",
-    registers,
-    collect() {
-      this.set((state().lastAt ?? 0) / 1000);
-    },
-  });
-  new Counter({
-    name: "gatehouse_backup_failures_total",
-    help: "Scheduled backups that failed since the start.",
-    registers,
-    collect() {
-      this.reset();
-      this.inc(state().failures);
-    },
-  });
-}
+import type { Metrics } from "./metrics.ts";
 
 /** Mounts `/health/*` and `/metrics`. */
 export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, metrics: Metrics): void {

@@ -55,9 +55,14 @@ export interface MailRound {
   readonly nextDueAt: number | null;
 }
 
+/** Attempts to send, by result. */
+export type MailCounts = Readonly<Record<"sent" | "postponed" | "given_up", number>>;
+
 /** The outbox and its worker. */
 export interface MailService {
   readonly mode: MailMode;
+  /** What became of attempts to send since the start; it changes as they happen. */
+  readonly counts: MailCounts;
   /** @throws {AppError} `mail_unavailable` where mails go nowhere. */
   requireMail(): void;
   /**
@@ -111,6 +116,7 @@ export function createMailService(context: ServiceContext, options: MailOptions)
   const { config, database, clock } = context;
   const { log } = options;
   const mode = mailMode(config);
+  const counts = { sent: 0, postponed: 0, given_up: 0 };
   const kept: DevelopmentMail[] = [];
   /** Mails that the server has and the outbox has too, as the database did not answer. */
   const delivered = new Set<string>();
@@ -205,6 +211,7 @@ export function createMailService(context: ServiceContext, options: MailOptions)
     }
     if (isFailing) log.info("mails are sent again", {});
     isFailing = false;
+    counts.sent++;
     delivered.add(claimed.id);
     await database.write([deleteMails([claimed.id])]);
     delivered.delete(claimed.id);
@@ -224,9 +231,11 @@ export function createMailService(context: ServiceContext, options: MailOptions)
     const giveUpAt = createdAt + mailGiveUpMs;
     if (error instanceof MailError && error.kind === "refused" || clock() >= giveUpAt) {
       log.warn("a mail cannot be sent and is given up", { mailId, kind, attempts, reason });
+      counts.given_up++;
       await database.write([deleteMails([mailId])]);
       return;
     }
+    counts.postponed++;
     if (!isFailing && error instanceof MailError && error.kind === "server" && !stopped.signal.aborted) {
       isFailing = true;
       log.warn("the mail server takes no mails; they are tried again", { reason });
@@ -271,6 +280,7 @@ export function createMailService(context: ServiceContext, options: MailOptions)
 
   return {
     mode,
+    counts,
     requireMail() {
       if (mode === "none") throw mailUnavailableError();
     },

@@ -22,6 +22,7 @@ import {
   usageRecordIdsOf,
 } from "../domain/usage_record.ts";
 import { isoTime } from "../domain/usage_window.ts";
+import type { RecordCounts } from "./recorder_measurements.ts";
 
 /** One request to record: all of its records are kept, or none. */
 export interface RecordRequest {
@@ -47,6 +48,8 @@ export interface Waiting extends RecordRequest {
   readonly reject: (error: unknown) => void;
   /** See {@linkcode repeatsWithin}. */
   readonly repeats: Repeats | null;
+  /** Milliseconds since 1970. */
+  readonly queuedAt: number;
 }
 
 /** Inputs of one request with the same idempotency key. */
@@ -130,14 +133,14 @@ function childMap<V>(map: Map<string, Map<string, V>>, name: string): Map<string
 /**
  * Tells every request what became of it.
  *
- * @returns Requests that must be tried again, before later ones: their new series would fit, but not together with others
- *   of their organization in this group.
+ * @returns How many records had which fate, and the requests that must be tried again, before later ones: their new series
+ *   would fit, but not together with others of their organization in this group.
  * @throws When the database did not insert exactly what would be acknowledged; then nobody was told anything.
  */
 export function settle(
   requests: readonly Waiting[],
   result: BuiltGroup & { outcome: RecordOutcome },
-): Waiting[] {
+): { counts: RecordCounts; again: Waiting[] } {
   const { group, outcome, starts } = result;
   const activeKeys = new Map(outcome.activeKeys.map((key) => [group.keyHashes[key.position], key]));
   const taken = new Map(outcome.taken.map((record) => [record.position, record]));
@@ -149,11 +152,12 @@ export function settle(
   };
   const limited = new LimitedRequests(result);
   const again: Waiting[] = [];
-  let expected = 0;
+  const counts: RecordCounts = { recorded: 0, duplicate: 0, conflict: 0, limited: 0, rejected: 0 };
   const settlements: (() => void)[] = [];
   for (const [request, waiting] of requests.entries()) {
     const key = activeKeys.get(waiting.keyHash);
     if (key === undefined) {
+      counts.rejected += waiting.inputs.length;
       settlements.push(() => waiting.reject(invalidApiKeyError()));
       continue;
     }
@@ -161,10 +165,12 @@ export function settle(
     const places = placesOf(waiting, start);
     const limit = limited.of(start, starts[request + 1] ?? group.records.length);
     if (limit !== null) {
-      if (limit.fitsAlone) again.push(waiting);
-      else {settlements.push(() =>
-          waiting.reject(seriesLimit(waiting, (index) => limit.isNew(places(index))))
-        );}
+      if (limit.fitsAlone) {
+        again.push(waiting);
+        continue;
+      }
+      counts.limited += waiting.inputs.length;
+      settlements.push(() => waiting.reject(seriesLimit(waiting, (index) => limit.isNew(places(index)))));
       continue;
     }
     const { inputs, repeats } = waiting;
@@ -179,10 +185,12 @@ export function settle(
       }
     }
     if (conflicts.length > 0) {
+      counts.conflict += inputs.length;
       settlements.push(() => waiting.reject(idempotencyConflict(waiting, conflicts)));
       continue;
     }
-    expected += isNew;
+    counts.recorded += isNew;
+    counts.duplicate += inputs.length - isNew;
     settlements.push(() =>
       waiting.resolve({
         duplicates: inputs.length - isNew,
@@ -191,11 +199,11 @@ export function settle(
     );
   }
   // The database must have inserted exactly what is about to be acknowledged.
-  if (expected !== outcome.inserted) {
-    throw new Error(`${outcome.inserted} records were inserted where ${expected} were expected`);
+  if (counts.recorded !== outcome.inserted) {
+    throw new Error(`${outcome.inserted} records were inserted where ${counts.recorded} were expected`);
   }
   for (const tell of settlements) tell();
-  return again;
+  return { counts, again };
 }
 
 /** Which requests of a group were not recorded because of the limit of series. */

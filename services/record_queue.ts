@@ -113,6 +113,11 @@ export class RecordQueue<T extends QueuedRequest> {
     }
   }
 
+  /** @returns The request of each organization that has waited longest. */
+  *oldestOfEach(): Generator<T> {
+    for (const { waiting: [oldest] } of this.#shares.values()) if (oldest !== undefined) yield oldest;
+  }
+
   /** Empties the queue. @returns All that waited. */
   clear(): T[] {
     const requests = [...this.#shares.values()].flatMap((share) => share.waiting);

@@ -26,6 +26,7 @@ import {
   settle,
   type Waiting,
 } from "./record_group.ts";
+import { CommitMeasurements, type RecorderMeasurements } from "./recorder_measurements.ts";
 import { RecordQueue } from "./record_queue.ts";
 
 const queueBounds = {
@@ -44,6 +45,7 @@ export class Recorder {
   #commits = 0;
   #isScheduled = false;
   #closed = false;
+  readonly #measured = new CommitMeasurements();
   #whenIdle: (() => void) | undefined;
 
   /** @param context See {@linkcode ServiceContext}. */
@@ -52,9 +54,14 @@ export class Recorder {
     this.#organizations = new KeyOrganizations(context);
   }
 
-  /** Records that wait for the next commit. */
-  get queuedRecords(): number {
-    return this.#queue.records;
+  /** What has happened since the start, and what is waiting. */
+  get measurements(): RecorderMeasurements {
+    const { counts, commitSeconds, commitRecords } = this.#measured;
+    let oldestQueuedAt: number | null = null;
+    for (const { queuedAt } of this.#queue.oldestOfEach()) {
+      oldestQueuedAt = Math.min(queuedAt, oldestQueuedAt ?? queuedAt);
+    }
+    return { counts, commitSeconds, commitRecords, queuedRecords: this.#queue.records, oldestQueuedAt };
   }
 
   /**
@@ -74,7 +81,10 @@ export class Recorder {
   /** Looks the key up first: a key that does not work takes no place in the queue. */
   async #recordOfNewKey(request: RecordRequest): Promise<RecordedUsage> {
     const organizationId = await this.#organizations.find(request.keyHash);
-    if (organizationId === undefined) throw invalidApiKeyError();
+    if (organizationId === undefined) {
+      this.#measured.counts.rejected += request.inputs.length;
+      throw invalidApiKeyError();
+    }
     return await this.#enqueue(request, organizationId);
   }
 
@@ -87,6 +97,7 @@ export class Recorder {
         inputs,
         bytes,
         repeats: inputs.length === 1 ? null : repeatsWithin(inputs),
+        queuedAt: this.#context.clock(),
         resolve,
         reject,
       });
@@ -141,8 +152,11 @@ export class Recorder {
   async #commit(group: readonly Waiting[]): Promise<void> {
     const now = this.#context.clock();
     const built = buildGroup(group, now);
+    const startedAt = performance.now();
     const outcome = await recordUsage(this.#context.database, built.group);
-    this.#queue.putBack(settle(group, { ...built, outcome }));
+    const { counts, again } = settle(group, { ...built, outcome });
+    this.#measured.observeCommit(startedAt, counts);
+    this.#queue.putBack(again);
   }
 }
 

@@ -12,6 +12,7 @@ import { createLimitedMails } from "./limited_mails.ts";
 import { createMailService, type MailLog, type MailService } from "./mail.ts";
 import type { MailTransport } from "./mail_transport.ts";
 import { createMemberService, type MemberService } from "./members.ts";
+import type { Measurements } from "./measurements.ts";
 import { createOperatorService, type OperatorService } from "./operator.ts";
 import { createOrganizationEndService, type OrganizationEndService } from "./organization_end.ts";
 import { createOrganizationService, type OrganizationService } from "./organizations.ts";
@@ -30,7 +31,9 @@ import { createSignInService, type SignInService } from "./sign_in.ts";
 import { createTwoStepService, type TwoStepService } from "./two_step.ts";
 import { createUsageService, type UsageService } from "./usage.ts";
 import { createUsageRecordService, type UsageRecordService } from "./usage_records.ts";
+import { dataFileSize } from "../db/data_file_size.ts";
 import { ping } from "../db/database.ts";
+import { findOutboxState } from "../db/outbox.ts";
 
 /** The verbs of the program. */
 export interface Services {
@@ -63,10 +66,7 @@ export interface Services {
   readonly clock: () => number;
   /** @returns Whether the database answers and the program is not shutting down. */
   isReady(): Promise<boolean>;
-  /** @returns Records that wait in memory for the next commit. */
-  queuedRecords(): number;
-  /** @returns Reports that are under way, and those that wait for a place or for their clients. */
-  openReports(): { readonly running: number; readonly waiting: number };
+  readonly measurements: Measurements;
   /** From now on {@linkcode isReady} says no, and no report begins. */
   drain(): void;
   /** Writes what was accepted; the database stays open. */
@@ -137,8 +137,13 @@ export function createServices(context: ServiceContext, options: ServicesOptions
         return false;
       }
     },
-    queuedRecords: () => recorder.queuedRecords,
-    openReports: () => reports.counts,
+    measurements: {
+      reports: () => reports.counts,
+      recorder: () => recorder.measurements,
+      mail: { counts: mail.counts, outbox: () => findOutboxState(context.database) },
+      databaseSize: () => dataFileSize(context.config.database),
+      clock: context.clock,
+    },
     drain: () => {
       isDraining = true;
       reports.drain();

@@ -31,19 +31,20 @@ export interface ConversationOptions {
   readonly guards: readonly Guard[];
   /** Makes the answer to what a guard throws. */
   readonly answerError: (error: unknown, c: AppContext) => Response | Promise<Response>;
-  /** Told of every answer, for the metrics. */
-  readonly onAnswer: (method: string, status: number) => void;
+  /** Called with every response, for the metrics; `startedAt` is when its request came, by `performance.now()`. */
+  readonly onResponse: (c: AppContext, startedAt: number) => void;
 }
 
 /** @param parts See {@linkcode AppParts}. */
 export function conversation(parts: AppParts, options: ConversationOptions): AppMiddleware {
-  const { guards, answerError, onAnswer } = options;
+  const { guards, answerError, onResponse } = options;
   const { config, log } = parts;
   const headers = answerHeaders(config);
   // Ids that sort by time and cost a tenth of a UUID each: the app's start and a random part, then a count.
   const idStart = newIdHex().slice(0, 20);
   let count = 0;
   return async function conversationMiddleware(c, next) {
+    const startedAt = performance.now();
     const requestId = `req_${idStart}${(count++).toString(16).padStart(12, "0")}`;
     c.set("requestId", requestId);
     c.set("deadlines", parts.services.deadlines);
@@ -62,7 +63,7 @@ export function conversation(parts: AppParts, options: ConversationOptions): App
     if (!c.req.path.startsWith("/api/")) answer.set("content-security-policy", contentSecurityPolicy);
     const own = c.get("answerHeaders");
     if (own !== undefined) { for (const [name, value] of own) answer.set(name, value); }
-    onAnswer(c.req.method, c.res.status);
+    onResponse(c, startedAt);
     log.debug?.("answered", { requestId, method: c.req.method, path: c.req.path, status: c.res.status });
   };
 }

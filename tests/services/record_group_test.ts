@@ -19,6 +19,7 @@ function requests(count: number): { waiting: Waiting[]; told: string[] } {
     }],
     bytes: 100,
     repeats: null,
+    queuedAt: 0,
     resolve: () => told.push(`resolve ${n}`),
     reject: () => told.push(`reject ${n}`),
   }));

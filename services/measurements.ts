@@ -1,0 +1,21 @@
+// What the services measure about themselves, for /metrics.
+import type { DataFileSize } from "../db/data_file_size.ts";
+import type { OutboxState } from "../db/outbox.ts";
+import type { MailCounts } from "./mail.ts";
+import type { RecorderMeasurements } from "./recorder_measurements.ts";
+
+/** Read when someone asks for the metrics; the objects change as things happen. */
+export interface Measurements {
+  readonly recorder: () => RecorderMeasurements;
+  /** Reports that are under way, and those that wait for a place or for their clients. */
+  readonly reports: () => { readonly running: number; readonly waiting: number };
+  readonly mail: {
+    readonly counts: MailCounts;
+    /** @throws {DatabaseError} */
+    readonly outbox: () => Promise<OutboxState>;
+  };
+  /** @returns The sizes of the data file; null when the database is a server. */
+  readonly databaseSize: () => Promise<DataFileSize | null>;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}

@@ -1,0 +1,139 @@
+// GET /metrics: what it measures, that nothing a client sends becomes a label, and that promtool accepts it.
+import assert from "node:assert/strict";
+import { createTestKey, startTestApp, type TestApp } from "../support/app.ts";
+import { programsMissing } from "../support/missing.ts";
+
+async function withApp(run: (test: TestApp) => Promise<void>): Promise<void> {
+  const test = await startTestApp();
+  try {
+    await run(test);
+  } finally {
+    await test.dispose();
+  }
+}
+
+/** @returns A function that gives the value of a sample by its name and labels as they are written; 0 when it is missing. */
+async function scrape(test: TestApp): Promise<(sample: string) => number> {
+  const text = await (await test.send("/metrics")).text();
+  const samples = new Map(
+    text.split("\n").filter((line) => line !== "" && !line.startsWith("#")).map((line) => {
+      const at = line.lastIndexOf(" ");
+      return [line.slice(0, at), Number(line.slice(at + 1))];
+    }),
+  );
+  return (sample) => samples.get(sample) ?? 0;
+}
+
+async function drop(response: Promise<Response>): Promise<number> {
+  const { status, body } = await response;
+  await body?.cancel();
+  return status;
+}
+
+Deno.test("counts requests, their durations and errors by the pattern of the route", () =>
+  withApp(async (test) => {
+    const { cookie } = await test.signUp();
+    const unknown = "/api/portal/api-keys/key_00000000000000000000000000000000";
+    assert.equal(await drop(test.send(unknown, { method: "DELETE", cookie })), 404);
+    assert.equal(await drop(test.send("/api/unknown/canary")), 404);
+    assert.equal(
+      await drop(test.send("/sign-in", { form: { email: "canary@example.com", password: "canary" } })),
+      401,
+    );
+    const value = await scrape(test);
+    const labels = 'method="DELETE",route="/api/portal/api-keys/:id"';
+    assert.equal(value(`gatehouse_http_requests_total{${labels},status="404"}`), 1);
+    assert.equal(value(`gatehouse_http_request_duration_seconds_count{${labels}}`), 1);
+    assert.equal(value(`gatehouse_http_request_duration_seconds_bucket{${labels},le="+Inf"}`), 1);
+    assert.equal(value('gatehouse_http_requests_total{method="GET",route="unmatched",status="404"}'), 1);
+    assert.equal(value('gatehouse_http_errors_total{code="not_found"}'), 2);
+    // Of a page too, which shows the error beside its form.
+    assert.equal(value('gatehouse_http_errors_total{code="invalid_credentials"}'), 1);
+  }));
+
+Deno.test("counts usage records by result, and commits", () =>
+  withApp(async (test) => {
+    const { fullKey } = await createTestKey(test, await test.signUp());
+    const record = (quantity: number) =>
+      drop(test.send("/api/v1/usage", {
+        apiKey: fullKey,
+        json: { productSlug: "tiles", metric: "requests", quantity, idempotencyKey: "once" },
+      }));
+    assert.deepEqual([await record(1), await record(1), await record(2)], [201, 200, 409]);
+    const value = await scrape(test);
+    for (const result of ["recorded", "duplicate", "conflict"]) {
+      assert.equal(value(`gatehouse_usage_records_total{result="${result}"}`), 1, result);
+    }
+    assert.equal(value("gatehouse_recorder_commit_records_count"), 3);
+    assert.equal(value("gatehouse_recorder_commit_records_sum"), 3);
+    assert.ok(value("gatehouse_recorder_commit_duration_seconds_sum") > 0);
+  }));
+
+Deno.test("shows how many emails are waiting, and for how long", () =>
+  withApp(async (test) => {
+    await test.signUp();
+    test.advance(90_000);
+    const before = await scrape(test);
+    assert.equal(before("gatehouse_mail_outbox_emails"), 1);
+    assert.equal(before("gatehouse_mail_outbox_oldest_seconds"), 90);
+    await test.mails();
+    const after = await scrape(test);
+    assert.equal(after("gatehouse_mail_outbox_emails"), 0);
+    assert.equal(after('gatehouse_mail_attempts_total{result="sent"}'), 1);
+  }));
+
+Deno.test("shows the size of the database and the version", () =>
+  withApp(async (test) => {
+    const value = await scrape(test);
+    assert.ok(value('gatehouse_build_info{version="0.0.0",deno="' + Deno.version.deno + '"}') === 1);
+    assert.ok(value("process_resident_memory_bytes") > 1e6);
+  }));
+
+Deno.test("never shows a name, an address or an id", () =>
+  withApp(async (test) => {
+    const person = await test.signUp("Canary");
+    const { cookie, email, userId, organizationId } = person;
+    const { fullKey, id } = await createTestKey(test, person, { name: "Canary" });
+    await drop(
+      test.send(`/api/portal/organizations/${organizationId}/members/${userId}`, {
+        method: "DELETE",
+        cookie,
+      }),
+    );
+    await drop(test.send("/api/v1/usage", {
+      apiKey: fullKey,
+      json: { productSlug: "canary-product", metric: "canary-metric", quantity: 1 },
+    }));
+    await drop(test.send("/canary?canary=canary", { method: "CANARY", headers: { "user-agent": "canary" } }));
+    const text = await (await test.send("/metrics")).text();
+    for (const secret of [/canary/i, email, userId, organizationId, id, fullKey]) {
+      assert.ok(!new RegExp(secret).test(text), String(secret));
+    }
+  }));
+
+Deno.test("goes on without what the database can't tell", () =>
+  withApp(async (test) => {
+    await test.opened.database.close();
+    const value = await scrape(test);
+    assert.ok(value("process_resident_memory_bytes") > 1e6);
+    assert.equal(value("gatehouse_mail_outbox_emails"), 0);
+  }));
+
+Deno.test({
+  name: "is what promtool accepts",
+  ignore: programsMissing("promtool"),
+  fn: () =>
+    withApp(async (test) => {
+      await test.signUp();
+      const text = await (await test.send("/metrics")).text();
+      const child = new Deno.Command("promtool", {
+        args: ["check", "metrics"],
+        stdin: "piped",
+        stdout: "piped",
+        stderr: "piped",
+      }).spawn();
+      await new Blob([text]).stream().pipeTo(child.stdin);
+      const { success, stdout, stderr } = await child.output();
+      assert.ok(success, new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr));
+    }),
+});
