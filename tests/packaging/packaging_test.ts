@@ -1,0 +1,144 @@
+// The files of packaging/, each checked by the program that reads it. No container engine runs here: the image is linted and not
+// built.
+import assert from "node:assert/strict";
+// deno-lint-ignore no-import-prefix -- packages of the tests stay out of the binary
+import { validate } from "npm:dockerfile-utils@0.16.3";
+// deno-lint-ignore no-import-prefix -- as above
+import { parse } from "npm:yaml@2.9.1";
+import { settings } from "../../config.ts";
+import { startTestApp } from "../support/app.ts";
+import { programsMissing } from "../support/missing.ts";
+
+const root = new URL("../../", import.meta.url).pathname;
+const read = (path: string): Promise<string> => Deno.readTextFile(`${root}packaging/${path}`);
+
+async function run(
+  command: string,
+  args: readonly string[],
+  options: { stdin?: string } = {},
+): Promise<string> {
+  const child = new Deno.Command(command, {
+    args: [...args],
+    cwd: root,
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  await new Blob([options.stdin ?? ""]).stream().pipeTo(child.stdin).catch(() => {});
+  const { success, stdout, stderr } = await child.output();
+  const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assert.ok(success, `${command} ${args.join(" ")}:\n${text}`);
+  return text;
+}
+
+Deno.test({
+  name: "systemd accepts the unit and rates its exposure at most 2.0",
+  ignore: programsMissing("systemd-analyze"),
+  async fn() {
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-unit-" });
+    try {
+      const unit = `${folder}/gatehouse.service`;
+      // Any program in the place of the installed one: systemd asks whether it is there.
+      const text = await read("systemd/gatehouse.service");
+      await Deno.writeTextFile(
+        unit,
+        text.replace("ExecStart=/usr/local/bin/gatehouse", "ExecStart=/bin/true"),
+      );
+      assert.equal((await run("systemd-analyze", ["verify", "--man=no", unit])).trim(), "");
+      await run("systemd-analyze", ["security", "--offline=true", "--threshold=20", unit]);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
+Deno.test("the unit gives up on wrong settings only, and waits for a graceful stop", async () => {
+  const unit = await read("systemd/gatehouse.service");
+  assert.match(unit, /^RestartPreventExitStatus=78$/m);
+  assert.match(unit, /^TimeoutStopSec=15s$/m);
+});
+
+Deno.test("the image runs as another user than root, and the linter finds nothing in the Dockerfile", async () => {
+  const dockerfile = await read("container/Dockerfile");
+  assert.deepEqual(
+    validate(dockerfile).map(({ message, range }) => `${range.start.line + 1}: ${message}`),
+    [],
+  );
+  assert.match(dockerfile, /^USER 65532:65532$/m);
+  const pinned = /version=(\S+)/.exec(await Deno.readTextFile(`${root}denow`))?.[1];
+  assert.ok(
+    dockerfile.includes(`FROM denoland/deno:${pinned} AS build`),
+    "the image builds with another Deno",
+  );
+});
+
+Deno.test("the compose file keeps the container read-only, without capabilities, with room to load native add-ons", async () => {
+  const { services, networks } = parse(await read("container/compose.yaml"));
+  const { gatehouse } = services;
+  assert.equal(gatehouse.read_only, true);
+  assert.deepEqual(gatehouse.cap_drop, ["ALL"]);
+  assert.deepEqual(gatehouse.security_opt, ["no-new-privileges:true"]);
+  assert.match(gatehouse.tmpfs[0], /^\/tmp:exec,/);
+  assert.equal(gatehouse.ports, undefined);
+  assert.equal(gatehouse.environment.TRUSTED_PROXIES, networks.proxied.ipam.config[0].subnet);
+});
+
+Deno.test({
+  name: "Caddy accepts the Caddyfile",
+  ignore: programsMissing("caddy"),
+  fn: async () => {
+    await run("caddy", ["validate", "--adapter", "caddyfile", "--config", "packaging/container/Caddyfile"]);
+  },
+});
+
+Deno.test("packaging sets nothing that isn't a setting", async () => {
+  const texts = [await read("systemd/gatehouse.env"), await read("container/compose.yaml")];
+  const unit = [...(await read("systemd/gatehouse.service")).matchAll(/^Environment=(\w+)=/gm)].map((
+    [, name],
+  ) => name);
+  const named = texts.flatMap((text) =>
+    [...text.matchAll(/^[\s#]*([A-Z][A-Z_]+)[=:] ?\S/gm)].map(([, name]) => name)
+  );
+  const known = new Set(Object.keys(settings).flatMap((name) => [name, `${name}_FILE`]));
+  assert.deepEqual([...unit, ...named].filter((name) => !known.has(name ?? "")), []);
+  assert.ok(named.length > 5);
+});
+
+Deno.test({
+  name: "promtool accepts the alert rules, and they fire when they should",
+  ignore: programsMissing("promtool"),
+  fn: async () => {
+    await run("promtool", ["check", "rules", "packaging/prometheus/alerts.yaml"]);
+    await run("promtool", ["test", "rules", "packaging/prometheus/alerts_test.yaml"]);
+  },
+});
+
+Deno.test("alerts and the dashboard ask only for metrics that exist, and each alert leads to the runbook", async () => {
+  const test = await startTestApp();
+  let known: Set<string>;
+  try {
+    const text = await (await test.send("/metrics")).text();
+    known = new Set(
+      [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = "", type]) =>
+        type === "histogram" ? ["_bucket", "_sum", "_count"].map((end) => name + end) : [name]
+      ),
+    );
+  } finally {
+    await test.dispose();
+  }
+  known.add("up");
+  const { groups } = parse(await read("prometheus/alerts.yaml"));
+  const runbook = await Deno.readTextFile(`${root}docs/operations.md`);
+  const asked = new Set<string>();
+  const names = /\b(?:gatehouse|process)_[a-z_]+|\bup\b/g;
+  for (const { expr, annotations } of groups[0].rules) {
+    for (const [name] of expr.matchAll(names)) asked.add(name);
+    const [, heading = "none"] = /^docs\/operations\.md: (.+)$/.exec(annotations.runbook) ?? [];
+    assert.ok(runbook.includes(`### ${heading}\n`), `the runbook has no “${heading}”`);
+  }
+  for (const { targets = [] } of JSON.parse(await read("grafana/gatehouse.json")).panels) {
+    for (const { expr } of targets) for (const [name] of expr.matchAll(names)) asked.add(name);
+  }
+  assert.ok(asked.size > 10);
+  assert.deepEqual([...asked].filter((name) => !known.has(name)), []);
+});
