@@ -6,6 +6,7 @@ import { validate } from "npm:dockerfile-utils@0.16.3";
 // deno-lint-ignore no-import-prefix -- as above
 import { parse } from "npm:yaml@2.9.1";
 import { settings } from "../../config.ts";
+import { createMetrics } from "../../routes/metrics.ts";
 import { startTestApp } from "../support/app.ts";
 import { programsMissing } from "../support/missing.ts";
 
@@ -117,7 +118,10 @@ Deno.test("alerts and the dashboard ask only for metrics that exist, and each al
   const test = await startTestApp();
   let known: Set<string>;
   try {
-    const text = await (await test.send("/metrics")).text();
+    const { config, services } = test;
+    const log = { debug: undefined, warn: () => {}, error: () => {} };
+    const backups = () => ({ lastAt: null, failures: 0 });
+    const text = await createMetrics({ config, services, log, backups }, { version: "0" }).registry.metrics();
     known = new Set(
       [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = "", type]) =>
         type === "histogram" ? ["_bucket", "_sum", "_count"].map((end) => name + end) : [name]
