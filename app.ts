@@ -46,6 +46,7 @@ import { portalOrganizationRoutes } from "./routes/portal/organizations.ts";
 import { portalSignInRoutes } from "./routes/portal/sign_in.ts";
 import { portalPasskeyRoutes } from "./routes/portal/passkeys.ts";
 import { portalSecondStepRoutes } from "./routes/portal/second_step.ts";
+import { portalTurnOffLinkRoutes } from "./routes/portal/turn_off_link.ts";
 import { portalTwoStepRoutes } from "./routes/portal/two_step.ts";
 import { portalUsageRoutes } from "./routes/portal/usage.ts";
 import { portalVerifyEmailRoutes } from "./routes/portal/verify_email.ts";
@@ -104,6 +105,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   portalSignInRoutes(app, parts, assets);
   portalSecondStepRoutes(app, parts, assets);
   portalTwoStepRoutes(app, parts, assets);
+  portalTurnOffLinkRoutes(app, parts, assets);
   portalPasskeyRoutes(app, parts, assets);
   portalApiKeyRoutes(app, parts, assets);
   portalUsageRoutes(app, parts, assets);

@@ -3,7 +3,7 @@
 // `deno run --no-prompt --allow-all bench/neighbor_reports.ts`, with BENCH_BINARY for a compiled program.
 import { Connection } from "../db/connection.ts";
 import { sql } from "../db/database.ts";
-import { usageRecordId } from "../domain/usage_record.ts";
+import { createUsageRecordIds } from "../domain/usage_record_id.ts";
 import { sendJson, signUpAndRecord } from "../tests/support/journey.ts";
 import { manySums } from "../tests/support/many_sums.ts";
 import { isReady, startProgram } from "../tests/support/program.ts";
@@ -101,6 +101,7 @@ function manyRecords(connection: Connection, { keyId, count }: { keyId: string; 
 async function voids(baseUrl: string, folder: string, keyId: string, fullKey: string): Promise<void> {
   for (const count of [200_000, 1_000_000]) {
     const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
+    const [{ key }] = connection.all(sql("SELECT key FROM record_id_key")) as [{ key: string }];
     connection.run(sql("DELETE FROM usage_records"));
     manyRecords(connection, { keyId, count });
     connection.close();
@@ -115,7 +116,7 @@ async function voids(baseUrl: string, folder: string, keyId: string, fullKey: st
     reader.close();
     if (usageRecords.length === 0 || largest === undefined) throw new Error("no records");
     const { recordedAt } = usageRecords[0] as unknown as { recordedAt: string };
-    const id = usageRecordId({ seq: largest.seq, recordedAt: Date.parse(recordedAt) });
+    const id = createUsageRecordIds(key).of({ seq: largest.seq, recordedAt: Date.parse(recordedAt) });
     let isVoiding = true;
     const writes: number[] = [];
     const writing = (async () => {

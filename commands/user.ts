@@ -5,7 +5,7 @@ import { DatabaseError } from "../db/database.ts";
 import type { OperatorActor } from "../domain/actor.ts";
 import { AppError, type ErrorCode } from "../domain/errors.ts";
 import { nameCharactersMax } from "../domain/limits.ts";
-import { isVisibleName } from "../domain/name.ts";
+import { nameFault } from "../domain/name.ts";
 import { type Role, roles } from "../domain/session.ts";
 import type { OperatorService, PasswordLink } from "../services/operator.ts";
 import { createServices } from "../services/services.ts";
@@ -122,9 +122,8 @@ function nameOf(texts: UserArguments["texts"], option: string): string | undefin
   if (name === "" || [...name].length > nameCharactersMax || /\p{Cc}/u.test(name)) {
     throw new Refusal(`--${option} must have 1 to ${nameCharactersMax} characters.`, exitData);
   }
-  if (!isVisibleName(name)) {
-    throw new Refusal(`--${option} must have a character that can be seen.`, exitData);
-  }
+  const fault = nameFault(name);
+  if (fault !== null) throw new Refusal(`--${option} ${fault}`, exitData);
   return name;
 }
 

@@ -41,6 +41,8 @@ const isWorthSending = `CASE ?2
   ELSE EXISTS (SELECT 1 FROM users u WHERE u.id = ?3 AND u.disabled_at IS NULL AND CASE ?2
     WHEN 'reset_password' THEN u.email = ?4
     WHEN 'verify_email' THEN u.email = ?4 AND u.email_verified_at IS NULL
+    WHEN 'turn_off_two_step' THEN u.email = ?4
+      AND EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL)
     ELSE NOT EXISTS (SELECT 1 FROM users other WHERE other.email = ?4) END)
   END`;
 
@@ -125,6 +127,23 @@ export function deleteLinks(
 /** A condition on a link that a statement uses up: takes its hash, its purpose and the time. */
 export const linkWorks =
   "EXISTS (SELECT 1 FROM link_tokens WHERE token_hash = ? AND purpose = ? AND expires_at > ?)";
+
+/**
+ * @returns A statement that uses up a link that turns two-step sign-in off. It does nothing when the link does not work, went to
+ *   an address that is not the user's any more, or two-step sign-in is off.
+ */
+export function useTurnOffLink(
+  link: { userId: string; tokenHash: string; now: number },
+): Statement {
+  return sql(
+    `DELETE FROM link_tokens WHERE token_hash = ? AND purpose = 'turn_off_two_step' AND subject = ? AND expires_at > ?
+       AND EXISTS (SELECT 1 FROM users u JOIN totp t ON t.user_id = u.id AND t.confirmed_at IS NOT NULL
+         WHERE u.id = link_tokens.subject AND u.email = link_tokens.email)`,
+    link.tokenHash,
+    link.userId,
+    link.now,
+  );
+}
 
 /** @returns A statement that removes links whose time is over. */
 export function deleteEndedLinks(now: number): Statement {

@@ -5,6 +5,7 @@ import { type Database, DatabaseError, sql, type Statement } from "./database.ts
 import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
 import meter from "./migrations/0002_meter.sql" with { type: "text" };
 import people from "./migrations/0003_people.sql" with { type: "text" };
+import limits from "./migrations/0007_limits.sql" with { type: "text" };
 import wrongCodes from "./migrations/0004_wrong_codes.sql" with { type: "text" };
 import seriesLimit from "./migrations/0005_series_limit.sql" with { type: "text" };
 import refusedWrites from "./migrations/0006_refused_writes.sql" with { type: "text" };
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   { number: 4, name: "wrong_codes", text: wrongCodes },
   { number: 5, name: "series_limit", text: seriesLimit },
   { number: 6, name: "refused_writes", text: refusedWrites },
+  { number: 7, name: "limits", text: limits },
 ];
 
 /** A database that this program must not touch. */

@@ -2,27 +2,39 @@
 import { newId } from "../domain/id.ts";
 import { outboxCountedMax } from "../domain/limits.ts";
 import { type MailKind, mailUrgency, type NewMail } from "../domain/mail.ts";
+import { mailBudget, mailBudgetSubject, noticeBudget } from "../domain/mail_budget.ts";
 import { ifAudited } from "./audit.ts";
 import { type Database, sql, type Statement } from "./database.ts";
+import { takeMail } from "./mail_budgets.ts";
+
+const hasConfirmedAccount = "EXISTS (SELECT 1 FROM users WHERE email = ? AND email_verified_at IS NOT NULL)";
 
 /**
+ * A notice to an address that no account has confirmed takes from that recipient's budget: an account with someone else's
+ * address could otherwise send that person any number by changing things. To a confirmed address every notice is written, so
+ * no flood of other emails can suppress one.
+ *
  * @param options `now`: milliseconds since 1970. `audited`: the id of the audit entry about the change; without that
  *   entry nothing is written.
- * @returns A statement that puts a mail into the outbox.
+ * @returns Statements that put an email into the outbox.
  */
-export function insertMail(mail: NewMail, options: { now: number; audited: string }): Statement {
-  return sql(
+export function insertMail(mail: NewMail, options: { now: number; audited: string }): Statement[] {
+  const { kind, to, subject = null, fields } = mail;
+  const { now, audited } = options;
+  const isNotice = mailBudget(kind) === null;
+  const insert = sql(
     `INSERT INTO outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)
-     SELECT ?, ?, ?, ?, ?, ?, ?, 0 WHERE ${ifAudited}`,
-    newId("mail"),
-    mail.kind,
-    mail.to,
-    mail.subject ?? null,
-    JSON.stringify(mail.fields),
-    options.now,
-    options.now,
-    options.audited,
+     SELECT ?, ?, ?, ?, ?, ?, ?, 0 WHERE ${ifAudited} ${
+      isNotice ? `AND (changes() > 0 OR ${hasConfirmedAccount})` : ""
+    }`,
+    ...[newId("mail"), kind, to, subject, JSON.stringify(fields), now, now, audited],
+    ...(isNotice ? [to] : []),
   );
+  if (!isNotice) return [insert];
+  const { name, mailsMax, windowMs } = noticeBudget;
+  const condition = `${ifAudited.replace("?", "?5")} AND NOT ${hasConfirmedAccount.replace("?", "?6")}`;
+  const only = { condition, args: [audited, to] };
+  return [takeMail({ subject: mailBudgetSubject(name, to), mailsMax, windowMs }, { now, only }), insert];
 }
 
 /** A mail that is this instance's to send until its lease ends. */

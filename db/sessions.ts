@@ -13,6 +13,8 @@ export interface NewSession {
   /** Where the client is, and what it calls itself. */
   readonly address: string;
   readonly userAgent: string;
+  /** Hashes of the tokens that the client has from before. */
+  readonly replaces: readonly string[];
 }
 
 /** A session with its times, in milliseconds since 1970, and what it was found by. */
@@ -53,6 +55,30 @@ export function insertSession(session: NewSession, passwordHash: string): Statem
 /** @returns A statement like {@linkcode insertSession} for somebody who proved more than a password in this batch. */
 export function insertProvedSession(session: NewSession, audited: string): Statement {
   return sql(`${insert} ${ifAudited.replace("?", "?7")}`, ...columnsOf(session), audited);
+}
+
+/**
+ * @param options `max`: sessions of one person.
+ * @returns Statements, for after the one that inserts a session, that end what it takes the place of if it was inserted: the
+ *   sessions whose tokens came along, of anyone, and those of the person that were used longest ago.
+ */
+export function endReplacedSessions(session: NewSession, { max }: { max: number }): Statement[] {
+  const isInserted = "EXISTS (SELECT 1 FROM sessions WHERE token_hash = ?1)";
+  return [
+    ...(session.replaces.length === 0 ? [] : [sql(
+      `DELETE FROM sessions WHERE token_hash IN (SELECT value FROM json_each(?2)) AND token_hash <> ?1 AND ${isInserted}`,
+      session.tokenHash,
+      JSON.stringify(session.replaces),
+    )]),
+    sql(
+      `DELETE FROM sessions WHERE ${isInserted} AND token_hash IN (
+         SELECT token_hash FROM sessions WHERE user_id = ?2
+         ORDER BY token_hash = ?1 DESC, last_seen_at DESC, id DESC LIMIT -1 OFFSET ?3)`,
+      session.tokenHash,
+      session.userId,
+      max,
+    ),
+  ];
 }
 
 type SessionRow = [
@@ -195,18 +221,35 @@ export function deleteSessionsIfAudited(
   );
 }
 
-/** @returns A statement that notes that the person behind a session has just proved who they are. */
+const hasTwoSteps =
+  "EXISTS (SELECT 1 FROM totp t WHERE t.user_id = sessions.user_id AND t.confirmed_at IS NOT NULL)";
+
+/**
+ * @returns A statement that notes that the person behind a session has just given their password. It does nothing while
+ *   two-step sign-in is on: then a proof takes a code too.
+ */
 export function updateSessionProved(sessionId: string, now: number): Statement {
-  return sql("UPDATE sessions SET proved_at = ? WHERE id = ?", now, sessionId);
+  return sql(`UPDATE sessions SET proved_at = ? WHERE id = ? AND NOT ${hasTwoSteps}`, now, sessionId);
 }
 
-/** @returns A statement that gives a session another token and a new proof, after an audited change. */
+/** @returns A statement that notes that they have just given a code too, after an audited use of it. */
+export function updateSessionProvedIfAudited(
+  sessionId: string,
+  { now, audited }: { now: number; audited: string },
+): Statement {
+  return sql(`UPDATE sessions SET proved_at = ? WHERE id = ? AND ${ifAudited}`, now, sessionId, audited);
+}
+
+/**
+ * @returns A statement that gives a session another token, after an audited change of its password. Where that is all it takes
+ *   to sign in, it is a proof, too.
+ */
 export function updateSessionToken(
   sessionId: string,
   options: { tokenHash: string; now: number; audited: string },
 ): Statement {
   return sql(
-    `UPDATE sessions SET token_hash = ?, proved_at = ? WHERE id = ? AND ${ifAudited}`,
+    `UPDATE sessions SET token_hash = ?, proved_at = iif(${hasTwoSteps}, proved_at, ?) WHERE id = ? AND ${ifAudited}`,
     options.tokenHash,
     options.now,
     sessionId,

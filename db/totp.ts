@@ -105,15 +105,23 @@ export function requireTotp(userId: string): Statement {
 }
 
 /**
- * @param options `audited`: the id of the audit entry without which nothing is done, if there is one before.
- * @returns A statement that turns two-step sign-in off; it does nothing when it is off.
+ * @returns A statement that turns two-step sign-in off, if the session proved who they are since it is on: with a code or a
+ *   passkey then. It does nothing when it is off.
  */
-export function deleteTotp(userId: string, options: { audited?: string } = {}): Statement {
+export function deleteTotpWithProof(userId: string, { sessionId }: { sessionId: string }): Statement {
   return sql(
-    `DELETE FROM totp WHERE user_id = ?1 AND confirmed_at IS NOT NULL AND (?2 IS NULL OR ${
-      ifAudited.replace("?", "?2")
-    })`,
+    `DELETE FROM totp WHERE user_id = ?1 AND confirmed_at IS NOT NULL
+       AND EXISTS (SELECT 1 FROM sessions s WHERE s.id = ?2 AND s.user_id = ?1 AND s.proved_at > totp.confirmed_at)`,
     userId,
-    options.audited ?? null,
+    sessionId,
+  );
+}
+
+/** @returns A statement that turns two-step sign-in off after an audited change; it does nothing when it is off. */
+export function deleteTotp(userId: string, { audited }: { audited: string }): Statement {
+  return sql(
+    `DELETE FROM totp WHERE user_id = ? AND confirmed_at IS NOT NULL AND ${ifAudited}`,
+    userId,
+    audited,
   );
 }

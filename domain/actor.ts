@@ -8,6 +8,8 @@ export interface ClientInfo {
   readonly userAgent: string;
   /** Of the request behind the act; null on the command line. */
   readonly requestId: string | null;
+  /** Of the session cookies that came along: signing in ends their sessions. */
+  readonly sessionTokens?: readonly string[];
 }
 
 /** A signed-in person, and where this request of theirs comes from. */

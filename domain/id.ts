@@ -6,12 +6,12 @@ export type IdPrefix = "usr" | "org" | "key" | "use" | "ses" | "req" | "inv" | "
 
 /** @returns A new id such as `key_0199d3c1…` (RFC 9562, version 7). */
 export function newId(prefix: IdPrefix): string {
-  return `${prefix}_${newIdHex()}`;
+  return `${prefix}_${uuidv7obj().toHex()}`;
 }
 
-/** @returns The 32 hexadecimal digits of a new id. Within one process each is greater than the one before. */
-export function newIdHex(): string {
-  return uuidv7obj().toHex();
+/** @param time Milliseconds since 1970. @returns The 12 hexadecimal digits with which ids begin that sort by time. */
+export function timeDigits(time: number): string {
+  return time.toString(16).padStart(12, "0");
 }
 
 /** @returns Whether a text has the form of an id of this kind. */

@@ -52,16 +52,22 @@ export const sessionSeenIntervalMs = 5 * 60_000;
 /** Two people's cookies in one request are told in the log at most this often for each client address, in milliseconds. */
 export const sessionConflictNotedIntervalMs = 60_000;
 
-/** Sessions in the list of a person's own; a program that signs in for each call has thousands. */
-export const sessionsListedMax = 100;
+/** Sessions of one person; a program that signs in for each call would have thousands. */
+export const sessionsPerUserMax = 50;
 
 /** Failed sign-ins of one account before delays begin. */
 export const signInFailuresFree = 5;
 /** The first delay after a failed sign-in, in milliseconds; it doubles with each further failure. */
 export const signInDelayMinMs = 1_000;
 export const signInDelayMaxMs = 15 * 60_000;
-/** Failures (and sign-ups) that one client address has in `addressWindowMs`. */
+/** Failures that one client address has in `addressWindowMs`, and attempts that wait for others of it to be decided. */
 export const addressFailuresMax = 10;
+export const addressAttemptsWaitingMax = 50;
+/** Accounts that one client address makes in `addressSignUpWindowMs`; an office or a school has one address. */
+export const addressSignUpsMax = 60;
+export const addressSignUpWindowMs = 3_600_000;
+/** Links for a new password that one client address asks for in `addressWindowMs`. */
+export const addressLinkRequestsMax = 20;
 export const addressWindowMs = 600_000;
 /** For so long after giving a password or using a passkey a person may change what protects their account. */
 export const proofLifetimeMs = 10 * 60_000;
@@ -93,6 +99,18 @@ export const accountMailsPerHourMax = 5;
 export const invitationMailsToAddressPerHourMax = 5;
 /** The same of invitations by somebody who has not confirmed their own address. */
 export const unverifiedInvitationMailsPerHourMax = 5;
+/**
+ * Emails that one recipient gets across all senders and servers. Invitations in a day, and how many of these there may be
+ * before only people with a confirmed address may send more; links that confirm an address; links to change to it.
+ */
+export const invitationMailsToRecipientPerDayMax = 10;
+export const unverifiedInvitationMailsToRecipientPerDayMax = 3;
+export const verificationMailsToRecipientPerDayMax = 10;
+export const emailChangeMailsToRecipientPerDayMax = 5;
+/** Links that reset a password, and that turn two-step sign-in off, in the hour for which one works. */
+export const accountLinkMailsToRecipientPerHourMax = 5;
+/** Notices about an account whose address is not confirmed. To a confirmed address every notice is sent. */
+export const noticesToUnconfirmedRecipientPerDayMax = 10;
 /** Emails in the outbox that the metrics count, so that a long queue costs each scrape no more than this. */
 export const outboxCountedMax = 10_000;
 /** Mails that are sent at once, and how long one may take from claim to answer, in milliseconds. */

@@ -20,6 +20,8 @@ export interface MailFields {
   /** With a link. */
   readonly invitation: { readonly organization: string; readonly inviter: string; readonly role: string };
   readonly two_step_enabled: { readonly name: string };
+  /** With a link. */
+  readonly turn_off_two_step: { readonly name: string };
   readonly two_step_disabled: { readonly name: string };
   readonly two_step_locked: { readonly name: string; readonly wrongCodes: string };
   readonly recovery_codes_replaced: { readonly name: string };
@@ -45,7 +47,12 @@ export type NewMail = {
 }[MailKind];
 
 /** What a token in a link is good for. */
-export type LinkPurpose = "verify_email" | "change_email" | "reset_password" | "invitation";
+export type LinkPurpose =
+  | "verify_email"
+  | "change_email"
+  | "reset_password"
+  | "invitation"
+  | "turn_off_two_step";
 
 const hourMs = 3_600_000;
 /** How long a link works, in milliseconds; counted from when its mail is sent (SECURITY.md). */
@@ -54,6 +61,7 @@ export const linkLifetimesMs: Readonly<Record<LinkPurpose, number>> = {
   change_email: 24 * hourMs,
   reset_password: hourMs,
   invitation: 7 * 24 * hourMs,
+  turn_off_two_step: hourMs,
 };
 
 /**

@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { usageTimestampFutureMaxMs, usageTimestampPastMaxMs } from "./limits.ts";
 import { joinQuantity, type Quantity } from "./quantity.ts";
+import type { UsageRecordIds, UsageRecordPlace } from "./usage_record_id.ts";
 import { isoTime } from "./usage_window.ts";
 
 /** The form of product slugs and metrics. */
@@ -62,10 +63,10 @@ export interface StoredUsageRecord extends UsageRecordPlace, Quantity {
   readonly voidReason: string | null;
 }
 
-/** @returns A stored record as callers see it. */
-export function shownUsageRecord(stored: StoredUsageRecord): UsageRecord {
+/** @param ids Of the database that the record is in. @returns A stored record as callers see it. */
+export function shownUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): UsageRecord {
   return {
-    id: usageRecordId(stored),
+    id: ids.of(stored),
     productSlug: stored.productSlug,
     metric: stored.metric,
     quantity: joinQuantity(stored),
@@ -78,58 +79,6 @@ export function shownUsageRecord(stored: StoredUsageRecord): UsageRecord {
     voidedBy: stored.voidedBy,
     voidReason: stored.voidReason,
   };
-}
-
-/** Where a record is: its place in the order of recording, and when it was recorded, in milliseconds since 1970. */
-export interface UsageRecordPlace {
-  readonly seq: number;
-  readonly recordedAt: number;
-}
-
-/**
- * The public id of a record: `use_`, 12 hexadecimal digits of its time, and 12 that stand for its place, in an order that
- * tells nobody how many records a server takes. It sorts by the millisecond of recording and is kept nowhere.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * const place = { seq: 41, recordedAt: 1_790_000_000_000 };
- * assert.deepEqual(parseUsageRecordId(usageRecordId(place)), place);
- * ```
- */
-export function usageRecordId({ seq, recordedAt }: UsageRecordPlace): string {
-  return usageRecordIdsOf(recordedAt)(seq);
-}
-
-/** @returns What gives the id of each record of one moment, see {@linkcode usageRecordId}. */
-export function usageRecordIdsOf(recordedAt: number): (seq: number) => string {
-  const start = `use_${hex48(recordedAt)}`;
-  return (seq) => start + hex48(timesModulo48(seq, mixing));
-}
-
-/** @returns The place that an id names, or null for what is no id. */
-export function parseUsageRecordId(id: string): UsageRecordPlace | null {
-  const parts = /^use_([0-9a-f]{12})([0-9a-f]{12})$/.exec(id);
-  if (parts === null) return null;
-  return { recordedAt: Number(`0x${parts[1]}`), seq: timesModulo48(Number(`0x${parts[2]}`), unmixing) };
-}
-
-/** Two odd numbers whose product is 1 modulo 2^48, each as its upper and lower 24 bits. */
-const mixing = [0x9e3779, 0xb97f4b] as const;
-const unmixing = [0x393dee, 0x219263] as const;
-
-function timesModulo48(value: number, [factorHigh, factorLow]: readonly [number, number]): number {
-  const half = 2 ** 24;
-  const high = Math.floor(value / half);
-  const low = value % half;
-  const lowProduct = low * factorLow;
-  const carried = Math.floor(lowProduct / half);
-  const upper = (((high * factorLow) % half) + ((low * factorHigh) % half) + carried) % half;
-  return upper * half + lowProduct % half;
-}
-
-function hex48(value: number): string {
-  return value.toString(16).padStart(12, "0");
 }
 
 /** Hashes of idempotency keys are whole numbers below this. */

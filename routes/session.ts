@@ -1,8 +1,9 @@
 // Who is behind a request with a cookie.
-import type { SessionActor } from "../domain/actor.ts";
+import type { ClientInfo, SessionActor } from "../domain/actor.ts";
 import { unauthenticatedError } from "../domain/errors.ts";
 import type { Session } from "../domain/session.ts";
 import type { SessionSearch } from "../services/session_search.ts";
+import type { SecondStepNeeded, SignedIn } from "../services/sign_in.ts";
 import {
   clearConflictingCookies,
   clearFormerCookies,
@@ -84,14 +85,22 @@ function renewCookie(
   setSessionCookie(c, config, { token: held.token, maxAge });
 }
 
-/** Puts a new session's token into the cookie, in the place of whatever the browser has of ours. */
-export async function beginSession(
+/**
+ * Signs in, and puts the new session's token into the cookie, in place of those that the browser has. Their sessions end with
+ * the sign-in, so what they say is read before it.
+ *
+ * @param signIn Makes the session, or only a step towards it: then no cookie changes.
+ * @returns What `signIn` returns.
+ */
+export async function beginSession<T extends SignedIn | SecondStepNeeded>(
   c: AppContext,
   parts: AppParts,
-  { token }: { token: string },
-): Promise<void> {
+  signIn: (client: ClientInfo) => Promise<T>,
+): Promise<T> {
   await lookForFormer(c, parts);
-  setSessionCookie(c, parts.config, { token });
+  const result = await signIn(c.get("client"));
+  if ("token" in result) setSessionCookie(c, parts.config, { token: result.token });
+  return result;
 }
 
 /** Ends the session of each cookie that came along, on the server and in the browser. */

@@ -5,18 +5,18 @@ import { acceptInvitationStatement, findInvitationByToken } from "../db/invitati
 import { deleteLinks } from "../db/link_tokens.ts";
 import { insertMembership } from "../db/memberships.ts";
 import { insertOrganization } from "../db/organizations.ts";
-import { insertSession } from "../db/sessions.ts";
+import { endReplacedSessions, insertSession } from "../db/sessions.ts";
 import { insertInvitedUser, insertUser, type NewUser } from "../db/users.ts";
 import type { ClientInfo, PersonActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import { AppError, invalidTokenError, validationError } from "../domain/errors.ts";
 import { newId } from "../domain/id.ts";
-import { accountMailsPerHourMax, membershipsPerUserMax } from "../domain/limits.ts";
+import { membershipsPerUserMax, sessionsPerUserMax } from "../domain/limits.ts";
 import { ownOrganizationName } from "../domain/name.ts";
 import type { ServiceContext } from "./context.ts";
-import { type Credentials, rateLimited } from "./credentials.ts";
+import type { Credentials } from "./credentials.ts";
 import type { MailService } from "./mail.ts";
-import { RateLimiter } from "./rate_limiter.ts";
+import type { MailBudgets } from "./mail_budgets.ts";
 import { newSession, wellFormedHash } from "./session_tokens.ts";
 import { readSignedIn, type SignedIn } from "./sign_in.ts";
 
@@ -50,17 +50,13 @@ interface Invited {
   readonly role: "OWNER" | "ADMIN" | "MEMBER";
 }
 
-const hourMs = 3_600_000;
-
 /** @param context See {@linkcode ServiceContext}. */
 export function createAccountService(
   context: ServiceContext,
-  parts: { credentials: Credentials; mail: MailService },
+  parts: { credentials: Credentials; mail: MailService; budgets: MailBudgets },
 ): AccountService {
   const { config, database, clock } = context;
-  const { credentials, mail } = parts;
-  // Made and deleted again and again, accounts would write to somebody who wants none.
-  const made = new RateLimiter({ points: accountMailsPerHourMax, windowMs: hourMs, clock });
+  const { credentials, mail, budgets } = parts;
 
   function requireOpen(input: SignUpInput): void {
     if (config.signUp === "open" || (config.signUp === "invite" && input.invitationToken !== undefined)) {
@@ -102,47 +98,54 @@ export function createAccountService(
     return email;
   }
 
+  async function makeAccount(
+    input: SignUpInput,
+    { client, email, invited, asksToConfirm }: {
+      client: ClientInfo;
+      email: string;
+      invited: Invited | null;
+      asksToConfirm: boolean;
+    },
+  ): Promise<SignedIn> {
+    const passwordHash = await credentials.hasher.hash(input.password);
+    const now = clock();
+    const { name, organizationName } = input;
+    const id = newId("usr");
+    const emailVerifiedAt = invited === null ? null : now;
+    const user: NewUser = { id, email, emailVerifiedAt, name, passwordHash, now };
+    const actor = {
+      type: "session",
+      user: { id, name },
+      organization: invited && { organizationId: invited.organizationId },
+      client,
+    } satisfies PersonActor;
+    const { token, row } = newSession(id, { client, now });
+    const [, audited] = await database.write([
+      ...(invited === null
+        ? aloneStatements(user, { actor, organizationName, mail: asksToConfirm ? mail : null })
+        : invitedStatements(user, { actor, invited })),
+      insertSession(row, passwordHash),
+      ...endReplacedSessions(row, { max: sessionsPerUserMax }),
+    ]);
+    if (audited?.rows.length !== 1) {
+      if (invited !== null) await findInvited(input.invitationToken);
+      throw new AppError("email_taken", "There is an account with this address already. Sign in instead.");
+    }
+    mail.wake();
+    return await readSignedIn(context, token);
+  }
+
   return {
     async signUp(input, client) {
       requireOpen(input);
-      credentials.peekAddressBudget(client);
       const invited = await findInvited(input.invitationToken);
       const email = await checkInput(input, invited);
-      const budget = made.peek(email);
-      if (!budget.isAllowed) throw rateLimited(budget.resetMs);
-      credentials.takeAddressBudget(client);
-      const passwordHash = await credentials.hasher.hash(input.password);
-      const now = clock();
-      const { name } = input;
-      const id = newId("usr");
-      const user: NewUser = {
-        id,
-        email,
-        emailVerifiedAt: invited === null ? null : now,
-        name,
-        passwordHash,
-        now,
-      };
-      const actor = {
-        type: "session",
-        user: { id, name },
-        organization: invited && { organizationId: invited.organizationId },
-        client,
-      } satisfies PersonActor;
-      const { token, row } = newSession(id, { client, now });
-      const [, audited] = await database.write([
-        ...(invited === null
-          ? aloneStatements(user, { actor, organizationName: input.organizationName, mail })
-          : invitedStatements(user, { actor, invited })),
-        insertSession(row, passwordHash),
-      ]);
-      if (audited?.rows.length !== 1) {
-        if (invited !== null) await findInvited(input.invitationToken);
-        throw new AppError("email_taken", "There is an account with this address already. Sign in instead.");
-      }
-      made.take(email);
-      mail.wake();
-      return await readSignedIn(context, token);
+      const make = (asksToConfirm: boolean) => makeAccount(input, { client, email, invited, asksToConfirm });
+      return await credentials.signUpFrom(client, async () => {
+        if (invited !== null || mail.mode === "none") return await make(false);
+        // Without the email they can still ask for it, once their address may get one again.
+        return await budgets.spendIfLeft({ kind: "verify_email", to: email }, make);
+      });
     },
   };
 }
@@ -153,7 +156,8 @@ function aloneStatements(
   { actor, organizationName, mail }: {
     actor: PersonActor;
     organizationName: string | undefined;
-    mail: MailService;
+    /** Null: no email asks to confirm the address. */
+    mail: MailService | null;
   },
 ): Statement[] {
   const { id: userId, now } = user;
@@ -177,7 +181,7 @@ function aloneStatements(
     insertOrganization(organization, { userId, membershipsMax: membershipsPerUserMax }),
     made.statement,
     insertMembership({ userId, organizationId: organization.id, role: "OWNER", now }, made.id),
-    ...mail.outgoing(verify, { now, audited: account.id }),
+    ...mail?.outgoing(verify, { now, audited: account.id }) ?? [],
   ];
 }
 

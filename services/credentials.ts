@@ -15,12 +15,19 @@ import type { Actor, ClientInfo } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import type { AuditAction, AuditEntry } from "../domain/audit.ts";
 import { AppError, type ErrorCode, type ErrorDetail } from "../domain/errors.ts";
-import { addressFailuresMax, addressWindowMs } from "../domain/limits.ts";
+import {
+  addressLinkRequestsMax,
+  addressSignUpsMax,
+  addressSignUpWindowMs,
+  addressWindowMs,
+} from "../domain/limits.ts";
 import { hasPasswordLength, passwordFault } from "../domain/password.ts";
 import { countOf } from "../views/text/number.ts";
+import type { Session } from "../domain/session.ts";
 import type { ServiceContext } from "./context.ts";
 import type { PasswordHasher } from "./password_hasher.ts";
-import { RateLimiter } from "./rate_limiter.ts";
+import { AddressAttempts } from "./address_attempts.ts";
+import { RateLimiter, type RateLimitState } from "./rate_limiter.ts";
 
 /** Whom a guess is about, for the audit log. */
 export type About = Pick<AuditEntry, "organizationId" | "target">;
@@ -35,10 +42,16 @@ export interface Guess {
   readonly about: () => About | Promise<About>;
 }
 
+/** @returns The subject of guesses that a session makes: what strangers guess at its account does not delay it. */
+export function sessionSubject(session: Pick<Session, "id">): string {
+  return `session:${session.id}`;
+}
+
 /** Checks of what only the right person knows. */
 export interface Credentials {
   /**
-   * Counts a guess, runs the check, and gives the count back when the check did not say that it was wrong.
+   * Counts a guess, runs the check, and gives the count back when the check did not say that it was wrong. A guess of a
+   * session does not count for the client's address, where others may have failed.
    *
    * @param check Throws `invalid_credentials` or `invalid_code` for a wrong guess. When it resolves, its batch must have
    *   had the statement that {@linkcode forgetFailures} gives.
@@ -61,10 +74,19 @@ export interface Credentials {
     password: string,
     about: { email: string; name: string; path: string },
   ): Promise<ErrorDetail[]>;
-  /** Takes one of the few attempts that a client address has. @throws {AppError} `rate_limited`. */
-  takeAddressBudget(client: ClientInfo): void;
-  /** Says whether one is left. @throws {AppError} `rate_limited`. */
-  peekAddressBudget(client: ClientInfo): void;
+  /** Counts a failure of a client address. @throws {AppError} `rate_limited` when it had too many before. */
+  countAddressFailure(client: ClientInfo): void;
+  /** Says whether a client address may fail once more. @throws {AppError} `rate_limited`. */
+  requireAddressBudget(client: ClientInfo): void;
+  /**
+   * Runs a sign-up. It counts as a failure of the client's address only when it fails as a guess would, because the address
+   * is taken; sign-ups that succeed have a larger budget.
+   *
+   * @throws {AppError} `rate_limited`, or what the sign-up throws.
+   */
+  signUpFrom<T>(client: ClientInfo, signUp: () => Promise<T>): Promise<T>;
+  /** Counts a request for a mailed link. @throws {AppError} `rate_limited` when the client's address made too many. */
+  countLinkRequest(client: ClientInfo): void;
   readonly hasher: PasswordHasher;
 }
 
@@ -77,17 +99,32 @@ export function createCredentials(
 ): Credentials {
   const { database, clock } = context;
   const { hasher } = parts;
-  // One budget of an address for failed sign-ins and for sign-ups: both are what a guesser repeats.
-  const addresses = new RateLimiter({ points: addressFailuresMax, windowMs: addressWindowMs, clock });
+  const addresses = new AddressAttempts(clock);
+  const signUps = new RateLimiter({ points: addressSignUpsMax, windowMs: addressSignUpWindowMs, clock });
+  const linkRequests = new RateLimiter({ points: addressLinkRequestsMax, windowMs: addressWindowMs, clock });
   // A limit that is hit again and again is one line in the audit log, not a thousand.
   const noted = new RateLimiter({ points: 1, windowMs: addressWindowMs, clock });
   let common: ReadonlySet<string> | undefined;
 
-  function takeAddressBudget(client: ClientInfo): void {
-    const { isAllowed, resetMs } = addresses.take(addressGroup(client.address));
+  function requireAllowed({ isAllowed, resetMs }: RateLimitState, client: ClientInfo): void {
     if (isAllowed) return;
     noteLimit({ type: "anonymous", client }, addressGroup(client.address), () => ({ organizationId: null }));
     throw rateLimited(resetMs);
+  }
+
+  /** Runs an attempt that counts for its address until it turns out not to have been a wrong guess. */
+  async function attempt<T>(client: ClientInfo, act: () => Promise<T>): Promise<T> {
+    const group = addressGroup(client.address);
+    requireAllowed(await addresses.begin(group), client);
+    let isFailure = false;
+    try {
+      return await act();
+    } catch (error) {
+      isFailure = error instanceof AppError && (wrong.has(error.code) || error.code === "email_taken");
+      throw error;
+    } finally {
+      addresses.end(group, { isFailure });
+    }
   }
 
   function noteLimit(
@@ -106,49 +143,64 @@ export function createCredentials(
     write().catch(parts.onBackgroundError);
   }
 
+  async function countedGuess<T>(
+    { subject: name, actor, refused, about }: Guess,
+    check: () => Promise<T>,
+  ): Promise<T> {
+    const subject = hashSubject(name);
+    // Counted before the slow hash, so that many guesses at once cannot pass together, and given back when the guess was
+    // right or never looked at.
+    const [, counted] = await database.write(insertSignInFailure(subject, clock()));
+    if (counted?.rows.length !== 1) {
+      // Whoever knows the right password gets the same answer: a delay tells nothing.
+      noteLimit(actor, subject, about);
+      throw rateLimited((await findSignInBlock(database, subject)) - clock());
+    }
+    try {
+      return await check();
+    } catch (error) {
+      const isWrong = error instanceof AppError && wrong.has(error.code);
+      if (!isWrong) {
+        await database.write([undoSignInFailure(subject)]);
+        throw error;
+      }
+      const { statement } = insertAuditEvent(actor, { action: refused, ...await about() }, {
+        now: clock(),
+        always: true,
+      });
+      await database.write([statement]);
+      throw error;
+    }
+  }
+
   return {
     hasher,
-    takeAddressBudget,
-    peekAddressBudget(client) {
-      const { isAllowed, resetMs } = addresses.peek(addressGroup(client.address));
-      if (!isAllowed) throw rateLimited(resetMs);
+    countAddressFailure: (client) =>
+      requireAllowed(addresses.countFailure(addressGroup(client.address)), client),
+    requireAddressBudget: (client) => requireAllowed(addresses.peek(addressGroup(client.address)), client),
+    countLinkRequest: (client) => requireAllowed(linkRequests.take(addressGroup(client.address)), client),
+
+    async signUpFrom(client, signUp) {
+      const group = addressGroup(client.address);
+      return await attempt(client, async () => {
+        requireAllowed(signUps.take(group), client);
+        try {
+          return await signUp();
+        } catch (error) {
+          signUps.giveBack(group);
+          throw error;
+        }
+      });
     },
     forgetFailures: (subject, options) =>
       options === undefined
         ? deleteSignInFailures(hashSubject(subject))
         : deleteSignInFailuresIfAudited(hashSubject(subject), options),
 
-    async guess({ subject: name, actor, refused, about }, check) {
-      const subject = hashSubject(name);
-      // Both limits are counted before the slow hash, so that many guesses at once cannot pass together, and given back
-      // when the guess was right or never looked at.
-      takeAddressBudget(actor.client);
-      let isCounted = false;
-      try {
-        const [, counted] = await database.write(insertSignInFailure(subject, clock()));
-        isCounted = counted?.rows.length === 1;
-        if (!isCounted) {
-          // Whoever knows the right password gets the same answer: a delay tells nothing.
-          noteLimit(actor, subject, about);
-          throw rateLimited((await findSignInBlock(database, subject)) - clock());
-        }
-        const result = await check();
-        addresses.giveBack(addressGroup(actor.client.address));
-        return result;
-      } catch (error) {
-        const isWrong = error instanceof AppError && wrong.has(error.code);
-        if (!isWrong) {
-          addresses.giveBack(addressGroup(actor.client.address));
-          if (isCounted) await database.write([undoSignInFailure(subject)]);
-          throw error;
-        }
-        const { statement } = insertAuditEvent(actor, { action: refused, ...await about() }, {
-          now: clock(),
-          always: true,
-        });
-        await database.write([statement]);
-        throw error;
-      }
+    async guess(guess, check) {
+      const { actor } = guess;
+      const run = () => countedGuess(guess, check);
+      return await (actor.type === "session" ? run() : attempt(actor.client, run));
     },
 
     async isPassword(found, password) {

@@ -15,9 +15,10 @@ import { AppError, invalidTokenError, unauthenticatedError, validationError } fr
 import { accountMailsPerHourMax } from "../domain/limits.ts";
 import { linkLifetimesMs, type LinkPurpose } from "../domain/mail.ts";
 import type { SessionContext } from "./context.ts";
-import { type Credentials, rateLimited } from "./credentials.ts";
+import { rateLimited } from "./credentials.ts";
 import type { LimitMails } from "./limited_mails.ts";
 import type { MailService } from "./mail.ts";
+import type { AskedMail, MailBudgets } from "./mail_budgets.ts";
 import { requireProof } from "./proof.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import { hashToken, newToken, wellFormedHash } from "./session_tokens.ts";
@@ -63,16 +64,19 @@ const hourMs = 3_600_000;
 /** @param context See {@linkcode SessionContext}. */
 export function createEmailAddressService(
   { database, clock, writeAs }: SessionContext,
-  { credentials, mail, limited }: { credentials: Credentials; mail: MailService; limited: LimitMails },
+  { mail, budgets, limited }: { mail: MailService; budgets: MailBudgets; limited: LimitMails },
 ): EmailAddressService {
   const mails = new RateLimiter({ points: accountMailsPerHourMax, windowMs: hourMs, clock });
 
-  async function takeMail(actor: SessionActor): Promise<void> {
+  /** Takes an email of the sender and of its recipient for an act that writes it. @throws {AppError} `rate_limited`. */
+  async function withMail(actor: SessionActor, asked: AskedMail, act: () => Promise<void>): Promise<void> {
     const subject = actor.user.id;
-    await limited(() => {
+    await limited(async () => {
       const budget = mails.take(subject);
       if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+      await budgets.spend(asked, act);
     }, { subject, actor, about: () => ({}) });
+    mail.wake();
   }
 
   async function findEmailLink(token: string): Promise<EmailLink & { tokenHash: string } | null> {
@@ -118,7 +122,7 @@ export function createEmailAddressService(
       audit.statement,
       // A link that was mailed to the old address must not open the account any more.
       ...deleteLinks(id, {
-        purposes: ["change_email", "verify_email", "reset_password"],
+        purposes: ["change_email", "verify_email", "reset_password", "turn_off_two_step"],
         audited: audit.id,
       }),
       ...mail.outgoing({ kind: "email_changed", to: from, fields }, audited),
@@ -140,22 +144,22 @@ export function createEmailAddressService(
     async requestVerification(actor) {
       mail.requireMail();
       if (actor.user.emailVerified) return;
-      await takeMail(actor);
       const now = clock();
       const { id, email, name } = await present(actor);
       const audit = insertAuditEvent(actor, {
         action: "email.verification_requested",
         target: { id, name: email },
       }, { now, always: true });
-      await writeAs(actor, [
-        audit.statement,
-        ...deleteLinks(id, { purposes: ["verify_email"], audited: audit.id }),
-        ...mail.outgoing({ kind: "verify_email", to: email, subject: id, fields: { name } }, {
-          now,
-          audited: audit.id,
-        }),
-      ]);
-      mail.wake();
+      await withMail(actor, { kind: "verify_email", to: email }, async () => {
+        await writeAs(actor, [
+          audit.statement,
+          ...deleteLinks(id, { purposes: ["verify_email"], audited: audit.id }),
+          ...mail.outgoing({ kind: "verify_email", to: email, subject: id, fields: { name } }, {
+            now,
+            audited: audit.id,
+          }),
+        ]);
+      });
     },
 
     async requestEmailChange(actor, typed) {
@@ -170,8 +174,6 @@ export function createEmailAddressService(
           : "This is your address already.";
         throw validationError([{ path: "email", message }]);
       }
-      credentials.peekAddressBudget(actor.client);
-      await takeMail(actor);
       const isTaken = await findUserCredentials(database, to) !== undefined;
       const fields = { name, from, to };
       const audit = insertAuditEvent(actor, { action: "email.change_requested", details: { from, to } }, {
@@ -179,29 +181,30 @@ export function createEmailAddressService(
         always: true,
       });
       const audited = { now, audited: audit.id };
-      await writeAs(actor, [
-        audit.statement,
-        ...deleteLinks(id, { purposes: ["change_email"], audited: audit.id }),
-        // Nobody has this link: it makes the change look as pending as one to a free address.
-        ...(isTaken
-          ? [insertLinkToken({
-            tokenHash: hashToken(newToken()),
-            purpose: "change_email",
-            subject: id,
-            email: to,
-            now,
-            expiresAt: now + linkLifetimesMs.change_email,
-          })]
-          : []),
-        ...mail.outgoing(
-          isTaken
-            ? { kind: "change_email_taken", to, fields: { to } }
-            : { kind: "change_email", to, subject: id, fields },
-          audited,
-        ),
-        ...mail.outgoing({ kind: "change_email_notice", to: from, fields }, audited),
-      ]);
-      mail.wake();
+      await withMail(actor, { kind: "change_email", to }, async () => {
+        await writeAs(actor, [
+          audit.statement,
+          ...deleteLinks(id, { purposes: ["change_email"], audited: audit.id }),
+          // Nobody has this link: it makes the change look as pending as one to a free address.
+          ...(isTaken
+            ? [insertLinkToken({
+              tokenHash: hashToken(newToken()),
+              purpose: "change_email",
+              subject: id,
+              email: to,
+              now,
+              expiresAt: now + linkLifetimesMs.change_email,
+            })]
+            : []),
+          ...mail.outgoing(
+            isTaken
+              ? { kind: "change_email_taken", to, fields: { to } }
+              : { kind: "change_email", to, subject: id, fields },
+            audited,
+          ),
+          ...mail.outgoing({ kind: "change_email_notice", to: from, fields }, audited),
+        ]);
+      });
     },
 
     async verifyEmail(actor, token) {

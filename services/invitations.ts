@@ -33,6 +33,7 @@ import type { SessionContext } from "./context.ts";
 import { createInvitationMails } from "./invitation_mails.ts";
 import type { LimitMails } from "./limited_mails.ts";
 import type { MailService } from "./mail.ts";
+import type { MailBudgets } from "./mail_budgets.ts";
 import { type Permit, requireMembership } from "./membership.ts";
 import { membershipLimitError } from "./organizations.ts";
 import { requireProof } from "./proof.ts";
@@ -110,18 +111,24 @@ export interface InvitationService {
 /** @param context See {@linkcode SessionContext}. */
 export function createInvitationService(
   { database, clock, writeAs }: SessionContext,
-  { mail, limited }: { mail: MailService; limited: LimitMails },
+  { mail, budgets, limited }: { mail: MailService; budgets: MailBudgets; limited: LimitMails },
 ): InvitationService {
   const mails = createInvitationMails(clock);
 
-  async function takeMail(
+  /** Takes an email of every budget for an act that writes it. @throws {AppError} `rate_limited`, or what the act throws. */
+  async function withMail(
     actor: SessionActor,
     invitation: { organizationId: string; email: string },
+    act: () => Promise<void>,
   ): Promise<void> {
-    const { organizationId, email: name } = invitation;
-    const about = () => ({ organizationId, target: { id: null, name } });
+    const { organizationId, email: to } = invitation;
+    const about = () => ({ organizationId, target: { id: null, name: to } });
     const subject = `${actor.user.id} ${organizationId}`;
-    await limited(() => mails.take(actor, invitation), { subject, actor, about });
+    await limited(async () => {
+      mails.take(actor, invitation);
+      const isSenderUnverified = !actor.user.emailVerified;
+      await budgets.spend({ kind: "invitation", to, isSenderUnverified }, act);
+    }, { subject, actor, about });
   }
 
   function requireProofToGive(actor: SessionActor, role: Role): void {
@@ -195,7 +202,6 @@ export function createInvitationService(
         }]);
       }
       requireProofToGive(actor, input.role);
-      await takeMail(actor, { organizationId, email });
       const now = clock();
       const id = newId("inv");
       const expiresAt = now + linkLifetimesMs.invitation;
@@ -215,17 +221,18 @@ export function createInvitationService(
         now,
         expiresAt,
       };
-      const [, inserted] = await writeAs(permit, [
-        ...insertInvitation(invitation, { openMax: openInvitationsMax }),
-        audit.statement,
-        ...mail.outgoing({
-          kind: "invitation",
-          to: email,
-          subject: id,
-          fields: { organization: permit.name, inviter: actor.user.name, role: input.role },
-        }, { now, audited: audit.id }),
-      ]);
-      if (inserted?.changes !== 1) throw await whyNotInvited({ organizationId, email });
+      const fields = { organization: permit.name, inviter: actor.user.name, role: input.role };
+      await withMail(actor, { organizationId, email }, async () => {
+        const [, inserted] = await writeAs(permit, [
+          ...insertInvitation(invitation, { openMax: openInvitationsMax }),
+          audit.statement,
+          ...mail.outgoing({ kind: "invitation", to: email, subject: id, fields }, {
+            now,
+            audited: audit.id,
+          }),
+        ]);
+        if (inserted?.changes !== 1) throw await whyNotInvited({ organizationId, email });
+      });
       mail.wake();
       return shown(await find({ organizationId, id }), now);
     },
@@ -235,7 +242,6 @@ export function createInvitationService(
       mail.requireMail();
       // An invitation that ran out is alive again by this.
       requireProofToGive(actor, row.role);
-      await takeMail(actor, { organizationId: place.organizationId, email: row.email });
       const now = clock();
       const entry = {
         action: "invitation.resent",
@@ -244,26 +250,25 @@ export function createInvitationService(
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
       const audited = { now, audited: audit.id };
-      const [renewed] = await writeAs(permit, [
-        renewInvitation({
-          ...place,
-          now,
-          expiresAt: now + linkLifetimesMs.invitation,
-        }, { openMax: openInvitationsMax }),
-        audit.statement,
-        ...deleteLinks(row.id, { purposes: ["invitation"], audited: audit.id }),
-        ...mail.outgoing({
-          kind: "invitation",
-          to: row.email,
-          subject: row.id,
-          fields: { organization: row.organizationName, inviter: actor.user.name, role: row.role },
-        }, audited),
-      ]);
-      if (renewed?.changes !== 1) {
-        const { organizationId } = place;
-        const { open } = await findInvitationObstacles(database, { organizationId, email: row.email, now });
-        throw row.expiresAt <= now && open >= openInvitationsMax ? openLimitError() : notFoundError();
-      }
+      const { organizationId } = place;
+      const { email } = row;
+      const fields = { organization: row.organizationName, inviter: actor.user.name, role: row.role };
+      await withMail(actor, { organizationId, email }, async () => {
+        const [renewed] = await writeAs(permit, [
+          renewInvitation({
+            ...place,
+            now,
+            expiresAt: now + linkLifetimesMs.invitation,
+          }, { openMax: openInvitationsMax }),
+          audit.statement,
+          ...deleteLinks(row.id, { purposes: ["invitation"], audited: audit.id }),
+          ...mail.outgoing({ kind: "invitation", to: email, subject: row.id, fields }, audited),
+        ]);
+        if (renewed?.changes !== 1) {
+          const { open } = await findInvitationObstacles(database, { organizationId, email, now });
+          throw row.expiresAt <= now && open >= openInvitationsMax ? openLimitError() : notFoundError();
+        }
+      });
       mail.wake();
       return shown(await find(place), now);
     },

@@ -1,6 +1,7 @@
 // Limits of mails that are hit, in the audit log: somebody who asks for so many is worth a look.
 import { insertAuditEvent } from "../db/audit.ts";
 import type { Actor } from "../domain/actor.ts";
+import { AppError } from "../domain/errors.ts";
 import { addressWindowMs } from "../domain/limits.ts";
 import type { ServiceContext } from "./context.ts";
 import type { About } from "./credentials.ts";
@@ -16,20 +17,20 @@ export interface LimitedMails {
 }
 
 /**
- * Takes a mail from a budget.
+ * Takes a mail from a budget, and may write it too.
  *
- * @throws {AppError} What `take` throws when there is none left; then the audit log says so.
+ * @throws {AppError} What `take` throws; when that is `rate_limited`, the audit log says so.
  */
-export type LimitMails = (take: () => void, of: LimitedMails) => Promise<void>;
+export type LimitMails = <T>(take: () => T | Promise<T>, of: LimitedMails) => Promise<T>;
 
 /** @param context See {@linkcode ServiceContext}. */
 export function createLimitedMails({ database, clock }: ServiceContext): LimitMails {
   const noted = new RateLimiter({ points: 1, windowMs: addressWindowMs, clock });
   return async (take, { subject, actor, about }) => {
     try {
-      take();
+      return await take();
     } catch (error) {
-      if (noted.take(subject).isAllowed) {
+      if (error instanceof AppError && error.code === "rate_limited" && noted.take(subject).isAllowed) {
         const entry = { action: "mail.limited", ...await about() } as const;
         await database.write([insertAuditEvent(actor, entry, { now: clock(), always: true }).statement]);
       }

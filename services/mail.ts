@@ -3,6 +3,7 @@
 import type { Config } from "../config.ts";
 import type { Statement } from "../db/database.ts";
 import { deleteEndedLinks, insertMailedLinkToken } from "../db/link_tokens.ts";
+import { deleteEndedMailBudgets } from "../db/mail_budgets.ts";
 import {
   type ClaimedMail,
   claimMails,
@@ -67,7 +68,7 @@ export interface MailService {
   requireMail(): void;
   /**
    * @param options `now`: milliseconds since 1970. `audited`: the id of the audit entry of the change that causes the mail.
-   * @returns The statement that puts it into the outbox with that change; none where mails go nowhere.
+   * @returns The statements that put it into the outbox with that change; none where mails go nowhere.
    */
   outgoing(mail: NewMail, options: { now: number; audited: string }): Statement[];
   /** Says that a mail was written, so that it goes out at once. */
@@ -250,6 +251,7 @@ export function createMailService(context: ServiceContext, options: MailOptions)
     await database.write([
       hastenMails({ now: clock(), waitMaxMs: mailRetryMaxMs }),
       deleteEndedLinks(clock()),
+      deleteEndedMailBudgets(clock()),
       // What nobody will ever send must not gather.
       ...(mode === "none" ? [deleteOldMails(clock() - mailGiveUpMs)] : []),
     ]);
@@ -284,7 +286,7 @@ export function createMailService(context: ServiceContext, options: MailOptions)
     requireMail() {
       if (mode === "none") throw mailUnavailableError();
     },
-    outgoing: (mail, written) => mode === "none" ? [] : [insertMail(mail, written)],
+    outgoing: (mail, written) => mode === "none" ? [] : insertMail(mail, written),
     wake: bell.ring,
     deliverDue,
     run,
@@ -302,6 +304,7 @@ const linkPaths: Readonly<Record<LinkPurpose, string>> = {
   change_email: "/verify-email",
   reset_password: "/reset-password",
   invitation: "/invitations/accept",
+  turn_off_two_step: "/turn-off-two-step",
 };
 
 /** @returns The address of the page that takes a link's token. */

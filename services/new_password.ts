@@ -35,7 +35,10 @@ export function afterNewPassword(
   const notice = { kind, to: user.email, fields: { name: user.name } } as const;
   return [
     // The mail about another address says: if it was not you, change your password. That must be enough.
-    ...deleteLinks(user.id, { purposes: ["reset_password", "change_email"], audited: audited.audited }),
+    ...deleteLinks(user.id, {
+      purposes: ["reset_password", "change_email", "turn_off_two_step"],
+      audited: audited.audited,
+    }),
     deleteSessionsIfAudited(user.id, audited),
     ...endHalfDoneSignIns(user.id, audited),
     unlockTotp(user.id, audited),

@@ -5,7 +5,7 @@ import { findUserCredentialsById, updatePasswordHash } from "../db/users.ts";
 import type { SessionActor } from "../domain/actor.ts";
 import { AppError, unauthenticatedError, validationError } from "../domain/errors.ts";
 import type { SessionContext } from "./context.ts";
-import type { Credentials } from "./credentials.ts";
+import { type Credentials, sessionSubject } from "./credentials.ts";
 import type { MailService } from "./mail.ts";
 import { afterNewPassword } from "./new_password.ts";
 import { hashToken, newToken } from "./session_tokens.ts";
@@ -38,8 +38,9 @@ export function createPasswordChangeService(
       if (user === undefined) throw unauthenticatedError();
       const faults = await credentials.newPasswordFaults(newPassword, { ...user, path: "newPassword" });
       if (faults.length > 0) throw validationError(faults);
+      const subject = sessionSubject(actor);
       return await credentials.guess({
-        subject: user.email,
+        subject,
         actor,
         refused: "password.refused",
         about: () => ({}),
@@ -58,6 +59,7 @@ export function createPasswordChangeService(
           updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash }),
           audit.statement,
           updateSessionToken(actor.id, { ...audited, tokenHash: hashToken(token) }),
+          credentials.forgetFailures(subject, audited),
           ...afterNewPassword(user, { ...audited, ...parts, keep: actor.id }),
         ]);
         if (written?.rows.length !== 1) throw changedMeanwhile();

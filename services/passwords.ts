@@ -11,11 +11,11 @@ import {
 import type { ClientInfo } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import { invalidTokenError, validationError } from "../domain/errors.ts";
-import { accountMailsPerHourMax } from "../domain/limits.ts";
+import { addressWindowMs } from "../domain/limits.ts";
 import type { ServiceContext } from "./context.ts";
-import { type Credentials, rateLimited } from "./credentials.ts";
-import type { LimitMails } from "./limited_mails.ts";
+import type { Credentials } from "./credentials.ts";
 import type { MailService } from "./mail.ts";
+import type { MailBudgets } from "./mail_budgets.ts";
 import { afterNewPassword } from "./new_password.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import { wellFormedHash } from "./session_tokens.ts";
@@ -24,9 +24,10 @@ import { personOf } from "./sign_in.ts";
 /** The verbs of passwords. */
 export interface PasswordService {
   /**
-   * Sends a link to an address, if it has an account; the answer is the same if not.
+   * Sends a link to an address, if it has an account and did not get too many; the result is the same if not.
    *
-   * @throws {AppError} `validation_failed` for what is no address, `rate_limited`, `mail_unavailable`.
+   * @throws {AppError} `validation_failed` for an invalid address, `mail_unavailable`, and `rate_limited` for a client that
+   *   asks too often, whatever the address.
    */
   forgotPassword(email: string, client: ClientInfo): Promise<void>;
   /**
@@ -44,15 +45,14 @@ export interface PasswordService {
   resetPassword(input: { token: string; password: string }, client: ClientInfo): Promise<void>;
 }
 
-const hourMs = 3_600_000;
-
 /** @param context See {@linkcode ServiceContext}. */
 export function createPasswordService(
   { database, clock }: ServiceContext,
-  parts: { credentials: Credentials; mail: MailService; limited: LimitMails },
+  parts: { credentials: Credentials; mail: MailService; budgets: MailBudgets },
 ): PasswordService {
-  const { credentials, mail, limited } = parts;
-  const mails = new RateLimiter({ points: accountMailsPerHourMax, windowMs: hourMs, clock });
+  const { credentials, mail, budgets } = parts;
+  // Too many requests for one address are one line in the audit log, not a thousand.
+  const noted = new RateLimiter({ points: 1, windowMs: addressWindowMs, clock });
 
   async function findReset(token: string) {
     const tokenHash = wellFormedHash(token);
@@ -74,7 +74,7 @@ export function createPasswordService(
           message: "Enter an e-mail address such as ada@example.com.",
         }]);
       }
-      credentials.takeAddressBudget(client);
+      credentials.countLinkRequest(client);
       const now = clock();
       const found = await findUserCredentials(database, email);
       const user = found?.disabledAt === null ? found : undefined;
@@ -82,25 +82,24 @@ export function createPasswordService(
         organizationId: user?.organizationId ?? null,
         target: { id: user?.id ?? null, name: user === undefined ? null : email },
       };
-      await limited(() => {
-        const budget = mails.take(email);
-        if (!budget.isAllowed) throw rateLimited(budget.resetMs);
-      }, { subject: email, actor: { type: "anonymous", client }, about: () => about });
-      // An entry for everybody: with or without an account the same work is done, and the same time passes.
-      const audit = insertAuditEvent({ type: "anonymous", client }, {
-        action: "password.reset_requested",
-        ...about,
-      }, { now, always: true });
-      await database.write([
-        audit.statement,
-        ...deleteLinks(user?.id ?? "", { purposes: ["reset_password"], audited: audit.id }),
-        ...(user === undefined ? [] : mail.outgoing({
-          kind: "reset_password",
-          to: email,
-          subject: user.id,
-          fields: { name: user.name },
-        }, { now, audited: audit.id })),
-      ]);
+      // With or without an account the same work is done, and the same time passes.
+      await budgets.spendIfLeft({ kind: "reset_password", to: email }, async (isLeft) => {
+        if (!isLeft && !noted.take(email).isAllowed) return;
+        const action = isLeft ? "password.reset_requested" : "mail.limited";
+        const actor = { type: "anonymous", client } as const;
+        const audit = insertAuditEvent(actor, { action, ...about }, { now, always: true });
+        // When no email may be sent, the link in the last one must go on working.
+        await database.write([
+          audit.statement,
+          ...(isLeft ? deleteLinks(user?.id ?? "", { purposes: ["reset_password"], audited: audit.id }) : []),
+          ...(!isLeft || user === undefined ? [] : mail.outgoing({
+            kind: "reset_password",
+            to: email,
+            subject: user.id,
+            fields: { name: user.name },
+          }, { now, audited: audit.id })),
+        ]);
+      });
       mail.wake();
     },
 
@@ -110,10 +109,9 @@ export function createPasswordService(
     },
 
     async resetPassword({ token, password }, client) {
-      credentials.peekAddressBudget(client);
       const found = await findReset(token);
       if (found === null) {
-        credentials.takeAddressBudget(client);
+        credentials.countAddressFailure(client);
         throw invalidTokenError();
       }
       const { user, tokenHash, email } = found;

@@ -19,8 +19,8 @@ import {
   shownUsageRecord,
   type UsageInput,
   type UsageRecord,
-  usageRecordIdsOf,
 } from "../domain/usage_record.ts";
+import type { UsageRecordIds } from "../domain/usage_record_id.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import type { RecordCounts } from "./recorder_measurements.ts";
 
@@ -139,13 +139,14 @@ function childMap<V>(map: Map<string, Map<string, V>>, name: string): Map<string
  */
 export function settle(
   requests: readonly Waiting[],
-  result: BuiltGroup & { outcome: RecordOutcome },
+  result: BuiltGroup & { outcome: RecordOutcome; ids: UsageRecordIds },
 ): { counts: RecordCounts; again: Waiting[] } {
-  const { group, outcome, starts } = result;
+  const { group, outcome, starts, ids } = result;
   const activeKeys = new Map(outcome.activeKeys.map((key) => [group.keyHashes[key.position], key]));
   const taken = new Map(outcome.taken.map((record) => [record.position, record]));
   const common = {
-    idOf: usageRecordIdsOf(group.now),
+    ids,
+    idOf: ids.ofMoment(group.now),
     recordedAt: isoTime(group.now),
     firstSeq: outcome.firstSeq,
     taken,
@@ -256,7 +257,8 @@ function placesOf({ repeats }: Waiting, start: number): (index: number) => numbe
 function usageRecordOf(
   input: UsageInput | undefined,
   found: {
-    /** These two are the same for the whole group. */
+    /** These three are the same for the whole group. */
+    readonly ids: UsageRecordIds;
     readonly idOf: (seq: number) => string;
     readonly recordedAt: string;
     readonly key: ActiveKey;
@@ -267,7 +269,7 @@ function usageRecordOf(
 ): UsageRecord {
   const { recordedAt, place } = found;
   const first = found.taken.get(place);
-  if (first !== undefined) return shownUsageRecord(first);
+  if (first !== undefined) return shownUsageRecord(first, found.ids);
   if (input === undefined) throw new Error("a record without an input");
   return {
     id: found.idOf(found.firstSeq + place),

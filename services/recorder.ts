@@ -18,6 +18,7 @@ import {
 } from "../domain/limits.ts";
 import type { ServiceContext } from "./context.ts";
 import { KeyOrganizations } from "./key_organizations.ts";
+import { createRecordIds } from "./record_ids.ts";
 import {
   buildGroup,
   type RecordedUsage,
@@ -41,6 +42,7 @@ export class Recorder {
   readonly #context: ServiceContext;
   readonly #organizations: KeyOrganizations;
   readonly #queue = new RecordQueue<Waiting>(queueBounds);
+  readonly #recordIds: ReturnType<typeof createRecordIds>;
   /** Commits that are on their way. */
   #commits = 0;
   #isScheduled = false;
@@ -52,6 +54,7 @@ export class Recorder {
   constructor(context: ServiceContext) {
     this.#context = context;
     this.#organizations = new KeyOrganizations(context);
+    this.#recordIds = createRecordIds(context.database);
   }
 
   /** What has happened since the start, and what is waiting. */
@@ -150,11 +153,13 @@ export class Recorder {
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
+    // Known before anything is written: who recorded gets the ids.
+    const ids = await this.#recordIds();
     const now = this.#context.clock();
     const built = buildGroup(group, now);
     const startedAt = performance.now();
     const outcome = await recordUsage(this.#context.database, built.group);
-    const { counts, again } = settle(group, { ...built, outcome });
+    const { counts, again } = settle(group, { ...built, outcome, ids });
     this.#measured.observeCommit(startedAt, counts);
     this.#queue.putBack(again);
   }

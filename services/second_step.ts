@@ -1,38 +1,22 @@
 // What proves more than a password: the second step of a sign-in, and passkeys, which sign in alone. The batch that makes the
 // session also uses up what it was made for: the waiting sign-in, the code, the passkey's count.
 import { insertAuditEvent } from "../db/audit.ts";
-import type { Statement } from "../db/database.ts";
 import { findPasskeyByCredential, listPasskeys, usePasskey, usePasskeyInSecondStep } from "../db/passkeys.ts";
-import {
-  consumePendingSignIn,
-  countSecondStepAttempt,
-  deleteSpentPendingSignIn,
-  findPendingSignIns,
-  type SecondStep,
-} from "../db/pending_sign_ins.ts";
-import { countRecoveryCodes, hasRecoveryCode, useRecoveryCode } from "../db/recovery_codes.ts";
-import { deleteEndedSessions, insertProvedSession } from "../db/sessions.ts";
-import { countTotpGuess, findTotp, lockTotp, useTotpStep } from "../db/totp.ts";
+import { consumePendingSignIn, findPendingSignIns } from "../db/pending_sign_ins.ts";
+import { deleteEndedSessions, endReplacedSessions, insertProvedSession } from "../db/sessions.ts";
 import { findUserCredentialsById, type UserCredentials } from "../db/users.ts";
 import type { ClientInfo } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import { AppError } from "../domain/errors.ts";
-import {
-  addressWindowMs,
-  passkeyChallengesMax,
-  secondStepAttemptsMax,
-  totpWrongCodesMax,
-} from "../domain/limits.ts";
-import { parseSecondStepCode, type SecondStepCode } from "../domain/recovery_code.ts";
+import { addressWindowMs, passkeyChallengesMax, sessionsPerUserMax } from "../domain/limits.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Credentials, rateLimited } from "./credentials.ts";
 import type { MailService } from "./mail.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
 import { RateLimiter } from "./rate_limiter.ts";
-import { hashRecoveryCode } from "./recovery_codes.ts";
+import { guessSubject, overError, type Proof, type SecondStepCodes } from "./second_step_codes.ts";
 import { newSession, sessionBounds, wellFormedHash } from "./session_tokens.ts";
 import { personOf, readSignedIn, type SignedIn } from "./sign_in.ts";
-import { totpStep } from "./totp.ts";
 import {
   type PasskeyAnswer,
   type PasskeyOptions,
@@ -78,21 +62,10 @@ export interface SecondStepService {
   ): Promise<SignedIn>;
 }
 
-/** What the session is made for, in the order of the batch. */
-interface Proof {
-  readonly user: UserCredentials;
-  readonly method: string;
-  readonly now: number;
-  /** Uses the proof up; when it changes nothing there is no session. */
-  readonly use: Statement;
-  /** What else happens with it. @param audited The id of the audit entry. */
-  readonly after: (audited: string) => readonly Statement[];
-}
-
 /** @param context See {@linkcode ServiceContext}. */
 export function createSecondStepService(
   context: ServiceContext,
-  { credentials, mail }: { credentials: Credentials; mail: MailService },
+  { credentials, mail, codes }: { credentials: Credentials; mail: MailService; codes: SecondStepCodes },
 ): SecondStepService {
   const { config, database, clock } = context;
   const party = relyingParty(config);
@@ -137,91 +110,9 @@ export function createSecondStepService(
       insertProvedSession(row, audit.id),
       ...proof.after(audit.id),
       deleteEndedSessions(user.id, sessionBounds(config, now)),
+      ...endReplacedSessions(row, { max: sessionsPerUserMax }),
     ]);
     return written?.rows.length === 1 ? await readSignedIn(context, token) : null;
-  }
-
-  /** @returns How a right code signs in. @throws {AppError} `invalid_code`. */
-  async function proofOfCode(
-    step: SecondStep,
-    { user, given }: { user: UserCredentials; given: SecondStepCode | null },
-  ) {
-    const { now, userId, tokenHash } = step;
-    const common = (audited: string) => [
-      consumePendingSignIn(tokenHash, { audited }),
-      credentials.forgetFailures(guessSubject(userId), { audited }),
-    ];
-    if (given?.kind === "totp") {
-      const totp = await findTotp(database, userId);
-      const found = totp === undefined
-        ? null
-        : await totpStep({ secret: totp.secret, code: given.code }, now);
-      // A code is good once: whoever saw it being typed cannot use it.
-      if (totp === undefined || found === null || found <= totp.lastStep) throw codeError("totp");
-      const use = useTotpStep({ ...step, secret: totp.secret, step: found });
-      return { user, now, use, method: "password and code", after: common };
-    }
-    const codeHash = given === null ? "" : hashRecoveryCode(given.code);
-    if (!await hasRecoveryCode(database, { userId, codeHash })) throw codeError();
-    const left = await countRecoveryCodes(database, userId);
-    const fields = { name: user.name, left: String(left - 1) };
-    return {
-      user,
-      now,
-      use: useRecoveryCode({ ...step, codeHash, left }),
-      method: "password and recovery code",
-      after: (audited: string) => [
-        ...common(audited),
-        ...mail.outgoing({ kind: "recovery_code_used", to: user.email, fields }, { now, audited }),
-      ],
-    };
-  }
-
-  async function checkCode(
-    step: SecondStep,
-    input: { user: UserCredentials; code: string; client: ClientInfo },
-  ): Promise<Proof> {
-    const { user, client } = input;
-    const given = parseSecondStepCode(input.code);
-    // Recovery codes are too long to be guessed, and let in whoever is locked out.
-    const isGuessable = given?.kind === "totp";
-    const [counted, guessed] = await database.write([
-      countSecondStepAttempt(step),
-      ...(isGuessable ? [countTotpGuess(step.userId)] : []),
-    ]);
-    const attempts = counted?.rows[0]?.["attempts"];
-    if (attempts === undefined) throw overError();
-    const wrongCodes = Number(guessed?.rows[0]?.["wrongCodes"] ?? totpWrongCodesMax + 1);
-    try {
-      if (isGuessable && wrongCodes > totpWrongCodesMax) throw lockedError();
-      return await proofOfCode(step, { user, given });
-    } catch (error) {
-      if (isGuessable && wrongCodes >= totpWrongCodesMax) await lock(user, client);
-      if (Number(attempts) >= secondStepAttemptsMax) {
-        await database.write([deleteSpentPendingSignIn(step.tokenHash)]);
-      }
-      throw error;
-    }
-  }
-
-  /** Tells of the lock, once: in the audit log and by mail. */
-  async function lock(user: UserCredentials, client: ClientInfo): Promise<void> {
-    const now = clock();
-    const wrongCodes = String(totpWrongCodesMax);
-    const audit = insertAuditEvent({ type: "anonymous", client }, {
-      action: "two_step.locked",
-      organizationId: user.organizationId,
-      target: { id: user.id, name: user.email },
-    }, { now });
-    await database.write([
-      lockTotp(user.id, now),
-      audit.statement,
-      ...mail.outgoing({ kind: "two_step_locked", to: user.email, fields: { name: user.name, wrongCodes } }, {
-        now,
-        audited: audit.id,
-      }),
-    ]);
-    mail.wake();
   }
 
   /** @returns The passkey that answered, its user, and what its counter says; null when anything is wrong. */
@@ -241,7 +132,7 @@ export function createSecondStepService(
   }
 
   async function refusePasskey(user: UserCredentials | null, client: ClientInfo): Promise<never> {
-    credentials.takeAddressBudget(client);
+    credentials.countAddressFailure(client);
     const { statement } = insertAuditEvent({ type: "anonymous", client }, {
       action: user === null ? "session.refused" : "session.second_step_refused",
       organizationId: user?.organizationId ?? null,
@@ -272,7 +163,7 @@ export function createSecondStepService(
           target: { id: userId, name: user.email },
         }),
       }, async () => {
-        const proof = await checkCode({ tokenHash, userId, now: clock() }, { user, code, client });
+        const proof = await codes.check({ tokenHash, userId, now: clock() }, { user, code, client });
         const signedIn = await signInWith(proof, client);
         if (signedIn === null) throw overError();
         mail.wake();
@@ -295,7 +186,7 @@ export function createSecondStepService(
     },
 
     async finishWithPasskey({ answer, token }, client) {
-      credentials.peekAddressBudget(client);
+      credentials.requireAddressBudget(client);
       const step = token === undefined ? null : await requireWaiting(token);
       const found = await checkPasskey(answer, step?.userId ?? null);
       if (found === null) return await refusePasskey(step?.user ?? null, client);
@@ -323,26 +214,4 @@ export function createSecondStepService(
       return await refusePasskey(null, client);
     },
   };
-}
-
-function guessSubject(userId: string): string {
-  return `second:${userId}`;
-}
-
-/** @param kind What the code looks like. */
-function codeError(kind: SecondStepCode["kind"] = "recovery"): AppError {
-  const help = kind === "totp" ? " An app shows a new one every 30 seconds." : "";
-  const message = `This code is not right, or was used before.${help}`;
-  return new AppError("invalid_code", message, { details: [{ path: "code", message }] });
-}
-
-function lockedError(): AppError {
-  return new AppError(
-    "codes_locked",
-    "Too many wrong codes were entered. Use a recovery code or a passkey, or set a new password first.",
-  );
-}
-
-function overError(): AppError {
-  return new AppError("two_step_state", "This sign-in took too long, or is over. Enter your password again.");
 }

@@ -9,6 +9,7 @@ import { createEmailAddressService, type EmailAddressService } from "./email_add
 import { createForwardAuthService, type ForwardAuthService } from "./forward_auth.ts";
 import { createInvitationService, type InvitationService } from "./invitations.ts";
 import { createLimitedMails } from "./limited_mails.ts";
+import { createMailBudgets } from "./mail_budgets.ts";
 import { createMailService, type MailLog, type MailService } from "./mail.ts";
 import type { MailTransport } from "./mail_transport.ts";
 import { createMemberService, type MemberService } from "./members.ts";
@@ -22,12 +23,15 @@ import { createOwnAccountService, type OwnAccountService } from "./own_account.t
 import { createPasswordChangeService, type PasswordChangeService } from "./password_change.ts";
 import { createPasswordService, type PasswordService } from "./passwords.ts";
 import { Recorder } from "./recorder.ts";
+import { createProofService, type ProofService } from "./proofs.ts";
+import { createSecondStepCodes } from "./second_step_codes.ts";
 import { Reports } from "./reports.ts";
 import { createSecondStepService, type SecondStepService } from "./second_step.ts";
 import { createSessionSearchService, type SessionSearchService } from "./session_search.ts";
 import { sessionContext } from "./session_writes.ts";
 import { createSessionService, type SessionService } from "./sessions.ts";
 import { createSignInService, type SignInService } from "./sign_in.ts";
+import { createTurnOffLinkService, type TurnOffLinkService } from "./turn_off_link.ts";
 import { createTwoStepService, type TwoStepService } from "./two_step.ts";
 import { createUsageService, type UsageService } from "./usage.ts";
 import { createUsageRecordService, type UsageRecordService } from "./usage_records.ts";
@@ -42,6 +46,8 @@ export interface Services {
   readonly signIn: SignInService;
   readonly secondStep: SecondStepService;
   readonly twoStep: TwoStepService;
+  readonly turnOffLink: TurnOffLinkService;
+  readonly proofs: ProofService;
   readonly passkeys: PasskeyService;
   readonly sessionSearch: SessionSearchService;
   readonly sessions: SessionService;
@@ -102,22 +108,26 @@ export function createServices(context: ServiceContext, options: ServicesOptions
     log: options.mailLog ?? { info: () => {}, warn: () => {} },
     transport: options.mailTransport,
   });
+  const budgets = createMailBudgets(context);
+  const codes = createSecondStepCodes(context, { credentials, mail });
   let isDraining = false;
   return {
-    accounts: createAccountService(context, { credentials, mail }),
+    accounts: createAccountService(context, { credentials, mail, budgets }),
     ownAccount: createOwnAccountService(session, mail),
     signIn: createSignInService(context, credentials),
-    secondStep: createSecondStepService(context, { credentials, mail }),
+    secondStep: createSecondStepService(context, { credentials, mail, codes }),
+    proofs: createProofService(session, { credentials, codes, mail }),
     twoStep: createTwoStepService(session, mail),
+    turnOffLink: createTurnOffLinkService(session, { credentials, mail, budgets }),
     passkeys: createPasskeyService(session, mail),
-    sessions: createSessionService(session, { credentials }),
+    sessions: createSessionService(session),
     sessionSearch: createSessionSearchService(context, { onBackgroundError }),
-    passwords: createPasswordService(context, { credentials, mail, limited }),
+    passwords: createPasswordService(context, { credentials, mail, budgets }),
     passwordChange: createPasswordChangeService(session, { credentials, mail }),
-    emailAddresses: createEmailAddressService(session, { credentials, mail, limited }),
+    emailAddresses: createEmailAddressService(session, { mail, budgets, limited }),
     organizations: createOrganizationService(session),
     members: createMemberService(session),
-    invitations: createInvitationService(session, { mail, limited }),
+    invitations: createInvitationService(session, { mail, budgets, limited }),
     operator: createOperatorService(context, { credentials, mail }),
     mail,
     apiKeys: createApiKeyService(session),

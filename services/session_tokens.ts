@@ -25,6 +25,11 @@ export function wellFormedHash(token: string): string | null {
   return tokenForm.test(token) ? hashToken(token) : null;
 }
 
+/** @returns The hashes of those texts that can be tokens. */
+export function wellFormedHashes(tokens: readonly string[]): string[] {
+  return tokens.map(wellFormedHash).filter((one) => one !== null);
+}
+
 /** @returns Times after which sessions count no more. */
 export function sessionBounds(config: Config, now: number): SessionBounds {
   return {
@@ -41,5 +46,9 @@ export function newSession(
   const token = newToken();
   const { address } = client;
   const userAgent = client.userAgent.slice(0, userAgentCharactersMax);
-  return { token, row: { id: newId("ses"), tokenHash: hashToken(token), userId, now, address, userAgent } };
+  const replaces = wellFormedHashes(client.sessionTokens ?? []);
+  return {
+    token,
+    row: { id: newId("ses"), tokenHash: hashToken(token), userId, now, address, userAgent, replaces },
+  };
 }

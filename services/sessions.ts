@@ -1,21 +1,19 @@
-// A person's own sessions: listing and ending them, switching the organization, and giving the password again.
+// A person's own sessions: listing and ending them, and switching the organization.
 import { insertAuditEvent } from "../db/audit.ts";
 import {
   deleteSessionOfUser,
   deleteSessionsOfUser,
   listSessionsOfUser,
   updateSessionOrganization,
-  updateSessionProved,
 } from "../db/sessions.ts";
-import { findUserCredentialsById, updateLastOrganization } from "../db/users.ts";
+import { updateLastOrganization } from "../db/users.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { AppError, notFoundError, unauthenticatedError } from "../domain/errors.ts";
+import { notFoundError } from "../domain/errors.ts";
 import { isId } from "../domain/id.ts";
-import { sessionsListedMax } from "../domain/limits.ts";
+import { sessionsPerUserMax } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import type { SessionContext } from "./context.ts";
-import type { Credentials } from "./credentials.ts";
 import { requireMembership } from "./membership.ts";
 import { sessionBounds } from "./session_tokens.ts";
 
@@ -45,12 +43,6 @@ export interface SessionService {
    * @throws {AppError} `not_found` when the person does not belong to it.
    */
   switchOrganization(actor: SessionActor, organizationId: string): Promise<Session>;
-  /**
-   * Takes the password once more, for sensitive acts.
-   *
-   * @throws {AppError} `invalid_credentials`, `rate_limited`, `unavailable`.
-   */
-  confirmPassword(actor: SessionActor, password: string): Promise<void>;
 }
 
 const dayMs = 24 * 3_600_000;
@@ -58,14 +50,13 @@ const dayMs = 24 * 3_600_000;
 /** @param context See {@linkcode SessionContext}. */
 export function createSessionService(
   { config, database, clock, writeAs }: SessionContext,
-  { credentials }: { credentials: Credentials },
 ): SessionService {
   return {
     async listSessions(actor) {
       const rows = await listSessionsOfUser(database, actor.user.id, {
         bounds: sessionBounds(config, clock()),
         always: actor.id,
-        limit: sessionsListedMax,
+        limit: sessionsPerUserMax,
       });
       rows.sort((a, b) => b.lastSeenAt - a.lastSeenAt || (a.id < b.id ? 1 : -1));
       return rows.map((row) => ({
@@ -111,25 +102,6 @@ export function createSessionService(
       ]);
       const { name, role } = permit;
       return { ...actor, organization: { organizationId, name, role } };
-    },
-
-    async confirmPassword(actor, password) {
-      const found = await findUserCredentialsById(database, actor.user.id);
-      if (found === undefined) throw unauthenticatedError();
-      await credentials.guess({
-        subject: found.email,
-        actor,
-        refused: "password.refused",
-        about: () => ({ organizationId: actor.organization?.organizationId ?? null }),
-      }, async () => {
-        if (!await credentials.isPassword(found, password)) {
-          throw new AppError("invalid_credentials", "This is not your password.");
-        }
-        await writeAs(actor, [
-          credentials.forgetFailures(found.email),
-          updateSessionProved(actor.id, clock()),
-        ]);
-      });
     },
   };
 }

@@ -3,17 +3,23 @@ import { insertAuditEvent } from "../db/audit.ts";
 import type { Statement } from "../db/database.ts";
 import { deleteEndedSignIns } from "../db/ended_sign_ins.ts";
 import { insertPendingSignIn } from "../db/pending_sign_ins.ts";
-import { deleteEndedSessions, deleteSessions, findSessions, insertSession } from "../db/sessions.ts";
+import {
+  deleteEndedSessions,
+  deleteSessions,
+  endReplacedSessions,
+  findSessions,
+  insertSession,
+} from "../db/sessions.ts";
 import { findUserCredentials, updatePasswordHash, type UserCredentials } from "../db/users.ts";
 import type { ClientInfo, PersonActor } from "../domain/actor.ts";
 import { canonicalEmail } from "../domain/email.ts";
 import { AppError, unauthenticatedError, unavailableError } from "../domain/errors.ts";
-import { endedSignInsMax, secondStepTimeoutMs } from "../domain/limits.ts";
+import { endedSignInsMax, secondStepTimeoutMs, sessionsPerUserMax } from "../domain/limits.ts";
 import type { Session } from "../domain/session.ts";
 import type { ServiceContext, SessionContext } from "./context.ts";
 import type { Credentials } from "./credentials.ts";
 import { needsRehash } from "./password_hasher.ts";
-import { hashToken, newSession, newToken, sessionBounds, wellFormedHash } from "./session_tokens.ts";
+import { hashToken, newSession, newToken, sessionBounds, wellFormedHashes } from "./session_tokens.ts";
 
 /** A new session and the token that goes into the cookie, once. */
 export interface SignedIn {
@@ -78,6 +84,7 @@ export function createSignInService(context: ServiceContext, credentials: Creden
       insertSession(row, found.passwordHash),
       audit.statement,
       ...more,
+      ...endReplacedSessions(row, { max: sessionsPerUserMax }),
     ]);
     if (audited?.rows.length !== 1) throw changedMeanwhile();
     return await readSignedIn(context, token);
@@ -129,7 +136,7 @@ export function createSignInService(context: ServiceContext, credentials: Creden
     },
 
     async signOut(tokens, client) {
-      const hashes = tokens.map(wellFormedHash).filter((one) => one !== null);
+      const hashes = wellFormedHashes(tokens);
       if (hashes.length === 0) return;
       const now = clock();
       const found = await findSessions(database, hashes, sessionBounds(config, now));

@@ -3,9 +3,9 @@
 import { insertAuditEvent } from "../db/audit.ts";
 import { endHalfDoneSignIns } from "../db/pending_sign_ins.ts";
 import { countRecoveryCodes, deleteRecoveryCodes, replaceRecoveryCodes } from "../db/recovery_codes.ts";
-import { confirmTotp, deleteTotp, findTotp, insertTotp, requireTotp } from "../db/totp.ts";
+import { confirmTotp, deleteTotpWithProof, findTotp, insertTotp, requireTotp } from "../db/totp.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import { AppError } from "../domain/errors.ts";
+import { AppError, proofRequiredError } from "../domain/errors.ts";
 import { parseSecondStepCode } from "../domain/recovery_code.ts";
 import { isoTime } from "../domain/usage_window.ts";
 import { qrCodeSvg } from "../views/qr_code.ts";
@@ -51,7 +51,13 @@ export interface TwoStepService {
    * @throws {AppError} `proof_required`, `invalid_code`, `two_step_state`.
    */
   confirmTotp(actor: SessionActor, code: string): Promise<string[]>;
-  /** Turns two-step sign-in off. @throws {AppError} `proof_required`, `two_step_state`. */
+  /** @returns Whether the latest proof of a session is younger than its person's two-step sign-in. */
+  hasProofToTurnOff(actor: SessionActor): Promise<boolean>;
+  /**
+   * Turns two-step sign-in off. The proof must be younger than two-step sign-in: then it took a code or a passkey.
+   *
+   * @throws {AppError} `proof_required`, `two_step_state`.
+   */
   turnOffTotp(actor: SessionActor): Promise<void>;
   /**
    * Makes new recovery codes; the old ones end.
@@ -134,6 +140,11 @@ export function createTwoStepService(context: SessionContext, mail: MailService)
       return codes;
     },
 
+    async hasProofToTurnOff({ user, provedAt }) {
+      const totp = await findTotp(database, user.id);
+      return provedAt > (totp?.confirmedAt ?? Infinity);
+    },
+
     async turnOffTotp(actor) {
       const now = clock();
       requireProof(actor, now);
@@ -141,13 +152,16 @@ export function createTwoStepService(context: SessionContext, mail: MailService)
       const audit = insertAuditEvent(actor, { action: "two_step.disabled" }, { now });
       const audited = { now, audited: audit.id };
       const [, written] = await writeAs(actor, [
-        deleteTotp(userId),
+        deleteTotpWithProof(userId, { sessionId: actor.id }),
         audit.statement,
         deleteRecoveryCodes(userId, audited),
         ...endHalfDoneSignIns(userId, audited),
         ...mail.outgoing({ kind: "two_step_disabled", to, fields: { name } }, audited),
       ]);
-      if (written?.rows.length !== 1) throw stateError(isOff);
+      if (written?.rows.length !== 1) {
+        const totp = await findTotp(database, userId);
+        throw (totp?.confirmedAt ?? null) === null ? stateError(isOff) : proofRequiredError();
+      }
       mail.wake();
     },
 

@@ -12,12 +12,9 @@ import {
 } from "../db/usage_records.ts";
 import { validationError } from "../domain/errors.ts";
 import { usageRecordScanMax } from "../domain/limits.ts";
-import {
-  idempotencyKeyHash,
-  parseUsageRecordId,
-  shownUsageRecord,
-  type UsageRecord,
-} from "../domain/usage_record.ts";
+import { idempotencyKeyHash, shownUsageRecord, type UsageRecord } from "../domain/usage_record.ts";
+import type { UsageRecordIds } from "../domain/usage_record_id.ts";
+import { createRecordIds } from "./record_ids.ts";
 import type { ReportContext, ReportScope } from "./report_context.ts";
 
 /** Which records to list. Times in milliseconds since 1970: `from` is included, `to` is not; without them, all. */
@@ -51,9 +48,10 @@ export async function listUsageRecords(
   context: ReportContext,
   query: ReportScope & UsageRecordQuery,
 ): Promise<UsageRecordPage> {
-  const rows = await find(context, query);
+  const ids = await createRecordIds(context.database)();
+  const rows = await find(context, query, ids);
   const page = rows.slice(0, query.limit).map((row) => ({
-    ...shownUsageRecord(row),
+    ...shownUsageRecord(row, ids),
     apiKeyName: row.apiKeyName,
   }));
   return { usageRecords: page, nextCursor: rows.length > query.limit ? page.at(-1)?.id ?? null : null };
@@ -63,6 +61,7 @@ export async function listUsageRecords(
 async function find(
   context: ReportContext,
   query: ReportScope & UsageRecordQuery,
+  ids: UsageRecordIds,
 ): Promise<ListedUsageRecordRow[]> {
   const { database } = context;
   const { organizationId, productSlug, metric, apiKey, from = 0, to = newest.timestamp } = query;
@@ -75,7 +74,7 @@ async function find(
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const oldest: UsageRecordPosition = { timestamp: from, series: 0, seq: 0 };
   const found: ListedUsageRecordRow[] = [];
-  let before: UsageRecordPosition | undefined = await firstPosition(context, query);
+  let before: UsageRecordPosition | undefined = await firstPosition(context, query, ids);
   if (!isFiltered) {
     const limit = query.limit + 1;
     return await listRows(database, { organizationId, filter, from: oldest, before, limit });
@@ -96,11 +95,15 @@ async function find(
   return found;
 }
 
-async function firstPosition({ database }: ReportContext, query: ReportScope & UsageRecordQuery) {
+async function firstPosition(
+  { database }: ReportContext,
+  query: ReportScope & UsageRecordQuery,
+  ids: UsageRecordIds,
+) {
   const { organizationId, to, cursor } = query;
   const start = to === undefined ? newest : { timestamp: to, series: 0, seq: 0 };
   if (cursor === undefined) return start;
-  const place = parseUsageRecordId(cursor);
+  const place = ids.parse(cursor);
   const position = place && await findUsageRecordPosition(database, { organizationId, ...place });
   if (!position) {
     throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);

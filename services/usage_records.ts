@@ -4,13 +4,9 @@ import { deleteOldUsageRecords, findUsageRecord, oldestUsageRecordedAt } from ".
 import { type OtherExtremes, voidUsageRecord } from "../db/usage_voids.ts";
 import { invalidApiKeyError, notFoundError, unavailableError } from "../domain/errors.ts";
 import { retentionStepRecordsMax, usageVoidAttemptsMax } from "../domain/limits.ts";
-import {
-  parseUsageRecordId,
-  shownUsageRecord,
-  type StoredUsageRecord,
-  type UsageRecord,
-} from "../domain/usage_record.ts";
+import { shownUsageRecord, type StoredUsageRecord, type UsageRecord } from "../domain/usage_record.ts";
 import type { ServiceContext } from "./context.ts";
+import { createRecordIds } from "./record_ids.ts";
 import type { Reports } from "./reports.ts";
 import type { UsageRecordQuery } from "./usage_record_list.ts";
 
@@ -55,6 +51,7 @@ const dayMs = 24 * 3_600_000;
 /** @param context See {@linkcode ServiceContext}. @param reports Where records are listed. */
 export function createUsageRecordService(context: ServiceContext, reports: Reports): UsageRecordService {
   const { database, clock, config } = context;
+  const recordIds = createRecordIds(database);
 
   async function organizationOfKey(keyHash: string): Promise<string> {
     const key = await findActiveApiKey(database, keyHash, clock());
@@ -74,20 +71,22 @@ export function createUsageRecordService(context: ServiceContext, reports: Repor
     },
     async readUsageRecord(keyHash, id) {
       const organizationId = await organizationOfKey(keyHash);
-      const place = parseUsageRecordId(id);
+      const ids = await recordIds();
+      const place = ids.parse(id);
       const row = place === null ? undefined : await findUsageRecord(database, { organizationId, ...place });
       if (row === undefined) throw notFoundError();
-      return shownUsageRecord(row);
+      return shownUsageRecord(row, ids);
     },
     async voidUsageRecord(keyHash, { id, reason }, signal) {
       const now = clock();
-      const place = parseUsageRecordId(id);
+      const ids = await recordIds();
+      const place = ids.parse(id);
       let others: OtherExtremes | null = null;
       for (let attempt = 0; attempt < usageVoidAttemptsMax; attempt++) {
         const row: StoredUsageRecord | undefined = place === null
           ? undefined
           : await voidUsageRecord(database, { ...place, keyHash, reason, now, others });
-        if (row !== undefined && row.voidedAt !== null) return shownUsageRecord(row);
+        if (row !== undefined && row.voidedAt !== null) return shownUsageRecord(row, ids);
         const key = await findActiveApiKey(database, keyHash, now);
         if (key === undefined) throw invalidApiKeyError();
         if (row === undefined) throw notFoundError();

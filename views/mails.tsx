@@ -126,6 +126,15 @@ const mails: {
     happened: [`Your account at ${site} asks for a code after your password from now on.`],
     otherwise: `If it was not you, set a new password at once: ${security}`,
   }),
+  turn_off_two_step: ({ name }, { site, security }) => ({
+    subject: "Turn off two-step sign-in",
+    name,
+    happened: [
+      `Someone who is signed in to your account at ${site} and gave its password asked to turn off two-step sign-in.`,
+    ],
+    action: "Turn off two-step sign-in",
+    otherwise: `If it was not you, change your password now: ${security}`,
+  }),
   two_step_disabled: ({ name }, { site, security }) => ({
     subject: "Two-step sign-in is off",
     name,

@@ -5,14 +5,14 @@ import { clearSessionCookies } from "../cookies.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { byActor, requireSession } from "../session.ts";
 import { mount } from "./endpoint.ts";
-import { currentPasswordSchema, emailSchema, userNameSchema } from "./people_schemas.ts";
+import { emailSchema, proofSchema, userNameSchema } from "./people_schemas.ts";
 import { sessionUserSchema } from "./schemas.ts";
 
 const path = "/api/portal/account";
 
 /** Mounts `/api/portal/account`. */
 export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { config, services: { ownAccount, emailAddresses, sessions } } = parts;
+  const { config, services: { ownAccount, emailAddresses, proofs } } = parts;
   const session = byActor(parts);
   const common = { tag: "Account", security: "session" } as const;
 
@@ -57,15 +57,17 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "post",
     path: `${path}/proof`,
     operationId: "confirmPassword",
-    summary: "Give your password once more",
-    description: "For ten minutes it allows what changes or protects the account.",
-    body: currentPasswordSchema,
-    answers: { 204: { description: "It is yours." } },
-    errors: ["invalid_credentials", "rate_limited"],
+    summary: "Confirm who you are once more",
+    description:
+      "For ten minutes it allows what changes or protects the account. While two-step sign-in is on, " +
+      "`code` is required; signing in with a code or a passkey confirms it too.",
+    body: proofSchema,
+    answers: { 204: { description: "Confirmed." } },
+    errors: ["invalid_credentials", "invalid_code", "codes_locked", "two_step_state", "rate_limited"],
   }, {
     ...session,
     async answer(c, { body }, actor) {
-      await sessions.confirmPassword(actor, body.password);
+      await proofs.prove(actor, body);
       return c.body(null, 204);
     },
   });

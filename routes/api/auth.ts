@@ -25,8 +25,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...nobody,
     async answer(c, { body }) {
-      const { token, session } = await services.accounts.signUp(body, c.get("client"));
-      await beginSession(c, parts, { token });
+      const { session } = await beginSession(c, parts, (client) => services.accounts.signUp(body, client));
       return c.json(sessionUser(session), 201);
     },
   });
@@ -51,12 +50,11 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...nobody,
     async answer(c, { body }) {
-      const result = await services.signIn.signIn(body, c.get("client"));
+      const result = await beginSession(c, parts, (client) => services.signIn.signIn(body, client));
       if ("secondStep" in result) {
         const { token, expiresAt } = result.secondStep;
         return c.json({ ...sessionUser(null), secondStep: { token, expiresAt: isoTime(expiresAt) } });
       }
-      await beginSession(c, parts, { token: result.token });
       return c.json(sessionUser(result.session));
     },
   });

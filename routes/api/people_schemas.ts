@@ -128,6 +128,14 @@ export const changePasswordSchema = z.strictObject({
 export const currentPasswordSchema = z.strictObject({ password: presentPasswordSchema }).openapi(
   "CurrentPassword",
 );
+export const proofSchema = z.strictObject({
+  password: presentPasswordSchema,
+  code: z.string().max(100, "is too long.").optional().openapi({
+    description:
+      "Six digits from the authenticator app, or a recovery code. Required while two-step sign-in is on.",
+    example: "123456",
+  }),
+}).openapi("Proof");
 export const userNameSchema = z.strictObject({
   name: nameSchema(nameCharactersMax).openapi({
     description: `Your name, 1 to ${nameCharactersMax} characters.`,

@@ -2,7 +2,7 @@
 import { z } from "@hono/zod-openapi";
 import { parseTime, parseTimestamp, timeFault } from "../../domain/usage_window.ts";
 import type { IdPrefix } from "../../domain/id.ts";
-import { isVisibleName } from "../../domain/name.ts";
+import { nameFault } from "../../domain/name.ts";
 import { roles } from "../../domain/session.ts";
 import {
   apiKeyNameCharactersMax,
@@ -19,7 +19,10 @@ export function nameSchema(charactersMax: number) {
   const message = `must have 1 to ${charactersMax} characters.`;
   return z.string().trim().min(1, message)
     .refine((text) => text.length <= charactersMax || [...text].length <= charactersMax, message)
-    .refine((text) => text === "" || isVisibleName(text), "must have a character that can be seen.")
+    .superRefine((text, context) => {
+      const message = nameFault(text);
+      if (message !== null) context.addIssue({ code: "custom", message });
+    })
     .openapi({ minLength: 1, maxLength: charactersMax });
 }
 

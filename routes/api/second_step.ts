@@ -37,8 +37,7 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
   }, {
     ...nobody,
     async answer(c, { body }) {
-      const { token, session } = await secondStep.finishWithCode(body, c.get("client"));
-      await beginSession(c, parts, { token });
+      const { session } = await beginSession(c, parts, (client) => secondStep.finishWithCode(body, client));
       return c.json(sessionUser(session));
     },
   });
@@ -72,9 +71,13 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
   }, {
     ...nobody,
     async answer(c, { body: { response, token } }) {
-      const signedIn = await secondStep.finishWithPasskey({ answer: response, token }, c.get("client"));
-      await beginSession(c, parts, { token: signedIn.token });
-      return c.json(sessionUser(signedIn.session));
+      const input = { answer: response, token };
+      const { session } = await beginSession(
+        c,
+        parts,
+        (client) => secondStep.finishWithPasskey(input, client),
+      );
+      return c.json(sessionUser(session));
     },
   });
 }

@@ -1,6 +1,6 @@
 // The API of one's own sessions.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { sessionsListedMax } from "../../domain/limits.ts";
+import { sessionsPerUserMax } from "../../domain/limits.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
 import { mount } from "./endpoint.ts";
@@ -20,7 +20,8 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path,
     operationId: "listSessions",
     summary: "Where you are signed in",
-    description: `The ${sessionsListedMax} that were used last, the one that asks always among them.`,
+    description:
+      `At most ${sessionsPerUserMax}: signing in once more ends the session that was used longest ago.`,
     answers: { 200: { description: "Your sessions, the last used first.", schema: sessionsSchema } },
   }, {
     ...session,

@@ -3,6 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
 import { mount } from "./endpoint.ts";
+import { currentPasswordSchema, linkTokenSchema } from "./people_schemas.ts";
 import {
   addPasskeySchema,
   passkeyBodySchema,
@@ -27,7 +28,7 @@ export function twoStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 }
 
 function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { twoStep, passkeys } = parts.services;
+  const { twoStep, turnOffLink, passkeys } = parts.services;
   const session = byActor(parts);
 
   mount(app, {
@@ -79,13 +80,53 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path: `${path}/two-step/totp`,
     operationId: "turnOffTotp",
     summary: "Turn two-step sign-in off",
-    description: `${proof} The recovery codes end; passkeys stay.`,
+    description:
+      `${proof} It has to be younger than two-step sign-in, and took a code or a passkey then. The recovery codes end; ` +
+      "passkeys stay.",
     answers: { 204: { description: "It is off." } },
     errors: ["proof_required", "two_step_state"],
   }, {
     ...session,
     async answer(c, _input, actor) {
       await twoStep.turnOffTotp(actor);
+      return c.body(null, 204);
+    },
+  });
+
+  mount(app, {
+    ...common,
+    method: "post",
+    path: `${path}/two-step/turn-off-link`,
+    operationId: "requestTurnOffLink",
+    summary: "Ask for a link that turns two-step sign-in off",
+    description:
+      "For people who lost the device and the recovery codes. The link goes to the account's address and works " +
+      "once, for an hour, with a session of the account.",
+    body: currentPasswordSchema,
+    answers: { 202: { description: "The email is on its way." } },
+    errors: ["invalid_credentials", "two_step_state", "rate_limited", "mail_unavailable"],
+  }, {
+    ...session,
+    async answer(c, { body }, actor) {
+      await turnOffLink.requestLink(actor, body.password);
+      return c.body(null, 202);
+    },
+  });
+
+  mount(app, {
+    ...common,
+    method: "post",
+    path: `${path}/two-step/turn-off`,
+    operationId: "turnOffTotpByLink",
+    summary: "Turn two-step sign-in off with the mailed link",
+    description: "The recovery codes end; passkeys stay.",
+    body: linkTokenSchema,
+    answers: { 204: { description: "It is off." } },
+    errors: ["invalid_token", "wrong_account"],
+  }, {
+    ...session,
+    async answer(c, { body }, actor) {
+      await turnOffLink.turnOff(actor, body.token);
       return c.body(null, 204);
     },
   });

@@ -1,12 +1,15 @@
 // Around every route: an id for every request, limits before anything is read, headers on every answer, errors
 // and redirects included.
+import { randomBytes } from "node:crypto";
 import type { Config } from "../../config.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
-import { newIdHex } from "../../domain/id.ts";
 import { headerCharactersMax, queryParametersMax, urlCharactersMax } from "../../domain/limits.ts";
+import { timeDigits } from "../../domain/id.ts";
+import { createPermutation } from "../../domain/permutation.ts";
 import { closeUnfinished, hasMore } from "../body.ts";
 import { clientAddress } from "../client_address.ts";
+import { sessionTokens } from "../cookies.ts";
 import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
 
 const contentSecurityPolicy = [
@@ -40,12 +43,10 @@ export function conversation(parts: AppParts, options: ConversationOptions): App
   const { guards, answerError, onResponse } = options;
   const { config, log } = parts;
   const headers = answerHeaders(config);
-  // Ids that sort by time and cost a tenth of a UUID each: the app's start and a random part, then a count.
-  const idStart = newIdHex().slice(0, 20);
-  let count = 0;
+  const nextRequestId = requestIds(parts.services.clock);
   return async function conversationMiddleware(c, next) {
     const startedAt = performance.now();
-    const requestId = `req_${idStart}${(count++).toString(16).padStart(12, "0")}`;
+    const requestId = nextRequestId();
     c.set("requestId", requestId);
     c.set("deadlines", parts.services.deadlines);
     c.set("client", new RequestClient(c, config));
@@ -65,6 +66,27 @@ export function conversation(parts: AppParts, options: ConversationOptions): App
     if (own !== undefined) { for (const [name, value] of own) answer.set(name, value); }
     onResponse(c, startedAt);
     log.debug?.("answered", { requestId, method: c.req.method, path: c.req.path, status: c.res.status });
+  };
+}
+
+/**
+ * @param clock Milliseconds since 1970.
+ * @returns What gives each request an id that sorts by time and costs a fraction of a UUID: the time, a random part for the
+ *   process, and a count that is encrypted with a key of its own, so that it does not show how many requests there are.
+ */
+function requestIds(clock: () => number): () => string {
+  const process = randomBytes(4).toString("hex");
+  const { hide } = createPermutation(randomBytes(12).toString("hex"));
+  let count = 0;
+  let time = -1;
+  let start = "";
+  return () => {
+    const now = clock();
+    if (now !== time) {
+      time = now;
+      start = `req_${timeDigits(now)}${process}`;
+    }
+    return start + hide(count++);
   };
 }
 
@@ -90,6 +112,10 @@ class RequestClient implements ClientInfo {
 
   get requestId(): string {
     return this.#c.get("requestId");
+  }
+
+  get sessionTokens(): string[] {
+    return sessionTokens(this.#c.get("headers")["cookie"]);
   }
 }
 

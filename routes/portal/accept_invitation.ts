@@ -88,8 +88,11 @@ export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: 
     const { token = "", name = "", password = "" } = await readFormBody(c);
     try {
       const input = check(signUpSchema, { name, password, invitationToken: token }, "body");
-      const made = await accounts.signUp(input as Parameters<typeof accounts.signUp>[0], c.get("client"));
-      await beginSession(c, parts, { token: made.token });
+      await beginSession(
+        c,
+        parts,
+        (client) => accounts.signUp(input as Parameters<typeof accounts.signUp>[0], client),
+      );
       return redirect(c, joined);
     } catch (error) {
       if (error instanceof AppError && explained.has(error.code)) {

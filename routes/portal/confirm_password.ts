@@ -1,10 +1,12 @@
 // The page that asks for the password once more, and leads on to where it was asked for.
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { SessionActor } from "../../domain/actor.ts";
 import { portalReturnTo } from "../../domain/return_to.ts";
 import { confirmPasswordPage } from "../../views/confirm_password.tsx";
 import type { Assets } from "../../views/layout.tsx";
 import { AppError } from "../../domain/errors.ts";
 import { readFormBody } from "../body.ts";
-import type { App, AppParts } from "../env.ts";
+import type { App, AppContext, AppParts } from "../env.ts";
 import { formError } from "./errors.ts";
 import { needsProof, portalFrame, redirect, sendPage, signedIn } from "./page.ts";
 
@@ -19,18 +21,28 @@ export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: A
     return target === null || target.startsWith(path) ? home : target;
   };
 
+  async function show(
+    c: AppContext,
+    session: SessionActor,
+    shown: { target: string; error: string | null; fieldErrors: Readonly<Record<string, string>> },
+    status?: ContentfulStatusCode,
+  ): Promise<Response> {
+    const { target: returnTo, ...refused } = shown;
+    const { totp } = await services.twoStep.getTwoStep(session);
+    const frame = portalFrame(parts, assets, session);
+    const back = sectionOf(returnTo);
+    const view = confirmPasswordPage({ frame, returnTo, back, asksForCode: totp.enabled, ...refused });
+    return await sendPage(c, view, status);
+  }
+
   app.get(
     path,
-    signedIn(parts, (c, session) => {
+    signedIn(parts, async (c, session) => {
       const target = returnTo(c.req.query("return_to"));
       // Going back to this page, or opening it once more, asks for nothing that was just given.
-      if (needsProof(c, parts, session) === null) return redirect(c, target);
-      const frame = portalFrame(parts, assets, session);
-      const back = sectionOf(target);
-      return sendPage(
-        c,
-        confirmPasswordPage({ frame, returnTo: target, back, error: null, fieldErrors: {} }),
-      );
+      const isAsked = c.req.query("again") === "1" || needsProof(c, parts, session) !== null;
+      if (!isAsked) return redirect(c, target);
+      return await show(c, session, { target, error: null, fieldErrors: {} });
     }),
   );
 
@@ -40,19 +52,14 @@ export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: A
       const form = await readFormBody(c);
       const target = returnTo(form["return_to"]);
       try {
-        await services.sessions.confirmPassword(session, form["password"] ?? "");
+        const { password = "", code } = form;
+        await services.proofs.prove(session, { password, code: code?.slice(0, 100) });
         return redirect(c, target);
       } catch (error) {
         const { message, fields, status } = formError(c, error);
         const isWrong = error instanceof AppError && error.code === "invalid_credentials";
-        const view = confirmPasswordPage({
-          frame: portalFrame(parts, assets, session),
-          returnTo: target,
-          back: sectionOf(target),
-          error: isWrong ? null : message,
-          fieldErrors: isWrong ? { password: error.message } : fields,
-        });
-        return sendPage(c, view, status);
+        const fieldErrors = isWrong ? { password: error.message } : fields;
+        return await show(c, session, { target, error: isWrong ? null : message, fieldErrors }, status);
       }
     }),
   );

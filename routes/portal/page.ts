@@ -79,9 +79,14 @@ export function needsProof(c: AppContext, parts: AppParts, session: SessionActor
   return askForProof(c, pathname + search);
 }
 
-/** @returns The same redirect, for a form that was refused with `proof_required`. @param page The page of the form. */
-export function askForProof(c: AppContext, page: string): Response {
-  return redirect(c, `/portal/confirm-password?return_to=${encodeURIComponent(page)}`);
+/**
+ * @param page The page of the form.
+ * @param options `again`: also when a proof was given a short time ago, which is not enough for this form.
+ * @returns The same redirect, for a form that was refused with `proof_required`.
+ */
+export function askForProof(c: AppContext, page: string, options: { again?: boolean } = {}): Response {
+  const again = options.again ? "again=1&" : "";
+  return redirect(c, `/portal/confirm-password?${again}return_to=${encodeURIComponent(page)}`);
 }
 
 /** @returns Whether a form was refused with `proof_required`. */

@@ -2,6 +2,7 @@
 // cookie that only these addresses get.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError } from "../../domain/errors.ts";
+import type { ClientInfo } from "../../domain/actor.ts";
 import { withReturnTo } from "../../domain/return_to.ts";
 import type { SignedIn } from "../../services/sign_in.ts";
 import type { PasskeyAnswer } from "../../services/webauthn.ts";
@@ -72,10 +73,10 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
 
   async function signedIn(
     c: AppContext,
-    { token }: SignedIn,
+    signIn: (client: ClientInfo) => Promise<SignedIn>,
     target: string | null,
   ): Promise<Response> {
-    await beginSession(c, parts, { token });
+    await beginSession(c, parts, signIn);
     clearSecondStepCookie(c, config);
     return goOn(c, target);
   }
@@ -93,7 +94,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
     try {
       // Without a token the answer is that of one that is over.
       const input = { token: found?.token ?? "", code: code.slice(0, 100) };
-      return await signedIn(c, await secondStep.finishWithCode(input, c.get("client")), target);
+      return await signedIn(c, (client) => secondStep.finishWithCode(input, client), target);
     } catch (error) {
       const refusal = refusalOf(c, error);
       return await show(c, { code, isRecovery: recovery === "1", target, refusal });
@@ -116,7 +117,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
     const found = await waiting(c);
     try {
       const input = { answer: passkeyAnswer(form["response"]), token: found?.token ?? "" };
-      return await signedIn(c, await secondStep.finishWithPasskey(input, c.get("client")), target);
+      return await signedIn(c, (client) => secondStep.finishWithPasskey(input, client), target);
     } catch (error) {
       return await show(c, { target, refusal: refusalOf(c, error) });
     }
@@ -127,7 +128,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
     const target = returnTo(form["return_to"]);
     try {
       const answer = passkeyAnswer(form["response"]);
-      return await signedIn(c, await secondStep.finishWithPasskey({ answer }, c.get("client")), target);
+      return await signedIn(c, (client) => secondStep.finishWithPasskey({ answer }, client), target);
     } catch (error) {
       return await startOver(c, { target, refusal: refusalOf(c, error) });
     }

@@ -67,15 +67,15 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
     const target = returnTo(form["return_to"]);
     try {
       const input = check(signInSchema, pick(form, ["email", "password"]), "body");
-      const result = await services.signIn.signIn(
-        input as { email: string; password: string },
-        c.get("client"),
+      const result = await beginSession(
+        c,
+        parts,
+        (client) => services.signIn.signIn(input as { email: string; password: string }, client),
       );
       if ("secondStep" in result) {
         setSecondStepCookie(c, config, result.secondStep.token);
         return redirect(c, withReturnTo("/sign-in/second-step", target));
       }
-      await beginSession(c, parts, { token: result.token });
       return goOn(c, target);
     } catch (error) {
       const { message, fields, status } = formError(c, error);
@@ -115,11 +115,11 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
       const given = pick(form, ["name", "email", "password", "organizationName"]);
       if (given["organizationName"]?.trim() === "") delete given["organizationName"];
       const input = check(signUpSchema, given, "body");
-      const { token } = await accounts.signUp(
-        input as Parameters<typeof accounts.signUp>[0],
-        c.get("client"),
+      await beginSession(
+        c,
+        parts,
+        (client) => accounts.signUp(input as Parameters<typeof accounts.signUp>[0], client),
       );
-      await beginSession(c, parts, { token });
       return goOn(c, target);
     } catch (error) {
       const { message, fields, status } = formError(c, error);
@@ -143,6 +143,9 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
 
   app.post("/sign-out", async (c) => {
     await endSessions(c, parts);
+    // Nothing of the portal stays for the next person at this browser, also not in its history. The directive for cookies
+    // would delete those of every host of the domain.
+    c.header("Clear-Site-Data", '"cache"');
     return redirect(c, "/sign-in?signed_out=1", { frameChanges: true });
   });
 }

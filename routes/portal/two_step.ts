@@ -12,6 +12,7 @@ import { formError } from "./errors.ts";
 import { askForProof, needsProof, portalFrame, redirect, sendPage, signedIn } from "./page.ts";
 
 const flashes: ReadonlyMap<string, string> = new Map([
+  ["link-sent", "Check your email: the link in it turns off two-step sign-in. Earlier links no longer work."],
   ["off", "Two-step sign-in is off. Your password alone signs you in."],
 ]);
 
@@ -59,7 +60,10 @@ export function portalTwoStepRoutes(app: App, parts: AppParts, assets: Assets): 
         return await act(c, session);
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        if (error.code === "proof_required") return askForProof(c, page);
+        if (error.code === "proof_required") {
+          // A proof of a short time ago is not enough here.
+          return askForProof(c, page, { again: needsProof(c, parts, session) === null });
+        }
         if (error.code !== "two_step_state") throw error;
         return await show(c, session, { error: error.message, status: 409 });
       }
@@ -141,7 +145,11 @@ export function portalTwoStepRoutes(app: App, parts: AppParts, assets: Assets): 
 
   app.get(
     `${path}/turn-off`,
-    asks(true, async (c, session) => await sendPage(c, turnOffTwoStepPage(await asked(session)))),
+    asks(true, async (c, session) => {
+      const isProved = await twoStep.hasProofToTurnOff(session);
+      if (!isProved) return askForProof(c, `${path}/turn-off`, { again: true });
+      return await sendPage(c, turnOffTwoStepPage(await asked(session)));
+    }),
   );
   app.post(
     `${path}/turn-off`,

@@ -4,7 +4,7 @@ import { type Database, sql, type Statement } from "../../db/database.ts";
 import { type OtherExtremes, voidUsageRecord } from "../../db/usage_voids.ts";
 import { hashApiKey } from "../../domain/api_key.ts";
 import { retentionStepRecordsMax } from "../../domain/limits.ts";
-import { parseUsageRecordId } from "../../domain/usage_record.ts";
+import { createRecordIds } from "../../services/record_ids.ts";
 import { scanForVoid } from "../../services/usage_void_scan.ts";
 import { createTestKey, type TestApp, testApp } from "../support/app.ts";
 import { noReportContext } from "../support/reports.ts";
@@ -25,8 +25,9 @@ async function recordsOf(test: TestApp, quantities: readonly number[]) {
   const { fullKey: apiKey } = await createTestKey(test, person);
   const ids: string[] = [];
   for (const quantity of quantities) ids.push((await recordOne(test, apiKey, { quantity })).id);
+  const recordIds = await createRecordIds(test.opened.database)();
   const place = (index: number) => {
-    const found = parseUsageRecordId(ids[index] ?? "");
+    const found = recordIds.parse(ids[index] ?? "");
     assert.ok(found);
     return found;
   };

@@ -1,6 +1,6 @@
 // The pages behind mailed links, over plain forms: what a link does, when it does nothing, and what its page never tells.
 import assert from "node:assert/strict";
-import { accountMailsPerHourMax } from "../../domain/limits.ts";
+import { addressLinkRequestsMax } from "../../domain/limits.ts";
 import { linkLifetimesMs } from "../../domain/mail.ts";
 import { createTestKey, type TestApp, testApp, testPassword } from "../support/app.ts";
 import { linkToken } from "../support/links.ts";
@@ -40,19 +40,18 @@ testApp("a forgotten password: the answer is the same for everybody, and keeps t
 });
 
 testApp(
-  "a forgotten password: what is no address, and too many mails, are said beside the form",
+  "a forgotten password: an invalid address, and too many requests of one client, are said beside the form",
   async (test) => {
     const bad = await openPage(test, "/forgot-password", { form: { email: `<b>"ada"` } });
     assert.equal(bad.status, 422);
     assert.match(bad.html, /id="email-error"/);
     assert.match(bad.html, /value="&lt;b&gt;&quot;ada&quot;"/);
     assert.equal((await openPage(test, "/forgot-password", { form: {} })).status, 422);
-    for (let i = 0; i <= accountMailsPerHourMax; i++) {
+    for (let i = 0; i <= addressLinkRequestsMax; i++) {
       const { status, html, answer } = await openPage(test, "/forgot-password", {
         form: { email: "ada@example.com" },
-        peerAddress: `10.7.0.${i}`,
       });
-      assert.equal(status, i < accountMailsPerHourMax ? 200 : 429);
+      assert.equal(status, i < addressLinkRequestsMax ? 200 : 429);
       if (status === 429) {
         assert.match(html, /Too many attempts/);
         assert(Number(answer.headers.get("retry-after")) > 0);

@@ -243,3 +243,12 @@ testApp("assets are cached for ever under an address of their content", async (t
     assert.equal(again.status, 304);
   }
 });
+
+testApp("signing out of the portal clears the browser's cache, and no cookies or storage", async (test) => {
+  const ada = await test.signUp();
+  const answer = await test.send("/sign-out", { form: {}, cookie: ada.cookie });
+  assert.equal(answer.status, 303);
+  assert.equal(answer.headers.get("clear-site-data"), '"cache"');
+  const byJson = await test.send("/api/auth/sign-out", { method: "POST", cookie: ada.cookie });
+  assert.equal(byJson.headers.get("clear-site-data"), null);
+});

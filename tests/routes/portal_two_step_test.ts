@@ -142,6 +142,26 @@ testApp("setting up, recovery codes and turning off work page by page", async (t
   assert.match((await open(test, `${path}/recovery-codes`, { cookie })).html, /Make new recovery codes\?/);
   const made = await open(test, `${path}/recovery-codes`, { cookie, form: {} });
   assert.equal(made.status, 201);
+  const turnOff = encodeURIComponent(`${path}/turn-off`);
+  const confirm = `/portal/confirm-password?again=1&return_to=${turnOff}`;
+  assert.equal(
+    (await open(test, `${path}/turn-off`, { cookie })).location,
+    confirm,
+    "the proof was a password",
+  );
+  assert.equal((await open(test, `${path}/turn-off`, { cookie, form: {} })).location, confirm);
+  assert.match((await open(test, confirm, { cookie })).html, /a code to continue.*Get a link by email/s);
+  test.advance(30_000);
+  const prove = (code: string) =>
+    open(test, "/portal/confirm-password", {
+      cookie,
+      form: { password: testPassword, code, return_to: `${path}/turn-off` },
+    });
+  const empty = await prove("");
+  assert.equal(empty.status, 422);
+  assert.match(empty.html, /id="code-error"/);
+  assert.equal((await prove("abc")).status, 401);
+  assert.equal((await prove(codeOf(secret, test.now()))).location, `${path}/turn-off`);
   assert.match((await open(test, `${path}/turn-off`, { cookie })).html, /Turn two-step sign-in off\?/);
   assert.equal((await open(test, `${path}/turn-off`, { cookie, form: {} })).location, `${path}?done=off`);
   assert.match((await open(test, `${path}?done=off`, { cookie })).html, /Your password alone signs you in/);

@@ -1,6 +1,7 @@
 // What requests are told after a commit: never more than what the database says that it did.
 import assert from "node:assert/strict";
 import type { RecordOutcome } from "../../db/recorder.ts";
+import { createUsageRecordIds } from "../../domain/usage_record_id.ts";
 import { buildGroup, settle, type Waiting } from "../../services/record_group.ts";
 
 /** @returns Requests with one record each, and what they were told. */
@@ -26,6 +27,7 @@ function requests(count: number): { waiting: Waiting[]; told: string[] } {
   return { waiting, told };
 }
 
+const ids = createUsageRecordIds("0123456789abcdef01234567");
 const outcome: RecordOutcome = {
   activeKeys: [{ position: 0, id: "key_test" }],
   taken: [],
@@ -36,7 +38,7 @@ const outcome: RecordOutcome = {
 
 Deno.test("settle() resolves every request when the database inserted exactly their records", () => {
   const { waiting, told } = requests(3);
-  settle(waiting, { ...buildGroup(waiting, 0), outcome });
+  settle(waiting, { ...buildGroup(waiting, 0), ids, outcome });
   assert.deepEqual(told, ["resolve 0", "resolve 1", "resolve 2"]);
 });
 
@@ -44,7 +46,7 @@ Deno.test("settle() throws and acknowledges nothing when the database inserted m
   for (const inserted of [0, 2, 4]) {
     const { waiting, told } = requests(3);
     assert.throws(
-      () => settle(waiting, { ...buildGroup(waiting, 0), outcome: { ...outcome, inserted } }),
+      () => settle(waiting, { ...buildGroup(waiting, 0), ids, outcome: { ...outcome, inserted } }),
       new Error(`${inserted} records were inserted where 3 were expected`),
     );
     assert.deepEqual(told, []);
@@ -53,6 +55,6 @@ Deno.test("settle() throws and acknowledges nothing when the database inserted m
 
 Deno.test("settle() expects no records of a key that does not work", () => {
   const { waiting, told } = requests(2);
-  settle(waiting, { ...buildGroup(waiting, 0), outcome: { ...outcome, activeKeys: [], inserted: 0 } });
+  settle(waiting, { ...buildGroup(waiting, 0), ids, outcome: { ...outcome, activeKeys: [], inserted: 0 } });
   assert.deepEqual(told, ["reject 0", "reject 1"]);
 });

@@ -15,7 +15,7 @@ export async function putMails(database: Database, mails: readonly NewMail[], no
   await database.write([
     statement,
     ...mails.flatMap(linkSubject),
-    ...mails.map((mail) => insertMail(mail, { now, audited: id })),
+    ...mails.flatMap((mail) => insertMail(mail, { now, audited: id })),
   ]);
 }
 

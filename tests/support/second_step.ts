@@ -50,6 +50,17 @@ export async function turnOn(
   return { secret, recoveryCodes };
 }
 
+/** Gives the password and a code once more, as sensitive acts ask for them, and waits for the next code. */
+export async function proveWithCode(
+  test: TestApp,
+  { cookie, secret }: { cookie: string; secret: string },
+): Promise<void> {
+  const json = { password: testPassword, code: codeOf(secret, test.now()) };
+  const answer = await test.send(`${account}/proof`, { cookie, json });
+  assert.equal(answer.status, 204, await answer.text());
+  test.advance(totpPeriodMs);
+}
+
 /** Gives the password. @returns The token of the second step. */
 export async function firstStep(test: TestApp, email: string): Promise<string> {
   const answer = await test.send("/api/auth/sign-in", { json: { email, password: testPassword } });

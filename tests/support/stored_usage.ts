@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Connection } from "../../db/connection.ts";
 import { sql } from "../../db/database.ts";
 import { openRemote } from "../../db/remote.ts";
-import { usageRecordId } from "../../domain/usage_record.ts";
+import { createUsageRecordIds, type UsageRecordIds } from "../../domain/usage_record_id.ts";
 import type { Ledger, SentRecord } from "./ledger.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
@@ -63,11 +63,12 @@ export async function checkNewRecords(
   stored: StoredUsage,
   { ledger, progress }: { ledger: Ledger; progress: Progress },
 ): Promise<void> {
+  const ids = await recordIds(stored);
   for (const record of await readRecords(stored, progress.seq)) {
     assert(!progress.seen.has(record.marker), `${record.marker} is stored twice`);
     progress.seen.add(record.marker);
     progress.seq = Math.max(progress.seq, record.seq);
-    checkRecord(record, ledger);
+    checkRecord(record, { ledger, ids });
   }
   checkAcknowledged(progress.seen, ledger);
 }
@@ -77,12 +78,13 @@ export async function checkNewRecords(
  * against the sum over its records.
  */
 export async function checkAllUsage(stored: StoredUsage, ledger: Ledger): Promise<void> {
+  const ids = await recordIds(stored);
   const records = await readRecords(stored, 0);
   const seen = new Set<string>();
   for (const record of records) {
     assert(!seen.has(record.marker), `${record.marker} is stored twice`);
     seen.add(record.marker);
-    checkRecord(record, ledger);
+    checkRecord(record, { ledger, ids });
   }
   checkAcknowledged(seen, ledger);
   checkBatches(seen, ledger);
@@ -107,7 +109,15 @@ async function checkKeys(stored: StoredUsage): Promise<void> {
   assert.deepEqual([found?.["entries"], found?.["both"]], [found?.["records"], found?.["records"]]);
 }
 
-function checkRecord({ seq, marker, row, isVoided }: StoredRecord, ledger: Ledger): void {
+async function recordIds(stored: StoredUsage): Promise<UsageRecordIds> {
+  const [row] = await stored.read("SELECT key FROM record_id_key");
+  return createUsageRecordIds(String(row?.["key"]));
+}
+
+function checkRecord(
+  { seq, marker, row, isVoided }: StoredRecord,
+  { ledger, ids }: { ledger: Ledger; ids: UsageRecordIds },
+): void {
   const sent = ledger.records.get(marker);
   assert(sent !== undefined, `a record that nobody sent: ${JSON.stringify(row)}`);
   assert.equal(row["product_slug"], sent.json.productSlug);
@@ -117,7 +127,7 @@ function checkRecord({ seq, marker, row, isVoided }: StoredRecord, ledger: Ledge
   const timestamp = sent.json.timestamp === undefined ? row["recorded_at"] : Date.parse(sent.json.timestamp);
   assert.equal(row["timestamp"], timestamp);
   if (sent.id !== undefined) {
-    assert.equal(usageRecordId({ seq, recordedAt: Number(row["recorded_at"]) }), sent.id);
+    assert.equal(ids.of({ seq, recordedAt: Number(row["recorded_at"]) }), sent.id);
   }
   if (isVoided) assert.notEqual(sent.voided, "no", `${marker} is void, and nobody asked for it`);
 }

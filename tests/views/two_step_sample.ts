@@ -4,6 +4,7 @@ import { removePasskeyPage, renamePasskeyPage } from "../../views/passkey_acts.t
 import { addPasskeyPage, passkeysPage } from "../../views/passkeys.tsx";
 import { qrCodeSvg } from "../../views/qr_code.ts";
 import { secondStepPage } from "../../views/second_step.tsx";
+import { turnOffByLinkPage, turnOffLinkPage } from "../../views/turn_off_link.tsx";
 import { twoStepPage } from "../../views/two_step.tsx";
 import { newRecoveryCodesPage, turnOffTwoStepPage } from "../../views/two_step_acts.tsx";
 import { twoStepSetUpPage } from "../../views/two_step_set_up.tsx";
@@ -50,6 +51,15 @@ export function twoStepPages(
       error: text,
     }),
     "two-step sign-in, turn off": turnOffTwoStepPage({ frame, recoveryCodesLeft: 1 }),
+    "two-step sign-in, link": turnOffLinkPage({ frame, error: text, fieldErrors: { password: text } }),
+    "two-step sign-in, by link": turnOffByLinkPage({
+      frame: gateFrame,
+      state: "ready",
+      token: text,
+      email: text,
+    }),
+    "two-step sign-in, by link, elsewhere": turnOffByLinkPage({ frame: gateFrame, state: "other" }),
+    "two-step sign-in, by link, dead": turnOffByLinkPage({ frame: gateFrame, state: "dead" }),
     "new recovery codes": newRecoveryCodesPage({ frame, recoveryCodesLeft: 1 }),
     "passkeys": passkeysPage({ frame, passkeys: [passkey, { ...passkey, lastUsedAt: null }], flash: text }),
     "passkeys, none": passkeysPage({ frame, passkeys: [], flash: null }),

@@ -14,7 +14,7 @@ const columns = "at,action,actor,actorId,target,targetId,details,address,userAge
 testApp(
   "a cell that a spreadsheet would calculate begins with an apostrophe, and quotes are doubled",
   async (test) => {
-    const names = ["=1+1", "+1", "-1", "@x", 'a "b", c', "plain"];
+    const names = ["=1+1", "+1", "-1", "@x", "＝1", "＋1", "－1", "＠x", "a;=1+1", 'a "b", c', "plain"];
     const ada = await test.signUp('=HYPERLINK("https://evil.example.com")');
     const ids: [id: string, requestId: string | null][] = [];
     for (const name of names) {
@@ -27,7 +27,8 @@ testApp(
     assert.match(answer.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
     assert.equal(answer.headers.get("content-disposition"), 'attachment; filename="audit-2026-11-21.csv"');
     assert.match(answer.headers.get("cache-control") ?? "", /\bno-store\b/);
-    const safe = ["'=1+1", "'+1", "'-1", "'@x", '"a ""b"", c"', "plain"];
+    const plain = ["'=1+1", "'+1", "'-1", "'@x", "'＝1", "'＋1", "'－1", "'＠x"];
+    const safe = [...plain, '"a;=1+1"', '"a ""b"", c"', "plain"];
     const lines = safe.map((name, n) => {
       const actor = `"'=HYPERLINK(""https://evil.example.com"")"`;
       const [id, request] = ids[n] ?? [];

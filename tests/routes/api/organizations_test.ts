@@ -32,7 +32,19 @@ testApp(
 
 testApp("organizations refuse names that are none, and more than fifty of one person", async (test) => {
   const ada = await test.signUp();
-  for (const name of ["", "   ", "x".repeat(101), "a\u0000b", "\u200b\u2060", "\u3164", "\u2800 \u0301"]) {
+  for (
+    const name of [
+      "",
+      "   ",
+      "x".repeat(101),
+      "a\u0000b",
+      "\u200b\u2060",
+      "\u3164",
+      "\u2800 \u0301",
+      "a\u202eb",
+      "\u2067a",
+    ]
+  ) {
     const body = await assertError(
       await test.send(path, { cookie: ada.cookie, json: { name } }),
       422,

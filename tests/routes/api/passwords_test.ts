@@ -132,14 +132,17 @@ testApp("resetting takes an account back from somebody who never owned its addre
   );
 });
 
-testApp("asking is limited by account, whether there is one or not", async (test) => {
-  const ada = await test.signUp();
-  for (const email of [ada.email, "nobody@example.com"]) {
-    const statuses = [];
-    for (let i = 0; i < 6; i++) statuses.push((await forgot(test, email, `10.5.${i}.9`)).status);
-    assert.deepEqual(statuses, [202, 202, 202, 202, 202, 429], email);
-  }
-});
+testApp(
+  "too many requests for one address look like the others, whether it has an account or not",
+  async (test) => {
+    const ada = await test.signUp();
+    for (const email of [ada.email, "nobody@example.com"]) {
+      const statuses = [];
+      for (let i = 0; i < 6; i++) statuses.push((await forgot(test, email, `10.5.${i}.9`)).status);
+      assert.deepEqual(statuses, [202, 202, 202, 202, 202, 202], email);
+    }
+  },
+);
 
 testApp(
   "changing the password takes the present one, keeps this session under a new token, ends the others",
@@ -175,21 +178,24 @@ testApp(
   },
 );
 
-testApp("guesses at the present password are slowed down as sign-ins are", async (test) => {
-  const ada = await test.signUp();
-  const statuses = [];
-  for (let i = 0; i < 7; i++) {
-    const answer = await test.send("/api/portal/account/proof", {
-      cookie: ada.cookie,
-      json: { password: `guess number ${i}` },
-      peerAddress: `10.6.0.${i}`,
-    });
-    statuses.push(answer.status);
-  }
-  assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429]);
-  await assertError(await signIn(test, ada.email, testPassword), 429, "rate_limited");
-  assert.equal((await me(test, ada.cookie)).authenticated, true, "a delay ends no session");
-});
+testApp(
+  "guesses of a session at the present password are slowed down as sign-ins are, and delay no sign-in",
+  async (test) => {
+    const ada = await test.signUp();
+    const statuses = [];
+    for (let i = 0; i < 7; i++) {
+      const answer = await test.send("/api/portal/account/proof", {
+        cookie: ada.cookie,
+        json: { password: `guess number ${i}` },
+        peerAddress: `10.6.0.${i}`,
+      });
+      statuses.push(answer.status);
+    }
+    assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429]);
+    assert.equal((await signIn(test, ada.email, testPassword)).status, 200);
+    assert.equal((await me(test, ada.cookie)).authenticated, true, "a delay ends no session");
+  },
+);
 
 testApp("without a mail server on an https address nobody waits for a link", async (test) => {
   await assertError(await forgot(test, "ada@example.com"), 503, "mail_unavailable");

@@ -1,5 +1,6 @@
 // The second step and passkeys over each kind of database: the conditions in SQL hold on both.
 import assert from "node:assert/strict";
+import { totpPeriodMs } from "../../../domain/limits.ts";
 import { assertError, cookieOf, startTestApp } from "../../support/app.ts";
 import { databaseKinds } from "../../support/database.ts";
 import { me } from "../../support/people.ts";
@@ -7,6 +8,7 @@ import {
   addPasskey,
   codeOf,
   firstStep,
+  proveWithCode,
   secondStep,
   signInOptions,
   twoStepPerson,
@@ -52,6 +54,8 @@ for (const { name, ignore, open } of databaseKinds) {
         assert.equal((await codes.json()).recoveryCodes.length, 10);
         const renamed = { method: "PATCH", cookie: ada.cookie, json: { name: "Desk" } };
         assert.equal((await test.send(`${account}/passkeys/${id}`, renamed)).status, 200);
+        test.advance(totpPeriodMs);
+        await proveWithCode(test, ada);
         for (const path of [`/passkeys/${id}`, "/two-step/totp"]) {
           const gone = await test.send(account + path, { method: "DELETE", cookie: ada.cookie });
           assert.equal(gone.status, 204);

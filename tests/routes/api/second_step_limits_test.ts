@@ -6,6 +6,7 @@ import { lastMail, me } from "../../support/people.ts";
 import {
   codeOf,
   firstStep,
+  proveWithCode,
   secondStep,
   turnOn,
   twoStepPerson,
@@ -106,6 +107,7 @@ testApp(
 
     const ada = await twoStepPerson(test);
     const second = await firstStep(test, ada.email);
+    await proveWithCode(test, ada);
     const off = await test.send(`${account}/two-step/totp`, { method: "DELETE", cookie: ada.cookie });
     assert.equal(off.status, 204);
     assert.match((await lastMail(test, ada.email)).subject, /two-step/i);

@@ -1,4 +1,5 @@
 // Who gets into the routes of the API: every one of them stands here, or authorization_test.ts fails.
+import { testPassword } from "../../support/app.ts";
 import {
   type Attempt,
   byKey,
@@ -31,7 +32,9 @@ import {
   withFirstCode,
   withNewPasskey,
   withPassword,
+  withTurnOffLink,
   withTwoStep,
+  withTwoStepAndPassword,
   write,
 } from "./writes.ts";
 
@@ -262,6 +265,18 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     who: signedIn,
     also: [409],
     writes: withTwoStep({}),
+  },
+  "POST /api/portal/account/two-step/turn-off-link": {
+    who: signedIn,
+    attempt: () => ({ json: { password: testPassword } }),
+    also: [409],
+    writes: withTwoStepAndPassword((password) => ({ json: { password } })),
+  },
+  "POST /api/portal/account/two-step/turn-off": {
+    who: signedIn,
+    attempt: () => ({ json: { token: "x" } }),
+    also: [404],
+    writes: withTurnOffLink((token) => ({ json: { token } })),
   },
   "GET /api/portal/account/passkeys": { who: signedIn },
   "POST /api/portal/account/passkeys/options": { who: signedIn },

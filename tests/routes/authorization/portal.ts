@@ -1,4 +1,5 @@
 // Who gets into the pages of the portal: every one of them stands here, or authorization_test.ts fails.
+import { testPassword } from "../../support/app.ts";
 import {
   type Attempt,
   type Entry,
@@ -32,6 +33,7 @@ import {
   withNewPasskey,
   withPassword,
   withTwoStep,
+  withTwoStepAndPassword,
   write,
 } from "./writes.ts";
 
@@ -205,6 +207,15 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     writes: withTwoStep({ form: {} }),
   },
   "GET /portal/account/two-step/turn-off": { who: signedIn },
+  "GET /portal/account/two-step/turn-off-link": { who: signedIn },
+  "POST /portal/account/two-step/turn-off-link": {
+    who: signedIn,
+    attempt: () => ({ form: { password: testPassword } }),
+    also: [409],
+    writes: withTwoStepAndPassword((password) => ({ form: { password } })),
+  },
+  "GET /turn-off-two-step": { who: open, attempt: () => ({ query: "?token=x" }), also: [404] },
+  "POST /turn-off-two-step": { who: open, attempt: () => ({ form: { token: "x" } }), also: [404] },
   "POST /portal/account/two-step/turn-off": {
     who: signedIn,
     attempt: () => ({ form: {} }),

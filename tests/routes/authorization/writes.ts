@@ -72,10 +72,24 @@ export const withTwoStep = (attempt: Attempt) =>
       test,
       "INSERT INTO totp (user_id, secret, created_at, confirmed_at, last_step) VALUES (?, 'AAAA', ?, ?, 0)",
       me.userId,
-      test.now(),
-      test.now(),
+      test.now() - 1,
+      test.now() - 1,
     );
     return attempt;
+  });
+
+/** @returns The same with the person's password. */
+export const withTwoStepAndPassword = (attempt: (password: string) => Attempt) =>
+  write(async (world) => {
+    await withTwoStep({})[0]?.attempt(world);
+    return await withPassword(attempt)[0]?.attempt(world) ?? {};
+  });
+
+/** @returns The same with a link that turns two-step sign-in off. */
+export const withTurnOffLink = (attempt: (token: string) => Attempt) =>
+  write(async (world) => {
+    await withTwoStep({})[0]?.attempt(world);
+    return attempt(await world.newLink("turn_off_two_step", world.me.userId, world.me.email));
   });
 
 /** @returns A write that adds a passkey. */

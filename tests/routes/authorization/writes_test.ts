@@ -17,8 +17,8 @@ interface Interrupter {
   disarm(): number;
 }
 
-/** Guesses are counted and given back, and denied attempts noted, whoever makes them. */
-const changesAnyway: readonly string[] = ["sign_in_failures", "access.denied"];
+/** Guesses and emails are counted and given back, and denied attempts noted, whoever makes them. */
+const changesAnyway: readonly string[] = ["sign_in_failures", "mail_budgets", "access.denied"];
 const rowsMax = 100_000;
 
 Deno.test("no route writes for a session that has ended or has lost the role just before", async () => {
