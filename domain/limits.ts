@@ -268,7 +268,7 @@ export const remoteRequestTimeoutMs = 10_000;
 /** Write batches under way or waiting at once; more are refused with 503. */
 export const databaseWritesWaitingMax = 1_000;
 /** Of them, those that one signed-in person has. */
-export const sessionWritesWaitingMax = 20;
+export const sessionWritesWaitingMax = 120;
 /** What each part of `gatehouse check` may take, in milliseconds (a held lock has to show as one), and its requests at once. */
 export const checkTimeoutMs = 7_000;
 export const checkRequestsAtOnceMax = 8;
