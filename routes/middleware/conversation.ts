@@ -58,6 +58,7 @@ export function conversation(parts: AppParts, options: ConversationOptions): App
     }
     if (c.get("unfinishedBody") !== undefined) c.res = closeUnfinished(c, c.res);
     const answer = c.res.headers;
+    if (hasUnreadBody(c)) answer.set("connection", "close");
     answer.set("x-request-id", requestId);
     for (const [name, value] of headers) answer.set(name, value);
     // A policy for documents: what the API answers runs and loads nothing.
@@ -67,6 +68,17 @@ export function conversation(parts: AppParts, options: ConversationOptions): App
     onResponse(c, startedAt);
     log.debug?.("answered", { requestId, method: c.req.method, path: c.req.path, status: c.res.status });
   };
+}
+
+/**
+ * @returns Whether the response goes out before the request's body was read. The connection is then closed after it, and a
+ *   client that isn't told (RFC 9112, section 9.6) would send its next request on it and lose that.
+ */
+function hasUnreadBody(c: AppContext): boolean {
+  if (c.req.raw.bodyUsed) return false;
+  // Missing when the request was rejected before its headers were kept.
+  const headers = c.get("headers") ?? {};
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
 /**

@@ -1,5 +1,6 @@
 // Bodies that never end: a response in time, a closed connection, and little read from senders who are not known yet.
 import assert from "node:assert/strict";
+import { generateApiKey } from "../../domain/api_key.ts";
 import { anonymousBodyBytesMax, bodyReadTimeoutMs, unfinishedBodyGraceMs } from "../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../support/app.ts";
 import { type Connection, connectTo, requestText } from "../support/connection.ts";
@@ -134,4 +135,20 @@ testApp("reads 16 KiB at most from senders without a session", async (test) => {
   assert.equal(form.status, 413);
   await assertError(await send("/api/portal/api-keys"), 401, "unauthenticated");
   await assertError(await send("/api/portal/api-keys", person.cookie), 422, "validation_failed");
+});
+
+testApp("a response that goes out before the body was read says that the connection closes", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const send = (apiKey: string) =>
+    test.send("/api/v1/usage", {
+      apiKey,
+      body: JSON.stringify({ productSlug: "tiles", metric: "requests", quantity: 1 }),
+      headers: { ...json, "content-length": String(anonymousBodyBytesMax + 1) },
+    });
+  const rejected = await send(generateApiKey().fullKey);
+  await assertError(rejected, 401, "invalid_api_key");
+  assert.equal(rejected.headers.get("connection"), "close");
+  const taken = await send(fullKey);
+  assert.equal(taken.status, 201, await taken.text());
+  assert.equal(taken.headers.get("connection"), null);
 });
