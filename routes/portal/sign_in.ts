@@ -145,7 +145,8 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
     await endSessions(c, parts);
     // Nothing of the portal stays for the next person at this browser, also not in its history. The directive for cookies
     // would delete those of every host of the domain.
-    c.header("Clear-Site-Data", '"cache"');
+    // Browsers take it from secure origins only, and complain in the console about any other.
+    if (parts.config.secure) c.header("Clear-Site-Data", '"cache"');
     return redirect(c, "/sign-in?signed_out=1", { frameChanges: true });
   });
 }

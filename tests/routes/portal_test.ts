@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {
   cookieOf,
   createTestKey,
+  startTestApp,
   type TestApp,
   testApp,
   testPassword,
@@ -244,11 +245,23 @@ testApp("assets are cached for ever under an address of their content", async (t
   }
 });
 
-testApp("signing out of the portal clears the browser's cache, and no cookies or storage", async (test) => {
-  const ada = await test.signUp();
-  const answer = await test.send("/sign-out", { form: {}, cookie: ada.cookie });
-  assert.equal(answer.status, 303);
-  assert.equal(answer.headers.get("clear-site-data"), '"cache"');
-  const byJson = await test.send("/api/auth/sign-out", { method: "POST", cookie: ada.cookie });
-  assert.equal(byJson.headers.get("clear-site-data"), null);
+Deno.test("signing out of the portal over https clears the browser's cache, and no cookies or storage", async () => {
+  for (
+    const [baseUrl, cleared] of [["https://auth.example.com", '"cache"'], [
+      "http://localhost:8000",
+      null,
+    ]] as const
+  ) {
+    const test = await startTestApp({ BASE_URL: baseUrl });
+    try {
+      const ada = await test.signUp();
+      const answer = await test.send("/sign-out", { form: {}, cookie: ada.cookie });
+      assert.equal(answer.status, 303);
+      assert.equal(answer.headers.get("clear-site-data"), cleared);
+      const byJson = await test.send("/api/auth/sign-out", { method: "POST", cookie: ada.cookie });
+      assert.equal(byJson.headers.get("clear-site-data"), null);
+    } finally {
+      await test.dispose();
+    }
+  }
 });
