@@ -1,4 +1,5 @@
 // Reading a request's body: bounded in size, time and depth, strictly UTF-8, no text that a database or a log would mangle.
+import { DatabaseError } from "../db/database.ts";
 import { AppError, type ErrorDetail, validationError } from "../domain/errors.ts";
 import {
   anonymousBodyBytesMax,
@@ -87,11 +88,16 @@ function ownBytesMax(c: AppContext): number {
   return c.get("actor") === undefined ? anonymousBodyBytesMax : bodyBytesMax;
 }
 
-/** @returns Whether a request may have more of a body than is read from a sender who isn't known yet. */
-export function mayHaveLargeBody(c: AppContext): boolean {
+/**
+ * Has a sender looked up before more of the body is read than a stranger may send: immediately when the body declares its
+ * size, otherwise once that much has arrived.
+ *
+ * @param lookUp Rejects a sender who isn't known.
+ */
+export async function beforeLargeBody(c: AppContext, lookUp: () => Promise<void>): Promise<void> {
   const headers = c.get("headers");
-  return headers["transfer-encoding"] !== undefined ||
-    Number(headers["content-length"] ?? 0) > anonymousBodyBytesMax;
+  if (headers["transfer-encoding"] !== undefined) c.set("lookUpSender", lookUp);
+  else if (Number(headers["content-length"] ?? 0) > anonymousBodyBytesMax) await lookUp();
 }
 
 async function readText(c: AppContext, bytesMax: number): Promise<{ text: string; bytes: number }> {
@@ -99,19 +105,24 @@ async function readText(c: AppContext, bytesMax: number): Promise<{ text: string
   // Beside chunks a length says nothing (RFC 9112, 6.3): what comes may have any size.
   const declared = headers["transfer-encoding"] === undefined ? headers["content-length"] : undefined;
   if (Number(declared) > bytesMax) throw tooLarge(bytesMax);
-  const reading = declared === undefined ? readChunks(c.req.raw, bytesMax) : c.req.raw.bytes();
+  const reading = declared === undefined ? readChunks(c, bytesMax) : c.req.raw.bytes();
   let body: Uint8Array | null;
   try {
     body = await c.get("deadlines").within(reading, late);
   } catch (error) {
+    c.set("isBodyLeft", true);
     if (error instanceof AppError) {
-      c.set("unfinishedBody", reading);
+      if (error.code === "request_timeout") c.set("unfinishedBody", reading);
       throw error;
     }
+    if (error instanceof DatabaseError) throw error;
     // The client went away; nobody reads the answer.
     throw new AppError("malformed_request", "The body broke off.", { cause: error });
   }
-  if (body === null || body.length > bytesMax) throw tooLarge(bytesMax);
+  if (body === null || body.length > bytesMax) {
+    c.set("isBodyLeft", true);
+    throw tooLarge(bytesMax);
+  }
   try {
     return {
       text: strictUtf8.decode(body),
@@ -164,13 +175,19 @@ function tooLarge(bytesMax: number): AppError {
 }
 
 /** @returns The body, or null as soon as it is longer than `bytesMax`. */
-async function readChunks(request: Request, bytesMax: number): Promise<Uint8Array | null> {
-  if (request.body === null) return new Uint8Array();
+async function readChunks(c: AppContext, bytesMax: number): Promise<Uint8Array | null> {
+  const { body: stream } = c.req.raw;
+  if (stream === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of request.body) {
+  let lookUp = c.get("lookUpSender");
+  for await (const chunk of stream) {
     length += chunk.length;
     if (length > bytesMax) return null;
+    if (lookUp !== undefined && length > anonymousBodyBytesMax) {
+      await lookUp();
+      lookUp = undefined;
+    }
     chunks.push(chunk);
   }
   const body = new Uint8Array(length);

@@ -24,6 +24,10 @@ export interface AppEnv {
     headers: Readonly<Record<string, string | undefined>>;
     /** Ends waits for a slow client. */
     deadlines: Deadlines;
+    /** Rejects a sender who isn't known, before much of a body without a declared size is read. */
+    lookUpSender: (() => Promise<void>) | undefined;
+    /** Reading the body ended before the body did. */
+    isBodyLeft: boolean | undefined;
     /** Reads the body, which did not arrive in time. */
     unfinishedBody: Promise<unknown> | undefined;
     /** Headers that go with whatever the answer will be, instead of the usual ones of the same name. Hono's `c.header` before an answer exists costs five times as much. */

@@ -1,7 +1,7 @@
 // How a request proves that it has an API key: `Authorization: Bearer`. The key itself goes no further than its hash.
 import { hashApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../domain/errors.ts";
-import { mayHaveLargeBody } from "../body.ts";
+import { beforeLargeBody } from "../body.ts";
 import type { AppContext, AppParts } from "../env.ts";
 import type { ApiKeyLimits } from "../middleware/api_key_limits.ts";
 
@@ -23,8 +23,11 @@ export function apiKeyAuth({ services }: AppParts, limits: ApiKeyLimits): ApiKey
     async authenticate(c) {
       const keyHash = bearerKeyHash(c);
       // A key is looked up before it may cost much: a large body, or anything where too many keys were rejected.
-      const isLookedUp = mayHaveLargeBody(c) || limits.isSuspicious(c);
-      if (isLookedUp && !(await usage.isActiveApiKey(keyHash))) throw invalidApiKeyError();
+      const lookUp = async () => {
+        if (!(await usage.isActiveApiKey(keyHash))) throw invalidApiKeyError();
+      };
+      if (limits.isSuspicious(c)) await lookUp();
+      else await beforeLargeBody(c, lookUp);
       limits.admit(c, keyHash);
       return keyHash;
     },

@@ -75,7 +75,7 @@ export function conversation(parts: AppParts, options: ConversationOptions): App
  *   client that isn't told (RFC 9112, section 9.6) would send its next request on it and lose that.
  */
 function hasUnreadBody(c: AppContext): boolean {
-  if (c.req.raw.bodyUsed) return false;
+  if (c.req.raw.bodyUsed) return c.get("isBodyLeft") === true;
   // Missing when the request was rejected before its headers were kept.
   const headers = c.get("headers") ?? {};
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;

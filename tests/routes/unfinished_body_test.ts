@@ -112,7 +112,10 @@ testApp("looks a key up before it reads more than 16 KiB of a body", async (test
         assert.equal(chunks, 40);
       } else {
         await assertError(answer, 401, "invalid_api_key");
-        assert.equal(chunks, 0, "nothing is read");
+        // Without a declared size, whether the body is large is known only once that much of it has arrived.
+        const readMax = declared ? 0 : anonymousBodyBytesMax / 1024 + 1;
+        assert.ok(chunks <= readMax, `${chunks} KiB are read`);
+        assert.equal(answer.headers.get("connection"), "close");
       }
     }
   }
