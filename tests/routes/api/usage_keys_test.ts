@@ -1,10 +1,12 @@
 // Usage and the keys behind it: strangers learn nothing and cost nothing, and two servers see one truth.
 import assert from "node:assert/strict";
-import type { Statement } from "../../../db/database.ts";
+import type { Database, Statement } from "../../../db/database.ts";
 import { openRemote } from "../../../db/remote.ts";
 import { generateApiKey } from "../../../domain/api_key.ts";
+import { readUsageSums } from "../../../services/usage_sums.ts";
 import { assertError, createTestKey, startTestApp, testApp } from "../../support/app.ts";
 import { remoteTestDatabase } from "../../support/database.ts";
+import { noReportContext } from "../../support/reports.ts";
 import { sqldMissing } from "../../support/sqld.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
@@ -116,21 +118,27 @@ testApp("a record that is refused for its idempotency key leaves no metric behin
 });
 
 testApp("of a long range only the time that has records is looked at", async (test) => {
-  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const { organizationId, ...person } = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, { organizationId, ...person });
   await test.send("/api/v1/usage", { apiKey, json: { ...usage, timestamp: "2026-10-31T23:30:00Z" } });
   await test.send("/api/v1/usage", { apiKey, json: usage });
-  const { database } = test.opened;
-  const read = database.read;
   let rows = 0;
-  database.read = <T>(statement: Statement) => {
-    if (/FROM json_each/.test(statement.sql)) rows += JSON.parse(String(statement.args[0])).length;
-    return read.call(database, statement) as Promise<T[]>;
-  };
-  const query = "window=month&from=1960-01-01&to=2040-01-01&timezone=Asia/Kathmandu";
-  const { data } = await (await test.send(`/api/v1/usage?${query}`, { apiKey })).json();
-  assert.deepEqual(
-    data.map(({ start, sum }: { start: string; sum: number }) => [start, sum]),
-    [["2026-11-01T00:00:00.000+05:45", 2]],
-  );
+  const { database } = test.opened;
+  const watched: Database = Object.assign(Object.create(database), {
+    read<T>(statement: Statement) {
+      if (/FROM json_each/.test(statement.sql)) rows += JSON.parse(String(statement.args[0])).length;
+      return database.read<T>(statement);
+    },
+    readFirst: <T>(statement: Statement) => database.readFirst<T>(statement),
+  });
+  const { data } = await readUsageSums({ ...noReportContext, database: watched }, {
+    organizationId,
+    now: test.now(),
+    window: "month",
+    from: "1960-01-01",
+    to: "2040-01-01",
+    timezone: "Asia/Kathmandu",
+  });
+  assert.deepEqual(data.map(({ start, sum }) => [start, sum]), [["2026-11-01T00:00:00.000+05:45", 2]]);
   assert.ok(rows >= 1 && rows <= 4, `${rows} pieces of windows were looked at`);
 });
