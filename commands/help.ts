@@ -47,8 +47,9 @@ export function help(): string {
     "  0   done",
     "  1   gatehouse check found something wrong",
     `  ${exitUsage}  not a valid command or option`,
-    `  ${exitData}  not a usable backup`,
+    `  ${exitData}  not a usable backup, or an invalid value`,
     `  ${exitInput}  the backup cannot be read`,
+    `  ${exitNoUser}  no account has this address`,
     `  ${exitFault}  an internal error`,
     `  ${exitIo}  reading or writing a file failed`,
     `  ${exitBusy}  the port or the database is in use or out of reach: try again`,
@@ -70,7 +71,7 @@ export function userHelp(): string {
     "      print every account: a table, or a JSON object a line. The last sign-in is that of the sessions that",
     "      were not signed out since",
     "  gatehouse user disable EMAIL [--revoke-keys]",
-    "      end their sessions, links and open invitations at once and refuse sign-in; with --revoke-keys also",
+    "      end their sessions, links and open invitations immediately and reject sign-in; with --revoke-keys also",
     "      the API keys that they made, in every organization",
     "  gatehouse user enable EMAIL",
     "      let them sign in again",
@@ -80,17 +81,17 @@ export function userHelp(): string {
     `A link works once, for ${
       operatorLinkLifetimeMs / 3_600_000
     } hours, and is printed on standard output alone.`,
-    "With --password-stdin the password comes from standard input, works at once, and a reset ends every session.",
+    "With --password-stdin the password comes from standard input and works immediately, and a reset ends every session.",
     "",
     "Exit status:",
     "",
     "  0   done",
-    `  ${exitUsage}  not a command or option of these`,
-    `  ${exitData}  the address is taken, or a value does not do`,
-    `  ${exitNoUser}  nobody has this address`,
-    `  ${exitFault}  a fault of the program`,
+    `  ${exitUsage}  not a valid command or option`,
+    `  ${exitData}  the address is taken, or a value is invalid`,
+    `  ${exitNoUser}  no account has this address`,
+    `  ${exitFault}  an internal error`,
     `  ${exitBusy}  the database is busy or out of reach: try again`,
-    `  ${exitConfig}  a setting is wrong, or the database is of another version`,
+    `  ${exitConfig}  a setting is invalid, or the database does not match this program`,
   ].join("\n");
 }
 
@@ -120,7 +121,7 @@ export function proxyHelp(): string {
     "Exit status:",
     "",
     "  0   done; warnings are on standard error",
-    `  ${exitUsage}  not a proxy, application or condition of these`,
-    `  ${exitConfig}  a setting is wrong`,
+    `  ${exitUsage}  not a valid proxy, application or condition`,
+    `  ${exitConfig}  a setting is invalid`,
   ].join("\n");
 }

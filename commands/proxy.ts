@@ -31,7 +31,9 @@ export function proxyCommand(args: readonly string[], environment: Settings): nu
   if (config === null) return exitConfig;
   const hosts = [config.baseUrl.hostname, ...applications.map(({ host }) => host)];
   const twice = hosts.find((host, at) => hosts.indexOf(host) !== at);
-  if (twice !== undefined) return fail(`${twice} is there twice; BASE_URL's host is Gatehouse's own.`);
+  if (twice !== undefined) {
+    return fail(`${twice} is given twice, or is BASE_URL's host, which is Gatehouse's own.`);
+  }
   const block = proxyBlock(name, config, applications);
   if (block === null) return fail("PORT=0 is a different port at every start: set PORT.", exitConfig);
   for (const warning of applications.flatMap((application) => warnings(application, config))) {
@@ -58,7 +60,7 @@ function parseApplication(text: string): ProxiedApplication | { readonly fault: 
   const { host, address, conditions } = split;
   const pairs = [...new URLSearchParams(conditions)];
   const given = Object.fromEntries(pairs);
-  if (Object.keys(given).length !== pairs.length) return { fault: "a condition is there twice." };
+  if (Object.keys(given).length !== pairs.length) return { fault: "a condition is given twice." };
   if ("redirect" in given) return { fault: "“redirect” follows from the proxy." };
   // Anyone can sign up with any address; members of an organization confirmed theirs when they joined.
   const isByEmail = given["accept"] !== "key" &&
@@ -89,7 +91,7 @@ function warnings({ host, query }: ProxiedApplication, config: Config): string[]
   }
   const origin = `${baseUrl.protocol}//${host}${baseUrl.port === "" ? "" : `:${baseUrl.port}`}`;
   if (!allowedOrigins.some((allowed) => allowed.matches(origin))) {
-    found.push(`${origin} isn't in ALLOWED_ORIGINS: after signing in, nobody is sent back to it.`);
+    found.push(`${origin} isn't in ALLOWED_ORIGINS: after signing in, people aren't sent back to it.`);
   }
   return found;
 }

@@ -238,7 +238,7 @@ function isNonEmptyFile(path: string): boolean {
   }
   throw new DatabaseError(
     "fault",
-    "the file is empty (0 bytes), so it is not a database; restore a backup, or delete the file to start anew",
+    "the file is empty (0 bytes), so it is not a database; restore a backup, or delete the file to start with a new database",
   );
 }
 

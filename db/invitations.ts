@@ -149,7 +149,7 @@ export function findInvitationByToken(
 
 /**
  * @param options `openMax`: with so many open invitations one that is too old stays so.
- * @returns A statement that lets an open invitation run anew.
+ * @returns A statement that lets an open invitation start over.
  */
 export function renewInvitation(
   invitation: { id: string; organizationId: string; now: number; expiresAt: number },

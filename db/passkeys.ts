@@ -45,7 +45,7 @@ export function findPasskeyByCredential(
   return database.readFirst(sql(`${select} credential_id = ?`, credentialId));
 }
 
-/** @returns A statement that adds a passkey, unless the user has `max` or somebody has this one. */
+/** @returns A statement that adds a passkey, unless the user has `max` or someone has this one. */
 export function insertPasskey(passkey: PasskeyRow, { max }: { max: number }): Statement {
   return sql(
     `INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at, last_used_at)

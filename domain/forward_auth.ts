@@ -135,7 +135,7 @@ export const accessPath = "/portal/access";
 /**
  * @param target The address to return to, or null; see {@linkcode pageLoadTarget}.
  * @param conditions What the proxy asks for. The page judges the session by them again.
- * @returns The path and query of the page that says why somebody is rejected, and leads back.
+ * @returns The path and query of the page that says why someone is rejected, and leads back.
  */
 export function accessAddress(target: string | null, conditions: ForwardConditions): string {
   const { organization, role, email } = conditions;

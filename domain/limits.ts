@@ -254,7 +254,7 @@ export const reportTurnsRemoteMax = 8;
 export const databaseBusyTimeoutMs = 5_000;
 /** How long the last checkpoint waits for other processes that are reading, in milliseconds. */
 export const checkpointBusyTimeoutMs = 2_000;
-/** Pages that a backup reads at once, 8 MiB: a few hundredths of a second, after which it can be stopped. */
+/** Pages that a backup reads in one step, 8 MiB: a few hundredths of a second, after which it can be stopped. */
 export const backupStepPagesMax = 2_048;
 /** Bytes of a backup after which they are sent to the disk: all at once would make commits wait. */
 export const backupSyncBytes = 32 * 1024 * 1024;

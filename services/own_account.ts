@@ -38,7 +38,7 @@ export function createOwnAccountService(
     return ends.some(({ hasOthers }) => hasOthers !== 0)
       ? new AppError(
         "last_owner",
-        "You are the last owner of an organization that others belong to. Make somebody else an owner first.",
+        "You are the last owner of an organization that others belong to. Make someone else an owner first.",
       )
       : unavailableError("Your organizations were changed at this moment. Try again.");
   }

@@ -36,7 +36,7 @@ function siteAddress({ secure, publicPort }: ProxyPlace, host: string): string {
 const snippets = [
   "",
   "(gatehouse_before) {",
-  "\t# Only Gatehouse says who somebody is. Many applications read Remote_User, and some Remote.User, as Remote-User.",
+  "\t# Only Gatehouse says who someone is. Many applications read Remote_User, and some Remote.User, as Remote-User.",
   "\trequest_header -Remote*",
   "\t# A client that has these headers removed on the way to the application.",
   "\t@hides header_regexp Connection (?i)remote",

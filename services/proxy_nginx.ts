@@ -72,7 +72,7 @@ const maps = [
   'map $http_authorization $gatehouse_authorization { default $http_authorization; "~*^bearer\\s+service_live_" ""; }',
   'map $http_upgrade $gatehouse_upgrade { default ""; "~*^websocket$" websocket; }',
   'map $gatehouse_upgrade $gatehouse_connection { default ""; websocket upgrade; }',
-  "# Cookies of two people at once are cleared, for the domain and for the application's own host.",
+  "# Cookies of two people in one request are cleared, for the domain and for the application's own host.",
   'map $gatehouse_cookies $gatehouse_clear_domain { default ""; "~^(?<cleared>access_token=;[^,]*)" $cleared; }',
   'map $gatehouse_cookies $gatehouse_clear_host { default ""; "~^access_token=;" "access_token=; Max-Age=0; Path=/"; }',
 ];

@@ -27,7 +27,7 @@ export function newReportsWorker(): Worker {
   return new Worker(new URL("./reports_worker.ts", import.meta.url), { type: "module" });
 }
 
-/** Starts the thread when it is first needed, if not before, and anew when it has ended. */
+/** Starts the thread when it is first needed, if not before, and again when it has ended. */
 export class Reports {
   readonly #source: DatabaseSource;
   readonly #onTrouble: (error: Error) => void;

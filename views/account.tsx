@@ -133,7 +133,7 @@ function Deletion({ ownerless }: { ownerless: readonly string[] }) {
     return (
       <p class="muted">
         You are the last owner of{" "}
-        {namesInWords(ownerless)}, and others belong to it. Make somebody else an owner there first, or delete
+        {namesInWords(ownerless)}, and others belong to it. Make someone else an owner there first, or delete
         the organization; then you can delete your account.
       </p>
     );

@@ -109,7 +109,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   },
   last_owner: {
     when: "An organization keeps at least one OWNER.",
-    message: "An organization needs an owner. Make somebody else an owner first.",
+    message: "An organization needs an owner. Make someone else an owner first.",
   },
   already_member: {
     when: "Somebody with the address is a member.",

@@ -95,7 +95,7 @@ const forwardedHeaders = z.object({
 const identityHeaderTexts = {
   "Remote-User": {
     description:
-      "The person's id: it never changes, and is nobody else's. With `user=email` their confirmed email address, encoded " +
+      "The person's id: it never changes, and no one else gets it. With `user=email` their confirmed email address, encoded " +
       "like the next header. Empty for a key.",
     example: exampleId("usr"),
   },
@@ -200,7 +200,7 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
       200: { description: "Let it through.", headers: identityHeaderTexts },
       302: {
         description:
-          "A browser loads a page and is rejected: to the sign-in page, and back; or, when somebody is signed in, to a page " +
+          "A browser loads a page and is rejected: to the sign-in page, and back; or, when someone is signed in, to a page " +
           "that says why they have no access and what to do.",
         headers: {
           "Location": {
