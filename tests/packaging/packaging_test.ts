@@ -59,6 +59,15 @@ Deno.test("the unit gives up on wrong settings only, and waits for a graceful st
   assert.match(unit, /^TimeoutStopSec=15s$/m);
 });
 
+Deno.test("the unit creates the folders of the data file and of the backups", async () => {
+  const [, names = ""] = /^StateDirectory=(.+)$/m.exec(await read("systemd/gatehouse.service")) ?? [];
+  const folders = names.split(" ").map((name) => `/var/lib/${name}`);
+  const env = await read("systemd/gatehouse.env");
+  const [, data = ""] = /^DATABASE_URL=file:(.+)\/[^/]+$/m.exec(env) ?? [];
+  const [, backups = ""] = /^BACKUP_DIR=(.+)$/m.exec(env) ?? [];
+  assert.deepEqual(folders, [data, backups]);
+});
+
 Deno.test("the image runs as another user than root, and the linter finds nothing in the Dockerfile", async () => {
   const dockerfile = await read("container/Dockerfile");
   assert.deepEqual(
