@@ -17,15 +17,9 @@ import {
   exitIo,
   exitUsage,
   readSettings,
+  Refusal,
 } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
-
-/** Why a command ends early: one line, and an exit status. */
-class Refusal extends Error {
-  constructor(message: string, readonly status: number) {
-    super(message);
-  }
-}
 
 /** @param line See {@linkcode CommandLine}; arguments after `gatehouse backup`. @returns The exit status. */
 export function backupCommand(line: CommandLine): Promise<number> {

@@ -20,6 +20,13 @@ export const exitConfig = 78;
 /** Exit status for an internal fault (EX_SOFTWARE of sysexits.h). */
 export const exitFault = 70;
 
+/** Why a command ends early: one line, and an exit status. */
+export class Refusal extends Error {
+  constructor(message: string, readonly status: number) {
+    super(message);
+  }
+}
+
 /** What a command starts with. */
 export interface CommandLine {
   /** Without `--env-file`. */

@@ -20,17 +20,11 @@ import {
   exitNoUser,
   exitUsage,
   readSettings,
+  Refusal,
 } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { parseUserArguments, type UserArguments, type UserVerb } from "./user_arguments.ts";
 import { userTable } from "./user_table.ts";
-
-/** Why a command ends early: one line, and an exit status. */
-class Refusal extends Error {
-  constructor(message: string, readonly status: number) {
-    super(message);
-  }
-}
 
 /** What a verb has to work with. */
 interface Call extends UserArguments {
