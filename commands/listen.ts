@@ -130,7 +130,7 @@ export class Listener {
     this.#restart();
   }
 
-  /** Asks the operating system: as long as the port is open nobody else gets it. This needs no connection to it. */
+  /** Asks the operating system: as long as the port is open, no one else can bind it. This needs no connection. */
   #isAccepting(): boolean {
     try {
       const { hostname, port } = this.#address;

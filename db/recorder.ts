@@ -150,7 +150,7 @@ const series = `series AS MATERIALIZED (
     JOIN usage_series us ON us.organization = o.number AND us.product_slug = e.value ->> 1
       AND us.metric = e.value ->> 2 AND us.api_key = k.number
   )`;
-/** All series are there: nobody had a key that does not work, and no limit was reached. */
+/** All series exist: every key works, and no limit was reached. */
 const allSeries = "(SELECT count(*) FROM series) = json_array_length(?2)";
 /** Requests of which a series is not there: none of their records is kept. */
 const held = `held AS MATERIALIZED (

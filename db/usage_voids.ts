@@ -46,7 +46,7 @@ export interface UsageVoid {
   readonly reason: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** What the others have; null while nobody has looked. */
+  /** What the others have; null before they were looked at. */
   readonly others: OtherExtremes | null;
 }
 

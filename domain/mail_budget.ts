@@ -1,4 +1,4 @@
-// How many emails of each kind one recipient gets, whoever causes them.
+// How many emails of each kind one recipient gets, from all senders together.
 import { hash } from "node:crypto";
 import {
   accountLinkMailsToRecipientPerHourMax,

@@ -83,7 +83,7 @@ function requireType(c: AppContext, type: string): void {
   }
 }
 
-/** Nobody makes the server hold more than a little before it knows who they are. */
+/** A sender the server doesn't know yet can make it hold only a little. */
 function ownBytesMax(c: AppContext): number {
   return c.get("actor") === undefined ? anonymousBodyBytesMax : bodyBytesMax;
 }

@@ -152,7 +152,7 @@ export function createCredentials(
     // right or never looked at.
     const [, counted] = await database.write(insertSignInFailure(subject, clock()));
     if (counted?.rows.length !== 1) {
-      // Whoever knows the right password gets the same answer: a delay tells nothing.
+      // The right password gets the same response: a delay shows nothing.
       noteLimit(actor, subject, about);
       throw rateLimited((await findSignInBlock(database, subject)) - clock());
     }

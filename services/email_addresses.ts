@@ -185,7 +185,7 @@ export function createEmailAddressService(
         await writeAs(actor, [
           audit.statement,
           ...deleteLinks(id, { purposes: ["change_email"], audited: audit.id }),
-          // Nobody has this link: it makes the change look as pending as one to a free address.
+          // No one has this link: it makes the change look as pending as one to a free address.
           ...(isTaken
             ? [insertLinkToken({
               tokenHash: hashToken(newToken()),

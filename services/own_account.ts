@@ -21,7 +21,7 @@ export interface OwnAccountService {
   /** @returns The names of the organizations that end with the account, and of those that need another OWNER first. */
   previewDeletion(actor: SessionActor): Promise<{ ending: string[]; ownerless: string[] }>;
   /**
-   * Deletes the account, and the organizations in which nobody else is. Keys that the person made anywhere are revoked.
+   * Deletes the account, and the organizations without other members. Keys that the person made anywhere are revoked.
    *
    * @throws {AppError} `proof_required`, `last_owner` while others would be left without an OWNER.
    */

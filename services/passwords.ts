@@ -1,4 +1,4 @@
-// Passwords that are forgotten and reset. Whoever asks learns nothing about whether an account exists.
+// Passwords that are forgotten and reset. The response never shows whether an account exists.
 import { insertAuditEvent } from "../db/audit.ts";
 import { deleteLinks, findLinkToken } from "../db/link_tokens.ts";
 import { endUnprovedAccess } from "../db/unproved_access.ts";
@@ -143,7 +143,7 @@ export function createPasswordService(
   };
 }
 
-/** Whoever created the account did not own the address: what they made must not outlive the reset. */
+/** The account's creator did not own the address: what they made must not outlive the reset. */
 function takesBack({ user, email }: { user: UserCredentials; email: string | null }): boolean {
   return user.emailVerifiedAt === null && email === user.email;
 }

@@ -64,7 +64,7 @@ export function createSecondStepCodes(
       const found = totp === undefined
         ? null
         : await totpStep({ secret: totp.secret, code: given.code }, now);
-      // A code is good once: whoever saw it being typed cannot use it.
+      // A code works once: someone who saw it being typed cannot use it.
       if (totp === undefined || found === null || found <= totp.lastStep) throw codeError("totp");
       const use = useTotpStep({ ...step, secret: totp.secret, step: found });
       return { user, now, use, method: "password and code", after: common };
@@ -91,7 +91,7 @@ export function createSecondStepCodes(
   ): Promise<Proof> {
     const { user, client } = input;
     const given = parseSecondStepCode(input.code);
-    // Recovery codes are too long to be guessed, and let in whoever is locked out.
+    // Recovery codes are too long to be guessed, and let in people who are locked out.
     const isGuessable = given?.kind === "totp";
     const [counted, guessed] = await database.write([
       countSecondStepAttempt(step),

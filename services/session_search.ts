@@ -40,7 +40,7 @@ export function createSessionSearchService(
   { config, database, clock }: ServiceContext,
   parts: { onBackgroundError: (error: unknown) => void },
 ): SessionSearchService {
-  /** Sessions whose last use is being noted: of many requests at once, one does it. */
+  /** Sessions whose last use is being noted: of many simultaneous requests, one does it. */
   const beingSeen = new Set<string>();
   const conflicts = new RateLimiter({ points: 1, windowMs: sessionConflictNotedIntervalMs, clock });
 

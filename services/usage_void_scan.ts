@@ -65,7 +65,7 @@ async function scanOnce(
     before = last;
     await context.turn();
   }
-  // Without the records that retention has deleted nobody knows.
+  // Without the records that retention has deleted it is unknown.
   const isPartial = all.count + 1 < found.count;
   let [to, recorded] = [cursor, 0];
   for (;;) {

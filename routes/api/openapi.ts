@@ -190,7 +190,7 @@ function addExamples(content: Readonly<Record<string, Content>> | undefined, sch
 /** What holds for every operation: paragraphs, with code in backticks. */
 export const introduction = [
   "Sign-in, API keys and usage metering for the products of one company.",
-  "JSON in, JSON out, UTF-8. Times are ISO 8601 in UTC with milliseconds. Fields and query parameters that are not " +
+  "JSON in, JSON out, UTF-8. Times are ISO 8601 with milliseconds, in UTC; those of usage sums have the offset of `timezone`. Fields and query parameters that are not " +
   "known are refused. Lists have `limit` and `cursor`, and `nextCursor` in the answer: null at the end.",
   "An error has a `code` that stays, and a `message` for a person. An address that is not here answers `not_found`; " +
   "one that is here, with another method, `method_not_allowed`.",

@@ -86,7 +86,7 @@ export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): v
     return await sendPage(c, page, given.status ?? (state.kind === "granted" ? 200 : 403));
   }
 
-  /** Runs a handler for a signed-in person; everybody else signs in and goes to the application. */
+  /** Runs a handler for a signed-in person; everyone else signs in and goes to the application. */
   function bySession(handler: (c: AppContext, session: SessionActor) => Promise<Response>) {
     return async (c: AppContext): Promise<Response> => {
       const session = await findSession(c, parts);

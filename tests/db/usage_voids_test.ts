@@ -67,7 +67,7 @@ onEveryDatabase(
 
 onEveryDatabase("a void is not done with what is not true any more", async (test) => {
   const usage = await recordsOf(test, [5, 1, 9, 8]);
-  assert.equal(await usage.void(2, null), null, "nobody has looked at the others");
+  assert.equal(await usage.void(2, null), null, "the others were not looked at");
   const others = await usage.scan(2);
   assert.deepEqual(others?.largest?.value, "8000000");
   await voidOne(test, { apiKey: usage.apiKey, id: usage.ids[3] ?? "" });
@@ -75,7 +75,7 @@ onEveryDatabase("a void is not done with what is not true any more", async (test
   assert.deepEqual(await usage.minMax(), [3, 1, 9]);
   assert.notEqual(await usage.void(2, await usage.scan(2)), null);
   assert.deepEqual(await usage.minMax(), [2, 1, 5]);
-  // Neither smallest nor largest: nobody has to look.
+  // Neither smallest nor largest: no look is needed.
   await recordOne(test, usage.apiKey, { quantity: 3 });
   const middle = await recordsOf(test, [1, 2, 3]);
   assert.notEqual(await middle.void(1, null), null);

@@ -177,7 +177,7 @@ testApp("using another account signs out, and the sign-in leads back to the appl
   });
   assert.equal(back.location, `/sign-in/continue?return_to=${encodeURIComponent(page)}`);
   assert.equal((await ask(test, "?email=verified", { cookie: cookieOf(back.answer) })).status, 200);
-  // The page is for signed-in people: everybody else signs in and goes to the application.
+  // The page is for signed-in people: everyone else signs in and goes to the application.
   const gone = await openPage(test, path, { person: eve });
   assert.equal(gone.location, `/sign-in?return_to=${encodeURIComponent(page)}`);
 }, real);

@@ -104,7 +104,7 @@ testApp("a person has fifty sessions at most: the one that was used longest ago 
   assert.deepEqual(alive.flatMap(({ authenticated }, n) => authenticated ? [] : [n]), [1]);
 });
 
-testApp("no more than fifty are left by many sign-ins at once, of any kind", async (test) => {
+testApp("many simultaneous sign-ins of any kind leave at most fifty sessions", async (test) => {
   const ada = await twoStepPerson(test);
   const { passkey } = await addPasskey(test, ada.cookie);
   for (let round = 0; round < 6; round++) {

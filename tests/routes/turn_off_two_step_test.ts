@@ -19,7 +19,7 @@ const off = (test: TestApp, cookie: string) =>
 const isOn = async (test: TestApp, cookie: string) =>
   (await (await test.send(`${account}/two-step`, { cookie })).json()).totp.enabled;
 
-testApp("a fresh password alone turns nothing off, whatever it is given for", async (test) => {
+testApp("a fresh password alone never turns two-step sign-in off", async (test) => {
   const ada = await twoStepPerson(test);
   await assertError(await off(test, ada.cookie), 403, "proof_required");
   const prove = (json: unknown) => test.send(`${account}/proof`, { cookie: ada.cookie, json });

@@ -1,4 +1,4 @@
-// Turns on the reports thread: fair between organizations, bounded, and given back by whoever leaves.
+// Turns on the reports thread: fair between organizations, bounded, and returned by reports that leave.
 import assert from "node:assert/strict";
 import { AppError } from "../../domain/errors.ts";
 import { ReportQueue, type ReportQueueLimits } from "../../services/report_queue.ts";
@@ -40,7 +40,7 @@ function isUnavailable(error: unknown): boolean {
 Deno.test("organizations take turns, however many reports each of them has", async () => {
   const { run, log } = runner(new ReportQueue(limits));
   await Promise.all([run("a", "a1", 5), run("a", "a2", 5), run("a", "a3", 5), run("b", "b1", 3)]);
-  // The first came when nobody else was there.
+  // The first came when there was no other.
   assert.deepEqual(log.slice(1, 7).map((name) => name[0]), ["a", "b", "a", "b", "a", "b"]);
   assert.equal(log.length, 18);
 });

@@ -1,7 +1,7 @@
 // What reports work with, for tests that run one on their own thread.
 import type { ReportContext } from "../../services/report_context.ts";
 
-/** A context without a database: turns pass at once, and nothing is sent. */
+/** A context without a database: turns pass immediately, and nothing is sent. */
 export const noReportContext: Omit<ReportContext, "database"> = {
   turn: () => Promise.resolve(),
   head: () => {},

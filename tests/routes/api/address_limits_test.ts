@@ -21,7 +21,7 @@ const signUp = (test: TestApp, email: string) =>
   });
 
 testApp(
-  "many colleagues behind one address sign up and sign in, one after the other and at once",
+  "many colleagues behind one address sign up and sign in, one by one and simultaneously",
   async (test) => {
     const emails = Array.from({ length: 15 }, (_, n) => `colleague${n}@example.com`);
     for (const email of emails) assert.equal((await signUp(test, email)).status, 201);
@@ -43,7 +43,7 @@ testApp("successes with an account of one's own give no failures back", async (t
   await assertError(await signIn(test, "another@example.com", wrong), 429, "rate_limited");
 });
 
-testApp("of many wrong guesses at once from one address ten are looked at", async (test) => {
+testApp("of many simultaneous wrong guesses from one address, ten are checked", async (test) => {
   const answers = await Promise.all(
     Array.from({ length: 30 }, (_, n) => signIn(test, `person${n}@example.com`, wrong)),
   );

@@ -125,7 +125,7 @@ for (
 }
 
 testMeanwhile(
-  "of two recovery codes at once one signs in, and each email says how many are left",
+  "of two simultaneous recovery codes one signs in, and each email says how many are left",
   async (test, meanwhile) => {
     const ada = await twoStepPerson(test);
     const [first = "", second = ""] = ada.recoveryCodes;
