@@ -32,7 +32,8 @@ interface OpenReport {
 class ReportsThread {
   readonly #scope: WorkerScope;
   readonly #queue: ReportQueue;
-  readonly #database: Promise<Database>;
+  readonly #source: DatabaseSource;
+  #database: Promise<Database> | undefined;
   readonly #reports = new Map<number, OpenReport>();
 
   constructor(scope: WorkerScope, source: DatabaseSource) {
@@ -43,9 +44,16 @@ class ReportsThread {
       openPerOrganizationMax: reportsOpenPerOrganizationMax,
       openMax: reportsOpenMax,
     });
-    this.#database = openReader(source);
-    // Told to each report that waits for it.
-    this.#database.catch(() => {});
+    this.#source = source;
+    // Now, while there are file descriptors. A report that finds it failed tries again.
+    this.#open().catch(() => {});
+  }
+
+  #open(): Promise<Database> {
+    return this.#database ??= openReader(this.#source).catch((error) => {
+      this.#database = undefined;
+      throw error;
+    });
   }
 
   handle(request: Exclude<ReportsRequest, { type: "open" }>): void {
@@ -74,7 +82,7 @@ class ReportsThread {
       await place.begin();
       this.#scope.postMessage({ type: "started", id });
       const value = await runReport(name, {
-        database: await this.#database,
+        database: await this.#open(),
         turn: () => place.turn(),
         head: (head) => this.#scope.postMessage({ type: "head", id, head }),
         send: (bytes) => {
@@ -116,7 +124,7 @@ class ReportsThread {
     this.#queue.drain();
     for (const { cancel } of this.#reports.values()) cancel.abort();
     await Promise.all([...this.#reports.values()].map(({ ended }) => ended));
-    await this.#database.then((database) => database.close(), () => {});
+    await this.#database?.then((database) => database.close(), () => {});
     this.#scope.postMessage({ type: "closed" });
     this.#scope.close();
   }

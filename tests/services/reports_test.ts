@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { AppError } from "../../domain/errors.ts";
 import { DatabaseError } from "../../db/database.ts";
+import { makeBackup } from "../../services/backups.ts";
 import { newReportsWorker, Reports } from "../../services/reports.ts";
 import { embeddedTestDatabase } from "../support/database.ts";
 
@@ -54,12 +55,20 @@ Deno.test("errors come through the thread as they were thrown", async () => {
   await assert.rejects(reports.read("usageRecords", input), { name: "DatabaseError" });
 });
 
-Deno.test("a database that cannot be opened fails each report", async () => {
-  const reports = new Reports({ kind: "file", path: "/nowhere/gatehouse.db" }, { onTrouble: assert.fail });
+Deno.test("reports fail while the database cannot be opened, and work once it can", async () => {
+  const { place, dispose } = await embeddedTestDatabase();
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-reports-" });
+  const path = `${folder}/later/gatehouse.db`;
+  const reports = new Reports({ kind: "file", path }, { onTrouble: assert.fail });
   try {
     await assert.rejects(reports.read("usageRecords", input), { name: "DatabaseError" });
     await assert.rejects(reports.read("usageRecords", input), { name: "DatabaseError" });
+    await Deno.mkdir(`${folder}/later`);
+    await makeBackup(place, { file: path, signal: new AbortController().signal });
+    assert.deepEqual(await reports.read("usageRecords", input), { usageRecords: [], nextCursor: null });
   } finally {
     await reports.close();
+    await dispose();
+    await Deno.remove(folder, { recursive: true });
   }
 });
