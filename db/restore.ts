@@ -62,7 +62,9 @@ async function putAside(path: string, former: string): Promise<string | null> {
   if (!hasFile) return null;
   try {
     await Deno.link(path, former);
-  } catch {
+  } catch (error) {
+    // The former database of another restore in the same second: a rename would replace it.
+    if (error instanceof Deno.errors.AlreadyExists) throw error;
     // A file system without links.
     await Deno.rename(path, former);
   }

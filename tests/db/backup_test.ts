@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { BackupStopped, checkBackup, copyDataFile } from "../../db/backup.ts";
 import { Connection } from "../../db/connection.ts";
 import { sql } from "../../db/database.ts";
+import { restoreDataFile } from "../../db/restore.ts";
 import { backupStepPagesMax } from "../../domain/limits.ts";
 import { embeddedTestDatabase } from "../support/database.ts";
 
@@ -53,4 +54,23 @@ Deno.test("copyDataFile() stops between two steps, and the log can be emptied ag
   assert.equal(writer.checkpoint({ busyTimeoutMs: 100 }), true);
   writer.close();
   await dispose();
+});
+
+Deno.test("a second restore in the same second never replaces what the first one put aside", async () => {
+  const { database, place, dispose } = await embeddedTestDatabase();
+  await database.write([sql("CREATE TABLE notes (text TEXT)")]);
+  copyDataFile(place, { to: `${place}.copy`, isStopped: () => false });
+  await database.write([sql("INSERT INTO notes VALUES ('only in the former database')")]);
+  await database.close();
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-restore-" });
+  const path = `${folder}/gatehouse.db`;
+  await Deno.copyFile(place, path);
+  const restore = () =>
+    restoreDataFile(path, { backup: Deno.openSync(`${place}.copy`).readable, now: Date.UTC(2026, 10, 22) });
+  const { former } = await restore();
+  const bytes = await Deno.readFile(former ?? "");
+  await assert.rejects(restore(), Deno.errors.AlreadyExists);
+  assert.deepEqual(await Deno.readFile(former ?? ""), bytes);
+  await Deno.remove(folder, { recursive: true });
+  await dispose().catch(() => {});
 });
