@@ -5,33 +5,51 @@ import type { BackupRequest, BackupResponse } from "../db/backup_worker.ts";
 import { backupAbandonedMs, backupPollIntervalMs, backupRetryMs } from "../domain/limits.ts";
 import { rest } from "./rest.ts";
 
+/** Where backups are made. Holds no thread until it is started, or once a fault has ended it. */
+export interface BackupThread {
+  worker: Worker | undefined;
+}
+
+/** Starts the thread. Deno ends the whole program when no file descriptor is free for a new one. */
+export function startBackupThread(thread: BackupThread): Worker {
+  const url = new URL("../db/backup_worker.ts", import.meta.url);
+  return thread.worker ??= new Worker(url, { type: "module" });
+}
+
 /**
  * Writes a checked copy of the data file, also while a server uses it. An existing file is replaced once the new one is
  * complete.
  *
  * @param path The data file.
- * @param options `file`: the backup. `signal`: stops it; what was written so far is removed.
+ * @param options `file`: the backup. `signal`: stops it; what was written so far is removed. `thread`: for more
+ *   than one backup, one after the other; the caller ends it. By default one for this backup alone.
  * @returns Its size in bytes.
  * @throws {BackupStopped}
  * @throws {Error} When it could not be made; nothing is left of it.
  */
 export async function makeBackup(
   path: string,
-  { file, signal }: { file: string; signal: AbortSignal },
+  { file, signal, thread }: { file: string; signal: AbortSignal; thread?: BackupThread },
 ): Promise<number> {
+  const own: BackupThread = { worker: undefined };
   const aside = join(dirname(file), `${basename(file)}.${crypto.randomUUID().slice(0, 8)}.part`);
   try {
-    const bytes = await inThread(path, { aside, signal });
+    const bytes = await inThread(path, { aside, signal, thread: thread ?? own });
     moveIntoPlace(aside, file);
     return bytes;
   } catch (error) {
     await Deno.remove(aside).catch(() => {});
     throw error;
+  } finally {
+    own.worker?.terminate();
   }
 }
 
-function inThread(path: string, { aside, signal }: { aside: string; signal: AbortSignal }): Promise<number> {
-  const worker = new Worker(new URL("../db/backup_worker.ts", import.meta.url), { type: "module" });
+function inThread(
+  path: string,
+  { aside, signal, thread }: { aside: string; signal: AbortSignal; thread: BackupThread },
+): Promise<number> {
+  const worker = startBackupThread(thread);
   const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const stopped = () => reject(new BackupStopped("the backup was stopped"));
@@ -51,15 +69,13 @@ function inThread(path: string, { aside, signal }: { aside: string; signal: Abor
   };
   worker.onerror = (event) => {
     event.preventDefault();
+    thread.worker = undefined;
     reject(new Error(event.message));
   };
   signal.addEventListener("abort", onAbort);
   if (signal.aborted) onAbort();
   worker.postMessage({ path, aside, stop } satisfies BackupRequest);
-  return promise.finally(() => {
-    signal.removeEventListener("abort", onAbort);
-    worker.terminate();
-  });
+  return promise.finally(() => signal.removeEventListener("abort", onAbort));
 }
 
 /** When to back up, and what to keep. */
@@ -119,14 +135,18 @@ export class BackupSchedule {
 
   /** Runs until the signal; a backup that is under way then is given up. */
   async run(signal: AbortSignal): Promise<void> {
+    // Before the first client: none can take the file descriptors that a new thread needs.
+    const thread: BackupThread = { worker: undefined };
+    startBackupThread(thread);
     while (!signal.aborted) {
-      const isFine = await this.#backUpIfDue(signal);
+      const isFine = await this.#backUpIfDue({ signal, thread });
       await rest(isFine ? backupPollIntervalMs : backupRetryMs, signal);
     }
+    thread.worker?.terminate();
   }
 
   /** @returns False after a failure. */
-  async #backUpIfDue(signal: AbortSignal): Promise<boolean> {
+  async #backUpIfDue(options: { signal: AbortSignal; thread: BackupThread }): Promise<boolean> {
     try {
       const files = await this.#files();
       this.#lastAt = files.at(-1)?.at ?? null;
@@ -135,7 +155,7 @@ export class BackupSchedule {
       const sinceLastMs = this.#lastAt === null ? Infinity : now - Math.min(this.#lastAt, now);
       if (sinceLastMs < this.#plan.everyHours * 3_600_000) return true;
       const file = join(this.#plan.folder, nameAt(now));
-      const bytes = await makeBackup(this.#path, { file, signal });
+      const bytes = await makeBackup(this.#path, { file, ...options });
       this.#lastAt = now;
       this.#log.info("backup written", { file, bytes, ms: this.#clock() - now });
       await this.#prune();

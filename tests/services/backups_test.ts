@@ -1,5 +1,6 @@
 // Scheduled backups with a clock that is set, with failures, and with a stop in the middle.
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
 import { BackupStopped } from "../../db/backup.ts";
 import { type BackupPlan, BackupSchedule, makeBackup } from "../../services/backups.ts";
 import { embeddedTestDatabase } from "../support/database.ts";
@@ -77,4 +78,16 @@ Deno.test("a backup that is stopped leaves nothing and lets go of the data file"
   assert.equal((await Deno.stat(`${path}-wal`)).size, 0);
   await Deno.remove(folder, { recursive: true });
   await dispose().catch(() => {});
+});
+
+Deno.test("out of file descriptors, a backup fails and the program goes on", async () => {
+  const { place: path, dispose } = await embeddedTestDatabase();
+  const script = fileURLToPath(new URL("../support/crowded_backup.ts", import.meta.url));
+  const run = [Deno.execPath(), "run", "--no-prompt", "--allow-all", "--v8-flags=--expose-gc", script];
+  const { code, stdout, stderr } = await new Deno.Command("bash", {
+    args: ["-c", 'ulimit -n 128; exec "$@"', "limited", ...run, path, `${path}.kept`],
+  }).output();
+  assert.equal(new TextDecoder().decode(stdout), "failed, then made", new TextDecoder().decode(stderr));
+  assert.equal(code, 0);
+  await dispose();
 });
