@@ -33,7 +33,8 @@ interface Waiting {
 
 /** The reports of one organization. */
 interface Line {
-  open: number;
+  /** What cancels each report that is open, the newest last. */
+  readonly open: Set<AbortController>;
   running: number;
   /** Not under way: new ones, and first those that were aside. */
   readonly outside: Waiting[];
@@ -62,21 +63,24 @@ export class ReportQueue {
   }
 
   /**
-   * @param signal Cancels the report.
+   * When there are too many reports of all, the newest of the organization with the most is cancelled for one of an
+   * organization with fewer: a person with many organizations, each with its number, keeps nobody out.
+   *
+   * @param cancel Cancels the report.
    * @returns A place, to be given up when the report ends.
    * @throws {AppError} `unavailable` when there are too many reports.
    */
-  enter(organizationId: string, signal: AbortSignal): ReportPlace {
-    const line = this.#lines.get(organizationId) ?? { open: 0, running: 0, outside: [], inside: [] };
+  enter(organizationId: string, cancel: AbortController): ReportPlace {
+    const { signal } = cancel;
+    const line = this.#lines.get(organizationId) ??
+      { open: new Set<AbortController>(), running: 0, outside: [], inside: [] };
     if (this.#isDraining) throw stopping();
-    if (line.open >= this.#limits.openPerOrganizationMax) {
+    if (line.open.size >= this.#limits.openPerOrganizationMax) {
       throw unavailableError("Your organization has too many reports open. Try again when one has finished.");
     }
-    if (this.#open >= this.#limits.openMax) {
-      throw unavailableError("Too many reports are open. Try again shortly.");
-    }
+    if (this.#open >= this.#limits.openMax && !this.#makeRoom(line)) throw tooMany();
     this.#lines.set(organizationId, line);
-    line.open++;
+    line.open.add(cancel);
     this.#open++;
     let [hasTurn, isRunning] = [false, false];
     const giveBack = ({ stay }: { stay: boolean }) => {
@@ -110,11 +114,24 @@ export class ReportQueue {
       },
       leave: () => {
         giveBack({ stay: false });
-        line.open--;
-        this.#open--;
-        if (line.open === 0) this.#lines.delete(organizationId);
+        if (line.open.delete(cancel)) this.#open--;
+        if (line.open.size === 0 && this.#lines.get(organizationId) === line) {
+          this.#lines.delete(organizationId);
+        }
       },
     };
+  }
+
+  /** Cancels a report of the organization with the most. @returns Whether that has more than this one will have. */
+  #makeRoom(line: Line): boolean {
+    let largest = line;
+    for (const other of this.#lines.values()) if (other.open.size > largest.open.size) largest = other;
+    const newest = [...largest.open].at(-1);
+    if (newest === undefined || largest.open.size <= line.open.size + 1) return false;
+    largest.open.delete(newest);
+    this.#open--;
+    newest.abort(tooMany());
+    return true;
   }
 
   /** Rejects what has not begun, and everything new. */
@@ -184,6 +201,10 @@ export class ReportQueue {
     }
     return undefined;
   }
+}
+
+function tooMany() {
+  return unavailableError("Too many reports are open. Try again shortly.");
 }
 
 function stopping() {

@@ -74,10 +74,9 @@ class ReportsThread {
     { id, name, input }: Extract<ReportsRequest, { type: "report" }>,
     report: OpenReport,
   ): Promise<void> {
-    const { signal } = report.cancel;
     let leave = () => {};
     try {
-      const place = this.#queue.enter(input.organizationId, signal);
+      const place = this.#queue.enter(input.organizationId, report.cancel);
       leave = () => place.leave();
       await place.begin();
       this.#scope.postMessage({ type: "started", id });

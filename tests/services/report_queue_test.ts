@@ -10,15 +10,13 @@ const limits: ReportQueueLimits = {
   openMax: 6,
 };
 
-const never = new AbortController().signal;
-
 /** Runs a report of so many turns. */
 function runner(queue: ReportQueue) {
   const log: string[] = [];
   return {
     log,
     async run(organization: string, name: string, turns: number): Promise<void> {
-      const place = queue.enter(organization, never);
+      const place = queue.enter(organization, new AbortController());
       try {
         await place.begin();
         for (let n = 1;; n++) {
@@ -55,7 +53,7 @@ Deno.test("a report that waits for its client holds neither a turn nor a place",
   const queue = new ReportQueue({ ...limits, runningPerOrganizationMax: 1 });
   const { run, log } = runner(queue);
   const client = Promise.withResolvers<void>();
-  const slow = queue.enter("a", never);
+  const slow = queue.enter("a", new AbortController());
   await slow.begin();
   const back = slow.aside(client.promise).then(() => log.push("slow"));
   await run("a", "a1", 2);
@@ -68,25 +66,54 @@ Deno.test("a report that waits for its client holds neither a turn nor a place",
 });
 
 Deno.test("rejects one report too many of an organization, and of all", async () => {
-  const queue = new ReportQueue(limits);
-  const places = ["a", "a", "a", "a"].map((organization) => queue.enter(organization, never));
-  assert.throws(() => queue.enter("a", never), isUnavailable);
-  places.push(queue.enter("b", never), queue.enter("c", never));
-  assert.throws(() => queue.enter("d", never), isUnavailable);
+  const queue = new ReportQueue({ ...limits, openMax: 5 });
+  const places = ["a", "a", "a", "a"].map((organization) => queue.enter(organization, new AbortController()));
+  assert.throws(() => queue.enter("a", new AbortController()), isUnavailable);
+  places.push(queue.enter("b", new AbortController()));
+  const crowded = new ReportQueue({ ...limits, openMax: 2 });
+  for (const organization of ["a", "b"]) crowded.enter(organization, new AbortController());
+  assert.throws(() => crowded.enter("c", new AbortController()), isUnavailable);
   for (const place of places) place.leave();
-  const place = queue.enter("a", never);
+  const place = queue.enter("a", new AbortController());
   await place.begin();
   place.leave();
+});
+
+Deno.test("an organization with few reports takes a place of the one with the most", async () => {
+  const queue = new ReportQueue(limits);
+  const reports = ["a", "a", "a", "b", "b", "b"].map((organization) => {
+    const cancel = new AbortController();
+    return { cancel, place: queue.enter(organization, cancel) };
+  });
+  await reports[0]?.place.begin();
+  const begun = reports[2]?.place.begin() ?? Promise.resolve();
+  const first = queue.enter("c", new AbortController());
+  const second = queue.enter("c", new AbortController());
+  assert.deepEqual(reports.map(({ cancel }) => cancel.signal.aborted), [
+    false,
+    false,
+    true,
+    false,
+    false,
+    true,
+  ]);
+  await assert.rejects(begun, isUnavailable);
+  assert.throws(() => queue.enter("c", new AbortController()), isUnavailable);
+  for (const { place } of reports) place.leave();
+  // Each place was given up once: there is room for as many as before.
+  const places = ["a", "a", "b", "b"].map((name) => queue.enter(name, new AbortController()));
+  assert.throws(() => queue.enter("c", new AbortController()), isUnavailable);
+  for (const place of [...places, first, second]) place.leave();
 });
 
 Deno.test("a cancelled report gives its place to the next, wherever it waited", async () => {
   const queue = new ReportQueue({ ...limits, runningPerOrganizationMax: 1 });
   const [first, second] = [new AbortController(), new AbortController()];
-  const running = queue.enter("a", first.signal);
+  const running = queue.enter("a", first);
   await running.begin();
-  const waiting = queue.enter("a", second.signal);
+  const waiting = queue.enter("a", second);
   const begun = waiting.begin();
-  const third = queue.enter("a", never);
+  const third = queue.enter("a", new AbortController());
   const started = third.begin();
   second.abort();
   await assert.rejects(begun, { name: "AbortError" });
@@ -105,12 +132,12 @@ Deno.test("a cancelled report gives its place to the next, wherever it waited", 
 
 Deno.test("draining rejects what has not begun, and lets the rest end", async () => {
   const queue = new ReportQueue({ ...limits, runningPerOrganizationMax: 1 });
-  const running = queue.enter("a", never);
+  const running = queue.enter("a", new AbortController());
   await running.begin();
-  const waiting = queue.enter("a", never).begin();
+  const waiting = queue.enter("a", new AbortController()).begin();
   queue.drain();
   await assert.rejects(waiting, isUnavailable);
-  assert.throws(() => queue.enter("b", never), isUnavailable);
+  assert.throws(() => queue.enter("b", new AbortController()), isUnavailable);
   await running.turn();
   running.leave();
 });
