@@ -50,17 +50,21 @@ export function mailBudget(kind: MailKind): MailBudget | null {
 }
 
 /**
- * @param email Canonical. What follows a plus sign does not count: `ada+1@example.com` is almost always Ada's inbox.
+ * @param email Canonical. What follows a plus sign does not count: `ada+1@example.com` is almost always Ada's inbox. But the
+ *   address without one has a budget of its own: anyone can make up tags until theirs is used up.
+ * @param options `isConfirmed`: an account has confirmed this very address, tag included; it shares a budget with no other.
  * @returns A name for a recipient's budget that does not show the address.
  *
  * @example
  * ```ts
  * import assert from "node:assert/strict";
  * const of = (email: string) => mailBudgetSubject("invitation", email);
- * assert.equal(of("ada+1@example.com"), of("ada@example.com"));
+ * assert.equal(of("ada+1@example.com"), of("ada+2@example.com"));
+ * assert.notEqual(of("ada+1@example.com"), of("ada@example.com"));
  * assert.notEqual(of("ada@example.com"), of("ada@example.org"));
  * ```
  */
-export function mailBudgetSubject(budget: string, email: string): string {
-  return hash("sha256", `mail:${budget}:${email.replace(/(?<=.)\+[^@]*(?=@)/, "")}`, "hex");
+export function mailBudgetSubject(budget: string, email: string, { isConfirmed = false } = {}): string {
+  const recipient = isConfirmed ? `confirmed:${email}` : email.replace(/(?<=.)\+[^@]*(?=@)/, "+");
+  return hash("sha256", `mail:${budget}:${recipient}`, "hex");
 }

@@ -15,6 +15,8 @@ export interface AskedMail {
   readonly to: string;
   /** The sender has not confirmed their own address, and may send only while the recipient got few. */
   readonly isSenderUnverified?: boolean;
+  /** It goes to an account that has confirmed this address: requests for other tags of it don't count. */
+  readonly isConfirmed?: boolean;
 }
 
 /** The emails that one recipient gets. */
@@ -37,11 +39,12 @@ const hourMs = 3_600_000;
 
 /** @param context See {@linkcode ServiceContext}. */
 export function createMailBudgets({ database, clock }: ServiceContext): MailBudgets {
-  function rowOf({ kind, to, isSenderUnverified = false }: AskedMail) {
+  function rowOf({ kind, to, isSenderUnverified = false, isConfirmed }: AskedMail) {
     const budget = mailBudget(kind);
     if (budget === null) throw new Error(`${kind} has no budget`);
     const mailsMax = isSenderUnverified ? unverifiedInvitationMailsToRecipientPerDayMax : budget.mailsMax;
-    return { subject: mailBudgetSubject(budget.name, to), windowMs: budget.windowMs, mailsMax };
+    const subject = mailBudgetSubject(budget.name, to, { isConfirmed });
+    return { subject, windowMs: budget.windowMs, mailsMax };
   }
 
   async function spendIfLeft<T>(mail: AskedMail, act: (isLeft: boolean) => Promise<T>): Promise<T> {

@@ -83,7 +83,8 @@ export function createPasswordService(
         target: { id: user?.id ?? null, name: user === undefined ? null : email },
       };
       // With or without an account the same work is done, and the same time passes.
-      await budgets.spendIfLeft({ kind: "reset_password", to: email }, async (isLeft) => {
+      const isConfirmed = (user?.emailVerifiedAt ?? null) !== null;
+      await budgets.spendIfLeft({ kind: "reset_password", to: email, isConfirmed }, async (isLeft) => {
         if (!isLeft && !noted.take(email).isAllowed) return;
         const action = isLeft ? "password.reset_requested" : "mail.limited";
         const actor = { type: "anonymous", client } as const;

@@ -56,7 +56,8 @@ export function createTurnOffLinkService(
           if (!await credentials.isPassword(user, password)) {
             throw new AppError("invalid_credentials", "This is not your password.");
           }
-          await budgets.spend({ kind: "turn_off_two_step", to }, async () => {
+          const isConfirmed = user.emailVerifiedAt !== null;
+          await budgets.spend({ kind: "turn_off_two_step", to, isConfirmed }, async () => {
             const now = clock();
             const audit = insertAuditEvent(actor, { action: "two_step.turn_off_requested" }, {
               now,

@@ -193,6 +193,20 @@ Deno.test("resets are always 202; a flood leaves the last link working, and supp
     assert.equal(notices.length, 1 + noticesToUnconfirmedRecipientPerDayMax + 1);
   }));
 
+for (const address of [victim, "victim+auth@example.com"]) {
+  Deno.test(`requests for made-up tags don't use up the resets of ${address}`, () =>
+    withScene(open, async (scene) => {
+      const [test] = scene.apps;
+      const owner = await account(test, address);
+      await confirm(scene, { email: address, cookie: owner.cookie });
+      for (let n = 0; n <= accountLinkMailsToRecipientPerHourMax; n++) {
+        assert.equal((await forgot(test, `victim+${n}@example.com`)).status, 202);
+      }
+      assert.equal((await forgot(test, address)).status, 202);
+      assert.equal((await inbox(scene, address)).at(-1), "Set a new password");
+    }));
+}
+
 Deno.test("an account with someone else's address can send that person few notices and confirmations", () =>
   withScene(open, async (scene) => {
     const [test] = scene.apps;
