@@ -19,18 +19,18 @@ const hasConfirmedAccount = "EXISTS (SELECT 1 FROM users WHERE email = ? AND ema
  * @returns Statements that put an email into the outbox.
  */
 export function insertMail(mail: NewMail, options: { now: number; audited: string }): Statement[] {
-  const { kind, to, subject = null, fields } = mail;
+  const { kind, to, subject = null, wasConfirmed = false, fields } = mail;
   const { now, audited } = options;
-  const isNotice = mailBudget(kind) === null;
+  const isLimited = mailBudget(kind) === null && !wasConfirmed;
   const insert = sql(
     `INSERT INTO outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)
      SELECT ?, ?, ?, ?, ?, ?, ?, 0 WHERE ${ifAudited} ${
-      isNotice ? `AND (changes() > 0 OR ${hasConfirmedAccount})` : ""
+      isLimited ? `AND (changes() > 0 OR ${hasConfirmedAccount})` : ""
     }`,
     ...[newId("mail"), kind, to, subject, JSON.stringify(fields), now, now, audited],
-    ...(isNotice ? [to] : []),
+    ...(isLimited ? [to] : []),
   );
-  if (!isNotice) return [insert];
+  if (!isLimited) return [insert];
   const { name, mailsMax, windowMs } = noticeBudget;
   const condition = `${ifAudited.replace("?", "?5")} AND NOT ${hasConfirmedAccount.replace("?", "?6")}`;
   const only = { condition, args: [audited, to] };

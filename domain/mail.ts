@@ -42,6 +42,8 @@ export type NewMail = {
     readonly to: string;
     /** Whom a link in it is for: the user's id, or the invitation's. */
     readonly subject?: string;
+    /** The address was confirmed until this change: then no budget holds a notice back. */
+    readonly wasConfirmed?: boolean;
     readonly fields: MailFields[Kind];
   };
 }[MailKind];

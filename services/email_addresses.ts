@@ -113,7 +113,7 @@ export function createEmailAddressService(
   async function change(actor: SessionActor, link: EmailLink & { tokenHash: string }): Promise<void> {
     const now = clock();
     const { userId: id, email: to, tokenHash } = link;
-    const { email: from, name } = await present(actor);
+    const { email: from, name, emailVerifiedAt } = await present(actor);
     const audit = insertAuditEvent(actor, { action: "email.changed", details: { from, to } }, { now });
     const audited = { now, audited: audit.id };
     const fields = { name, from, to };
@@ -125,7 +125,10 @@ export function createEmailAddressService(
         purposes: ["change_email", "verify_email", "reset_password", "turn_off_two_step"],
         audited: audit.id,
       }),
-      ...mail.outgoing({ kind: "email_changed", to: from, fields }, audited),
+      ...mail.outgoing(
+        { kind: "email_changed", to: from, wasConfirmed: emailVerifiedAt !== null, fields },
+        audited,
+      ),
       ...mail.outgoing({ kind: "email_changed", to, fields }, audited),
     ]);
     if (written?.rows.length !== 1) {

@@ -207,6 +207,25 @@ for (const address of [victim, "victim+auth@example.com"]) {
     }));
 }
 
+Deno.test("a flood of notices doesn't suppress the one that a confirmed account has another address", () =>
+  withScene(open, async (scene) => {
+    const [test] = scene.apps;
+    const old = "victim+auth@example.com";
+    const owner = await account(test, old);
+    await confirm(scene, { email: old, cookie: owner.cookie });
+    for (let n = 0; n <= noticesToUnconfirmedRecipientPerDayMax; n++) {
+      // Another tag is the same inbox.
+      const { cookie } = await account(test, "victim+eve@example.com");
+      await test.send("/api/portal/account", { method: "DELETE", cookie });
+    }
+    await test.send("/api/portal/account/email", {
+      cookie: owner.cookie,
+      json: { email: "new@example.com" },
+    });
+    await confirm(scene, { email: "new@example.com", cookie: owner.cookie });
+    assert.equal((await inbox(scene, old)).at(-1), "Your e-mail address was changed");
+  }));
+
 Deno.test("an account with someone else's address can send that person few notices and confirmations", () =>
   withScene(open, async (scene) => {
     const [test] = scene.apps;
