@@ -14,7 +14,7 @@ import type { UserCredentials } from "../db/users.ts";
 import type { Actor, ClientInfo } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import type { AuditAction, AuditEntry } from "../domain/audit.ts";
-import { AppError, type ErrorCode, type ErrorDetail } from "../domain/errors.ts";
+import { AppError, type ErrorCode, type ErrorDetail, unavailableError } from "../domain/errors.ts";
 import {
   addressLinkRequestsMax,
   addressSignUpsMax,
@@ -100,6 +100,8 @@ export function createCredentials(
   const { database, clock } = context;
   const { hasher } = parts;
   const addresses = new AddressAttempts(clock);
+  // Never counts a failure: it only bounds how many of one address are hashed at the same time.
+  const sessionGuesses = new AddressAttempts(clock);
   const signUps = new RateLimiter({ points: addressSignUpsMax, windowMs: addressSignUpWindowMs, clock });
   const linkRequests = new RateLimiter({ points: addressLinkRequestsMax, windowMs: addressWindowMs, clock });
   // A limit that is hit again and again is one line in the audit log, not a thousand.
@@ -124,6 +126,18 @@ export function createCredentials(
       throw error;
     } finally {
       addresses.end(group, { isFailure });
+    }
+  }
+
+  /** Runs a guess of a session, in turn with others of its address: together they must not take all places of the hashing. */
+  async function inTurn<T>(client: ClientInfo, act: () => Promise<T>): Promise<T> {
+    const group = addressGroup(client.address);
+    const { isAllowed } = await sessionGuesses.begin(group);
+    if (!isAllowed) throw unavailableError("Too many passwords are being checked. Try again shortly.");
+    try {
+      return await act();
+    } finally {
+      sessionGuesses.end(group, { isFailure: false });
     }
   }
 
@@ -200,7 +214,7 @@ export function createCredentials(
     async guess(guess, check) {
       const { actor } = guess;
       const run = () => countedGuess(guess, check);
-      return await (actor.type === "session" ? run() : attempt(actor.client, run));
+      return await (actor.type === "session" ? inTurn : attempt)(actor.client, run);
     },
 
     async isPassword(found, password) {

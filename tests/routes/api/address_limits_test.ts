@@ -5,6 +5,7 @@ import {
   addressFailuresMax,
   addressSignUpsMax,
   addressSignUpWindowMs,
+  passwordHashesWaitingMax,
   signInFailuresFree,
 } from "../../../domain/limits.ts";
 import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../support/app.ts";
@@ -75,6 +76,24 @@ testApp(
     assert.equal((await signUp(test, "more@example.com")).status, 201);
   },
 );
+
+testApp("one client's sessions, proving at once, leave places in the hashing for others", async (test) => {
+  const [ada, bob] = [await test.signUp(), await test.signUp()];
+  const sessions: string[] = [];
+  for (let n = 0; n < 14; n++) sessions.push(cookieOf(await signIn(test, ada.email)));
+  const proofs = sessions.flatMap((cookie) =>
+    Array.from({ length: signInFailuresFree - 1 }, () =>
+      test.send("/api/portal/account/proof", {
+        cookie,
+        json: { password: testPassword },
+        peerAddress: office,
+      }))
+  );
+  assert(proofs.length > passwordHashesWaitingMax);
+  const colleague = signIn(test, bob.email, testPassword, "10.40.0.2");
+  assert.equal((await colleague).status, 200);
+  for (const proof of await Promise.all(proofs)) assert.equal(proof.status, 204);
+});
 
 testApp(
   "a stranger's wrong sign-ins do not keep a signed-in person from proving who they are",
