@@ -57,10 +57,27 @@ export function readCommandLine(given: readonly string[]): CommandLine | { fault
   const environment = Deno.env.toObject();
   if (file === undefined) return { args, environment };
   try {
-    return { args, environment: withFile(environment, parseEnv(Deno.readTextFileSync(file))) };
+    const text = Deno.readTextFileSync(file);
+    const line = strangeLine(text);
+    if (line !== null) {
+      return { fault: `--env-file: line ${line} of ${file} isn't NAME=VALUE`, status: exitConfig };
+    }
+    return { args, environment: withFile(environment, parseEnv(text)) };
   } catch (error) {
     return { fault: `--env-file: cannot read ${file}: ${messageOf(error)}`, status: exitConfig };
   }
+}
+
+/** @returns The number of the first line that sets nothing and is no comment: the parser drops those without a word. */
+function strangeLine(text: string): number | null {
+  // A quoted value may have several lines.
+  const unquoted = text.replaceAll(
+    /=\s*("[^"]*"|'[^']*'|`[^`]*`)/g,
+    (value) => `=${"\n#".repeat(value.split("\n").length - 1)}`,
+  );
+  const lines = unquoted.split("\n").map((line) => line.trim());
+  const index = lines.findIndex((line) => !/^$|^[#;]|^(export\s+)?[A-Za-z_]\w*\s*=/.test(line));
+  return index === -1 ? null : index + 1;
 }
 
 /** The environment comes before the file; an empty value counts as unset, as it does everywhere. */

@@ -59,6 +59,23 @@ Deno.test("--env-file adds settings to every command, wherever it stands, and th
     assertRejected(await file({}, "--env-file=a", "--env-file=b"), 64, /given twice/);
   }));
 
+Deno.test("a line of --env-file that sets nothing stops every command, with its number", () =>
+  inFolder(async (folder) => {
+    const accepted =
+      '\n# A comment\n; another\nexport SIGN_UP=closed\nOTHER="several\nlines"\nDATABASE_URL = file:a.db\n';
+    for (
+      const [text, line] of [[accepted, null], [`${accepted}BASE_URL https://a.example\n`, 8], [
+        "x\n",
+        1,
+      ]] as const
+    ) {
+      await Deno.writeTextFile(`${folder}/gatehouse.env`, text);
+      const { status, stderr } = await runCommand({ folder }, "migrate", "--env-file", "gatehouse.env");
+      assert.equal(status, line === null ? 0 : 78, stderr);
+      if (line !== null) assert.match(stderr, new RegExp(`line ${line} of gatehouse\\.env isn't NAME=VALUE`));
+    }
+  }));
+
 Deno.test("a secret comes from the file that NAME_FILE names, without its line end, and is never printed", () =>
   inFolder(async (folder) => {
     const secret = "correct-horse-battery";
