@@ -7,6 +7,7 @@ import {
   shutdownCheckIntervalMs,
   shutdownFlushMs,
 } from "../domain/limits.ts";
+import { openDescriptors } from "../services/descriptors.ts";
 import type { ProgramLog } from "./log.ts";
 
 /** Answers a request; what `Deno.serve` takes. */
@@ -174,7 +175,7 @@ export class Listener {
   #boundIdle(server: Server): void {
     const max = this.#options.descriptorsMax ?? openDescriptorsMax;
     const wasCrowded = this.#isCrowded;
-    this.#isCrowded = openDescriptors() > max;
+    this.#isCrowded = (openDescriptors() ?? 0) > max;
     // Those that are left after it have a request in progress: replacing the server again would close none of them.
     if (!this.#isCrowded || wasCrowded) return;
     this.#options.log.warn("too many connections: idle ones are being closed", { descriptorsMax: max });
@@ -198,15 +199,4 @@ async function withClose(answer: Response | Promise<Response>): Promise<Response
   const closing = new Headers(headers);
   closing.set("connection", "close");
   return new Response(body, { status, headers: closing });
-}
-
-/** @returns Descriptors that this process has open, connections included; 0 where the system does not say. */
-function openDescriptors(): number {
-  const folder = "/proc/self/fd";
-  try {
-    // Linux before 6.2 says 0 here: then they are counted one by one.
-    return Deno.statSync(folder).size || [...Deno.readDirSync(folder)].length;
-  } catch {
-    return 0;
-  }
 }

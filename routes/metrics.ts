@@ -1,6 +1,7 @@
 // What the program measures about itself, for Prometheus. No label ever holds a name, an address or an id.
 import process from "node:process";
 import { type Metric, Registry } from "prom-client";
+import { openDescriptors } from "../services/descriptors.ts";
 import { Distribution } from "../services/distribution.ts";
 import type { BackupState } from "../services/backups.ts";
 import type { Measurements } from "../services/measurements.ts";
@@ -265,6 +266,15 @@ function addProcessMetrics(registry: Registry, version: string): void {
     collect() {
       const { user, system } = process.cpuUsage();
       return [[{}, (user + system) / 1e6]];
+    },
+  });
+  add(registry, {
+    name: "process_open_fds",
+    help: "Open file descriptors, connections included.",
+    type: "gauge",
+    collect() {
+      const count = openDescriptors();
+      return count === null ? [] : [[{}, count]];
     },
   });
   add(registry, {

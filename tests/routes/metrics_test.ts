@@ -87,6 +87,7 @@ Deno.test("shows the size of the database and the version", () =>
     const value = await scrape(test);
     assert.ok(value('gatehouse_build_info{version="0.0.0",deno="' + Deno.version.deno + '"}') === 1);
     assert.ok(value("process_resident_memory_bytes") > 1e6);
+    if (Deno.build.os === "linux") assert.ok(value("process_open_fds") > 3);
   }));
 
 Deno.test("never shows a name, an address or an id", () =>
