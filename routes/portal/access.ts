@@ -19,7 +19,7 @@ import { check } from "../api/endpoint.ts";
 import { forwardConditionsShape } from "../api/forward.ts";
 import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
-import { endSessions, findSession, sessionActor } from "../session.ts";
+import { findSession, sessionActor, signOutOfPortal } from "../session.ts";
 import { formError } from "./errors.ts";
 import { gateFrame, redirect, sendPage } from "./page.ts";
 import { goOn, wayBack } from "./sign_in.ts";
@@ -115,7 +115,7 @@ export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): v
           await sessions.switchOrganization(session, organizationId);
           return goOn(c, target);
         case "sign-out": {
-          await endSessions(c, parts);
+          await signOutOfPortal(c, parts);
           const signIn = withReturnTo("/sign-in", target);
           return redirect(c, `${signIn}${target === null ? "?" : "&"}signed_out=1`);
         }

@@ -12,7 +12,7 @@ import { check } from "../api/endpoint.ts";
 import { readFormBody } from "../body.ts";
 import { setSecondStepCookie } from "../cookies.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
-import { beginSession, endSessions, findSession } from "../session.ts";
+import { beginSession, findSession, signOutOfPortal } from "../session.ts";
 import { formError } from "./errors.ts";
 import { gateFrame, home, organizationsHome, redirect, sendPage } from "./page.ts";
 
@@ -142,11 +142,7 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
   });
 
   app.post("/sign-out", async (c) => {
-    await endSessions(c, parts);
-    // Nothing of the portal stays for the next person at this browser, also not in its history. The directive for cookies
-    // would delete those of every host of the domain.
-    // Browsers take it from secure origins only, and complain in the console about any other.
-    if (parts.config.secure) c.header("Clear-Site-Data", '"cache"');
+    await signOutOfPortal(c, parts);
     return redirect(c, "/sign-in?signed_out=1", { frameChanges: true });
   });
 }

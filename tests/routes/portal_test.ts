@@ -258,6 +258,11 @@ Deno.test("signing out of the portal over https clears the browser's cache, and 
       const answer = await test.send("/sign-out", { form: {}, cookie: ada.cookie });
       assert.equal(answer.status, 303);
       assert.equal(answer.headers.get("clear-site-data"), cleared);
+      const leaving = await test.send("/portal/access?return_to=/portal", {
+        form: { act: "sign-out" },
+        cookie: (await test.signUp()).cookie,
+      });
+      assert.equal(leaving.headers.get("clear-site-data"), cleared);
       const byJson = await test.send("/api/auth/sign-out", { method: "POST", cookie: ada.cookie });
       assert.equal(byJson.headers.get("clear-site-data"), null);
     } finally {
