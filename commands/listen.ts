@@ -13,7 +13,7 @@ import type { ProgramLog } from "./log.ts";
 /** Answers a request; what `Deno.serve` takes. */
 export type Handler = Deno.ServeHandler<Deno.NetAddr>;
 
-/** Where to listen, and who is told. */
+/** The address to listen on, the log, and what to call once it is open. */
 export interface ListenOptions {
   readonly hostname: string;
   /** 0 for any free port. It stays the same for the life of the listener. */

@@ -1,4 +1,4 @@
-// Forward authentication: what a reverse proxy asks, what it is told, and where a rejected browser is sent.
+// Forward authentication: the request of a reverse proxy, the response, and where a rejected browser is sent.
 // What is said here is believed by applications that check nothing themselves.
 import { isRoleAtLeast } from "./permissions.ts";
 import { safeReturnTo, withinReturnTo } from "./return_to.ts";

@@ -240,14 +240,14 @@ export const usageTurnRowsMax = 1_000;
 
 /** The page of keys waits for the small charts so long, in milliseconds; then it is shown without them. */
 export const apiKeyCountsTimeoutMs = 5_000;
-/** Reports of one organization that are under way at once. The others wait, as those do whose clients are slow to read. */
+/** Reports of one organization that run at the same time. The others wait, and so do those with slow clients. */
 export const reportsRunningPerOrganizationMax = 2;
 /** Reports of one organization, and of all, that are open: under way, waiting, or being read. One more is rejected with 503. */
 export const reportsOpenPerOrganizationMax = 32;
 export const reportsOpenMax = 512;
 /** How long a client may take for one part of a report, in milliseconds. */
 export const reportClientTimeoutMs = 60_000;
-/** Turns that reports have at once with a remote database, whose answers are waited for. */
+/** Reports that run at the same time with a remote database, where most of the time is spent waiting for responses. */
 export const reportTurnsRemoteMax = 8;
 
 /** How long a writer waits for the database's lock, in milliseconds. */
@@ -256,7 +256,7 @@ export const databaseBusyTimeoutMs = 5_000;
 export const checkpointBusyTimeoutMs = 2_000;
 /** Pages that a backup reads in one step, 8 MiB: a few hundredths of a second, after which it can be stopped. */
 export const backupStepPagesMax = 2_048;
-/** Bytes of a backup after which they are sent to the disk: all at once would make commits wait. */
+/** Bytes of a backup between two syncs to disk: a single sync at the end would make commits wait. */
 export const backupSyncBytes = 32 * 1024 * 1024;
 /** How often the schedule of backups is looked at, and how long it waits after a failure, in milliseconds. */
 export const backupPollIntervalMs = 60_000;
