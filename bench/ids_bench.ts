@@ -1,6 +1,6 @@
 // What the ids of a record and of a request cost: `./denow bench bench/ids_bench.ts`.
-import { createPermutation } from "../domain/permutation.ts";
-import { createUsageRecordIds } from "../domain/usage_record_id.ts";
+import { createPermutation } from "../domain/meter/permutation.ts";
+import { createUsageRecordIds } from "../domain/meter/usage_record_id.ts";
 
 const key = "1a19181211100a0908020100";
 const { hide } = createPermutation(key);

@@ -1,9 +1,9 @@
 // How long GET /api/auth/me takes while a neighbor with 10,000 series loads reports on 20 connections, and without; how
 // much memory that takes; and how long the largest record of a busy quarter of an hour takes to void. Run it with
 // `deno run --no-prompt --allow-all bench/neighbor_reports.ts`, with BENCH_BINARY for a compiled program.
-import { Connection } from "../db/connection.ts";
-import { sql } from "../db/database.ts";
-import { createUsageRecordIds } from "../domain/usage_record_id.ts";
+import { Connection } from "../db/engine/connection.ts";
+import { sql } from "../db/engine/database.ts";
+import { createUsageRecordIds } from "../domain/meter/usage_record_id.ts";
 import { sendJson, signUpAndRecord } from "../tests/support/journey.ts";
 import { manySums } from "../tests/support/many_sums.ts";
 import { isReady, startProgram } from "../tests/support/program.ts";

@@ -1,10 +1,10 @@
 // Fills a data file through the program's own recorder, as 30 days of real recording would have left it: the clock
 // moves on from commit to commit, every record has a random UUID as its idempotency key.
 import { parseConfig } from "../config.ts";
-import { openDatabase } from "../db/open.ts";
+import { openDatabase } from "../db/engine/open.ts";
 import { hashApiKey } from "../domain/api_key.ts";
 import { recorderCommitRecordsMax, recorderQueueRecordsMax, rollupQuarterMs } from "../domain/limits.ts";
-import type { UsageInput } from "../domain/usage_record.ts";
+import type { UsageInput } from "../domain/meter/usage_record.ts";
 import { createServices } from "../services/services.ts";
 
 /** One key, product and metric. */

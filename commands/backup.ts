@@ -2,11 +2,11 @@
 // one back, while none is.
 import { basename, dirname, join, resolve } from "node:path";
 import type { Config } from "../config.ts";
-import { BackupStopped } from "../db/backup.ts";
-import { DatabaseError } from "../db/database.ts";
-import { lockDataFile, requireDataFile } from "../db/embedded.ts";
-import { MigrationError } from "../db/migrate.ts";
-import { restoreDataFile } from "../db/restore.ts";
+import { BackupStopped } from "../db/engine/backup.ts";
+import { DatabaseError } from "../db/engine/database.ts";
+import { lockDataFile, requireDataFile } from "../db/engine/embedded.ts";
+import { MigrationError } from "../db/engine/migrate.ts";
+import { restoreDataFile } from "../db/engine/restore.ts";
 import { makeBackup } from "../services/backups.ts";
 import {
   type CommandLine,

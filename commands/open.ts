@@ -1,10 +1,10 @@
 // Opens and migrates the database for a command, or says in one line why that cannot be.
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
-import { type Database, DatabaseError } from "../db/database.ts";
-import { lockDataFile } from "../db/embedded.ts";
-import { checkSchema, migrate, MigrationError } from "../db/migrate.ts";
-import { openDatabase } from "../db/open.ts";
+import { type Database, DatabaseError } from "../db/engine/database.ts";
+import { lockDataFile } from "../db/engine/embedded.ts";
+import { checkSchema, migrate, MigrationError } from "../db/engine/migrate.ts";
+import { openDatabase } from "../db/engine/open.ts";
 import { exitBusy, exitConfig, exitFault } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 

@@ -1,8 +1,8 @@
 // `gatehouse openapi`: prints the OpenAPI document. It needs no database.
 import { createApp } from "../app.ts";
 import type { Settings } from "../config.ts";
-import type { Database } from "../db/database.ts";
-import { DatabaseError } from "../db/database.ts";
+import type { Database } from "../db/engine/database.ts";
+import { DatabaseError } from "../db/engine/database.ts";
 import { createServices } from "../services/services.ts";
 import { exitConfig, readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";

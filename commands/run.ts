@@ -1,15 +1,15 @@
 // Which command a name means. Each resolves to an exit status, which `gatehouse --help` lists.
 import deno from "../deno.json" with { type: "json" };
 import { backupCommand, restoreCommand } from "./backup.ts";
-import { checkCommand } from "./check.ts";
+import { checkCommand } from "./check/check.ts";
 import { help } from "./help.ts";
 import { migrateCommand } from "./migrate.ts";
 import { openApiCommand } from "./openapi.ts";
-import { proxyCommand } from "./proxy.ts";
-import { serve } from "./serve.ts";
+import { proxyCommand } from "./proxy/proxy.ts";
+import { serve } from "./serve/serve.ts";
 import { exitUsage, readCommandLine } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
-import { userCommand } from "./user.ts";
+import { userCommand } from "./user/user.ts";
 
 /** Of the program; also in the OpenAPI document. */
 export const version: string = deno.version;

@@ -1,6 +1,6 @@
 // All SQL of API keys. The key itself is never here, only its SHA-256 and its prefix.
 import { ifAudited } from "./audit.ts";
-import { type DatabaseReader, sql, type Statement } from "./database.ts";
+import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 
 /** What creating a key writes. Times in milliseconds since 1970. */
 export interface NewApiKey {

@@ -2,7 +2,7 @@
 import type { Actor } from "../domain/actor.ts";
 import { type AuditAction, auditActions, type AuditEntry } from "../domain/audit.ts";
 import { newId } from "../domain/id.ts";
-import { type Database, sql, type Statement } from "./database.ts";
+import { type Database, sql, type Statement } from "./engine/database.ts";
 
 /** A statement that writes an entry, and the entry's id, which later statements of the batch can ask for. */
 export interface AuditStatement {

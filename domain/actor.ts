@@ -1,5 +1,5 @@
 // Who acts. Every verb that changes something takes an actor, and the audit log has a row of it.
-import type { Membership, Session, User } from "./session.ts";
+import type { Membership, Session, User } from "./sign_in/session.ts";
 
 /** What is known of where an act comes from. */
 export interface ClientInfo {

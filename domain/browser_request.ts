@@ -1,6 +1,6 @@
 // What a browser's request looked like when it arrived, and whether that fits the settings: for finding out what a proxy does to
 // requests. Cookies are counted and never shown.
-import type { Verdict } from "./finding.ts";
+import type { Verdict } from "./check_result.ts";
 import { checkShownCharactersMax } from "./limits.ts";
 
 /** A request as it arrived. Headers are null when they were not there. */

@@ -1,5 +1,5 @@
 // Who may do what in an organization. A verb asks here and nowhere else.
-import { type Role, roles } from "./session.ts";
+import { type Role, roles } from "./sign_in/session.ts";
 
 /** Acts that depend on the role. */
 export type Act =

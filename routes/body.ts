@@ -1,5 +1,5 @@
 // Reading a request's body: bounded in size, time and depth, strictly UTF-8, no text that a database or a log would mangle.
-import { DatabaseError } from "../db/database.ts";
+import { DatabaseError } from "../db/engine/database.ts";
 import { AppError, type ErrorDetail, validationError } from "../domain/errors.ts";
 import {
   anonymousBodyBytesMax,

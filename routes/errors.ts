@@ -1,6 +1,6 @@
 // The one place that turns an error into an answer: JSON for programs, a page for people.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { DatabaseError } from "../db/database.ts";
+import { DatabaseError } from "../db/engine/database.ts";
 import { AppError, unavailableError } from "../domain/errors.ts";
 import type { AppContext, AppParts } from "./env.ts";
 

@@ -3,7 +3,7 @@ import { timingSafeEqual } from "node:crypto";
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { notFoundError } from "../domain/errors.ts";
 import { describe } from "./api/endpoint.ts";
-import { everywhere } from "./api/error_responses.ts";
+import { everywhere } from "./api/openapi/error_responses.ts";
 import { isLoopback } from "./client_address.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
 import type { Metrics } from "./metrics.ts";

@@ -1,9 +1,9 @@
 // Who is behind a request with a cookie.
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
 import { unauthenticatedError } from "../domain/errors.ts";
-import type { Session } from "../domain/session.ts";
-import type { SessionSearch } from "../services/session_search.ts";
-import type { SecondStepNeeded, SignedIn } from "../services/sign_in.ts";
+import type { Session } from "../domain/sign_in/session.ts";
+import type { SessionSearch } from "../services/sign_in/session_search.ts";
+import type { SecondStepNeeded, SignedIn } from "../services/sign_in/sign_in.ts";
 import {
   clearConflictingCookies,
   clearFormerCookies,

@@ -17,10 +17,10 @@ import { AppError, notFoundError, validationError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { activeApiKeysMax } from "../domain/limits.ts";
 import { type Act, mayDo } from "../domain/permissions.ts";
-import type { Membership, Session } from "../domain/session.ts";
-import { isoTime } from "../domain/usage_window.ts";
+import type { Membership, Session } from "../domain/sign_in/session.ts";
+import { isoTime } from "../domain/meter/usage_window.ts";
 import type { SessionContext } from "./context.ts";
-import type { Permit } from "./membership.ts";
+import type { Permit } from "./organization/membership.ts";
 
 /** A new key: as it is listed from now on, and whole, this once. */
 export interface CreatedApiKey {

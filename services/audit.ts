@@ -9,7 +9,7 @@ import {
   listAuditEvents,
   oldestAuditEventAt,
 } from "../db/audit.ts";
-import { findSessions } from "../db/sessions.ts";
+import { findSessions } from "../db/sign_in/sessions.ts";
 import type { Actor, ClientInfo, SessionActor } from "../domain/actor.ts";
 import { addressGroup } from "../domain/address_group.ts";
 import type { AuditAction, AuditEntry, AuditEvent } from "../domain/audit.ts";
@@ -23,12 +23,12 @@ import {
   retentionStepRecordsMax,
 } from "../domain/limits.ts";
 import { mayDo } from "../domain/permissions.ts";
-import type { Session } from "../domain/session.ts";
+import type { Session } from "../domain/sign_in/session.ts";
 import { shownAuditEvent } from "./audit_csv.ts";
 import type { ServiceContext } from "./context.ts";
 import { RateLimiter } from "./rate_limiter.ts";
-import type { ReportBytes, Reports } from "./reports.ts";
-import { sessionBounds, wellFormedHash } from "./session_tokens.ts";
+import type { ReportBytes, Reports } from "./reports/reports.ts";
+import { sessionBounds, wellFormedHash } from "./sign_in/session_tokens.ts";
 
 /** Which entries to read. Times in milliseconds since 1970: `from` is included, `to` is not; without them, all. */
 export interface AuditFilter {

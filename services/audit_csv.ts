@@ -3,8 +3,8 @@ import { type AuditEventRow, type AuditQuery, listAuditEvents } from "../db/audi
 import type { AuditEvent } from "../domain/audit.ts";
 import { csvLine } from "../domain/csv.ts";
 import { auditTurnEventsMax } from "../domain/limits.ts";
-import { isoTime } from "../domain/usage_window.ts";
-import { type ReportContext, type ReportScope, ReportText } from "./report_context.ts";
+import { isoTime } from "../domain/meter/usage_window.ts";
+import { type ReportContext, type ReportScope, ReportText } from "./reports/report_context.ts";
 
 const columns = [
   "at",

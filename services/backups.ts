@@ -1,7 +1,7 @@
 // Backups of the data file: one that is asked for, and the schedule of BACKUP_DIR. The work is done in a thread of its own.
 import { basename, dirname, join } from "node:path";
-import { BackupStopped, moveIntoPlace } from "../db/backup.ts";
-import type { BackupRequest, BackupResponse } from "../db/backup_worker.ts";
+import { BackupStopped, moveIntoPlace } from "../db/engine/backup.ts";
+import type { BackupRequest, BackupResponse } from "../db/engine/backup_worker.ts";
 import { backupAbandonedMs, backupPollIntervalMs, backupRetryMs } from "../domain/limits.ts";
 import { rest } from "./rest.ts";
 
@@ -12,7 +12,7 @@ export interface BackupThread {
 
 /** Starts the thread. Deno ends the whole program when no file descriptor is free for a new one. */
 export function startBackupThread(thread: BackupThread): Worker {
-  const url = new URL("../db/backup_worker.ts", import.meta.url);
+  const url = new URL("../db/engine/backup_worker.ts", import.meta.url);
   return thread.worker ??= new Worker(url, { type: "module" });
 }
 

@@ -1,8 +1,8 @@
 // What every verb may use. Time comes from here, so that tests never sleep.
 import type { Config } from "../config.ts";
-import type { Database, DatabaseReader, Statement, WriteResult } from "../db/database.ts";
+import type { Database, DatabaseReader, Statement, WriteResult } from "../db/engine/database.ts";
 import type { SessionActor } from "../domain/actor.ts";
-import type { Permit } from "./membership.ts";
+import type { Permit } from "./organization/membership.ts";
 
 /** The same for the whole life of the program. */
 export interface ServiceContext {

@@ -1,8 +1,8 @@
 // What the services measure about themselves, for /metrics.
-import type { DataFileSize } from "../db/data_file_size.ts";
-import type { OutboxState } from "../db/outbox.ts";
-import type { MailCounts } from "./mail.ts";
-import type { RecorderMeasurements } from "./recorder_measurements.ts";
+import type { DataFileSize } from "../db/engine/data_file_size.ts";
+import type { OutboxState } from "../db/mail/outbox.ts";
+import type { MailCounts } from "./mail/mail.ts";
+import type { RecorderMeasurements } from "./meter/recorder_measurements.ts";
 
 /** Read when someone asks for the metrics; the objects change as things happen. */
 export interface Measurements {

@@ -1,43 +1,46 @@
 // Everything that the routes can ask for, made once at start and closed once at the end.
 import type { ServiceContext } from "./context.ts";
-import { type AccountService, createAccountService } from "./accounts.ts";
+import { type AccountService, createAccountService } from "./account/sign_up.ts";
 import { type ApiKeyService, createApiKeyService } from "./api_keys.ts";
 import { type AuditService, createAuditService } from "./audit.ts";
-import { createCredentials } from "./credentials.ts";
+import { createCredentials } from "./sign_in/credentials.ts";
 import { Deadlines } from "./deadlines.ts";
-import { createEmailAddressService, type EmailAddressService } from "./email_addresses.ts";
-import { createForwardAuthService, type ForwardAuthService } from "./forward_auth.ts";
-import { createInvitationService, type InvitationService } from "./invitations.ts";
-import { createLimitedMails } from "./limited_mails.ts";
-import { createMailBudgets } from "./mail_budgets.ts";
-import { createMailService, type MailLog, type MailService } from "./mail.ts";
-import type { MailTransport } from "./mail_transport.ts";
-import { createMemberService, type MemberService } from "./members.ts";
+import { createEmailAddressService, type EmailAddressService } from "./account/email_addresses.ts";
+import { createForwardAuthService, type ForwardAuthService } from "./meter/forward_auth.ts";
+import { createInvitationService, type InvitationService } from "./organization/invitations.ts";
+import { createLimitedMails } from "./mail/mail_limit_audit.ts";
+import { createMailBudgets } from "./mail/mail_budgets.ts";
+import { createMailService, type MailLog, type MailService } from "./mail/mail.ts";
+import type { MailTransport } from "./mail/mail_transport.ts";
+import { createMemberService, type MemberService } from "./organization/members.ts";
 import type { Measurements } from "./measurements.ts";
-import { createOperatorService, type OperatorService } from "./operator.ts";
-import { createOrganizationEndService, type OrganizationEndService } from "./organization_end.ts";
-import { createOrganizationService, type OrganizationService } from "./organizations.ts";
-import { createPasskeyService, type PasskeyService } from "./passkeys.ts";
-import { createPasswordHasher, type PasswordHasher } from "./password_hasher.ts";
-import { createOwnAccountService, type OwnAccountService } from "./own_account.ts";
-import { createPasswordChangeService, type PasswordChangeService } from "./password_change.ts";
-import { createPasswordService, type PasswordService } from "./passwords.ts";
-import { Recorder } from "./recorder.ts";
-import { createProofService, type ProofService } from "./proofs.ts";
-import { createSecondStepCodes } from "./second_step_codes.ts";
-import { Reports } from "./reports.ts";
-import { createSecondStepService, type SecondStepService } from "./second_step.ts";
-import { createSessionSearchService, type SessionSearchService } from "./session_search.ts";
-import { sessionContext } from "./session_writes.ts";
-import { createSessionService, type SessionService } from "./sessions.ts";
-import { createSignInService, type SignInService } from "./sign_in.ts";
-import { createTurnOffLinkService, type TurnOffLinkService } from "./turn_off_link.ts";
-import { createTwoStepService, type TwoStepService } from "./two_step.ts";
-import { createUsageService, type UsageService } from "./usage.ts";
-import { createUsageRecordService, type UsageRecordService } from "./usage_records.ts";
-import { dataFileSize } from "../db/data_file_size.ts";
-import { ping } from "../db/database.ts";
-import { findOutboxState } from "../db/outbox.ts";
+import { createOperatorService, type OperatorService } from "./operator/users.ts";
+import {
+  createOrganizationEndService,
+  type OrganizationEndService,
+} from "./organization/organization_deletion.ts";
+import { createOrganizationService, type OrganizationService } from "./organization/organizations.ts";
+import { createPasskeyService, type PasskeyService } from "./sign_in/passkeys.ts";
+import { createPasswordHasher, type PasswordHasher } from "./sign_in/password_hasher.ts";
+import { createOwnAccountService, type OwnAccountService } from "./account/account.ts";
+import { createPasswordChangeService, type PasswordChangeService } from "./account/password_change.ts";
+import { createPasswordService, type PasswordService } from "./account/password_reset.ts";
+import { Recorder } from "./meter/recorder.ts";
+import { createProofService, type ProofService } from "./sign_in/reauthentication.ts";
+import { createSecondStepCodes } from "./sign_in/second_step_codes.ts";
+import { Reports } from "./reports/reports.ts";
+import { createSecondStepService, type SecondStepService } from "./sign_in/second_step.ts";
+import { createSessionSearchService, type SessionSearchService } from "./sign_in/session_search.ts";
+import { sessionContext } from "./sign_in/session_writes.ts";
+import { createSessionService, type SessionService } from "./sign_in/sessions.ts";
+import { createSignInService, type SignInService } from "./sign_in/sign_in.ts";
+import { createTurnOffLinkService, type TurnOffLinkService } from "./sign_in/turn_off_link.ts";
+import { createTwoStepService, type TwoStepService } from "./sign_in/two_step.ts";
+import { createUsageService, type UsageService } from "./meter/usage.ts";
+import { createUsageRecordService, type UsageRecordService } from "./meter/usage_records.ts";
+import { dataFileSize } from "../db/engine/data_file_size.ts";
+import { ping } from "../db/engine/database.ts";
+import { findOutboxState } from "../db/mail/outbox.ts";
 
 /** The verbs of the program. */
 export interface Services {

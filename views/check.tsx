@@ -1,6 +1,6 @@
 // The page that shows an owner what their own browser sent, as it arrived behind whatever stands before the server.
 import type { RequestFact } from "../domain/browser_request.ts";
-import type { Verdict } from "../domain/finding.ts";
+import type { Verdict } from "../domain/check_result.ts";
 import { Badge, type BadgeTone } from "./components/badge.tsx";
 import { SubmitButton } from "./components/button.tsx";
 import { Card } from "./components/card.tsx";

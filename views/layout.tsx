@@ -2,10 +2,10 @@
 // htmx takes #main and #side out of them. No inline styles and no inline scripts: the policy forbids them.
 import type { Child } from "hono/jsx";
 import { type html, raw } from "hono/html";
-import type { Session } from "../domain/session.ts";
+import type { Session } from "../domain/sign_in/session.ts";
 import { Brand } from "./components/icon.tsx";
 import { type Place, Side } from "./components/side.tsx";
-import { UnverifiedNotice } from "./components/unverified_notice.tsx";
+import { UnverifiedNotice } from "./account/unverified_notice.tsx";
 
 export type { Place };
 

@@ -12,7 +12,7 @@ import {
   pageQuerySchema,
   renameApiKeySchema,
   rotateApiKeySchema,
-} from "./schemas.ts";
+} from "../schemas/common.ts";
 
 const path = "/api/portal/api-keys";
 

@@ -1,13 +1,13 @@
 // The API of the audit log.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { type AuditAction, auditActions, auditActionsOf, auditGroups } from "../../domain/audit.ts";
-import { isoTime } from "../../domain/usage_window.ts";
+import { isoTime } from "../../domain/meter/usage_window.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
-import { csvAnswer, csvHeaders } from "./csv.ts";
+import { csvAnswer, csvHeaders } from "./meter/csv.ts";
 import { mount } from "./endpoint.ts";
-import { sendReport } from "./report.ts";
-import { exampleId, idOut, nextCursorSchema, pageQuerySchema, rangeEnd, timeOut } from "./schemas.ts";
+import { sendReport } from "./meter/report.ts";
+import { exampleId, idOut, nextCursorSchema, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
 
 const action = z.string()
   .transform((text, context): AuditAction[] => {

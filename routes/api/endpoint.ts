@@ -5,10 +5,10 @@ import { errorDetailsMax } from "../../domain/limits.ts";
 import { type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv } from "../env.ts";
 import { joinPath } from "../json_bounds.ts";
-import { type AnswerHeader, headersOf } from "./answer_headers.ts";
-import { endpointErrors, errorResponses } from "./error_responses.ts";
-import type { Tag } from "./tags.ts";
-import { type Security, ways } from "./ways.ts";
+import { type AnswerHeader, headersOf } from "./openapi/response_headers.ts";
+import { endpointErrors, errorResponses } from "./openapi/error_responses.ts";
+import type { Tag } from "./openapi/tags.ts";
+import { type Security, ways } from "./openapi/security_schemes.ts";
 
 type Schema = z.ZodType | undefined;
 type Output<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;

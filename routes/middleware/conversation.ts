@@ -6,7 +6,7 @@ import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { headerCharactersMax, queryParametersMax, urlCharactersMax } from "../../domain/limits.ts";
 import { timeDigits } from "../../domain/id.ts";
-import { createPermutation } from "../../domain/permutation.ts";
+import { createPermutation } from "../../domain/meter/permutation.ts";
 import { closeUnfinished, hasMore } from "../body.ts";
 import { clientAddress } from "../client_address.ts";
 import { sessionTokens } from "../cookies.ts";

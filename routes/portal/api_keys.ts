@@ -1,15 +1,15 @@
 // The pages of API keys. The page that shows a new key is the answer to the POST itself, once, and no cache keeps it.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { apiKeyCountsTimeoutMs, pageItemsDefault } from "../../domain/limits.ts";
-import type { Session } from "../../domain/session.ts";
-import { isoTime } from "../../domain/usage_window.ts";
-import { type ApiKeyRow, apiKeysPage, type NewKey } from "../../views/api_keys.tsx";
+import type { Session } from "../../domain/sign_in/session.ts";
+import { isoTime } from "../../domain/meter/usage_window.ts";
+import { type ApiKeyRow, apiKeysPage, type NewKey } from "../../views/api_keys/api_keys.tsx";
 import type { Assets } from "../../views/layout.tsx";
-import { renameApiKeyPage } from "../../views/rename_api_key.tsx";
-import { revokeApiKeyPage } from "../../views/revoke_api_key.tsx";
-import { rotateApiKeyPage } from "../../views/rotate_api_key.tsx";
+import { renameApiKeyPage } from "../../views/api_keys/rename_api_key.tsx";
+import { revokeApiKeyPage } from "../../views/api_keys/revoke_api_key.tsx";
+import { rotateApiKeyPage } from "../../views/api_keys/rotate_api_key.tsx";
 import { check } from "../api/endpoint.ts";
-import { renameApiKeySchema } from "../api/schemas.ts";
+import { renameApiKeySchema } from "../schemas/common.ts";
 import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { AppError, validationError } from "../../domain/errors.ts";

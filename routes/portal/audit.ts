@@ -2,14 +2,14 @@
 import { auditActionsOf } from "../../domain/audit.ts";
 import { isId } from "../../domain/id.ts";
 import { pageItemsDefault } from "../../domain/limits.ts";
-import { parseDay } from "../../domain/usage_period.ts";
-import { isoTime } from "../../domain/usage_window.ts";
+import { parseDay } from "../../domain/meter/usage_period.ts";
+import { isoTime } from "../../domain/meter/usage_window.ts";
 import { type AuditFilter, parseAuditCursor } from "../../services/audit.ts";
-import { type AuditAddress, auditPage } from "../../views/audit.tsx";
-import type { AuditFaults } from "../../views/components/audit_filters.tsx";
+import { type AuditAddress, auditPage } from "../../views/audit/audit.tsx";
+import type { AuditFaults } from "../../views/audit/audit_filters.tsx";
 import type { Assets } from "../../views/layout.tsx";
 import type { App, AppContext, AppParts } from "../env.ts";
-import { deviceWords } from "./device_words.ts";
+import { deviceWords } from "./sign_in/device_name.ts";
 import { portalFrame, sendPage, signedIn } from "./page.ts";
 
 /** Mounts `/portal/audit`. */

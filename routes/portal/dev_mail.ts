@@ -1,8 +1,8 @@
 // Mails in development: only where no mail server is set, and only for this machine. To everybody else there is nothing
 // here: mails have links that sign people in.
 import { notFoundError } from "../../domain/errors.ts";
-import type { DevelopmentMail } from "../../services/mail.ts";
-import { devMailPage, devMailsPage, type ListedMail } from "../../views/dev_mail.tsx";
+import type { DevelopmentMail } from "../../services/mail/mail.ts";
+import { devMailPage, devMailsPage, type ListedMail } from "../../views/mail/dev_mail.tsx";
 import type { Assets } from "../../views/layout.tsx";
 import { isLoopback } from "../client_address.ts";
 import type { App, AppContext, AppParts } from "../env.ts";

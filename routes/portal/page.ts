@@ -2,9 +2,9 @@
 import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
-import type { Membership, Session } from "../../domain/session.ts";
+import type { Membership, Session } from "../../domain/sign_in/session.ts";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { hasProof } from "../../services/proof.ts";
+import { hasProof } from "../../services/sign_in/recent_authentication.ts";
 import { readFormBody } from "../body.ts";
 import type { AppContext, AppParts } from "../env.ts";
 import { findSession, sessionActor } from "../session.ts";

@@ -9,7 +9,7 @@ import {
   listAuditEvents,
   oldestAuditEventAt,
 } from "../../db/audit.ts";
-import { type Database, sql, type Statement } from "../../db/database.ts";
+import { type Database, sql, type Statement } from "../../db/engine/database.ts";
 import type { AuditAction } from "../../domain/audit.ts";
 import { databaseKinds } from "../support/database.ts";
 

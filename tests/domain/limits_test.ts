@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { parseConfig } from "../../config.ts";
 import * as limits from "../../domain/limits.ts";
-import { idempotencyKeyForm, slugForm } from "../../domain/usage_record.ts";
+import { idempotencyKeyForm, slugForm } from "../../domain/meter/usage_record.ts";
 
 const relations: Readonly<Record<string, boolean>> = {
   "the longest password fits a body, however its characters are written":

@@ -1,9 +1,9 @@
 // `gatehouse backup` and `gatehouse restore` with the real program: rehearsed under load, and everything that is rejected.
 import assert from "node:assert/strict";
-import { Connection } from "../../db/connection.ts";
-import { sql } from "../../db/database.ts";
-import { openEmbedded } from "../../db/embedded.ts";
-import { migrate, migrations } from "../../db/migrate.ts";
+import { Connection } from "../../db/engine/connection.ts";
+import { sql } from "../../db/engine/database.ts";
+import { openEmbedded } from "../../db/engine/embedded.ts";
+import { migrate, migrations } from "../../db/engine/migrate.ts";
 import { type CommandEnd, runCommand } from "../support/command.ts";
 import { readsSum, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";

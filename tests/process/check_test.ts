@@ -1,7 +1,7 @@
 // `gatehouse check` with the real program: all well, and each thing wrong on purpose, beside a running server and without one.
 import assert from "node:assert/strict";
-import { Connection } from "../../db/connection.ts";
-import { migrations } from "../../db/migrate.ts";
+import { Connection } from "../../db/engine/connection.ts";
+import { migrations } from "../../db/engine/migrate.ts";
 import { runCommand } from "../support/command.ts";
 import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
 import { mayMount, mountSmallDisk } from "../support/small_disk.ts";

@@ -1,7 +1,7 @@
 // After a clean stop the one data file is all of the data; after a kill the next start finds the rest in the log.
 import assert from "node:assert/strict";
-import { Connection } from "../../db/connection.ts";
-import { sql } from "../../db/database.ts";
+import { Connection } from "../../db/engine/connection.ts";
+import { sql } from "../../db/engine/database.ts";
 import { runCommand } from "../support/command.ts";
 import { holdLock } from "../support/held_lock.ts";
 import { readsSum, signUpAndRecord } from "../support/journey.ts";

@@ -1,10 +1,10 @@
 // Mails through a real mail server: encrypted or not at all where it matters, and through kills and outages each at
 // least once.
 import assert from "node:assert/strict";
-import { Connection } from "../../db/connection.ts";
+import { Connection } from "../../db/engine/connection.ts";
 import { mailLeaseMs, shutdownTimeoutMs } from "../../domain/limits.ts";
-import { createMailService } from "../../services/mail.ts";
-import { MailError, type MailMessage, smtpTransport } from "../../services/mail_transport.ts";
+import { createMailService } from "../../services/mail/mail.ts";
+import { MailError, type MailMessage, smtpTransport } from "../../services/mail/mail_transport.ts";
 import { startTestApp } from "../support/app.ts";
 import { putIntoFile, putMails, verifyMail, waitingMails } from "../support/mails.ts";
 import { poll } from "../support/poll.ts";

@@ -1,10 +1,10 @@
 // An upgrade that is killed in the middle of a migration: the database is as it was before that migration, and the next
 // start applies it.
 import assert from "node:assert/strict";
-import { Connection } from "../../db/connection.ts";
-import { sql } from "../../db/database.ts";
-import { openEmbedded } from "../../db/embedded.ts";
-import { migrate, migrations } from "../../db/migrate.ts";
+import { Connection } from "../../db/engine/connection.ts";
+import { sql } from "../../db/engine/database.ts";
+import { openEmbedded } from "../../db/engine/embedded.ts";
+import { migrate, migrations } from "../../db/engine/migrate.ts";
 import { runCommand } from "../support/command.ts";
 import { signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";

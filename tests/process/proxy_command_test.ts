@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { codeBlocks, installGatehouse, readGuide, runLines } from "../support/guides.ts";
 import { programCommand } from "../support/program.ts";
-import { proxyNames } from "../../services/proxy_block.ts";
+import { proxyNames } from "../../commands/proxy/configuration.ts";
 
 const recipe = await readGuide("../recipes/forward-auth.md");
 const settings = Object.fromEntries(

@@ -1,6 +1,6 @@
 // Reports and the end of the program: neither a long queue nor a client that does not read keeps it from stopping.
 import assert from "node:assert/strict";
-import { Connection } from "../../db/connection.ts";
+import { Connection } from "../../db/engine/connection.ts";
 import { sendJson, signUpAndRecord } from "../support/journey.ts";
 import { manySums } from "../support/many_sums.ts";
 import { isReady, startProgram } from "../support/program.ts";

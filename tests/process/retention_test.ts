@@ -1,6 +1,6 @@
 // Retention in the real program: what is too old when it starts is deleted by itself, and the sums stay.
 import assert from "node:assert/strict";
-import { Connection } from "../../db/connection.ts";
+import { Connection } from "../../db/engine/connection.ts";
 import { readsSum, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, startProgram } from "../support/program.ts";

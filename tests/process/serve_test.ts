@@ -1,6 +1,6 @@
 // The real program: what it prints, when it refuses to start, how it stops, and that nothing is lost by a kill.
 import assert from "node:assert/strict";
-import { migrations } from "../../db/migrate.ts";
+import { migrations } from "../../db/engine/migrate.ts";
 import { poll } from "../support/poll.ts";
 import { runCommand } from "../support/command.ts";
 import { readsSum, revokeAndBeRefused, sendJson, signUpAndRecord } from "../support/journey.ts";

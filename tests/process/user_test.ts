@@ -1,7 +1,7 @@
 // `gatehouse user …` with the real program, beside a real running server, which is never started again.
 import assert from "node:assert/strict";
-import { Connection } from "../../db/connection.ts";
-import { migrations } from "../../db/migrate.ts";
+import { Connection } from "../../db/engine/connection.ts";
+import { migrations } from "../../db/engine/migrate.ts";
 import { cookieOf } from "../support/app.ts";
 import { runCommand } from "../support/command.ts";
 import { holdLock } from "../support/held_lock.ts";

@@ -1,7 +1,7 @@
 // Scheduled backups with a clock that is set, with failures, and with a stop in the middle.
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { BackupStopped } from "../../db/backup.ts";
+import { BackupStopped } from "../../db/engine/backup.ts";
 import { type BackupPlan, BackupSchedule, makeBackup } from "../../services/backups.ts";
 import { embeddedTestDatabase } from "../support/database.ts";
 import { poll } from "../support/poll.ts";

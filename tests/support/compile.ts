@@ -5,10 +5,10 @@ import { permissionFlags } from "./permissions.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const workers = [
-  "db/writer_worker.ts",
-  "db/backup_worker.ts",
-  "services/password_worker.ts",
-  "services/reports_worker.ts",
+  "db/engine/writer_worker.ts",
+  "db/engine/backup_worker.ts",
+  "services/sign_in/password_worker.ts",
+  "services/reports/reports_worker.ts",
 ];
 const unread = /(\.map|\.d\.[cm]?ts|\.md|\.markdown)$/;
 /** Of packages that are there more than once over, for other ways to load them: what this program does not load. */

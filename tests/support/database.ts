@@ -1,8 +1,8 @@
 // Databases for tests: each its own, of either kind, migrated.
-import type { Database } from "../../db/database.ts";
-import { openEmbedded } from "../../db/embedded.ts";
-import { migrate } from "../../db/migrate.ts";
-import { openRemote } from "../../db/remote.ts";
+import type { Database } from "../../db/engine/database.ts";
+import { openEmbedded } from "../../db/engine/embedded.ts";
+import { migrate } from "../../db/engine/migrate.ts";
+import { openRemote } from "../../db/engine/remote.ts";
 import { sqldMissing, startSqld } from "./sqld.ts";
 
 /** A database and how to be rid of it. */

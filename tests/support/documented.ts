@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 // deno-lint-ignore no-import-prefix
 import { Ajv2020, type ValidateFunction } from "npm:ajv@8.20.0/dist/2020.js";
-import type { JsonSchema, JsonSchemas } from "../../routes/api/examples.ts";
-import { resolved } from "../../routes/api/examples.ts";
+import type { JsonSchema, JsonSchemas } from "../../routes/api/openapi/examples.ts";
+import { resolved } from "../../routes/api/openapi/examples.ts";
 import {
   type DocumentedAnswer,
   type OpenApiDocument,
   openApiDocument,
   type Operation,
-} from "../../routes/api/openapi.ts";
+} from "../../routes/api/openapi/openapi.ts";
 import type { App, AppEnv } from "../../routes/env.ts";
 
 /** Times as responses have them: with milliseconds, in UTC or, for windows of a time zone, with its offset. */

@@ -1,5 +1,5 @@
 // Asking as a reverse proxy does, in this process: what it sends, and what it would pass on.
-import { DatabaseError } from "../../db/database.ts";
+import { DatabaseError } from "../../db/engine/database.ts";
 import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
 import type { SendOptions, TestApp } from "./app.ts";
 

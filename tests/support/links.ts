@@ -1,7 +1,7 @@
 // Links as they go out by mail, without the mail.
-import { insertLinkToken } from "../../db/link_tokens.ts";
-import { linkLifetimesMs, type LinkPurpose } from "../../domain/mail.ts";
-import { hashToken, newToken } from "../../services/session_tokens.ts";
+import { insertLinkToken } from "../../db/mail/link_tokens.ts";
+import { linkLifetimesMs, type LinkPurpose } from "../../domain/mail/mail.ts";
+import { hashToken, newToken } from "../../services/sign_in/session_tokens.ts";
 import type { TestApp, TestPerson } from "./app.ts";
 
 /** Makes a link work. @param options `email`: the address that it proves, the person's own if left out. @returns Its token. */

@@ -1,10 +1,10 @@
 // Mails in the outbox as verbs write them, without the verbs.
 import { insertAuditEvent } from "../../db/audit.ts";
-import { Connection } from "../../db/connection.ts";
-import { type Database, sql, type Statement } from "../../db/database.ts";
-import { insertMail } from "../../db/outbox.ts";
+import { Connection } from "../../db/engine/connection.ts";
+import { type Database, sql, type Statement } from "../../db/engine/database.ts";
+import { insertMail } from "../../db/mail/outbox.ts";
 import { newId } from "../../domain/id.ts";
-import type { NewMail } from "../../domain/mail.ts";
+import type { NewMail } from "../../domain/mail/mail.ts";
 
 const client = { address: "", userAgent: "", requestId: null };
 

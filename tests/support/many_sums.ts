@@ -1,5 +1,5 @@
 // Very many sums, put into the database directly.
-import { sql } from "../../db/database.ts";
+import { sql } from "../../db/engine/database.ts";
 
 const seriesOfKey = `INSERT INTO usage_series (organization, product_slug, metric, api_key)
   SELECT o.number, 'many', format('m%06d', n.value), k.number

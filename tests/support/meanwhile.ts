@@ -1,5 +1,5 @@
 // What happens between a verb's look and its batch: a database that lets a test act just before a batch is written.
-import type { Database } from "../../db/database.ts";
+import type { Database } from "../../db/engine/database.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { embeddedTestDatabase } from "./database.ts";
 

@@ -1,7 +1,7 @@
 // People who belong together: members of somebody's organization, mails to somebody, and the tokens in them.
 import assert from "node:assert/strict";
-import type { DevelopmentMail } from "../../services/mail.ts";
-import type { Role } from "../../domain/session.ts";
+import type { DevelopmentMail } from "../../services/mail/mail.ts";
+import type { Role } from "../../domain/sign_in/session.ts";
 import { cookieOf, type TestApp, testPassword, type TestPerson } from "./app.ts";
 
 /** @returns The newest mail to an address, which there must be. */

@@ -26,6 +26,6 @@ export const permissionFlags: readonly string[] = [
   "--ignore-env",
   "--allow-ffi",
   `--allow-sys=${systemCalls.join(",")}`,
-  // See Connection.close() in db/connection.ts.
+  // See Connection.close() in db/engine/connection.ts.
   "--v8-flags=--expose-gc",
 ];

@@ -1,6 +1,6 @@
 // People of one organization, and the portal's pages as a browser without scripts asks for them.
 import assert from "node:assert/strict";
-import type { Role } from "../../domain/session.ts";
+import type { Role } from "../../domain/sign_in/session.ts";
 import { cookieOf, type TestApp, testPassword, type TestPerson } from "./app.ts";
 
 /** A page as it came. */

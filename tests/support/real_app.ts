@@ -1,5 +1,5 @@
 // The app of a test behind a real port: what only a connection can show.
-import { Listener } from "../../commands/listen.ts";
+import { Listener } from "../../commands/serve/listen.ts";
 import type { TestApp } from "./app.ts";
 
 /** Answers on a free port of this machine for as long as the act takes. */

@@ -1,9 +1,9 @@
 // Reads what a database holds of usage, and holds it against a ledger and against a slow, obvious addition.
 import assert from "node:assert/strict";
-import { Connection } from "../../db/connection.ts";
-import { sql } from "../../db/database.ts";
-import { openRemote } from "../../db/remote.ts";
-import { createUsageRecordIds, type UsageRecordIds } from "../../domain/usage_record_id.ts";
+import { Connection } from "../../db/engine/connection.ts";
+import { sql } from "../../db/engine/database.ts";
+import { openRemote } from "../../db/engine/remote.ts";
+import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import type { Ledger, SentRecord } from "./ledger.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;

@@ -2,7 +2,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { generateApiKey, hashApiKey } from "../../domain/api_key.ts";
 import { type IdPrefix, newId } from "../../domain/id.ts";
-import type { Role } from "../../domain/session.ts";
+import type { Role } from "../../domain/sign_in/session.ts";
 import type { TestApp, TestPerson } from "./app.ts";
 
 /** Everybody who tries a route. */

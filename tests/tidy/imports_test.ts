@@ -63,7 +63,7 @@ Deno.test("importArrows() lets imports go down the house, and inside a layer tha
       file("services/usage.ts", "./context.ts", "../db/usage.ts", "../views/mail.tsx", "../domain/errors.ts"),
       file("views/usage.tsx", "./components/layout.tsx", "../domain/usage_window.ts", "hono/jsx"),
       file(
-        "db/migrate.ts",
+        "db/engine/migrate.ts",
         "./database.ts",
         "./migrations/0001_foundation.sql",
         "../domain/limits.ts",

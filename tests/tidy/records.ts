@@ -5,8 +5,8 @@ import { type Finding, lineAt, type SourceFile } from "./source.ts";
 /** Migration files by name with the SHA-256 that they had when they were first released. */
 export type FrozenMigrations = Readonly<Record<string, string>>;
 
-const folder = "db/migrations/";
-const listPath = "db/migrate.ts";
+const folder = "db/engine/migrations/";
+const listPath = "db/engine/migrate.ts";
 const frozenPath = "tests/frozen_migrations.json";
 
 /** @returns The SHA-256 of a migration's text, the same for both kinds of line ends. */

@@ -8,10 +8,10 @@ import {
 } from "./records.ts";
 import type { SourceFile } from "./source.ts";
 
-const first = { path: "db/migrations/0001_foundation.sql", text: "CREATE TABLE a (b);\n" };
-const second = { path: "db/migrations/0002_webhooks.sql", text: "CREATE TABLE c (d);\n" };
+const first = { path: "db/engine/migrations/0001_foundation.sql", text: "CREATE TABLE a (b);\n" };
+const second = { path: "db/engine/migrations/0002_webhooks.sql", text: "CREATE TABLE c (d);\n" };
 const list = {
-  path: "db/migrate.ts",
+  path: "db/engine/migrate.ts",
   text: `// For x.
 import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
 import hooks from "./migrations/0002_webhooks.sql" with { type: "text" };
@@ -57,10 +57,10 @@ Deno.test("migrationsAreFrozen() gives the line to add for a new migration", () 
 Deno.test("migrationsAreFrozen() refuses a migration that is gone, misnamed, doubled or not listed", () => {
   assert.match(messages([list, first])[0] ?? "", /0002_webhooks\.sql is gone/);
   assert.match(
-    messages([list, first, second, { path: "db/migrations/3.sql", text: "" }])[0] ?? "",
+    messages([list, first, second, { path: "db/engine/migrations/3.sql", text: "" }])[0] ?? "",
     /not named/,
   );
-  const twin = { path: "db/migrations/0002_again.sql", text: "" };
+  const twin = { path: "db/engine/migrations/0002_again.sql", text: "" };
   assert.ok(
     messages([list, first, twin, second]).some((message) => /has the number of 0002_again/.test(message)),
   );

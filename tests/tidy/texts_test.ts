@@ -104,8 +104,8 @@ Deno.test("opensWithComment() asks for a comment as the first characters", () =>
   for (const text of ["", "\n// For x.", 'import "x"; // For x.\n']) {
     assert.deepEqual(lines(opensWithComment, "tests/a_test.ts", text), [1]);
   }
-  assert.deepEqual(lines(opensWithComment, "db/migrations/0001_a.sql", "-- For x.\n"), []);
-  assert.deepEqual(lines(opensWithComment, "db/migrations/0001_a.sql", "CREATE TABLE a"), [1]);
+  assert.deepEqual(lines(opensWithComment, "db/engine/migrations/0001_a.sql", "-- For x.\n"), []);
+  assert.deepEqual(lines(opensWithComment, "db/engine/migrations/0001_a.sql", "CREATE TABLE a"), [1]);
   assert.deepEqual(lines(opensWithComment, "static/a.css", "// For x."), [1]);
   assert.deepEqual(lines(opensWithComment, "deno.json", "{}"), []);
 });

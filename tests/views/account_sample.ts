@@ -1,12 +1,12 @@
 // The pages of one's own account with sample data, as sample.ts has the others.
-import { accountPage, changeEmailPage } from "../../views/account.tsx";
-import { confirmPasswordPage } from "../../views/confirm_password.tsx";
-import { deleteAccountPage } from "../../views/delete_account.tsx";
-import { forgotPasswordPage } from "../../views/forgot_password.tsx";
+import { accountPage, changeEmailPage } from "../../views/account/account.tsx";
+import { confirmPasswordPage } from "../../views/sign_in/confirm_password.tsx";
+import { deleteAccountPage } from "../../views/account/delete_account.tsx";
+import { forgotPasswordPage } from "../../views/account/forgot_password.tsx";
 import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { resetPasswordPage } from "../../views/reset_password.tsx";
-import { securityPage } from "../../views/security.tsx";
-import { verifyEmailPage } from "../../views/verify_email.tsx";
+import { resetPasswordPage } from "../../views/account/reset_password.tsx";
+import { securityPage } from "../../views/sign_in/security.tsx";
+import { verifyEmailPage } from "../../views/account/verify_email.tsx";
 
 /** @returns Every page about an account by a name, with `text` wherever a text of somebody else's can stand. */
 export function accountPages(

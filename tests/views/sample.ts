@@ -1,18 +1,18 @@
 // Pages with sample data, for the tests of the views: every page once, each text of a stranger's replaceable.
 import { exampleCurl } from "../../views/components/code.tsx";
-import { auditPage, type AuditPageProps, wholeAuditLog } from "../../views/audit.tsx";
-import { apiKeysPage, type ApiKeysPageProps } from "../../views/api_keys.tsx";
-import { devMailPage, devMailsPage } from "../../views/dev_mail.tsx";
+import { auditPage, type AuditPageProps, wholeAuditLog } from "../../views/audit/audit.tsx";
+import { apiKeysPage, type ApiKeysPageProps } from "../../views/api_keys/api_keys.tsx";
+import { devMailPage, devMailsPage } from "../../views/mail/dev_mail.tsx";
 import { errorPage } from "../../views/error.tsx";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { renameApiKeyPage } from "../../views/rename_api_key.tsx";
-import { revokeApiKeyPage } from "../../views/revoke_api_key.tsx";
-import { rotateApiKeyPage } from "../../views/rotate_api_key.tsx";
+import { renameApiKeyPage } from "../../views/api_keys/rename_api_key.tsx";
+import { revokeApiKeyPage } from "../../views/api_keys/revoke_api_key.tsx";
+import { rotateApiKeyPage } from "../../views/api_keys/rotate_api_key.tsx";
 import { peoplePages } from "./sample_people.ts";
-import { goOnPage } from "../../views/go_on.tsx";
-import { signInPage } from "../../views/sign_in.tsx";
-import { signUpPage } from "../../views/sign_up.tsx";
-import { usagePage, type UsagePageProps, type UsageReport } from "../../views/usage.tsx";
+import { goOnPage } from "../../views/sign_in/continue.tsx";
+import { signInPage } from "../../views/sign_in/sign_in.tsx";
+import { signUpPage } from "../../views/account/sign_up.tsx";
+import { usagePage, type UsagePageProps, type UsageReport } from "../../views/meter/usage.tsx";
 import { accountPages } from "./account_sample.ts";
 import { twoStepPages } from "./two_step_sample.ts";
 

@@ -1,19 +1,23 @@
 // Sample pages of organizations, members and invitations, each text of a stranger's replaceable.
-import { accessPage, type AccessState } from "../../views/access.tsx";
-import { acceptInvitationPage, endedInvitationPage, type Invitee } from "../../views/accept_invitation.tsx";
+import { accessPage, type AccessState } from "../../views/meter/access.tsx";
+import {
+  acceptInvitationPage,
+  endedInvitationPage,
+  type Invitee,
+} from "../../views/organization/accept_invitation.tsx";
 import { requestFacts } from "../../domain/browser_request.ts";
 import { checkPage } from "../../views/check.tsx";
-import { deleteOrganizationPage } from "../../views/delete_organization.tsx";
-import { handOverPage } from "../../views/hand_over.tsx";
+import { deleteOrganizationPage } from "../../views/organization/delete_organization.tsx";
+import { handOverPage } from "../../views/organization/transfer_ownership.tsx";
 import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { leaveOrganizationPage } from "../../views/leave_organization.tsx";
-import { makeOwnerPage } from "../../views/make_owner.tsx";
-import { memberRolePage } from "../../views/member_role.tsx";
-import { membersPage, type MembersPageProps } from "../../views/members.tsx";
-import { organizationPage } from "../../views/organization.tsx";
-import { organizationsPage } from "../../views/organizations.tsx";
-import { removeMemberPage } from "../../views/remove_member.tsx";
-import { revokeInvitationPage } from "../../views/revoke_invitation.tsx";
+import { leaveOrganizationPage } from "../../views/organization/leave_organization.tsx";
+import { makeOwnerPage } from "../../views/organization/make_owner.tsx";
+import { memberRolePage } from "../../views/organization/member_role.tsx";
+import { membersPage, type MembersPageProps } from "../../views/organization/members.tsx";
+import { organizationPage } from "../../views/organization/organization.tsx";
+import { organizationsPage } from "../../views/organization/organizations.tsx";
+import { removeMemberPage } from "../../views/organization/remove_member.tsx";
+import { revokeInvitationPage } from "../../views/organization/revoke_invitation.tsx";
 
 function checkFacts(text: string, form: { origin: string; site: null } | null = null) {
   return requestFacts({

@@ -1,7 +1,7 @@
 // Usage over time as stacked bars: a drawing that fits any width, and the same numbers as a table beneath it.
 // Positions are percentages and text is not scaled, so it is as large on a phone as on a desk.
 // deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
-import type { WindowUnit } from "../../domain/usage_window.ts";
+import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 import { groupDigits } from "../text/number.ts";
 import { chartGeometry, type ChartWindow } from "./chart_geometry.ts";
 

@@ -2,7 +2,7 @@
 // keeps its size.
 // @ts-types="@types/d3-scale"
 import { scaleBand, scaleLinear } from "d3-scale";
-import type { WindowUnit } from "../../domain/usage_window.ts";
+import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 import { axisNumber } from "../text/number.ts";
 import type { WindowName } from "../text/zone.ts";
 

@@ -2,7 +2,7 @@
 // top, with the organizations and the account in a menu.
 // deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
 import { mayDo } from "../../domain/permissions.ts";
-import type { Membership, Session } from "../../domain/session.ts";
+import type { Membership, Session } from "../../domain/sign_in/session.ts";
 import { roleWords } from "../text/role.ts";
 import { Brand, Icon, type IconName } from "./icon.tsx";
 

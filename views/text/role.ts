@@ -1,5 +1,5 @@
 // What roles are called, and what each may do, in a sentence.
-import type { Role } from "../../domain/session.ts";
+import type { Role } from "../../domain/sign_in/session.ts";
 
 /** The name of each role. */
 export const roleWords: Readonly<Record<Role, string>> = {

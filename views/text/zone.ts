@@ -1,5 +1,5 @@
 // Times on the clocks of a time zone: moved by its offset, so that what reads a time as UTC reads the zone's clock.
-import type { UsageWindow, WindowUnit } from "../../domain/usage_window.ts";
+import type { UsageWindow, WindowUnit } from "../../domain/meter/usage_window.ts";
 import { clockTime, dateRangeWords, fullDate, shortDate } from "./time.ts";
 
 /** Names of the time zone database that are older than what the places are called now. */

@@ -1,7 +1,7 @@
 // The audit log as a file: all that fits, safe to open in a spreadsheet; and nothing in it that somebody could sign in with.
 import assert from "node:assert/strict";
 import { insertAuditEvent } from "../../../db/audit.ts";
-import { sql } from "../../../db/database.ts";
+import { sql } from "../../../db/engine/database.ts";
 import { auditTurnEventsMax } from "../../../domain/limits.ts";
 import { cookieOf, createTestKey, testApp, testPassword } from "../../support/app.ts";
 import { auditPath } from "../../support/audit.ts";

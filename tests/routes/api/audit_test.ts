@@ -1,7 +1,7 @@
 // The audit log over the API: each act leaves who did what in which organization, from where, when and in which request;
 // what was not done leaves nothing; and it is read by those alone who run the organization.
 import assert from "node:assert/strict";
-import { sql } from "../../../db/database.ts";
+import { sql } from "../../../db/engine/database.ts";
 import type { AuditEvent } from "../../../domain/audit.ts";
 import {
   accountLinkMailsToRecipientPerHourMax,

@@ -1,6 +1,6 @@
 // Between a verb's look at the database and its batch anything may happen, on this server or another: each promise holds then.
 import assert from "node:assert/strict";
-import { sql } from "../../../db/database.ts";
+import { sql } from "../../../db/engine/database.ts";
 import { assertError, type TestApp, type TestPerson } from "../../support/app.ts";
 import { listAudit } from "../../support/audit.ts";
 import { linkToken } from "../../support/links.ts";

@@ -1,6 +1,6 @@
 // Every write of every route that a session makes, interrupted: just before it the session ends, or its OWNER loses the role.
 import assert from "node:assert/strict";
-import type { Database, Statement } from "../../../db/database.ts";
+import type { Database, Statement } from "../../../db/engine/database.ts";
 import { startTestApp, type TestApp } from "../../support/app.ts";
 import { embeddedTestDatabase } from "../../support/database.ts";
 import { newWorld, type World } from "../../support/world.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { holds } from "../../domain/properties.ts";
 import fc from "../../support/fast_check.ts";
 import { chartGeometry, type ChartWindow, sum } from "../../../views/components/chart_geometry.ts";
-import type { WindowUnit } from "../../../domain/usage_window.ts";
+import type { WindowUnit } from "../../../domain/meter/usage_window.ts";
 import { windowNames } from "../../../views/text/zone.ts";
 
 const stepMs = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 };

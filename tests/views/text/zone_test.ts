@@ -1,6 +1,6 @@
 // Times on the clocks of time zones: windows that nobody confuses, also on days of 23 and 25 hours.
 import assert from "node:assert/strict";
-import { usageRange, type WindowUnit } from "../../../domain/usage_window.ts";
+import { usageRange, type WindowUnit } from "../../../domain/meter/usage_window.ts";
 import { daysWords, exactTimeIn, timezoneNames, windowNames } from "../../../views/text/zone.ts";
 
 const now = Date.parse("2026-11-21T14:05:11Z");

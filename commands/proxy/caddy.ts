@@ -1,0 +1,60 @@
+// Caddy's block. Caddy gets the certificates, redirects from http and sets the forwarding headers by itself.
+import type { ProxiedApplication } from "../../domain/proxied_application.ts";
+import type { ProxyPlace } from "./placement.ts";
+
+/** @returns The lines of a Caddyfile. */
+export function caddyBlock(place: ProxyPlace, applications: readonly ProxiedApplication[]): string[] {
+  const site = (host: string) => siteAddress(place, host);
+  return [
+    `${site(place.host)} {`,
+    "\t# No encode here: responses with secrets must not be compressed.",
+    `\treverse_proxy ${place.upstream}`,
+    "}",
+    ...(applications.length === 0 ? [] : snippets),
+    ...applications.flatMap(({ host, address, query }) => [
+      "",
+      `${site(host)} {`,
+      "\troute {",
+      "\t\timport gatehouse_before",
+      `\t\tforward_auth ${place.upstream} {`,
+      `\t\t\turi /api/auth/forward?${query}`,
+      "\t\t\tcopy_headers Remote-User Remote-Email Remote-Email-Verified Remote-Name Remote-Organization Remote-Role Remote-Api-Key",
+      "\t\t}",
+      "\t\timport gatehouse_after",
+      `\t\treverse_proxy ${address}`,
+      "\t}",
+      "}",
+    ]),
+  ];
+}
+
+function siteAddress({ secure, publicPort }: ProxyPlace, host: string): string {
+  const isUsual = publicPort === (secure ? 443 : 80);
+  return `${secure ? "https" : "http"}://${host}${isUsual ? "" : `:${publicPort}`}`;
+}
+
+const snippets = [
+  "",
+  "(gatehouse_before) {",
+  "\t# Only Gatehouse says who someone is. Many applications read Remote_User, and some Remote.User, as Remote-User.",
+  "\trequest_header -Remote*",
+  "\t# A client that has these headers removed on the way to the application.",
+  "\t@hides header_regexp Connection (?i)remote",
+  "\trespond @hides 400",
+  "\t# Only WebSockets: other upgrades tunnel more requests past Gatehouse. A second Upgrade header goes, too.",
+  "\t@upgrades {",
+  "\t\theader Upgrade *",
+  "\t\tnot header_regexp Upgrade (?i)^websocket$",
+  "\t}",
+  "\trequest_header @upgrades -Upgrade",
+  "\t@sockets header Upgrade *",
+  "\trequest_header @sockets Upgrade websocket",
+  "}",
+  "",
+  "(gatehouse_after) {",
+  "\t# The application gets neither the session's token nor an API key: it could act with them.",
+  '\trequest_header Cookie "(^|;)\\s*access_token=[^;]*" "$1 access_token=removed"',
+  "\t@key header_regexp Authorization (?i)^bearer\\s+service_live_",
+  "\trequest_header @key -Authorization",
+  "}",
+];

@@ -1,0 +1,134 @@
+// nginx's block. It understands only 401 and 403 of a rejection and hands on no other header of it: hence the variables.
+import {
+  answerHeaderCharactersMax,
+  headerCharactersMax,
+  urlCharactersMax,
+  usageBodyBytesMax,
+} from "../../domain/limits.ts";
+import type { ProxiedApplication } from "../../domain/proxied_application.ts";
+import type { ProxyPlace } from "./placement.ts";
+
+/** @returns The lines of a file for nginx's http block. */
+export function nginxBlock(place: ProxyPlace, applications: readonly ProxiedApplication[]): string[] {
+  const { host, secure, publicPort, upstream } = place;
+  const names = [host, ...applications.map((application) => application.host)].join(" ");
+  return [
+    "# /etc/nginx/conf.d/gatehouse.conf",
+    ...(secure
+      ? [
+        "# One certificate for every name below.",
+        `ssl_certificate     /etc/letsencrypt/live/${host}/fullchain.pem;`,
+        `ssl_certificate_key /etc/letsencrypt/live/${host}/privkey.pem;`,
+      ]
+      : []),
+    `upstream gatehouse { server ${upstream}; keepalive 16; }`,
+    ...(applications.length === 0 ? [] : maps),
+    // On a port of its own there is no http beside it to lead away from.
+    ...(secure && publicPort === 443
+      ? [`server { ${listen(80)} server_name ${names}; return 301 https://$host$request_uri; }`]
+      : []),
+    ...ownServer(place),
+    ...applications.flatMap((application) => applicationServer(place, application)),
+  ];
+}
+
+function listen(port: number, more = ""): string {
+  return `listen ${port}${more}; listen [::]:${port}${more};`;
+}
+
+function publicListen({ publicPort, secure }: ProxyPlace): string {
+  return listen(publicPort, secure ? " ssl" : "");
+}
+
+const bufferSize = `proxy_buffer_size ${kibibytes(answerHeaderCharactersMax)}k;`;
+
+function ownServer(place: ProxyPlace): string[] {
+  const headerSize = kibibytes(Math.max(urlCharactersMax, headerCharactersMax));
+  return [
+    "server {",
+    `    ${publicListen(place)} server_name ${place.host};`,
+    `    client_max_body_size ${
+      kibibytes(usageBodyBytesMax)
+    }k; large_client_header_buffers 4 ${headerSize}k;`,
+    "    gzip off; # Responses with secrets must not be compressed.",
+    "    location / {",
+    "        proxy_pass http://gatehouse;",
+    `        proxy_http_version 1.1; ${header("Connection", '""')} ${bufferSize}`,
+    `        ${header("Host", "$http_host")} ${header("X-Forwarded-For", "$remote_addr")} ${
+      header("X-Forwarded-Proto", "$scheme")
+    }`,
+    "    }",
+    "}",
+  ];
+}
+
+/** What no application gets: the session's token, API keys, and upgrades other than WebSockets, which tunnel requests. */
+const maps = [
+  "map $http_cookie $gatehouse_cookie {",
+  "    default $http_cookie;",
+  '    "~(^|;)\\s*access_token=.*;\\s*access_token=" "";',
+  '    "~^(?<cookies_before>(.*;)?)\\s*access_token=[^;]*(;\\s*)?(?<cookies_after>.*)$" $cookies_before$cookies_after;',
+  "}",
+  'map $http_authorization $gatehouse_authorization { default $http_authorization; "~*^bearer\\s+service_live_" ""; }',
+  'map $http_upgrade $gatehouse_upgrade { default ""; "~*^websocket$" websocket; }',
+  'map $gatehouse_upgrade $gatehouse_connection { default ""; websocket upgrade; }',
+  "# Cookies of two people in one request are cleared, for the domain and for the application's own host.",
+  'map $gatehouse_cookies $gatehouse_clear_domain { default ""; "~^(?<cleared>access_token=;[^,]*)" $cleared; }',
+  'map $gatehouse_cookies $gatehouse_clear_host { default ""; "~^access_token=;" "access_token=; Max-Age=0; Path=/"; }',
+];
+
+const identityNames = ["User", "Email", "Email-Verified", "Name", "Organization", "Role", "Api-Key"];
+
+function applicationServer(place: ProxyPlace, { host, address, query, isMetered }: ProxiedApplication) {
+  return [
+    "server {",
+    `    ${publicListen(place)} server_name ${host};`,
+    "    auth_request /.gatehouse;",
+    "    # A location with a proxy_set_header of its own loses all of these, and clients could forge who they are.",
+    ...identityNames.map(identityLine),
+    `    ${header("Remote-Groups", '""')} proxy_http_version 1.1;`,
+    `    ${header("Upgrade", "$gatehouse_upgrade")} ${header("Connection", "$gatehouse_connection")}`,
+    `    ${header("Cookie", "$gatehouse_cookie")} ${header("Authorization", "$gatehouse_authorization")}`,
+    `    ${header("Host", "$http_host")} ${header("X-Forwarded-Host", "$http_host")}`,
+    `    ${header("X-Forwarded-For", "$remote_addr")} ${header("X-Forwarded-Proto", "$scheme")}`,
+    `    location / { proxy_pass http://${address}; }`,
+    "    location = /.gatehouse {",
+    "        internal;",
+    `        proxy_pass http://gatehouse/api/auth/forward?redirect=401&${query};`,
+    `        proxy_pass_request_body off; ${header("Content-Length", '""')} ${header("Connection", '""')}`,
+    `        ${header("X-Forwarded-Method", "$request_method")} ${header("X-Forwarded-Proto", "$scheme")}`,
+    `        ${header("X-Forwarded-Host", "$http_host")} ${header("X-Forwarded-Uri", "$request_uri")}`,
+    `        ${header("X-Forwarded-For", "$remote_addr")} ${bufferSize}`,
+    ...(isMetered ? ["        proxy_next_upstream off; # Nothing is counted twice."] : []),
+    "    }",
+    "    auth_request_set $gatehouse_status $upstream_status; auth_request_set $gatehouse_location $upstream_http_location;",
+    "    auth_request_set $gatehouse_cookies $upstream_http_set_cookie;",
+    "    auth_request_set $gatehouse_retry_after $upstream_http_retry_after;",
+    "    error_page 401 403 500 = @gatehouse_rejected;",
+    "    location @gatehouse_rejected {",
+    "        add_header Set-Cookie $gatehouse_clear_domain always; add_header Set-Cookie $gatehouse_clear_host always;",
+    "        add_header Retry-After $gatehouse_retry_after always;",
+    "        if ($gatehouse_location) { return 302 $gatehouse_location; }",
+    "        if ($gatehouse_status = 401) { return 401; } if ($gatehouse_status = 403) { return 403; }",
+    "        if ($gatehouse_status = 429) { return 429; } if ($gatehouse_status = 431) { return 431; }",
+    "        return 503;",
+    "    }",
+    "}",
+  ];
+}
+
+/** Takes a header from Gatehouse's response and passes it on, empty or not, in place of the client's. */
+function identityLine(name: string): string {
+  const variable = name.toLowerCase().replaceAll("-", "_");
+  return `    auth_request_set $gatehouse_${variable} $upstream_http_remote_${variable}; ${
+    header(`Remote-${name}`, `$gatehouse_${variable}`)
+  }`;
+}
+
+function header(name: string, value: string): string {
+  return `proxy_set_header ${name} ${value};`;
+}
+
+function kibibytes(bytes: number): number {
+  return Math.ceil(bytes / 1024);
+}

@@ -1,0 +1,67 @@
+// All SQL of taking an account back from someone who never owned its address.
+import type { Actor } from "../../domain/actor.ts";
+import { revokeApiKeysMadeBy } from "../api_keys.ts";
+import { ifAudited, insertAuditEvents } from "../audit.ts";
+import { sql, type Statement } from "../engine/database.ts";
+import { revokeInvitationsMadeBy } from "../organization/invitations.ts";
+import { deletePasskeys } from "../sign_in/passkeys.ts";
+import { deleteRecoveryCodes } from "../sign_in/recovery_codes.ts";
+
+/**
+ * @param actor The owner of the address.
+ * @param options `audited`: the id of the entry about the take-back.
+ * @returns Statements that end the second steps, passkeys, keys and invitations that were made before, and leave the account alone
+ *   in its organizations.
+ */
+export function endUnprovedAccess(
+  actor: Actor,
+  options: { userId: string; now: number; audited: string },
+): Statement[] {
+  const { userId, audited } = options;
+  return [
+    // Also one that was begun only: whoever made it knows its secret.
+    sql(`DELETE FROM totp WHERE user_id = ? AND ${ifAudited}`, userId, audited),
+    deleteRecoveryCodes(userId, options),
+    deletePasskeys(userId, options),
+    revokeApiKeysMadeBy(userId, options),
+    revokeInvitationsMadeBy(userId, options),
+    ...endOthersAccess(actor, options),
+  ];
+}
+
+/**
+ * An account with an unconfirmed address cannot join an organization, only create one. So all other members came by its
+ * invitations, or by those of people whom it had let in.
+ */
+function endOthersAccess(
+  actor: Actor,
+  { userId, now, audited }: { userId: string; now: number; audited: string },
+): Statement[] {
+  const own = "organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ?)";
+  const others = sql(
+    `SELECT organization_id AS organizationId, user_id AS targetId,
+       (SELECT name FROM users WHERE id = user_id) AS targetName,
+       json_object('role', role, 'keys', 'revoked') AS details
+     FROM memberships WHERE user_id <> ? AND ${own} AND ${ifAudited}`,
+    userId,
+    userId,
+    audited,
+  );
+  return [
+    insertAuditEvents(actor, "member.removed", { now, rows: others }),
+    sql(
+      `UPDATE api_keys SET revoked_at = ? WHERE revoked_at IS NULL AND ${own} AND ${ifAudited}`,
+      now,
+      userId,
+      audited,
+    ),
+    sql(
+      `UPDATE invitations SET revoked_at = ? WHERE accepted_at IS NULL AND revoked_at IS NULL AND ${own} AND ${ifAudited}`,
+      now,
+      userId,
+      audited,
+    ),
+    sql(`DELETE FROM memberships WHERE user_id <> ? AND ${own} AND ${ifAudited}`, userId, userId, audited),
+    sql(`UPDATE memberships SET role = 'OWNER' WHERE user_id = ? AND ${ifAudited}`, userId, audited),
+  ];
+}

@@ -1,0 +1,47 @@
+// All SQL of the emails that one recipient gets. The address is never here, only its hash.
+import { type Database, sql, type Statement, type Value } from "../engine/database.ts";
+
+/** How many emails of a kind one recipient gets in a window of time. */
+export interface MailBudgetRow {
+  readonly subject: string;
+  readonly mailsMax: number;
+  readonly windowMs: number;
+}
+
+/** A window that ends later than any window can is from before the clock was set back: it is over too. */
+const isOver = "(ends_at <= ?2 OR ends_at > ?2 + ?3)";
+
+const take = (condition: string) =>
+  `INSERT INTO mail_budgets (subject, mails, ends_at) SELECT ?1, 1, ?2 + ?3 WHERE ${condition}
+   ON CONFLICT (subject) DO UPDATE SET
+     mails = iif(${isOver}, 1, mails + 1), ends_at = iif(${isOver}, ?2 + ?3, ends_at)
+   WHERE ${isOver} OR mails < ?4`;
+
+/**
+ * @param options `now`: milliseconds since 1970. `only`: a condition on `?5` and later parameters, with their values.
+ * @returns A statement that takes one email of a budget; it changes nothing when there is none left.
+ */
+export function takeMail(
+  { subject, mailsMax, windowMs }: MailBudgetRow,
+  { now, only }: { now: number; only?: { condition: string; args: readonly Value[] } },
+): Statement {
+  return sql(take(only?.condition ?? "true"), subject, now, windowMs, mailsMax, ...only?.args ?? []);
+}
+
+/** @returns A statement that gives one email back: it was not written. */
+export function giveMailBack(subject: string): Statement {
+  return sql("UPDATE mail_budgets SET mails = mails - 1 WHERE subject = ? AND mails > 0", subject);
+}
+
+/** @returns When a budget's window ends, in milliseconds since 1970, or undefined. @throws {DatabaseError} */
+export async function findMailBudgetEnd(database: Database, subject: string): Promise<number | undefined> {
+  const row = await database.readFirst<{ endsAt: number }>(
+    sql("SELECT ends_at AS endsAt FROM mail_budgets WHERE subject = ?", subject),
+  );
+  return row?.endsAt;
+}
+
+/** @returns A statement that removes windows that are over. */
+export function deleteEndedMailBudgets(now: number): Statement {
+  return sql("DELETE FROM mail_budgets WHERE ends_at <= ?", now);
+}

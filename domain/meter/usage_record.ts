@@ -1,0 +1,110 @@
+// Usage records: what a caller sends, what the program keeps, what it shows.
+import { hash } from "node:crypto";
+import { usageTimestampFutureMaxMs, usageTimestampPastMaxMs } from "../limits.ts";
+import { joinQuantity, type Quantity } from "./quantity.ts";
+import type { UsageRecordIds, UsageRecordPlace } from "./usage_record_id.ts";
+import { isoTime } from "./usage_window.ts";
+
+/** The form of product slugs and metrics. */
+export const slugForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
+/** The form of idempotency keys: printable ASCII. */
+export const idempotencyKeyForm = /^[\x20-\x7e]{1,255}$/;
+
+/** One record as a caller sent it, checked. Times in milliseconds since 1970. */
+export interface UsageInput {
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly quantity: Quantity;
+  /** Null when the caller left it out: then it is the time of recording. */
+  readonly timestamp: number | null;
+  readonly idempotencyKey: string | null;
+  readonly properties: Readonly<Record<string, string>> | null;
+}
+
+/**
+ * @param timestamp Given by the caller; null when left out. Both in milliseconds since 1970.
+ * @returns What is wrong with it, or null.
+ */
+export function timestampFault(timestamp: number | null, now: number): string | null {
+  const isInRange = timestamp === null ||
+    (timestamp >= now - usageTimestampPastMaxMs && timestamp <= now + usageTimestampFutureMaxMs);
+  return isInRange ? null : "must be at most 35 days back and 5 minutes ahead.";
+}
+
+/** One record as callers see it. Times are ISO 8601 UTC. */
+export interface UsageRecord {
+  readonly id: string;
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly quantity: number;
+  readonly timestamp: string;
+  readonly recordedAt: string;
+  readonly idempotencyKey: string | null;
+  readonly properties: Readonly<Record<string, string>> | null;
+  readonly apiKeyId: string;
+  /** Null for a record that counts. */
+  readonly voidedAt: string | null;
+  /** The id of who voided it. */
+  readonly voidedBy: string | null;
+  readonly voidReason: string | null;
+}
+
+/** One record as the database keeps it. Times in milliseconds since 1970. */
+export interface StoredUsageRecord extends UsageRecordPlace, Quantity {
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly apiKeyId: string;
+  readonly timestamp: number;
+  readonly idempotencyKey: string | null;
+  /** See {@linkcode propertiesText}. */
+  readonly properties: string | null;
+  readonly voidedAt: number | null;
+  readonly voidedBy: string | null;
+  readonly voidReason: string | null;
+}
+
+/** @param ids Of the database that the record is in. @returns A stored record as callers see it. */
+export function shownUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): UsageRecord {
+  return {
+    id: ids.of(stored),
+    productSlug: stored.productSlug,
+    metric: stored.metric,
+    quantity: joinQuantity(stored),
+    timestamp: isoTime(stored.timestamp),
+    recordedAt: isoTime(stored.recordedAt),
+    idempotencyKey: stored.idempotencyKey,
+    properties: stored.properties === null ? null : JSON.parse(stored.properties),
+    apiKeyId: stored.apiKeyId,
+    voidedAt: stored.voidedAt === null ? null : isoTime(stored.voidedAt),
+    voidedBy: stored.voidedBy,
+    voidReason: stored.voidReason,
+  };
+}
+
+/** Hashes of idempotency keys are whole numbers below this. */
+export const idempotencyHashSpace = 2 ** 48;
+
+/**
+ * A hash that nobody can aim: many keys with one hash would make each of them slow to look up.
+ *
+ * @returns 48 bits of the key's SHA-256.
+ */
+export function idempotencyKeyHash(idempotencyKey: string): number {
+  return Number.parseInt(hash("sha256", idempotencyKey, "hex").slice(0, 12), 16);
+}
+
+/** @returns The properties as they are stored and compared: JSON with sorted names, or null for none. */
+export function propertiesText(properties: UsageInput["properties"]): string | null {
+  if (properties === null) return null;
+  const names = Object.keys(properties).sort();
+  return names.length === 0
+    ? null
+    : JSON.stringify(Object.fromEntries(names.map((name) => [name, properties[name]])));
+}
+
+/** @returns Whether two inputs say the same, so that the second is a repeat of the first. */
+export function isSameUsage(a: UsageInput, b: UsageInput): boolean {
+  return a.productSlug === b.productSlug && a.metric === b.metric && a.timestamp === b.timestamp &&
+    a.quantity.whole === b.quantity.whole && a.quantity.micro === b.quantity.micro &&
+    propertiesText(a.properties) === propertiesText(b.properties);
+}

@@ -1,0 +1,94 @@
+// The API of one's own account, for the service's own pages and programs: no other origin may call it.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { sessionUser } from "../../../domain/sign_in/session.ts";
+import { clearSessionCookies } from "../../cookies.ts";
+import type { AppEnv, AppParts } from "../../env.ts";
+import { byActor, requireSession } from "../../session.ts";
+import { mount } from "../endpoint.ts";
+import { emailSchema, proofSchema, userNameSchema } from "../../schemas/people.ts";
+import { sessionUserSchema } from "../../schemas/common.ts";
+
+const path = "/api/portal/account";
+
+/** Mounts `/api/portal/account`. */
+export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { config, services: { ownAccount, emailAddresses, proofs } } = parts;
+  const session = byActor(parts);
+  const common = { tag: "Account", security: "session" } as const;
+
+  mount(app, {
+    ...common,
+    method: "patch",
+    path,
+    operationId: "renameUser",
+    summary: "Change your name",
+    body: userNameSchema,
+    answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
+  }, {
+    ...session,
+    async answer(c, { body }, actor) {
+      await ownAccount.renameUser(actor, body.name);
+      return c.json(sessionUser(await requireSession(c, parts)));
+    },
+  });
+
+  mount(app, {
+    ...common,
+    method: "delete",
+    path,
+    operationId: "deleteAccount",
+    summary: "Delete your account",
+    description:
+      "With a proof of who you are that is at most ten minutes old. Your keys are revoked; organizations in which " +
+      "nobody else is are deleted. Not while you are the last OWNER of an organization with other members.",
+    answers: { 204: { description: "Deleted; the cookie is cleared." } },
+    errors: ["proof_required", "last_owner"],
+  }, {
+    ...session,
+    async answer(c, _input, actor) {
+      await ownAccount.deleteAccount(actor);
+      clearSessionCookies(c, config);
+      return c.body(null, 204);
+    },
+  });
+
+  mount(app, {
+    ...common,
+    method: "post",
+    path: `${path}/proof`,
+    operationId: "confirmPassword",
+    summary: "Confirm who you are once more",
+    description:
+      "For ten minutes it allows what changes or protects the account. While two-step sign-in is on, " +
+      "`code` is required; signing in with a code or a passkey confirms it too.",
+    body: proofSchema,
+    answers: { 204: { description: "Confirmed." } },
+    errors: ["invalid_credentials", "invalid_code", "codes_locked", "two_step_state", "rate_limited"],
+  }, {
+    ...session,
+    async answer(c, { body }, actor) {
+      await proofs.prove(actor, body);
+      return c.body(null, 204);
+    },
+  });
+
+  mount(app, {
+    ...common,
+    method: "post",
+    path: `${path}/email`,
+    operationId: "requestEmailChange",
+    summary: "Ask for another address",
+    description:
+      "With a proof of who you are that is at most ten minutes old. The new address gets a link, the present one is told. " +
+      "Until the link is used nothing changes. The answer is the same when another account has the address.",
+    body: emailSchema,
+    answers: { 202: { description: "The mails are on their way." } },
+    errors: ["proof_required", "rate_limited", "mail_unavailable"],
+  }, {
+    ...session,
+    async answer(c, { body }, actor) {
+      await emailAddresses.requestEmailChange(actor, body.email);
+      return c.body(null, 202);
+    },
+  });
+}

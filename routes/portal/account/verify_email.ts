@@ -1,0 +1,67 @@
+// The page behind links that confirm an address. It takes a session of the same account, and a press of its button.
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { AppError, type ErrorCode } from "../../../domain/errors.ts";
+import type { Session } from "../../../domain/sign_in/session.ts";
+import type { Assets } from "../../../views/layout.tsx";
+import { verifyEmailPage, type VerifyEmailState } from "../../../views/account/verify_email.tsx";
+import { readFormBody } from "../../body.ts";
+import type { App, AppContext, AppParts } from "../../env.ts";
+import { findSession, sessionActor } from "../../session.ts";
+import { gateFrame, redirect, sendPage, withoutReferrer } from "../page.ts";
+
+const path = "/verify-email";
+/** What the page itself has words for. */
+const shownHere: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_account", "email_taken"]);
+
+/** Mounts `/verify-email`. */
+export function portalVerifyEmailRoutes(app: App, parts: AppParts, assets: Assets): void {
+  const { emailAddresses } = parts.services;
+  const frame = gateFrame(parts, assets);
+
+  async function stateOf(token: string, session: Session | null): Promise<VerifyEmailState> {
+    const link = await emailAddresses.findEmailLink(token);
+    if (link === null) {
+      const confirmed = session?.user.emailVerified ? session.user.email : null;
+      return { state: "dead", isSignedIn: session !== null, confirmed };
+    }
+    const { purpose, email, userId } = link;
+    if (session === null) return { state: "signed-out", purpose, email, signInHref: signInHref(token) };
+    return session.user.id === userId
+      ? { state: "ready", purpose, email, token }
+      : { state: "other", purpose, email, signedInAs: session.user.email };
+  }
+
+  const show = (c: AppContext, state: VerifyEmailState, status?: ContentfulStatusCode) =>
+    sendPage(c, verifyEmailPage({ frame, ...state }), status ?? (state.state === "dead" ? 404 : 200));
+
+  app.get(
+    path,
+    withoutReferrer(async (c) =>
+      await show(c, await stateOf(c.req.query("token") ?? "", await findSession(c, parts)))
+    ),
+  );
+
+  app.post(
+    path,
+    withoutReferrer(async (c) => {
+      const { token = "" } = await readFormBody(c);
+      const session = await findSession(c, parts);
+      if (session === null) return redirect(c, signInHref(token));
+      try {
+        const { purpose } = await emailAddresses.verifyEmail(sessionActor(c, session), token);
+        return redirect(c, `/portal/account?done=${purpose === "verify_email" ? "confirmed" : "changed"}`);
+      } catch (error) {
+        if (!(error instanceof AppError) || !shownHere.has(error.code)) throw error;
+        const state = error.code === "email_taken"
+          ? { state: "taken" } as const
+          : await stateOf(token, session);
+        return await show(c, state, error.status as ContentfulStatusCode);
+      }
+    }),
+  );
+}
+
+/** The one address that carries the token on: sign-in, and back here. */
+function signInHref(token: string): string {
+  return `/sign-in?return_to=${encodeURIComponent(`${path}?token=${encodeURIComponent(token)}`)}`;
+}

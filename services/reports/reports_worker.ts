@@ -1,0 +1,139 @@
+// The reports thread: what takes long to read or to write out, one turn after the other, on a connection of its own that
+// only reads. One thread serves the process; it keeps nothing that cannot be lost.
+import type { Database, DatabaseSource } from "../../db/engine/database.ts";
+import { DatabaseError } from "../../db/engine/database.ts";
+import { openReader } from "../../db/engine/reader.ts";
+import {
+  reportClientTimeoutMs,
+  reportsOpenMax,
+  reportsOpenPerOrganizationMax,
+  reportsRunningPerOrganizationMax,
+  reportTurnsRemoteMax,
+} from "../../domain/limits.ts";
+import { runReport } from "./report_kinds.ts";
+import { type ReportsRequest, type ReportsResponse, sentError } from "./report_messages.ts";
+import { ReportQueue } from "./report_queue.ts";
+
+/** The part of a worker's global scope that is used here. */
+interface WorkerScope {
+  onmessage: ((event: MessageEvent<ReportsRequest>) => void) | null;
+  postMessage(response: ReportsResponse, transfer?: Transferable[]): void;
+  close(): void;
+}
+
+/** A report that has not ended. */
+interface OpenReport {
+  readonly cancel: AbortController;
+  ended: Promise<void>;
+  /** Ends the wait for the client. */
+  more: () => void;
+}
+
+class ReportsThread {
+  readonly #scope: WorkerScope;
+  readonly #queue: ReportQueue;
+  readonly #source: DatabaseSource;
+  #database: Promise<Database> | undefined;
+  readonly #reports = new Map<number, OpenReport>();
+
+  constructor(scope: WorkerScope, source: DatabaseSource) {
+    this.#scope = scope;
+    this.#queue = new ReportQueue({
+      turnsMax: source.kind === "remote" ? reportTurnsRemoteMax : 1,
+      runningPerOrganizationMax: reportsRunningPerOrganizationMax,
+      openPerOrganizationMax: reportsOpenPerOrganizationMax,
+      openMax: reportsOpenMax,
+    });
+    this.#source = source;
+    // Now, while there are file descriptors. A report that finds it failed tries again.
+    this.#open().catch(() => {});
+  }
+
+  #open(): Promise<Database> {
+    return this.#database ??= openReader(this.#source).catch((error) => {
+      this.#database = undefined;
+      throw error;
+    });
+  }
+
+  handle(request: Exclude<ReportsRequest, { type: "open" }>): void {
+    if (request.type === "report") this.#start(request);
+    else if (request.type === "more") this.#reports.get(request.id)?.more();
+    else if (request.type === "cancel") this.#reports.get(request.id)?.cancel.abort();
+    else if (request.type === "drain") this.#queue.drain();
+    else this.#close();
+  }
+
+  #start(request: Extract<ReportsRequest, { type: "report" }>): void {
+    const report = { cancel: new AbortController(), more: () => {}, ended: Promise.resolve() };
+    this.#reports.set(request.id, report);
+    report.ended = this.#run(request, report);
+  }
+
+  async #run(
+    { id, name, input }: Extract<ReportsRequest, { type: "report" }>,
+    report: OpenReport,
+  ): Promise<void> {
+    let leave = () => {};
+    try {
+      const place = this.#queue.enter(input.organizationId, report.cancel);
+      leave = () => place.leave();
+      await place.begin();
+      this.#scope.postMessage({ type: "started", id });
+      const value = await runReport(name, {
+        database: await this.#open(),
+        turn: () => place.turn(),
+        head: (head) => this.#scope.postMessage({ type: "head", id, head }),
+        send: (bytes) => {
+          this.#scope.postMessage({ type: "part", id, bytes }, [bytes.buffer]);
+          return place.aside(this.#untilMore(report));
+        },
+      }, input);
+      const transfer = value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : [];
+      this.#scope.postMessage({ type: "done", id, value }, transfer);
+    } catch (error) {
+      this.#scope.postMessage({ type: "failed", id, error: sentError(error) });
+    } finally {
+      leave();
+      this.#reports.delete(id);
+    }
+  }
+
+  /** Waits for the client to take what was sent; not longer than a client may take. */
+  #untilMore(report: OpenReport): Promise<void> {
+    const { signal } = report.cancel;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => report.cancel.abort(new DatabaseError("unavailable", "the client did not read its report")),
+        reportClientTimeoutMs,
+      );
+      const end = (act: () => void) => () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", cancelled);
+        act();
+      };
+      const cancelled = end(() => reject(signal.reason));
+      report.more = end(resolve);
+      if (signal.aborted) cancelled();
+      else signal.addEventListener("abort", cancelled);
+    });
+  }
+
+  async #close(): Promise<void> {
+    this.#queue.drain();
+    for (const { cancel } of this.#reports.values()) cancel.abort();
+    await Promise.all([...this.#reports.values()].map(({ ended }) => ended));
+    await this.#database?.then((database) => database.close(), () => {});
+    this.#scope.postMessage({ type: "closed" });
+    this.#scope.close();
+  }
+}
+
+if ("DedicatedWorkerGlobalScope" in globalThis) {
+  const scope = globalThis as unknown as WorkerScope;
+  let thread: ReportsThread | undefined;
+  scope.onmessage = ({ data }) => {
+    if (data.type === "open") thread = new ReportsThread(scope, data.source);
+    else thread?.handle(data);
+  };
+}

@@ -1,0 +1,54 @@
+// Session tokens and other secrets that only the client has: 32 random bytes, of which the database holds the SHA-256.
+import { hash, randomBytes } from "node:crypto";
+import type { Config } from "../../config.ts";
+import type { NewSession, SessionBounds } from "../../db/sign_in/sessions.ts";
+import type { ClientInfo } from "../../domain/actor.ts";
+import { newId } from "../../domain/id.ts";
+
+const dayMs = 24 * 3_600_000;
+/** 32 random bytes in base64url. */
+const tokenForm = /^[A-Za-z0-9_-]{43}$/;
+const userAgentCharactersMax = 400;
+
+/** @returns 256 random bits in base64url. */
+export function newToken(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/** @returns The SHA-256 of a token in hexadecimal: 256 random bits need neither salt nor a slow hash. */
+export function hashToken(token: string): string {
+  return hash("sha256", token, "hex");
+}
+
+/** @returns The hash of a token, or null for a text that cannot be one. */
+export function wellFormedHash(token: string): string | null {
+  return tokenForm.test(token) ? hashToken(token) : null;
+}
+
+/** @returns The hashes of those texts that can be tokens. */
+export function wellFormedHashes(tokens: readonly string[]): string[] {
+  return tokens.map(wellFormedHash).filter((one) => one !== null);
+}
+
+/** @returns Times after which sessions count no more. */
+export function sessionBounds(config: Config, now: number): SessionBounds {
+  return {
+    createdAfter: now - config.sessionMaxDays * dayMs,
+    seenAfter: now - config.sessionIdleDays * dayMs,
+  };
+}
+
+/** @returns A new session's token, and the row for the database. */
+export function newSession(
+  userId: string,
+  { client, now }: { client: ClientInfo; now: number },
+): { token: string; row: NewSession } {
+  const token = newToken();
+  const { address } = client;
+  const userAgent = client.userAgent.slice(0, userAgentCharactersMax);
+  const replaces = wellFormedHashes(client.sessionTokens ?? []);
+  return {
+    token,
+    row: { id: newId("ses"), tokenHash: hashToken(token), userId, now, address, userAgent, replaces },
+  };
+}

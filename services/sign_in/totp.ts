@@ -1,0 +1,36 @@
+// Codes of authenticator apps (RFC 6238) in the form that every app knows: SHA-1, six digits, 30 seconds.
+import { totpPeriodMs, totpStepsMax } from "../../domain/limits.ts";
+
+const form = { algorithm: "SHA1", digits: 6, period: totpPeriodMs / 1000 } as const;
+const secretBytes = 20;
+
+/** @returns 160 random bits, in base32. */
+export async function newTotpSecret(): Promise<string> {
+  const { Secret } = await import("otpauth");
+  return new Secret({ size: secretBytes }).base32;
+}
+
+/**
+ * @param app `host`: of this service. `email`: of the account.
+ * @returns The address that an authenticator app reads from a QR code.
+ */
+export async function totpUrl(app: { secret: string; host: string; email: string }): Promise<string> {
+  const { Secret, TOTP } = await import("otpauth");
+  return new TOTP({
+    ...form,
+    issuer: `Gatehouse ${app.host}`,
+    label: app.email,
+    secret: Secret.fromBase32(app.secret),
+  }).toString();
+}
+
+/** @returns The time step whose code this is, at most one away from `now` (milliseconds since 1970), or null. */
+export async function totpStep(
+  { secret, code }: { secret: string; code: string },
+  now: number,
+): Promise<number | null> {
+  const { Secret, TOTP } = await import("otpauth");
+  const totp = new TOTP({ ...form, secret: Secret.fromBase32(secret) });
+  const delta = totp.validate({ token: code, timestamp: now, window: totpStepsMax });
+  return delta === null ? null : Math.floor(now / totpPeriodMs) + delta;
+}

@@ -1,0 +1,226 @@
+// The protocol of passkeys, over @simplewebauthn/server, which is loaded when the first passkey is used. A passkey counts as
+// two factors: the authenticator must have checked its user, each time.
+import { Buffer } from "node:buffer";
+import { randomBytes } from "node:crypto";
+import type { PasskeyRow } from "../../db/sign_in/passkeys.ts";
+import { passkeyTimeoutMs } from "../../domain/limits.ts";
+
+/** Where this service is: passkeys made for it answer it alone. */
+export interface RelyingParty {
+  /** The host's name. */
+  readonly id: string;
+  readonly origin: string;
+}
+
+/** What `navigator.credentials.create()` gave, as JSON; only what is read here. */
+export interface RegistrationAnswer {
+  readonly id: string;
+  readonly rawId: string;
+  readonly type: "public-key";
+  readonly response: {
+    readonly clientDataJSON: string;
+    readonly authenticatorData: string;
+    readonly transports?: readonly string[] | undefined;
+  };
+}
+
+/** What `navigator.credentials.get()` gave, as JSON; only what is read here. */
+export interface PasskeyAnswer {
+  readonly id: string;
+  readonly rawId: string;
+  readonly type: "public-key";
+  readonly response: {
+    readonly clientDataJSON: string;
+    readonly authenticatorData: string;
+    readonly signature: string;
+    readonly userHandle?: string | null | undefined;
+  };
+}
+
+/** A passkey that was just made. */
+export type NewPasskey = Pick<PasskeyRow, "credentialId" | "publicKey" | "counter" | "transports">;
+
+/** What a browser needs to ask for a passkey, as JSON: `PublicKeyCredentialCreationOptions` or `…RequestOptions`. */
+export type PasskeyOptions = Readonly<Record<string, unknown>>;
+
+/** EdDSA, ES256 and RS256, by their COSE numbers: what today's authenticators have. */
+const algorithms = [-8, -7, -257];
+const transportsKnown = new Set(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"]);
+
+/** @returns A new challenge: 256 random bits in base64url. */
+export function newChallenge(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/** @returns What a browser needs to make a passkey. */
+export async function registrationOptions(
+  party: RelyingParty,
+  { challenge, user, present }: {
+    challenge: string;
+    user: { id: string; email: string; name: string };
+    present: readonly PasskeyRow[];
+  },
+): Promise<PasskeyOptions> {
+  const { generateRegistrationOptions } = await import("@simplewebauthn/server");
+  return {
+    ...await generateRegistrationOptions({
+      rpName: "Gatehouse",
+      rpID: party.id,
+      userID: new Uint8Array(Buffer.from(user.id)),
+      userName: user.email,
+      userDisplayName: user.name,
+      challenge: new Uint8Array(Buffer.from(challenge, "base64url")),
+      timeout: passkeyTimeoutMs,
+      // Of which make an authenticator is does not matter here.
+      attestationType: "none",
+      excludeCredentials: present.map(named),
+      authenticatorSelection: { residentKey: "required", userVerification: "required" },
+      supportedAlgorithmIDs: algorithms,
+    }),
+  };
+}
+
+/** @returns What a browser needs to ask a passkey: any of this service's, or one of those that are named. */
+export async function signInOptions(
+  party: RelyingParty,
+  { challenge, allowed }: { challenge: string; allowed: readonly PasskeyRow[] | null },
+): Promise<PasskeyOptions> {
+  const { generateAuthenticationOptions } = await import("@simplewebauthn/server");
+  return {
+    ...await generateAuthenticationOptions({
+      rpID: party.id,
+      challenge: new Uint8Array(Buffer.from(challenge, "base64url")),
+      timeout: passkeyTimeoutMs,
+      userVerification: "required",
+      ...(allowed === null ? {} : { allowCredentials: allowed.map(named) }),
+    }),
+  };
+}
+
+function named({ credentialId, transports }: PasskeyRow) {
+  return { id: credentialId, transports: JSON.parse(transports) as string[] };
+}
+
+/** @returns The challenge that an answer says it answers, or null when the answer cannot be read. */
+export function answeredChallenge(answer: RegistrationAnswer | PasskeyAnswer): string | null {
+  const challenge = clientData(answer)?.["challenge"];
+  return typeof challenge === "string" ? challenge : null;
+}
+
+/** No other site's page has a frame of ours; the library would let some such answers pass. */
+function isFramed(answer: RegistrationAnswer | PasskeyAnswer): boolean {
+  return clientData(answer)?.["crossOrigin"] === true;
+}
+
+function clientData({ response }: RegistrationAnswer | PasskeyAnswer): Record<string, unknown> | null {
+  try {
+    const data = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString()) as unknown;
+    return typeof data === "object" ? data as Record<string, unknown> | null : null;
+  } catch {
+    return null;
+  }
+}
+
+function credentialOf({ id, rawId, type }: RegistrationAnswer | PasskeyAnswer) {
+  return { id, rawId, type, clientExtensionResults: {} };
+}
+
+/** What every answer is checked against, whichever it is. */
+function expected({ origin, id }: RelyingParty, challenge: string) {
+  return {
+    expectedChallenge: challenge,
+    expectedOrigin: origin,
+    expectedRPID: id,
+    requireUserVerification: true,
+  } as const;
+}
+
+/** @returns The passkey of an answer to a challenge, or null when anything about it is wrong. */
+export async function verifyRegistration(
+  party: RelyingParty,
+  { answer, challenge }: { answer: RegistrationAnswer; challenge: string },
+): Promise<NewPasskey | null> {
+  const { verifyRegistrationResponse } = await import("@simplewebauthn/server");
+  const { clientDataJSON, authenticatorData, transports } = answer.response;
+  const verified = await unlessWrong(() =>
+    verifyRegistrationResponse({
+      response: {
+        ...credentialOf(answer),
+        response: { clientDataJSON, attestationObject: withoutAttestation(authenticatorData) },
+      },
+      ...expected(party, challenge),
+      supportedAlgorithmIDs: algorithms,
+    })
+  );
+  const credential = verified?.registrationInfo?.credential;
+  if (credential === undefined || credential.id !== answer.id || isFramed(answer)) return null;
+  return {
+    credentialId: credential.id,
+    publicKey: Buffer.from(credential.publicKey).toString("base64url"),
+    counter: credential.counter,
+    transports: JSON.stringify((transports ?? []).filter((one) => transportsKnown.has(one))),
+  };
+}
+
+/** @returns What the passkey's counter says in an answer to a challenge, or null when anything about it is wrong. */
+export async function verifySignIn(
+  party: RelyingParty,
+  { answer, challenge, passkey }: { answer: PasskeyAnswer; challenge: string; passkey: PasskeyRow },
+): Promise<number | null> {
+  const { verifyAuthenticationResponse } = await import("@simplewebauthn/server");
+  const { clientDataJSON, authenticatorData, signature } = answer.response;
+  const verified = await unlessWrong(() =>
+    verifyAuthenticationResponse({
+      response: {
+        ...credentialOf(answer),
+        response: { clientDataJSON, authenticatorData, signature },
+      },
+      ...expected(party, challenge),
+      credential: {
+        id: passkey.credentialId,
+        publicKey: new Uint8Array(Buffer.from(passkey.publicKey, "base64url")),
+        counter: passkey.counter,
+      },
+    })
+  );
+  if (verified?.verified !== true || isFramed(answer)) return null;
+  return verified.authenticationInfo.newCounter;
+}
+
+/** @returns The user that a passkey says it is of, or null when it does not say. */
+export function userOfHandle(handle: string | null | undefined): string | null {
+  return typeof handle === "string" && handle !== "" ? Buffer.from(handle, "base64url").toString() : null;
+}
+
+/** The library throws for everything that is wrong with an answer, and for what it cannot parse. */
+async function unlessWrong<T>(verify: () => Promise<T>): Promise<T | null> {
+  try {
+    return await verify();
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Leaves the attestation out: none was asked for, and to check one the library would fetch addresses that certificates in it
+ * name.
+ *
+ * @returns An attestation object of the form "none" (CBOR), in base64url.
+ */
+function withoutAttestation(authenticatorData: string): string {
+  const data = Buffer.from(authenticatorData, "base64url");
+  const text = (value: string) => Buffer.concat([Buffer.from([0x60 + value.length]), Buffer.from(value)]);
+  const length = Buffer.alloc(3);
+  length.writeUInt8(0x59);
+  length.writeUInt16BE(data.length, 1);
+  return Buffer.concat([
+    Buffer.from([0xa3]),
+    text("fmt"),
+    text("none"),
+    text("attStmt"),
+    Buffer.from([0xa0]),
+    text("authData"),
+    length,
+    data,
+  ]).toString("base64url");
+}

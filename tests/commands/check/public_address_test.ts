@@ -1,0 +1,217 @@
+// The deployment as a browser meets it: the real app behind a proxy that does one thing wrong at a time.
+import assert from "node:assert/strict";
+import { publicFindings, serverAnswers } from "../../../commands/check/public_address.ts";
+import type { Send } from "../../../commands/check/request.ts";
+import { startTestApp, type TestApp } from "../../support/app.ts";
+
+const settings = {
+  BASE_URL: "https://auth.example.com",
+  COOKIE_DOMAIN: ".example.com",
+  ALLOWED_ORIGINS: "https://app.example.com,https://*.docs.example.com",
+};
+
+/** What a proxy does to what passes through it. */
+interface Proxy {
+  readonly dropped?: readonly string[];
+  /** Which requests it changes; every one unless given. */
+  readonly answer?: (request: Request, headers: Headers) => Response | void;
+  readonly sendsAddress?: boolean;
+}
+
+function through(test: TestApp, proxy: Proxy = {}): Send {
+  return async (address, init) => {
+    if (address.startsWith("http://")) {
+      const location = address.replace("http:", "https:");
+      const plain = proxy.answer?.(new Request(address), new Headers());
+      return plain ?? new Response(null, { status: 301, headers: { location } });
+    }
+    const headers = new Headers(init?.headers);
+    if (proxy.sendsAddress !== false) headers.set("X-Forwarded-For", "203.0.113.9");
+    for (const name of proxy.dropped ?? []) headers.delete(name);
+    const request = new Request(address, { ...init, headers });
+    const answer = await test.app.fetch(request, { remoteAddr: { hostname: "127.0.0.1" } });
+    const changed = new Headers(answer.headers);
+    // As the runtime's server does. The app's clock is a test's.
+    changed.set("date", new Date().toUTCString());
+    const body = await answer.arrayBuffer();
+    if (!changed.has("content-length")) changed.set("content-length", String(body.byteLength));
+    const own = proxy.answer?.(request, changed);
+    return own ?? new Response([204, 304].includes(answer.status) ? null : body, {
+      status: answer.status,
+      headers: changed,
+    });
+  };
+}
+
+/** @returns What is not ok: what it is about, with its words. */
+async function troubles(proxy: Proxy, more: Record<string, string> = {}): Promise<Record<string, string>> {
+  const test = await startTestApp({ ...settings, ...more });
+  try {
+    const options = { running: Promise.resolve(true), send: through(test, proxy) };
+    const findings = await publicFindings(test.config, options);
+    for (const { advice, verdict } of findings) assert.equal(advice === undefined, verdict === "ok");
+    return Object.fromEntries(
+      findings.filter(({ verdict }) => verdict !== "ok")
+        // What the words do not say: which setting to change.
+        .map(({ about, verdict, saw, advice = "" }) => [
+          about,
+          `${verdict}: ${saw}${/set BASE_URL=\S+$/.test(advice) ? ` ${advice}` : ""}`,
+        ]),
+    );
+  } finally {
+    await test.dispose();
+  }
+}
+
+Deno.test("publicFindings() has nothing against a proxy that passes on what comes", async () => {
+  assert.deepEqual(await troubles({}), {});
+  assert.deepEqual(await troubles({}, { BASE_URL: "https://auth.example.com:8443" }), {});
+});
+
+Deno.test("publicFindings() says for each allowed origin that the proxy takes Origin away", async () => {
+  const found = await troubles({ dropped: ["origin"] });
+  assert.deepEqual(Object.keys(found), [
+    "Cookie",
+    "CORS for https://app.example.com",
+    "CORS for https://*.docs.example.com",
+  ]);
+  assert.match(found["Cookie"] ?? "", /^wrong: .*nobody can sign in/);
+  assert.match(
+    found["CORS for https://app.example.com"] ?? "",
+    /the preflight lacks Access-Control-Allow-Origin/,
+  );
+});
+
+Deno.test("publicFindings() notices that cookies do not arrive, and does not guess where smaller headers are taken", async () => {
+  assert.deepEqual(await troubles({ dropped: ["cookie"] }), {
+    "Cookies of requests": "wrong: They do not reach the server: nobody stays signed in.",
+  });
+  const small = (request: Request) =>
+    (request.headers.get("cookie") ?? "").length > 4000 ? new Response(null, { status: 400 }) : undefined;
+  assert.deepEqual(await troubles({ answer: small }), {});
+});
+
+Deno.test("publicFindings() notices a proxy that takes no large headers of an answer", async () => {
+  const found = await troubles({
+    answer: (_request, headers) =>
+      (headers.get("location") ?? "").length > 4_000 ? new Response(null, { status: 502 }) : undefined,
+  });
+  assert.deepEqual(found, {
+    "Long redirects": "warning: One that leads back to a page with a long address answers 502.",
+  });
+});
+
+Deno.test("publicFindings() notices headers of answers that are taken away, changed or doubled", async () => {
+  const without = (name: string) =>
+    troubles({ answer: (_request, headers) => void headers.delete(name) }).then(Object.keys);
+  assert.deepEqual(await without("strict-transport-security"), ["Headers of pages"]);
+  assert.deepEqual(await without("content-security-policy"), ["Headers of pages"]);
+  assert.deepEqual(await without("cache-control"), ["Headers of pages"]);
+  assert.deepEqual(await without("set-cookie"), ["Cookie"]);
+  assert.deepEqual(await without("x-request-id"), ["Public address"]);
+  const cors = ["CORS for https://app.example.com", "CORS for https://*.docs.example.com"];
+  assert.deepEqual(await without("vary"), cors);
+  assert.deepEqual(await without("access-control-allow-credentials"), cors);
+  const own = await troubles({
+    answer: (_request, headers) => headers.append("access-control-allow-origin", "*"),
+  });
+  assert.deepEqual(Object.keys(own), ["Other origins", ...cors]);
+  const policy = await troubles({
+    answer: (_request, headers) => headers.append("content-security-policy", "default-src *"),
+  });
+  assert.deepEqual(Object.keys(policy), ["Headers of pages"]);
+});
+
+Deno.test("publicFindings() names what a cookie lacks as the browser gets it", async () => {
+  const rewritten = (from: RegExp, to: string) =>
+    troubles({
+      answer(_request, headers) {
+        const cookies = headers.getSetCookie();
+        headers.delete("set-cookie");
+        for (const cookie of cookies) headers.append("set-cookie", cookie.replace(from, to));
+      },
+    });
+  assert.deepEqual(await rewritten(/; Secure/, ""), { "Cookie": "wrong: It lacks Secure." });
+  assert.deepEqual(await rewritten(/; HttpOnly/, ""), { "Cookie": "wrong: It lacks HttpOnly." });
+  assert.deepEqual(await rewritten(/SameSite=Lax/, "SameSite=None"), {
+    "Cookie": "wrong: It lacks SameSite=Lax.",
+  });
+  // The one that takes the host's own cookie away is the host's alone.
+  assert.deepEqual(await rewritten(/Path=\//, "Path=/; Domain=.example.com"), {
+    "Cookie": "wrong: It lacks Domain=.example.com on one of two.",
+  });
+  assert.deepEqual(await rewritten(/Domain=\.example\.com/, "Domain=example.org"), {
+    "Cookie": "wrong: It lacks Domain=.example.com on one of two.",
+  });
+});
+
+Deno.test("publicFindings() notices compression, http that stays http, and a proxy without X-Forwarded-For", async () => {
+  const packed = await troubles({
+    answer(request, headers) {
+      if (request.headers.get("accept-encoding")?.includes("gzip")) headers.delete("content-length");
+    },
+  });
+  assert.deepEqual(Object.keys(packed), ["Compression"]);
+  assert.match(packed["Compression"] ?? "", /^warning/);
+  const plain = await troubles({
+    answer: (request) => request.url.startsWith("http:") ? new Response("hello") : undefined,
+  });
+  assert.deepEqual(Object.keys(plain), ["Plain http"]);
+  const elsewhere = await troubles({
+    answer: (request) =>
+      request.url.startsWith("http:") ? Response.redirect("https://auth.example.com.evil.org/") : undefined,
+  });
+  assert.deepEqual(Object.keys(elsewhere), ["Plain http"]);
+  const nameless = await troubles({ sendsAddress: false });
+  assert.deepEqual(Object.keys(nameless), ["X-Forwarded-For"]);
+  // Then the metrics are refused whatever the proxy sends: nothing can be said.
+  const test = await startTestApp({ ...settings, METRICS_TOKEN: "m".repeat(16) });
+  const options = { running: Promise.resolve(true), send: through(test, { sendsAddress: false }) };
+  const findings = await publicFindings(test.config, options);
+  assert(!findings.some(({ about }) => about === "X-Forwarded-For"));
+  await test.dispose();
+});
+
+Deno.test("publicFindings() tells another site, a server that is not ready, a wrong clock and a line that is cut", async () => {
+  const other = await troubles({ answer: () => new Response("Welcome") });
+  assert.match(other["Public address"] ?? "", /^wrong: .*answers 200: that is not this server/);
+  const led = await troubles({
+    answer: () => new Response(null, { status: 302, headers: { location: "https://example.com/login" } }),
+  });
+  assert.match(led["Public address"] ?? "", /answers 302 and leads to https:\/\/example\.com\/login/);
+  assert.doesNotMatch(led["Public address"] ?? "", /BASE_URL/);
+  // A proxy that leads to https, to www or to another name: the settings lag behind.
+  const moved = await troubles({
+    answer: () =>
+      new Response(null, { status: 308, headers: { location: "https://www.auth.example.com/health/ready" } }),
+  });
+  assert.match(moved["Public address"] ?? "", /leads to .*set BASE_URL=https:\/\/www\.auth\.example\.com$/);
+  const late = await troubles({
+    answer: (_request, headers) => headers.set("date", new Date(Date.now() - 3_600_000).toUTCString()),
+  });
+  assert.match(late["Clock of the public address"] ?? "", /^wrong: It is 3\d{3} seconds behind/);
+  let requests = 0;
+  const cut = await troubles({
+    answer() {
+      if (++requests > 1) throw new Error("cut");
+    },
+  });
+  assert.match(cut["Cookie"] ?? "", /^wrong: There was no answer: cut/);
+});
+
+Deno.test("publicFindings() is a warning when no server runs at all, and wrong when only the way to it is broken", async () => {
+  const test = await startTestApp(settings);
+  try {
+    const send = () => Promise.reject(new Error("refused"));
+    assert.equal(await serverAnswers(test.config, send), false);
+    assert.equal(await serverAnswers(test.config, () => Promise.resolve(new Response("another"))), false);
+    const found = async (running: boolean) =>
+      (await publicFindings(test.config, { running: Promise.resolve(running), send })).map(({ verdict }) =>
+        verdict
+      );
+    assert.deepEqual(await found(false), ["warning"]);
+    assert.deepEqual(await found(true), ["wrong"]);
+  } finally {
+    await test.dispose();
+  }
+});

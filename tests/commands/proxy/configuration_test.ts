@@ -1,0 +1,130 @@
+// The blocks for Caddy and nginx: the real programs take them, and they say what the settings say.
+import assert from "node:assert/strict";
+import { parseConfig, type Settings } from "../../../config.ts";
+import { isBehindProxy, proxyBlock, proxyNames, upstreamOf } from "../../../commands/proxy/configuration.ts";
+import { programsMissing } from "../../support/missing.ts";
+
+const applications = [
+  { host: "app.example.com", address: "127.0.0.1:3000", query: "email=verified", isMetered: false },
+  {
+    host: "api.example.com",
+    address: "[::1]:3001",
+    query: "accept=session,key&meter=tiles/a.b:c_d-e&email=verified",
+    isMetered: true,
+  },
+];
+
+function configOf(settings: Settings) {
+  const result = parseConfig(settings, { isTerminal: false });
+  assert("config" in result);
+  return result.config;
+}
+
+function blocksOf(settings: Settings, protecting: typeof applications = []) {
+  const config = configOf(settings);
+  const [nginx, caddy, traefik] = proxyNames.map((name) => proxyBlock(name, config, protecting) ?? "");
+  return { nginx: nginx ?? "", caddy: caddy ?? "", traefik: traefik ?? "" };
+}
+
+const deployments: Readonly<Record<string, Settings>> = {
+  "https on its own port": { BASE_URL: "https://auth.example.com", COOKIE_DOMAIN: ".example.com" },
+  "https on another port": { BASE_URL: "https://auth.example.com:8443", HOST: "::", PORT: "9000" },
+  "http on another port": { BASE_URL: "http://auth.example.test:8080", HOST: "0.0.0.0" },
+  "an IPv6 address": { BASE_URL: "https://[2001:db8::1]", HOST: "::1" },
+};
+
+function run(program: string, ...args: string[]): void {
+  const { success, stdout, stderr } = new Deno.Command(program, { args, stdin: "null" }).outputSync();
+  const said = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assert(success, `${program} ${args.join(" ")}: ${said}`);
+}
+
+async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-block-" });
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test({
+  name: "caddy takes every block for it",
+  ignore: programsMissing("caddy"),
+  fn: () =>
+    inFolder(async (folder) => {
+      for (const [name, settings] of Object.entries(deployments)) {
+        const file = `${folder}/${name.replaceAll(" ", "-")}.Caddyfile`;
+        for (const protecting of [[], applications]) {
+          await Deno.writeTextFile(file, `${blocksOf(settings, protecting).caddy}\n`);
+          run("caddy", "validate", "--adapter", "caddyfile", "--config", file);
+        }
+      }
+    }),
+});
+
+Deno.test({
+  name: "nginx takes every block for it",
+  ignore: programsMissing("nginx", "openssl"),
+  fn: () =>
+    inFolder(async (folder) => {
+      const [key, cert] = [`${folder}/key.pem`, `${folder}/cert.pem`];
+      const subject = ["-subj", "/CN=auth.example.com", "-days", "1", "-nodes", "-newkey", "rsa:2048"];
+      run("openssl", "req", "-x509", ...subject, "-keyout", key, "-out", cert);
+      for (const [name, settings] of Object.entries(deployments)) {
+        const file = `${folder}/${name.replaceAll(" ", "-")}.conf`;
+        for (const protecting of [[], applications]) {
+          const block = blocksOf(settings, protecting).nginx
+            .replaceAll(/\/etc\/letsencrypt\S*fullchain.pem/g, cert)
+            .replaceAll(/\/etc\/letsencrypt\S*privkey.pem/g, key);
+          const around =
+            `error_log stderr;\npid ${folder}/pid;\nevents {}\nhttp {\naccess_log off;\n${block}\n}\n`;
+          await Deno.writeTextFile(file, around);
+          run("nginx", "-t", "-p", folder, "-c", file);
+        }
+      }
+    }),
+});
+
+Deno.test("proxyBlock() has the host, the port and the headers of the settings", () => {
+  const { caddy, nginx } = blocksOf({ BASE_URL: "https://auth.example.com", PORT: "9000" });
+  assert.match(caddy, /^https:\/\/auth\.example\.com \{[^]*reverse_proxy 127\.0\.0\.1:9000\n\}$/);
+  assert.doesNotMatch(caddy, /^\s*encode/m);
+  assert.match(nginx, /listen 80;[^]*return 301 https:\/\/\$host\$request_uri;/);
+  assert.match(nginx, /listen 443 ssl;[^]*server_name auth\.example\.com;/);
+  assert.match(nginx, /server 127\.0\.0\.1:9000;/);
+  assert.match(nginx, /X-Forwarded-For \$remote_addr;/);
+  assert.match(nginx, /client_max_body_size 1024k;/);
+  // The longest redirect of the service fits.
+  assert.match(nginx, /proxy_buffer_size 12k;/);
+  const plain = blocksOf({ BASE_URL: "http://auth.example.test:8080" }, applications);
+  assert.doesNotMatch(plain.nginx, /ssl|return 301/);
+  assert.match(plain.nginx, /listen 8080;/);
+  assert.match(plain.caddy, /^http:\/\/api\.example\.com:8080 \{$/m);
+  assert.equal(proxyBlock("nginx", configOf({ PORT: "0" })), null);
+});
+
+Deno.test("proxyBlock() for nginx is short, and metered questions are not sent twice", () => {
+  const settings = { BASE_URL: "https://auth.example.com" };
+  const lines = (protecting: typeof applications) => blocksOf(settings, protecting).nginx.split("\n");
+  const [one, two] = [lines(applications.slice(0, 1)), lines(applications)];
+  assert(one.length <= 65, `${one.length} lines`);
+  assert(two.length - one.length <= 40, `${two.length - one.length} lines more for one application more`);
+  const { nginx } = blocksOf(settings, applications);
+  assert.equal(nginx.match(/proxy_next_upstream off;/g)?.length, 1);
+});
+
+Deno.test("upstreamOf() reaches a server that listens on every address, and isBehindProxy() sees when one is in front", () => {
+  assert.equal(upstreamOf({ host: "0.0.0.0", port: 1 }), "127.0.0.1:1");
+  assert.equal(upstreamOf({ host: "::", port: 2 }), "[::1]:2");
+  assert.equal(upstreamOf({ host: "10.0.0.1", port: 3 }), "10.0.0.1:3");
+  const at = (base: string, port: number) => {
+    const baseUrl = new URL(base);
+    return isBehindProxy({ baseUrl, secure: baseUrl.protocol === "https:", host: "::1", port });
+  };
+  assert(!at("http://localhost:8000", 8000));
+  assert(!at("http://localhost", 80));
+  assert(at("http://localhost:8000", 8001));
+  assert(at("http://auth.example.com", 8000));
+  assert(at("https://auth.example.com", 443));
+});

@@ -1,0 +1,63 @@
+// Migrations: each once, all of it or nothing, never changed, never downwards.
+import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
+import { migrate, MigrationError, migrations } from "../../../db/engine/migrate.ts";
+import { databaseKinds } from "../../support/database.ts";
+
+const more = {
+  number: (migrations.at(-1)?.number ?? 0) + 1,
+  name: "more",
+  text: "CREATE TABLE more (a TEXT);\n\nCREATE TABLE most (a TEXT);\n",
+};
+
+for (const kind of databaseKinds) {
+  const options = (name: string) => ({ name: `${kind.name} database: ${name}`, ignore: kind.ignore });
+
+  Deno.test(
+    options("migrate() applies what is missing, once, also when two programs start together"),
+    async () => {
+      const { database, dispose } = await kind.open();
+      assert.deepEqual(await migrate(database, { now: 1 }), []);
+      const list = [...migrations, more];
+      const applied = await Promise.all([
+        migrate(database, { now: 1, list }),
+        migrate(database, { now: 1, list }),
+      ]);
+      assert.deepEqual(applied.flat(), [more.number]);
+      assert.equal((await database.read(sql("SELECT * FROM most"))).length, 0);
+      await dispose();
+    },
+  );
+
+  Deno.test(options("migrate() keeps nothing of a migration that fails"), async () => {
+    const { database, dispose } = await kind.open();
+    const broken = { ...more, text: "CREATE TABLE half (a TEXT);\nINSERT INTO nowhere VALUES (1);\n" };
+    await assert.rejects(migrate(database, { now: 1, list: [...migrations, broken] }));
+    await assert.rejects(database.read(sql("SELECT * FROM half")));
+    assert.deepEqual(await migrate(database, { now: 1, list: [...migrations, more] }), [more.number]);
+    await dispose();
+  });
+
+  Deno.test(options("migrate() stops at a newer database and at a changed migration"), async () => {
+    const { database, dispose } = await kind.open();
+    await migrate(database, { now: 1, list: [...migrations, more] });
+    await assert.rejects(
+      migrate(database, { now: 1 }),
+      (error) => error instanceof MigrationError && /newer/.test(error.message),
+    );
+    const changed = { ...more, text: `${more.text}\n-- a word` };
+    await assert.rejects(
+      migrate(database, { now: 1, list: [...migrations, changed] }),
+      (error) => error instanceof MigrationError && /changed/.test(error.message),
+    );
+    await dispose();
+  });
+
+  Deno.test(options("migrate() takes a migration whose lines end with CR LF as the same"), async () => {
+    const { database, dispose } = await kind.open();
+    await migrate(database, { now: 1, list: [...migrations, more] });
+    const windows = { ...more, text: more.text.replaceAll("\n", "\r\n") };
+    assert.deepEqual(await migrate(database, { now: 1, list: [...migrations, windows] }), []);
+    await dispose();
+  });
+}

@@ -1,0 +1,63 @@
+// The remote driver when the libSQL server ends a transaction that takes too long.
+import assert from "node:assert/strict";
+import { LibsqlError } from "@libsql/client/http";
+import { DatabaseError, sql, type Statement } from "../../../db/engine/database.ts";
+import { openRemote, untilUnlocked } from "../../../db/engine/remote.ts";
+import { runOn } from "../../support/random.ts";
+import { sqldMissing, startSqld } from "../../support/sqld.ts";
+
+/** Counts so far that it takes about a second for each 5 million. */
+function slow(count: number): Statement {
+  return sql(
+    "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?) SELECT count(*) AS n FROM c",
+    count,
+  );
+}
+
+Deno.test({
+  name: "a transaction that the server ends is unavailable, leaves nothing, and does not end the program",
+  ignore: sqldMissing() !== null,
+  async fn() {
+    const server = await startSqld();
+    // Slow for the server, and not for the driver.
+    const database = openRemote({ url: server.url, authToken: undefined, timeoutMs: 60_000 });
+    const other = openRemote({ url: server.url, authToken: undefined, timeoutMs: 60_000 });
+    await database.write([sql("CREATE TABLE notes (text TEXT)")]);
+    await other.read(sql("SELECT 1"));
+    const startedAt = performance.now();
+    await database.read(slow(1_000_000));
+    const perMs = 1_000_000 / (performance.now() - startedAt);
+    // The server lets a transaction hold the lock for 5 s while another waits for it.
+    const ended = database.write([
+      sql("INSERT INTO notes VALUES ('ended')"),
+      // Many, as the server ends a transaction only between two statements; more than enough on a noisy machine.
+      ...Array<Statement>(100).fill(slow(Math.round(200 * perMs))),
+      sql("INSERT INTO notes VALUES ('ended too')"),
+    ]);
+    await runOn(500);
+    const waited = other.write([sql("INSERT INTO notes VALUES ('waited')")]);
+    await assert.rejects(ended, (error) => error instanceof DatabaseError && error.kind === "unavailable");
+    await waited;
+    const rows = await database.read<{ text: string }>(sql("SELECT text FROM notes"));
+    assert.deepEqual(rows.map(({ text }) => text), ["waited"]);
+    await database.close();
+    await other.close();
+    await server.stop();
+  },
+});
+
+Deno.test("untilUnlocked() does again what a lock refused, for a while, and nothing else", async () => {
+  const locked = () => new LibsqlError("database is locked", "SQLITE_BUSY");
+  const tries = async (fails: number, error: () => Error, waitMs: number) => {
+    let count = 0;
+    const act = () => ++count <= fails ? Promise.reject(error()) : Promise.resolve("done");
+    const result = await untilUnlocked(act, { giveUpAt: performance.now() + waitMs }).catch((e) => e.message);
+    return [result, count];
+  };
+  assert.deepEqual(await tries(2, locked, 10_000), ["done", 3]);
+  assert.deepEqual(await tries(2, locked, 0), ["SQLITE_BUSY: database is locked", 1]);
+  assert.deepEqual(await tries(2, () => new Error("the connection closed"), 10_000), [
+    "the connection closed",
+    1,
+  ]);
+});

@@ -1,0 +1,263 @@
+// The index of idempotency keys: wherever a key has moved to, it is found, and it is there once.
+import assert from "node:assert/strict";
+import { type Database, sql } from "../../../db/engine/database.ts";
+import {
+  groupRecord,
+  type RecordOutcome,
+  recordUsage,
+  requestField,
+  seriesField,
+  timestampField,
+} from "../../../db/meter/usage_recording.ts";
+import { keysMiddleMax, keysRecentMax, usageSeriesMax } from "../../../domain/limits.ts";
+import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
+import { databaseKinds } from "../../support/database.ts";
+
+const tables = ["usage_keys_recent", "usage_keys_middle", "usage_keys_settled"] as const;
+const works = "a".repeat(64);
+const worksToo = "b".repeat(64);
+const revoked = "c".repeat(64);
+const now = 1_800_000_000_000;
+
+/** Two organizations with a key each, and a third key of the first that is revoked. */
+async function insertKeys(database: Database): Promise<void> {
+  await database.write([
+    ...["org_one", "org_two"].map((id) =>
+      sql("INSERT INTO organizations (id, name, created_at) VALUES (?, 'Test', 0)", id)
+    ),
+    ...([[works, "org_one", null], [worksToo, "org_two", null], [revoked, "org_one", 1]] as const).map((
+      [hash, organization, revokedAt],
+    ) =>
+      sql(
+        `INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_at, revoked_at)
+         VALUES ('key_' || ?1, ?2, ?1, 'service_live_', 'Test', 0, ?3)`,
+        hash,
+        organization,
+        revokedAt,
+      )
+    ),
+  ]);
+}
+
+/** One record; `idempotencyKey` null for one without. */
+interface Given {
+  readonly idempotencyKey: string | null;
+  readonly keyHash?: number;
+  readonly whole?: number;
+}
+
+/** Where a record's text has the hash of its key. */
+const hashAt = { from: 47, to: 62 };
+
+function record(database: Database, records: readonly Given[], apiKey = works): Promise<RecordOutcome> {
+  return recordUsage(database, {
+    now,
+    seriesMax: usageSeriesMax,
+    keyHashes: [apiKey],
+    series: [[apiKey, "tiles", "requests"]],
+    records: records.map(({ idempotencyKey, keyHash, whole }, request) => {
+      const text = groupRecord({
+        series: seriesField(0),
+        request: requestField(request),
+        timestamp: timestampField(now, false),
+        quantity: { whole: whole ?? 1, micro: 0 },
+        idempotencyKey,
+        properties: null,
+      });
+      if (keyHash === undefined) return text;
+      const hash = String(keyHash).padStart(hashAt.to - hashAt.from, "0");
+      return `${text.slice(0, hashAt.from)}${hash}${text.slice(hashAt.to)}`;
+    }),
+    keys: records.filter(({ idempotencyKey }) => idempotencyKey !== null).length,
+  });
+}
+
+const named = (name: string, from: number, count: number): Given[] =>
+  Array.from({ length: count }, (_, n) => ({ idempotencyKey: `${name} ${from + n}` }));
+const plain = (count: number): Given[] => Array.from({ length: count }, () => ({ idempotencyKey: null }));
+
+async function countOf(database: Database, from: string): Promise<number> {
+  return (await database.readFirst<{ count: number }>(sql(`SELECT count(*) AS count FROM ${from}`)))?.count ??
+    -1;
+}
+
+/** Every key of every record is in the three tables, once, and nothing else is. */
+async function assertKeysAreWhole(database: Database): Promise<number[]> {
+  const counts: number[] = [];
+  for (const table of tables) counts.push(await countOf(database, table));
+  const records = await countOf(database, "usage_records WHERE idempotency_key IS NOT NULL");
+  const all = tables.map((table) => `SELECT seq FROM ${table}`).join(" UNION ALL ");
+  const found = `(SELECT DISTINCT seq FROM (${all})) k JOIN usage_records r ON r.seq = k.seq`;
+  assert.equal(counts.reduce((sum, count) => sum + count, 0), records);
+  assert.equal(await countOf(database, `${found} WHERE r.idempotency_key IS NOT NULL`), records);
+  return counts;
+}
+
+/** Everything that recording may write, as one text. */
+async function everything(database: Database): Promise<string> {
+  const texts: string[] = [];
+  for (
+    const table of [
+      "api_keys",
+      "usage_series",
+      "usage_records",
+      "usage_rollups",
+      "usage_rollups_hourly",
+      "usage_cursor",
+      ...tables,
+    ]
+  ) {
+    texts.push(table, JSON.stringify(await database.read(sql(`SELECT * FROM ${table}`))));
+  }
+  return texts.join("\n");
+}
+
+/** Puts the sweeps of both moves somewhere; they go on from there. */
+function sweepFrom(database: Database, { recent, middle }: { recent: number; middle: number }) {
+  return database.write([sql(
+    "UPDATE usage_cursor SET recent_moved = ?, middle_moved = ?",
+    Math.floor(recent * idempotencyHashSpace),
+    Math.floor(middle * idempotencyHashSpace),
+  )]);
+}
+
+for (const kind of databaseKinds) {
+  const on = (promise: string, run: (database: Database) => Promise<void>) =>
+    Deno.test({
+      name: `${kind.name} database: ${promise}`,
+      ignore: kind.ignore,
+      fn: async () => {
+        const { database, dispose } = await kind.open();
+        try {
+          await insertKeys(database);
+          await run(database);
+        } finally {
+          await dispose();
+        }
+      },
+    });
+
+  on(
+    "a repeat is known wherever its key has moved to, and no key is lost or there twice",
+    async (database) => {
+      const groups = 8;
+      const size = 4_000;
+      for (let n = 0; n < groups; n++) {
+        // The second sweep is slow: it is put where the first has been, so that keys move through both.
+        await sweepFrom(database, { recent: n / groups, middle: (n + 4) % groups / groups });
+        const group = [
+          ...named("key", n * size, size),
+          ...plain(100),
+          // Repeats among them, of the group before.
+          ...(n === 0 ? [] : named("key", (n - 1) * size, 50)),
+        ];
+        const outcome = await record(database, group);
+        assert.equal(outcome.inserted, size + 100);
+        assert.equal(outcome.taken.length, n === 0 ? 0 : 50);
+        await record(database, plain(10));
+        await record(database, named("key", n * size, 10), revoked);
+        await assertKeysAreWhole(database);
+      }
+      const counts = await assertKeysAreWhole(database);
+      for (const [index, count] of counts.entries()) assert.ok(count > 0, `${tables[index]} has no key`);
+      // Every one of them again, and again under the other organization's key, whose they are not.
+      for (let n = 0; n < groups; n++) {
+        const repeats = named("key", n * size, size);
+        const again = await record(database, repeats);
+        assert.equal(again.inserted, 0);
+        assert.deepEqual(again.taken.map(({ position }) => position).sort((a, b) => a - b), [
+          ...repeats.keys(),
+        ]);
+        assert.ok(
+          again.taken.every(({ differs, position, idempotencyKey }) =>
+            differs === 0 && idempotencyKey === repeats[position]?.idempotencyKey
+          ),
+        );
+        const other = await record(database, repeats.map((given) => ({ ...given, whole: 2 })));
+        assert.equal(other.inserted, 0);
+        assert.ok(
+          other.taken.length === size && other.taken.every(({ differs }) => differs === 1),
+        );
+      }
+      const strangers = await record(database, named("key", 0, 100), worksToo);
+      assert.equal(strangers.inserted, 100);
+      await assertKeysAreWhole(database);
+    },
+  );
+
+  on("a group of a revoked key, or of repeats alone, writes nothing", async (database) => {
+    await record(database, [...named("key", 0, 3_000), ...plain(5)]);
+    const before = await everything(database);
+    const refused = await record(
+      database,
+      [...named("key", 0, 20), ...named("new", 0, 2_000), ...plain(7)],
+      revoked,
+    );
+    assert.deepEqual([refused.activeKeys.length, refused.inserted, refused.taken.length], [0, 0, 0]);
+    assert.equal(await everything(database), before);
+    const repeated = await record(database, named("key", 0, 3_000));
+    assert.deepEqual([repeated.inserted, repeated.taken.length], [0, 3_000]);
+    const other = await record(database, [{ idempotencyKey: "key 1", whole: 5 }]);
+    assert.deepEqual(other.taken.map(({ differs }) => differs), [1]);
+    assert.equal(await everything(database), before);
+  });
+
+  on(
+    "two keys with one hash are both recorded, and both known later, wherever they are",
+    async (database) => {
+      const keyHash = 77_777_777_777;
+      const collide = (name: string): Given => ({ idempotencyKey: name, keyHash });
+      assert.equal((await record(database, [collide("one"), collide("two")])).inserted, 2);
+      assert.equal((await record(database, [collide("three"), collide("one")])).inserted, 1);
+      // A key of the other organization whose hash in the index is the same.
+      const shifted = (keyHash + idempotencyHashSpace - 2654435761) % idempotencyHashSpace;
+      const stranger: Given = { idempotencyKey: "one", keyHash: shifted };
+      assert.equal((await record(database, [stranger], worksToo)).inserted, 1);
+      const hashes = await database.read(sql("SELECT DISTINCT hash FROM usage_keys_recent"));
+      assert.equal(hashes.length, 1, "the hashes are not the same");
+      const names = ["one", "two", "three"];
+      for (const [n, table] of tables.entries()) {
+        if (n > 0) {
+          await database.write([
+            sql(`INSERT INTO ${table} SELECT * FROM ${tables[n - 1]} ORDER BY seq LIMIT 3`),
+            sql(`DELETE FROM ${tables[n - 1]} WHERE seq IN (SELECT seq FROM ${table})`),
+          ]);
+        }
+        const again = await record(database, names.map(collide));
+        assert.equal(again.inserted, 0, table);
+        assert.deepEqual(
+          again.taken.map(({ idempotencyKey }) => idempotencyKey).sort(),
+          names.toSorted(),
+          table,
+        );
+        assert.equal((await record(database, [stranger], worksToo)).inserted, 0);
+      }
+      await assertKeysAreWhole(database);
+    },
+  );
+
+  on(
+    "keys at both ends of the hashes are moved, and a round ends where the next begins",
+    async (database) => {
+      const ends = [0, 1, idempotencyHashSpace - 1, idempotencyHashSpace - 2];
+      // The first organization's number shifts every hash.
+      const given = ends.map((hash, n): Given => ({
+        idempotencyKey: `end ${n}`,
+        keyHash: (hash + idempotencyHashSpace - 2654435761) % idempotencyHashSpace,
+      }));
+      assert.equal((await record(database, given)).inserted, 4);
+      // The sweeps begin at 0.
+      assert.equal(await countOf(database, "usage_keys_settled"), 2);
+      // From half a step before the end they go over it, and begin anew.
+      await sweepFrom(database, { recent: 1 - 0.5 / keysRecentMax, middle: 1 - 0.5 / keysMiddleMax });
+      assert.equal((await record(database, [{ idempotencyKey: "one more" }])).inserted, 1);
+      const at = await database.readFirst<Record<string, number>>(
+        sql("SELECT recent_moved AS recent, middle_moved AS middle FROM usage_cursor"),
+      );
+      assert.deepEqual({ ...at }, { recent: 0, middle: 0 });
+      assert.equal(await countOf(database, "usage_keys_settled"), 4);
+      await assertKeysAreWhole(database);
+      assert.equal((await record(database, given)).taken.length, 4);
+    },
+  );
+}

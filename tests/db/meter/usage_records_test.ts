@@ -1,0 +1,146 @@
+// Scans of records: between any two places, however many records share a timestamp or a series.
+import assert from "node:assert/strict";
+import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
+import { usageSeriesMax } from "../../../domain/limits.ts";
+import {
+  groupRecord,
+  recordUsage,
+  requestField,
+  seriesField,
+  timestampField,
+} from "../../../db/meter/usage_recording.ts";
+import {
+  endOfLook,
+  findUsageRecord,
+  findUsageRecordsByKey,
+  listUsageRecords,
+  type UsageRecordPosition,
+} from "../../../db/meter/usage_records.ts";
+import { databaseKinds } from "../../support/database.ts";
+
+const organizationId = "org_test";
+const [first, second] = ["a".repeat(64), "b".repeat(64)];
+
+/** An organization with two keys, beside another with a key of its own. */
+async function insertKeys(database: Database): Promise<void> {
+  await database.write([
+    ...[organizationId, "org_other"].map((id) =>
+      sql("INSERT INTO organizations (id, name, created_at) VALUES (?, 'Test', 0)", id)
+    ),
+    ...[[first, organizationId], [second, organizationId], ["c".repeat(64), "org_other"]].map((
+      [hash, owner],
+    ) =>
+      sql(
+        `INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_at)
+         VALUES ('key_' || ?1, ?2, ?1, 'service_live_', 'Test', 0)`,
+        hash ?? "",
+        owner ?? "",
+      )
+    ),
+  ]);
+}
+
+/** Descending: the order of lists. */
+function compare(a: UsageRecordPosition, b: UsageRecordPosition): number {
+  return b.timestamp - a.timestamp || b.series - a.series || b.seq - a.seq;
+}
+
+for (const kind of databaseKinds) {
+  Deno.test({
+    name:
+      `${kind.name} database: a scan from any place to any other has what lies between, and knows its end`,
+    ignore: kind.ignore,
+    fn: async () => {
+      const { database, dispose } = await kind.open();
+      try {
+        await insertKeys(database);
+        const times = [1_000, 2_000, 900_000];
+        const hashes = [first, second, "c".repeat(64)];
+        const record = (n: number) =>
+          groupRecord({
+            series: seriesField(n % 5),
+            request: requestField(n),
+            timestamp: timestampField(times[n % 7 % 3] ?? 0, true),
+            quantity: { whole: n, micro: 0 },
+            idempotencyKey: null,
+            properties: null,
+          });
+        await recordUsage(database, {
+          now: 1_000_000,
+          seriesMax: usageSeriesMax,
+          keyHashes: hashes,
+          series: [[first, "p", "m"], [second, "p", "m"], [first, "q", "m"], [first, "q", "n"], [
+            hashes[2] ?? "",
+            "p",
+            "m",
+          ]],
+          records: Array.from({ length: 45 }, (_, n) => record(n)),
+          keys: 0,
+        });
+        const { length } = await database.read(sql("SELECT 1 FROM usage_records"));
+        assert.equal(length, 45);
+        const all = (await database.read<UsageRecordPosition>(
+          sql("SELECT timestamp, series, seq FROM usage_records WHERE organization = 1"),
+        )).sort(compare);
+        assert.equal(all.length, 36);
+        const places = [
+          { timestamp: Number.MAX_SAFE_INTEGER, series: 0, seq: 0 },
+          ...all.filter((_place, n) => n % 3 !== 1),
+          ...times.map((timestamp) => ({ timestamp, series: 0, seq: 0 })),
+          { timestamp: 0, series: 0, seq: 0 },
+        ];
+        // Over a line each of these is a round trip: some will do.
+        const step = kind.name === "remote" ? 5 : 1;
+        for (const [n, before] of places.entries()) {
+          for (const from of places.filter((_place, m) => (n + m) % step === 0)) {
+            const between = all.filter((place) => compare(before, place) < 0 && compare(place, from) <= 0);
+            const scan = { organizationId, from, before };
+            const rows = await listUsageRecords(database, { ...scan, filter: {}, limit: 1000 });
+            assert.deepEqual(rows.map(({ seq }) => seq), between.map(({ seq }) => seq), JSON.stringify(scan));
+            const some = await listUsageRecords(database, {
+              ...scan,
+              filter: { productSlug: ["p"] },
+              limit: 2,
+            });
+            const fits = between.filter(({ series }) => series === 1 || series === 2).slice(0, 2);
+            assert.deepEqual(some.map(({ seq }) => seq), fits.map(({ seq }) => seq), JSON.stringify(scan));
+            const end = await endOfLook(database, { ...scan, recordsMax: 4 });
+            assert.deepEqual(end && { ...end }, between[3] && { ...between[3] }, JSON.stringify(scan));
+          }
+        }
+      } finally {
+        await dispose();
+      }
+    },
+  });
+}
+
+Deno.test("embedded database: a record is found by its id and by its idempotency key without a scan", async () => {
+  const kind = databaseKinds.find(({ name }) => name === "embedded");
+  assert.ok(kind);
+  const { database, dispose } = await kind.open();
+  try {
+    const asked: Statement[] = [];
+    const spy: Database = {
+      ...database,
+      read: (statement) => (asked.push(statement), Promise.resolve([])),
+      readFirst: (statement) => (asked.push(statement), Promise.resolve(undefined)),
+    };
+    await findUsageRecord(spy, { organizationId, seq: 1, recordedAt: 0 });
+    const filter = { productSlug: ["p"], metric: ["m", "n"], apiKey: ["key_1"] };
+    const byKey = { organizationId, idempotencyKey: "a", hash: 1, from: 0, to: 1 };
+    for (const some of [{}, filter]) await findUsageRecordsByKey(spy, { ...byKey, filter: some });
+    const used: string[] = [];
+    for (const { sql: text, args } of asked) {
+      const plan = await database.read<{ detail: string }>(sql(`EXPLAIN QUERY PLAN ${text}`, ...args));
+      for (const { detail } of plan) {
+        assert.doesNotMatch(detail, /SCAN (?!json_each)/, `${detail} in ${text}`);
+        used.push(...(/SEARCH k USING PRIMARY KEY \(hash=\?/.exec(detail) ?? []));
+      }
+    }
+    // Each of the three tables of keys, for each of the two queries.
+    assert.equal(used.length, 6);
+  } finally {
+    await dispose();
+  }
+});

@@ -1,0 +1,76 @@
+// What CloudEvents mean: one key for each pair of source and id, and a product only where the source names one.
+import assert from "node:assert/strict";
+import { cloudEventKey, jsonContentTypeForm, productOfSource } from "../../../domain/meter/cloud_event.ts";
+import { idempotencyKeyForm, slugForm } from "../../../domain/meter/usage_record.ts";
+import fc from "../../support/fast_check.ts";
+import { holds } from "../properties.ts";
+
+// Short texts of few characters, so that one pair's parts often make the same text as another's.
+const part = fc.string({ unit: fc.constantFrom("1", ":", "a", "é"), maxLength: 4 });
+const pair = fc.record({ source: part, id: part });
+
+Deno.test("cloudEventKey() is an idempotency key, the same for the same pair and for no other", () => {
+  const seen = new Map<string, string>();
+  holds(pair, (event) => {
+    const key = cloudEventKey(event);
+    assert.match(key, idempotencyKeyForm);
+    const text = JSON.stringify([event.source, event.id]);
+    assert.equal(seen.get(key) ?? text, text);
+    seen.set(key, text);
+    assert.equal(cloudEventKey({ ...event }), key);
+  }, { runs: 3000 });
+  // Keys are kept for as long as records are: another way to make them would count old events again.
+  assert.equal(
+    cloudEventKey({ source: "/tiles", id: "1" }),
+    "ce:FJeNy5V-BKV44qFHLhILCRToK5swwnCKb-n_DichXMg",
+  );
+});
+
+Deno.test("productOfSource() gives slugs only, also of what is no URI", () => {
+  holds(fc.oneof(fc.string({ unit: "binary" }), fc.webUrl({ withQueryParameters: true }), part), (source) => {
+    const product = productOfSource(source);
+    if (product !== null) assert.match(product, slugForm);
+    if (/^[^/?#]+$/.test(source)) {
+      assert.equal(productOfSource(`https://example.com/a/${source}/?x=/y#/z`), product);
+    }
+  });
+  // As long as a body may be, and soon done.
+  for (
+    const text of [
+      "/".repeat(2 ** 20),
+      "a/".repeat(2 ** 19),
+      `//${"/".repeat(2 ** 20)}é`,
+      "a+".repeat(2 ** 19),
+    ]
+  ) {
+    const start = performance.now();
+    productOfSource(text);
+    jsonContentTypeForm.test(text);
+    assert(performance.now() - start < 1000, text.slice(0, 4));
+  }
+});
+
+Deno.test("jsonContentTypeForm knows JSON by its name or its suffix", () => {
+  for (
+    const type of [
+      "application/json",
+      "text/JSON",
+      "application/vnd.acme.v1+json; charset=utf-8",
+      "a/b+c+json",
+    ]
+  ) {
+    assert(jsonContentTypeForm.test(type), type);
+  }
+  for (
+    const type of [
+      "",
+      "json",
+      "application/jsonx",
+      "application/xjson",
+      "text/plain; x=application/json",
+      "a/json b",
+    ]
+  ) {
+    assert(!jsonContentTypeForm.test(type), type);
+  }
+});

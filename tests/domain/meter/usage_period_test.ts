@@ -1,0 +1,186 @@
+// Which stretch of time the usage page shows: whole days of the zone, the stretch before of the same kind, and for any
+// address at all something that can be shown or a sentence beside a field.
+import assert from "node:assert/strict";
+import { rollupQuarterMs } from "../../../domain/limits.ts";
+import {
+  type PeriodQuery,
+  reportChoice,
+  type ReportPeriod,
+  reportRanges,
+} from "../../../domain/meter/usage_period.ts";
+import { isoTime, usageRange, type UsageWindow } from "../../../domain/meter/usage_window.ts";
+import fc from "../../support/fast_check.ts";
+import { holds } from "../properties.ts";
+
+const now = Date.parse("2026-11-21T14:03:11.250Z");
+const zones = [
+  "UTC",
+  "Europe/Berlin",
+  "America/St_Johns",
+  "Asia/Kathmandu",
+  "Australia/Lord_Howe",
+  "America/Santiago",
+];
+
+function periodOf(query: PeriodQuery, at = now): ReportPeriod {
+  const { period, faults } = reportChoice(query, at);
+  assert.deepEqual(faults, {});
+  return period ?? assert.fail("no period");
+}
+
+function words({ start, end }: UsageWindow): string {
+  return `${isoTime(start).slice(0, 16)} ${isoTime(end).slice(0, 16)}`;
+}
+
+for (
+  const [query, shown, before, compared] of [
+    [{}, "2026-11-01T00:00 2026-12-01T00:00", "2026-10-01T00:00 2026-11-01T00:00", "2026-10-21T14:15"],
+    [
+      { range: "24h" },
+      "2026-11-20T15:00 2026-11-21T15:00",
+      "2026-11-19T15:00 2026-11-20T15:00",
+      "2026-11-20T14:15",
+    ],
+    [
+      { range: "24h", timezone: "Asia/Kathmandu" },
+      "2026-11-20T14:15 2026-11-21T14:15",
+      "2026-11-19T14:15 2026-11-20T14:15",
+      "2026-11-20T14:15",
+    ],
+    [
+      { range: "7d", timezone: "America/New_York" },
+      "2026-11-15T05:00 2026-11-22T05:00",
+      "2026-11-08T05:00 2026-11-15T05:00",
+      "2026-11-14T14:15",
+    ],
+    [
+      { range: "90d" },
+      "2026-08-24T00:00 2026-11-22T00:00",
+      "2026-05-26T00:00 2026-08-24T00:00",
+      "2026-08-23T14:15",
+    ],
+    [
+      { range: "last-month", timezone: "Europe/Berlin" },
+      "2026-09-30T22:00 2026-10-31T23:00",
+      "2026-08-31T22:00 2026-09-30T22:00",
+      "2026-09-30T22:00",
+    ],
+    [
+      { range: "custom", from: "2026-10-20", to: "2026-10-29" },
+      "2026-10-20T00:00 2026-10-30T00:00",
+      "2026-10-10T00:00 2026-10-20T00:00",
+      "2026-10-20T00:00",
+    ],
+  ] as const
+) {
+  Deno.test(`reportChoice() shows ${JSON.stringify(query)} as ${shown}, and compares as much of what was before`, () => {
+    const period = periodOf(query);
+    assert.equal(words(period), shown);
+    assert.equal(words(period.before), before);
+    assert.equal(words(period.compared), `${before.slice(0, 16)} ${compared}`);
+  });
+}
+
+Deno.test("reportChoice() compares whole months with as many months before, not with as many days", () => {
+  const { before } = periodOf({ from: "2026-03-01", to: "2026-03-31" });
+  assert.equal(words(before), "2026-02-01T00:00 2026-03-01T00:00");
+  const quarter = periodOf({ from: "2026-07-01", to: "2026-09-30" });
+  assert.equal(words(quarter.before), "2026-04-01T00:00 2026-07-01T00:00");
+});
+
+Deno.test("reportChoice() compares by the clock when clocks changed in between", () => {
+  const at = Date.parse("2026-10-25T14:03:00Z");
+  const { compared } = periodOf({ range: "7d", timezone: "Europe/Berlin" }, at);
+  // 15:15 in Berlin, in winter time and a week before in summer time.
+  assert.equal(isoTime(compared.end), "2026-10-18T13:15:00.000Z");
+});
+
+Deno.test("reportChoice() gives windows that are neither few nor many, unless one chose them", () => {
+  const unit = (query: PeriodQuery) => reportChoice(query, now).unit;
+  assert.deepEqual(reportRanges.slice(0, 5).map((range) => unit({ range })), [
+    "hour",
+    "day",
+    "day",
+    "day",
+    "day",
+  ]);
+  assert.equal(unit({ from: "2026-11-20", to: "2026-11-21" }), "hour");
+  assert.equal(unit({ from: "2026-11-19", to: "2026-11-21" }), "day");
+  assert.equal(unit({ from: "2025-12-01", to: "2026-11-21" }), "week");
+  assert.equal(unit({ from: "2020-01-01", to: "2026-11-21" }), "month");
+  assert.equal(unit({ range: "90d", window: "week" }), "week");
+  assert.equal(unit({ range: "90d", window: "minute" }), "day");
+});
+
+Deno.test("reportChoice() begins other days with the month up to today, in the zone", () => {
+  const at = Date.parse("2026-11-21T23:30:00Z");
+  const { days } = reportChoice({ range: "custom", timezone: "Europe/Berlin" }, at);
+  assert.deepEqual(days, { from: "2026-11-01", to: "2026-11-22" });
+});
+
+for (
+  const [query, faults] of [
+    [{ from: "2026-11-10" }, { to: "Choose a day." }],
+    [{ to: "2026-11-10" }, { from: "Choose a day." }],
+    [{ from: "2026-02-30", to: "soon" }, {
+      from: "Write a day such as 2026-11-21.",
+      to: "Write a day such as 2026-11-21.",
+    }],
+    [{ from: "2026-11-10T00:00:00Z", to: "2026-11-11" }, { from: "Write a day such as 2026-11-21." }],
+    [{ from: "2026-11-11", to: "2026-11-10" }, { to: "Choose a day that is not before the first." }],
+    [{ from: "2001-11-21", to: "2026-11-21" }, { to: "Choose at most 25 years." }],
+    [{ from: "1890-01-01", to: "2026-11-10" }, { from: "Choose a day from 2000 to 2099." }],
+  ] as const
+) {
+  Deno.test(`reportChoice() says beside the field what is wrong with ${JSON.stringify(query)}`, () => {
+    const choice = reportChoice(query, now);
+    assert.deepEqual(choice.faults, faults);
+    assert.equal(choice.period, null);
+    const typed: PeriodQuery = query;
+    assert.deepEqual(choice.days, { from: typed.from ?? "", to: typed.to ?? "" });
+  });
+}
+
+Deno.test("reportChoice() falls back to UTC and says so", () => {
+  for (const timezone of ["Mars/Olympus", "+02:00", "\0", "Europe/Berlin\n"]) {
+    const choice = reportChoice({ range: "7d", timezone }, now);
+    assert.equal(choice.timezone, "UTC");
+    assert.equal(choice.faults.timezone, "There is no such time zone: shown in UTC.");
+    assert.notEqual(choice.period, null);
+  }
+  assert.equal(reportChoice({ timezone: "europe/berlin" }, now).timezone, "Europe/Berlin");
+});
+
+Deno.test("reportChoice() never throws, and what it gives can be read: for any address, at any time", () => {
+  const day = fc.date({
+    min: new Date("1999-06-01"),
+    max: new Date("2100-06-01"),
+    noInvalidDate: true,
+  }).map((date) => isoTime(date.getTime()).slice(0, 10));
+  const text = fc.option(fc.oneof(day, fc.string({ unit: "binary", maxLength: 12 })), { nil: undefined });
+  const query = fc.record({
+    range: fc.option(fc.oneof(fc.constantFrom(...reportRanges), fc.string()), { nil: undefined }),
+    from: text,
+    to: text,
+    window: fc.option(fc.constantFrom("hour", "day", "week", "month", "?"), { nil: undefined }),
+    timezone: fc.option(fc.oneof(fc.constantFrom(...zones), fc.string({ unit: "binary" })), {
+      nil: undefined,
+    }),
+  });
+  const at = fc.integer({ min: Date.parse("2000-03-01"), max: Date.parse("2099-11-01") });
+  holds(fc.tuple(query, at), ([query, at]) => {
+    const { period, faults, timezone, unit } = reportChoice(query, at);
+    if (period === null) return assert.ok(faults.from !== undefined || faults.to !== undefined);
+    const { start, end, before, compared } = period;
+    assert.ok(before.start < before.end && before.end === start && start < end);
+    assert.ok(compared.start === before.start && compared.end > compared.start && compared.end <= start);
+    for (const ms of [start, end, before.start, compared.end]) {
+      assert.equal(Math.abs(ms % rollupQuarterMs), 0);
+    }
+    for (const { start, end } of [period, compared]) {
+      const input = { from: isoTime(start), to: isoTime(end), timezone };
+      usageRange({ ...input, window: "month" }, at);
+      if (unit === period.defaultUnit) usageRange({ ...input, window: unit }, at);
+    }
+  });
+});

@@ -1,0 +1,313 @@
+// Windows of usage: compared with a slow and obvious walk through the range, quarter of an hour by quarter.
+import assert from "node:assert/strict";
+import fc from "../../support/fast_check.ts";
+import { AppError } from "../../../domain/errors.ts";
+import { rollupQuarterMs, usageWindowsMax } from "../../../domain/limits.ts";
+import {
+  isoTime,
+  usageRange,
+  type UsageRangeInput,
+  type UsageWindow,
+  type WindowUnit,
+  windowUnits,
+} from "../../../domain/meter/usage_window.ts";
+import { anyTime, hourMs, wall, zones } from "../clocks.ts";
+import { holds } from "../properties.ts";
+
+/** The name of the window in which a moment lies. */
+function label(unit: WindowUnit, ms: number, timezone: string): string {
+  const { day, hour, offset } = wall(ms, timezone);
+  if (unit === "hour") return `${day} ${hour} ${offset}`;
+  if (unit === "day") return day;
+  if (unit === "month") return day.slice(0, 7);
+  const date = new Date(`${day}T00:00:00Z`);
+  return String(date.valueOf() - (date.getUTCDay() + 6) % 7 * 24 * hourMs);
+}
+
+/** Windows the slow way: a new one begins whenever the next quarter has another name. */
+function slowWindows(range: { from: number; to: number; unit: WindowUnit; timezone: string }): UsageWindow[] {
+  const windows: { start: number; end: number; name: string }[] = [];
+  for (let at = range.from; at < range.to; at += rollupQuarterMs) {
+    const name = label(range.unit, at, range.timezone);
+    const last = windows.at(-1);
+    if (last?.name === name) last.end = at + rollupQuarterMs;
+    else windows.push({ start: at, end: at + rollupQuarterMs, name });
+  }
+  return windows.map(({ start, end }) => ({ start, end }));
+}
+
+/** How long the windows of a range are, in hours. */
+function hours(input: UsageRangeInput): number[] {
+  return usageRange(input, 0).windows.map(({ start, end }) => (end - start) / hourMs);
+}
+
+/** What is wrong with a range: the code, and the fields that are told. */
+function fault(input: UsageRangeInput, now = 0): [string, ...string[]] {
+  try {
+    usageRange(input, now);
+  } catch (error) {
+    if (error instanceof AppError) return [error.code, ...(error.details ?? []).map(({ path }) => path)];
+    throw error;
+  }
+  return assert.fail(`was accepted: ${JSON.stringify(input)}`);
+}
+
+for (const timezone of zones) {
+  Deno.test(`windows in ${timezone} are those of a clock on the wall`, () => {
+    const quarter = fc.integer({
+      min: Date.UTC(2019, 0) / rollupQuarterMs,
+      max: Date.UTC(2030, 0) / rollupQuarterMs,
+    });
+    const lengths: Readonly<Record<WindowUnit, number>> = { hour: 40, day: 150, week: 600, month: 2_400 };
+    const range = fc.tuple(quarter, fc.constantFrom(...windowUnits)).chain(([from, unit]) =>
+      fc.integer({ min: 1, max: lengths[unit] }).map((length) => ({
+        from: from * rollupQuarterMs,
+        unit,
+        length,
+      }))
+    );
+    holds(range, ({ from, unit, length }) => {
+      const to = from + length * rollupQuarterMs;
+      const found = usageRange({ from: isoTime(from), to: isoTime(to), window: unit, timezone }, 0);
+      assert.deepEqual(found.windows, slowWindows({ from, to, unit, timezone }));
+    }, { runs: 60 });
+  });
+
+  Deno.test(`windows in ${timezone} are those of a clock on the wall whenever it is changed`, () => {
+    const end = Temporal.Instant.from("2027-01-01T00:00:00Z");
+    let at = Temporal.Instant.from("2022-01-01T00:00:00Z").toZonedDateTimeISO(timezone);
+    for (;;) {
+      const next = at.getTimeZoneTransition("next");
+      if (next === null || Temporal.Instant.compare(next.toInstant(), end) > 0) break;
+      at = next;
+      for (const unit of windowUnits) {
+        for (const before of [1, 30.25]) {
+          const from = at.epochMilliseconds - before * hourMs;
+          const to = at.epochMilliseconds + 30.5 * hourMs;
+          const found = usageRange({ from: isoTime(from), to: isoTime(to), window: unit, timezone }, 0);
+          assert.deepEqual(found.windows, slowWindows({ from, to, unit, timezone }), `${unit}s around ${at}`);
+        }
+      }
+    }
+  });
+}
+
+const anyUnit = fc.constantFrom(...windowUnits, "total" as const);
+
+Deno.test("a range between quarters of an hour is the range of the quarters that contain its ends", () => {
+  const lengthMax = { hour: 900 * hourMs, day: 900 * 24 * hourMs, week: 2e11, month: 2e11, total: 9e11 };
+  const input = fc.record({
+    from: anyTime,
+    share: fc.double({ min: 0, max: 1, noNaN: true }),
+    unit: anyUnit,
+    timezone: fc.constantFrom(...zones),
+  });
+  holds(input, ({ from, share, unit, timezone }) => {
+    const to = from + 1 + Math.floor(share ** 8 * lengthMax[unit]);
+    const asked = usageRange({ from: isoTime(from), to: isoTime(to), window: unit, timezone }, 0);
+    // The slow way to the quarters: a millisecond short of a whole one is the one before.
+    const start = from - (from % rollupQuarterMs);
+    const end = to % rollupQuarterMs === 0 ? to : to - (to % rollupQuarterMs) + rollupQuarterMs;
+    assert.deepEqual([asked.from, asked.to], [start, end]);
+    assert.ok(asked.from <= from && from - asked.from < rollupQuarterMs);
+    assert.ok(asked.to >= to && asked.to - to < rollupQuarterMs);
+    const widened = usageRange({ from: isoTime(start), to: isoTime(end), window: unit, timezone }, 0);
+    assert.deepEqual(asked, widened);
+    if (unit === "total") assert.deepEqual(asked.windows, [{ start, end }]);
+  }, { runs: 600 });
+});
+
+Deno.test("windows tile the range exactly: no gap, no overlap, none empty", () => {
+  // Before 2000 a few zones were not on a quarter of an hour; usage is never that old.
+  const quarter = fc.integer({
+    min: Date.UTC(2000, 0) / rollupQuarterMs,
+    max: Date.UTC(2040, 0) / rollupQuarterMs,
+  });
+  const input = fc.record({
+    from: quarter,
+    length: fc.integer({ min: 1, max: 90 * 96 }),
+    unit: fc.constantFrom(...windowUnits),
+    timezone: fc.constantFrom(...zones),
+  });
+  holds(input, ({ from, length, unit, timezone }) => {
+    const span = unit === "hour" ? Math.min(length, 900 * 4) : length;
+    const [start, end] = [from * rollupQuarterMs, (from + span) * rollupQuarterMs];
+    const { windows } = usageRange({ from: isoTime(start), to: isoTime(end), window: unit, timezone }, 0);
+    assert.equal(windows[0]?.start, start);
+    assert.equal(windows.at(-1)?.end, end);
+    windows.forEach((window, index) => {
+      assert.ok(window.start < window.end);
+      assert.equal(window.end, windows[index + 1]?.start ?? end);
+      assert.equal(window.start % rollupQuarterMs, 0);
+    });
+  }, { runs: 400 });
+});
+
+Deno.test("a window does not depend on where the range around it begins", () => {
+  for (const timezone of zones) {
+    const at = (from: string) =>
+      usageRange({ from, to: "2026-04-12T00:00:00Z", window: "hour", timezone }, 0).windows;
+    const early = at("2026-03-28T00:00:00Z").map(({ end }) => end);
+    const late = at("2026-04-06T00:15:00Z").map(({ end }) => end);
+    assert.deepEqual(early.slice(-late.length), late, timezone);
+  }
+});
+
+for (
+  const [timezone, from, to, lengths] of [
+    ["Europe/Berlin", "2026-03-28", "2026-03-31", [24, 23, 24]],
+    ["Europe/Berlin", "2026-10-24", "2026-10-27", [24, 25, 24]],
+    ["America/New_York", "2026-03-07", "2026-03-10", [24, 23, 24]],
+    ["America/New_York", "2026-10-31", "2026-11-03", [24, 25, 24]],
+    ["America/Havana", "2026-03-07", "2026-03-10", [24, 23, 24]],
+    ["America/Havana", "2026-10-31", "2026-11-03", [24, 25, 24]],
+    ["America/Santiago", "2026-09-05", "2026-09-08", [24, 23, 24]],
+    ["America/Santiago", "2026-04-03", "2026-04-06", [24, 25, 24]],
+    ["Australia/Lord_Howe", "2026-10-03", "2026-10-06", [24, 23.5, 24]],
+    ["Australia/Lord_Howe", "2026-04-04", "2026-04-07", [24, 24.5, 24]],
+    // From the very day on which midnight is skipped.
+    ["Africa/Cairo", "2026-04-24", "2026-04-27", [23, 24, 24]],
+    ["Asia/Kathmandu", "2026-03-28", "2026-03-31", [24, 24, 24]],
+    // The day that Samoa never had.
+    ["Pacific/Apia", "2011-12-28", "2012-01-01", [24, 24, 24]],
+  ] as const
+) {
+  Deno.test(`days of ${from} to ${to} in ${timezone} have ${lengths.join(", ")} hours`, () => {
+    assert.deepEqual(hours({ from, to, window: "day", timezone }), lengths);
+  });
+}
+
+Deno.test("a repeated hour is two windows, and a skipped one is none", () => {
+  const starts = (from: string, to: string) =>
+    usageRange({ from, to, window: "hour", timezone: "Europe/Berlin" }, 0).windows.map(({ start }) =>
+      isoTime(start)
+    );
+  assert.deepEqual(starts("2026-10-25T02:00:00+02:00", "2026-10-25T04:00:00+01:00"), [
+    "2026-10-25T00:00:00.000Z",
+    "2026-10-25T01:00:00.000Z",
+    "2026-10-25T02:00:00.000Z",
+  ]);
+  assert.deepEqual(starts("2026-03-29T01:00:00+01:00", "2026-03-29T04:00:00+02:00"), [
+    "2026-03-29T00:00:00.000Z",
+    "2026-03-29T01:00:00.000Z",
+  ]);
+});
+
+Deno.test("weeks start on Monday, and the range cuts off the first and the last window", () => {
+  const { windows } = usageRange({ from: "2026-11-04", to: "2026-11-18", window: "week" }, 0);
+  const days = windows.map(({ start, end }) => [isoTime(start).slice(0, 10), isoTime(end).slice(0, 10)]);
+  assert.deepEqual(days, [["2026-11-04", "2026-11-09"], ["2026-11-09", "2026-11-16"], [
+    "2026-11-16",
+    "2026-11-18",
+  ]]);
+});
+
+Deno.test("months are those of the calendar, also from the 31st", () => {
+  assert.deepEqual(
+    hours({ from: "2028-01-31", to: "2028-04-01", window: "month" }).map((each) => each / 24),
+    [1, 29, 31],
+  );
+});
+
+Deno.test("a range defaults to the current month in the time zone, by days", () => {
+  // The same moment is in November in New York and in December in Tokyo.
+  const now = Date.UTC(2026, 10, 30, 20);
+  const range = (input: UsageRangeInput) => {
+    const { from, to, unit, timezone, windows } = usageRange(input, now);
+    return [isoTime(from), isoTime(to), unit, timezone, windows.length];
+  };
+  assert.deepEqual(range({}), ["2026-11-01T00:00:00.000Z", "2026-12-01T00:00:00.000Z", "day", "UTC", 30]);
+  assert.deepEqual(range({ timezone: "America/New_York" }), [
+    ...["2026-11-01T04:00:00.000Z", "2026-12-01T05:00:00.000Z", "day", "America/New_York", 30],
+  ]);
+  assert.deepEqual(range({ timezone: "Asia/Tokyo" }), [
+    ...["2026-11-30T15:00:00.000Z", "2026-12-31T15:00:00.000Z", "day", "Asia/Tokyo", 31],
+  ]);
+  assert.deepEqual(range({ from: "2026-11-28", window: "hour" }).slice(1, 5), [
+    "2026-12-01T00:00:00.000Z",
+    "hour",
+    "UTC",
+    72,
+  ]);
+});
+
+Deno.test("the current month ends with its last moment, also when its first hour was skipped", () => {
+  // Clocks went from 00:00 to 01:00 on Sunday, 1 October 2023.
+  const { from, to, windows } = usageRange({ timezone: "America/Asuncion" }, Date.UTC(2023, 9, 10));
+  assert.equal(isoTime(from), "2023-10-01T04:00:00.000Z");
+  assert.equal(isoTime(to), "2023-11-01T03:00:00.000Z");
+  assert.equal(windows.length, 31);
+});
+
+Deno.test("windows and defaults begin at midnight, also on a day that has none", () => {
+  // Clocks went from 00:00 to 01:00 on Friday, 24 April 2026: this is the first moment of that day.
+  const now = Date.UTC(2026, 3, 23, 22);
+  const timezone = "Africa/Cairo";
+  const { from, to } = usageRange({ timezone }, now);
+  assert.equal(isoTime(from), "2026-03-31T22:00:00.000Z");
+  assert.equal(isoTime(to), "2026-04-30T21:00:00.000Z");
+  const ends = (window: WindowUnit) =>
+    usageRange({ from: "2026-04-24", to: "2026-07-01", window, timezone }, now).windows
+      .slice(0, 2).map(({ end }) => isoTime(end));
+  assert.deepEqual(ends("day"), ["2026-04-24T21:00:00.000Z", "2026-04-25T21:00:00.000Z"]);
+  assert.deepEqual(ends("week"), ["2026-04-26T21:00:00.000Z", "2026-05-03T21:00:00.000Z"]);
+  assert.deepEqual(ends("month"), ["2026-04-30T21:00:00.000Z", "2026-05-31T21:00:00.000Z"]);
+});
+
+Deno.test("a date is its first moment in the time zone, a time is what its offset says", () => {
+  const from = (text: string, timezone: string) =>
+    isoTime(usageRange({ from: text, to: "2027-01-01", timezone }, 0).from);
+  assert.equal(from("2026-11-21", "Asia/Kathmandu"), "2026-11-20T18:15:00.000Z");
+  assert.equal(from("2026-11-21T00:00:00+05:45", "America/New_York"), "2026-11-20T18:15:00.000Z");
+  // Clocks go from 00:00 to 01:00 on that day.
+  assert.equal(from("2026-09-06", "America/Santiago"), "2026-09-06T04:00:00.000Z");
+});
+
+Deno.test("a time zone is an IANA name; its case does not matter", () => {
+  for (
+    const [text, name] of [["europe/berlin", "Europe/Berlin"], ["utc", "UTC"], [
+      "Etc/GMT+1",
+      "Etc/GMT+1",
+    ]] as const
+  ) {
+    assert.equal(usageRange({ timezone: text }, 0).timezone, name);
+  }
+  for (
+    const text of [
+      "",
+      "+01:00",
+      "-05:00",
+      "Mars/Olympus",
+      "Europe/Berlin ",
+      "Z",
+      "A",
+      "constructor",
+      "UTC[u-ca=hebrew]",
+    ]
+  ) {
+    assert.deepEqual(fault({ timezone: text }), ["validation_failed", "timezone"], text);
+  }
+});
+
+Deno.test("ends are refused together, each with its name", () => {
+  assert.deepEqual(fault({ from: "yesterday", to: "2026-02-30" }), ["validation_failed", "from", "to"]);
+  assert.deepEqual(fault({ from: "2026-11-01T00:00:00", to: "2026-11-02" }), ["validation_failed", "from"]);
+  assert.deepEqual(fault({ from: "2026-11-02", to: "2026-11-02" }), ["validation_failed", "to"]);
+  // An empty range stays one, even where its ends would be widened to a quarter of an hour.
+  const time = "2026-11-02T00:07:00Z";
+  assert.deepEqual(fault({ from: time, to: time }), ["validation_failed", "to"]);
+  assert.deepEqual(fault({ from: "2026-11-02", to: "2026-11-01" }), ["validation_failed", "to"]);
+  assert.deepEqual(fault({ to: "1969-01-01" }), ["validation_failed", "to"]);
+});
+
+Deno.test("a range has at most 1,000 windows", () => {
+  const from = Date.UTC(2026, 0);
+  const range = (count: number) => ({
+    from: isoTime(from),
+    to: isoTime(from + count * hourMs),
+    window: "hour" as const,
+  });
+  assert.equal(hours(range(usageWindowsMax)).length, usageWindowsMax);
+  assert.deepEqual(fault(range(usageWindowsMax + 0.25)), ["range_too_long"]);
+  assert.deepEqual(fault({ from: "0001-01-01", to: "9999-12-31", window: "hour" }), ["range_too_long"]);
+});

@@ -1,0 +1,175 @@
+// Passwords: the length that is counted, and what is refused because an attacker tries it first.
+import assert from "node:assert/strict";
+import fc from "../../support/fast_check.ts";
+import { passwordCharactersMax, passwordCharactersMin } from "../../../domain/limits.ts";
+import {
+  hasPasswordLength,
+  normalizedPassword,
+  type PasswordContext,
+  passwordFault,
+} from "../../../domain/sign_in/password.ts";
+import { holds } from "../properties.ts";
+
+const common = new Set(["qwertyuiop123", "iloveyouforever", "correcthorsebatterystaple", "pässwörtchen"]);
+const ada: PasswordContext = { email: "ada.lovelace@analytical.example", name: "Ada King Lovelace", common };
+
+/** Which kind of fault a password has. */
+function fault(
+  password: string,
+  context: PasswordContext = ada,
+): "length" | "common" | "few" | "known" | null {
+  const text = passwordFault(password, context);
+  if (text === null) return null;
+  if (/^Use 12 to 128 characters\.$/.test(text)) return "length";
+  if (/guessed first/.test(text)) return "common";
+  return /different characters/.test(text) ? "few" : "known";
+}
+
+Deno.test("a password has 12 to 128 characters, counted in code points", () => {
+  for (const character of ["x", "é", "ß", "猫", "😀", " "]) {
+    assert.equal(hasPasswordLength(character.repeat(passwordCharactersMin - 1)), false, character);
+    assert.equal(hasPasswordLength(character.repeat(passwordCharactersMin)), true, character);
+    assert.equal(hasPasswordLength(character.repeat(passwordCharactersMax)), true, character);
+    assert.equal(hasPasswordLength(character.repeat(passwordCharactersMax + 1)), false, character);
+  }
+  assert.equal(hasPasswordLength(""), false);
+});
+
+Deno.test("a password is counted after NFKC, whichever way its keyboard composes", () => {
+  // One code point each after composition, two or three before.
+  for (const character of ["e\u0301", "\u1112\u1161\u11ab", "u\u0308\u0304"]) {
+    assert.equal(hasPasswordLength(character.repeat(11)), false);
+    assert.equal(hasPasswordLength(character.repeat(128)), true);
+    assert.equal(hasPasswordLength(character.repeat(129)), false);
+  }
+  // One code point before, eighteen after.
+  assert.equal(hasPasswordLength("\ufdfa"), true);
+  assert.equal(hasPasswordLength("\ufdfa".repeat(7)), true);
+  assert.equal(hasPasswordLength("\ufdfa".repeat(8)), false);
+});
+
+Deno.test("hasPasswordLength() refuses a huge text without normalizing it", () => {
+  assert.equal(hasPasswordLength("\ufdfa".repeat(5_000_000)), false);
+});
+
+Deno.test("hasPasswordLength() agrees with the obvious count for any text", () => {
+  const text = fc.string({
+    unit: fc.constantFrom("a", "\u0301", "\u0345", "😀", "\ufdfa", "\u1100", "\u1161"),
+    maxLength: 300,
+  });
+  holds(text, (password) => {
+    const count = Array.from(password.normalize("NFKC")).length;
+    assert.equal(hasPasswordLength(password), count >= 12 && count <= 128);
+  });
+});
+
+Deno.test("normalizedPassword() gives every keyboard's form of a password the same bytes", () => {
+  assert.equal(normalizedPassword("cafe\u0301"), normalizedPassword("caf\u00e9"));
+  assert.equal(normalizedPassword("ｐａｓｓ"), "pass");
+  holds(fc.string({ unit: "binary" }), (password) => {
+    const normal = normalizedPassword(password);
+    assert.equal(normalizedPassword(normal), normal);
+    assert.equal(normalizedPassword(password.normalize("NFD")), normal);
+  });
+});
+
+Deno.test("normalizedPassword() keeps case and spaces, which are part of the secret", () => {
+  assert.notEqual(normalizedPassword("Secret words here"), normalizedPassword("secret words here"));
+  assert.equal(normalizedPassword(" two  spaces "), " two  spaces ");
+});
+
+Deno.test("passwordFault() asks for no kinds of characters", () => {
+  for (
+    const password of [
+      "blue giraffe umbrella",
+      "tangled-kettle-orbit",
+      "ключик от квартиры",
+      "猫は窓の上で静かに眠っている",
+      "8f3kq0zmw7xv",
+      "834917265082",
+      "   xkqv   zmwp   ",
+      "😀🚀🎸🍕🌵🐙🎲🧩🔑🪁🎈🧊",
+    ]
+  ) assert.equal(fault(password), null, password);
+});
+
+Deno.test("passwordFault() refuses the wrong length before anything else", () => {
+  assert.equal(fault("short"), "length");
+  assert.equal(fault("lovelace1"), "length");
+  assert.equal(fault(`tangled kettle ${"x".repeat(200)}`), "length");
+});
+
+Deno.test("passwordFault() refuses common passwords in any case, width and spacing", () => {
+  for (
+    const password of [
+      "qwertyuiop123",
+      "QWERTYuiop123",
+      "ｑｗｅｒｔｙｕｉｏｐ１２３",
+      "I Love You Forever",
+      "correct horse battery staple",
+      "pa\u0308sswo\u0308rtchen",
+    ]
+  ) assert.equal(fault(password), "common", password);
+  assert.equal(fault("correct horse battery staple", { ...ada, common: new Set() }), null);
+});
+
+Deno.test("passwordFault() refuses a few characters again and again", () => {
+  for (const password of ["aaaaaaaaaaaa", "abababababab", "1 1 1 1 1 1 1 2 2 3", "AaAaAaAaAaAaBb"]) {
+    assert.equal(fault(password), "few", password);
+  }
+});
+
+Deno.test("passwordFault() refuses what anybody knows: the name, the address, the service", () => {
+  for (
+    const password of [
+      "ada.lovelace@analytical.example",
+      "Ada King Lovelace",
+      "lovelace2026!",
+      "1815-Lovelace-1852",
+      "adalovelace!1",
+      "LovelaceLovelace",
+      "analytical.example",
+      "Analytical#2026",
+      "gatehouse2026!!",
+      "Gate House 2026",
+      "gatehouse-lovelace",
+      "ＧＡＴＥＨＯＵＳＥ２０２６",
+      "my lovelace 12",
+    ]
+  ) assert.equal(fault(password), "known", password);
+});
+
+Deno.test("passwordFault() allows a known word beside enough that is not known", () => {
+  for (const password of ["lovelace rides a tricycle", "gatehouse umbrella kettle", "ada found my teapot"]) {
+    assert.equal(fault(password), null, password);
+  }
+});
+
+Deno.test("passwordFault() takes names and addresses as they come, also without any", () => {
+  const nobody = { email: "", name: "", common };
+  assert.equal(fault("blue giraffe umbrella", nobody), null);
+  assert.equal(fault("blue giraffe umbrella", { email: "a@b.co", name: "Li", common }), null);
+  assert.equal(fault("blue giraffe umbrella", { email: "@", name: " \t ", common }), null);
+  assert.equal(fault("gatehouse2026", nobody), "known");
+  assert.equal(fault("$&$&$&.*(x)+[", { email: "$&.*@x.io", name: "(x)+[", common }), "known");
+});
+
+Deno.test("passwordFault() refuses any name or address with digits and signs around it", () => {
+  const word = fc.stringMatching(/^[a-z]{4,12}$/).filter((text) => new Set(text).size >= 4);
+  const around = fc.stringMatching(/^[0-9!#$%.-]{0,9}$/);
+  holds(fc.tuple(word, word, around, around), ([first, last, before, after]) => {
+    const context = { email: `${first}@${last}.example`, name: `${first} ${last}`, common };
+    for (const known of [`${first}${last}`, `${last}.${first}`, `${first}@${last}.example`]) {
+      const password = `${before}${known.toUpperCase()}${after}`.padEnd(12, "0");
+      if (hasPasswordLength(password)) assert.equal(fault(password, context), "known", password);
+    }
+  });
+});
+
+Deno.test("passwordFault() never says what the password is", () => {
+  holds(fc.string({ minLength: 12, maxLength: 20 }), (password) => {
+    assert.ok(
+      !passwordFault(password, { ...ada, common: new Set([password.toLowerCase()]) })?.includes(password),
+    );
+  });
+});

@@ -1,0 +1,186 @@
+// Taking an account back from someone who signed up with a foreign address, and from the people they let in.
+import assert from "node:assert/strict";
+import {
+  assertError,
+  createTestKey,
+  startTestApp,
+  type TestApp,
+  testApp,
+  testPassword,
+  type TestPerson,
+} from "../../../support/app.ts";
+import { listAudit } from "../../../support/audit.ts";
+import { databaseKinds } from "../../../support/database.ts";
+import { joinedPerson, mailedToken, me, signInAgain, verifiedPerson } from "../../../support/people.ts";
+
+const newPassword = "an entirely different 7 phrase";
+const record = { productSlug: "p", metric: "m", quantity: 1 };
+
+const recordWith = (test: TestApp, apiKey: string) => test.send("/api/v1/usage", { apiKey, json: record });
+
+async function inviteTo(
+  test: TestApp,
+  from: TestPerson,
+  to: { email: string; role: string },
+): Promise<string> {
+  const { organizationId, cookie } = from;
+  const answer = await test.send(`/api/portal/organizations/${organizationId}/invitations`, {
+    cookie,
+    json: to,
+  });
+  assert.equal(answer.status, 201, await answer.text());
+  return await mailedToken(test, to.email);
+}
+
+async function setRole(test: TestApp, by: TestPerson, of: TestPerson, role: string): Promise<void> {
+  const answer = await test.send(`/api/portal/organizations/${of.organizationId}/members/${of.userId}`, {
+    method: "PATCH",
+    cookie: by.cookie,
+    json: { role },
+  });
+  assert.equal(answer.status, 200, await answer.text());
+}
+
+/** Sets a new password with a link from the mail. @returns The page behind the link, and the session after signing in. */
+async function resetByMail(test: TestApp, email: string): Promise<{ page: string; cookie: string }> {
+  const asked = await test.send("/api/auth/password/forgot", { json: { email } });
+  assert.equal(asked.status, 202);
+  const token = await mailedToken(test, email);
+  const page = await (await test.send(`/reset-password?token=${token}`)).text();
+  const done = await test.send("/api/auth/password/reset", { json: { token, password: newPassword } });
+  assert.equal(done.status, 204, await done.text());
+  return { page, cookie: await signInAgain(test, email, newPassword) };
+}
+
+/** The squatter makes an accomplice OWNER, who lets in a helper, invites a guest, and demotes the squatted account. */
+async function squat(test: TestApp) {
+  const squatter = await test.signUp("Squatter");
+  const accomplice = await verifiedPerson(test, "Accomplice");
+  const ownKey = await createTestKey(test, accomplice);
+  const token = await inviteTo(test, squatter, { email: accomplice.email, role: "OWNER" });
+  const accepted = await test.send("/api/portal/invitations/accept", {
+    cookie: accomplice.cookie,
+    json: { token },
+  });
+  assert.equal(accepted.status, 200, await accepted.text());
+  const inside = { ...accomplice, organizationId: squatter.organizationId };
+  const helper = await joinedPerson(test, inside, "ADMIN");
+  const guest = { email: "guest@example.com", role: "OWNER" };
+  const guestToken = await inviteTo(test, inside, guest);
+  const keys = [
+    await createTestKey(test, squatter),
+    await createTestKey(test, inside),
+    await createTestKey(test, helper),
+  ];
+  for (const { fullKey } of keys) assert.equal((await recordWith(test, fullKey)).status, 201);
+  await setRole(test, inside, squatter, "MEMBER");
+  return { squatter, accomplice, helper, guest, guestToken, keys, ownKey };
+}
+
+for (const { name, ignore, open } of databaseKinds) {
+  Deno.test({
+    name: `a reset by mail leaves the owner of the address alone in what a squatter set up: ${name}`,
+    ignore,
+    async fn() {
+      const test = await startTestApp({}, { open });
+      try {
+        const { squatter, accomplice, helper, guest, guestToken, keys, ownKey } = await squat(test);
+        const { page, cookie } = await resetByMail(test, squatter.email);
+        assert.match(page, /never confirmed/);
+        const { organizationId } = squatter;
+
+        const own = await me(test, cookie);
+        assert.deepEqual(own.memberships.map((one) => [one.organizationId, one.role]), [[
+          organizationId,
+          "OWNER",
+        ]]);
+        const path = `/api/portal/organizations/${organizationId}`;
+        const { members } = await (await test.send(`${path}/members`, { cookie })).json();
+        assert.deepEqual(members.map((one: { user: { id: string } }) => one.user.id), [squatter.userId]);
+
+        // The people who were let in see nothing, and their keys are rejected.
+        const { fullKey, id } = await createTestKey(test, { ...squatter, cookie });
+        assert.equal((await recordWith(test, fullKey)).status, 201);
+        for (const person of [accomplice, helper]) {
+          assert.ok(!JSON.stringify(await me(test, person.cookie)).includes(organizationId));
+          for (const rest of ["", "/members", "/invitations"]) {
+            await assertError(await test.send(`${path}${rest}`, { cookie: person.cookie }), 404, "not_found");
+          }
+          const switched = await test.send("/api/auth/organization", {
+            cookie: person.cookie,
+            json: { organizationId },
+          });
+          await assertError(switched, 404, "not_found");
+          const listed = await (await test.send("/api/portal/api-keys", { cookie: person.cookie })).text();
+          assert.ok(!listed.includes(id));
+        }
+        for (const key of keys) {
+          await assertError(await recordWith(test, key.fullKey), 401, "invalid_api_key");
+        }
+
+        // No open invitation leads back.
+        const json = { name: "Guest", password: testPassword, invitationToken: guestToken };
+        await assertError(await test.send("/api/auth/sign-up", { json }), 404, "invalid_token");
+        const { invitations } = await (await test.send(`${path}/invitations`, { cookie })).json();
+        const open = invitations.filter((one: { status: string }) => one.status === "pending");
+        assert.deepEqual(open, [], guest.email);
+
+        // What the accomplice had before is theirs.
+        assert.deepEqual((await me(test, accomplice.cookie)).organizationId, accomplice.organizationId);
+        assert.equal((await recordWith(test, ownKey.fullKey)).status, 201);
+      } finally {
+        await test.dispose();
+      }
+    },
+  });
+}
+
+testApp("a take-back is in the audit log with everyone it removed, and one email says so", async (test) => {
+  const { squatter, accomplice, helper } = await squat(test);
+  const { cookie } = await resetByMail(test, squatter.email);
+  const { events } = await listAudit(test, cookie);
+  const removed = events.filter(({ action }) => action === "member.removed");
+  assert.deepEqual(
+    removed.map(({ target, actor, details }) => [target?.id, actor.id, details["role"]]).sort(),
+    [[accomplice.userId, squatter.userId, "OWNER"], [helper.userId, squatter.userId, "ADMIN"]].sort(),
+  );
+  assert.equal(events.filter(({ action }) => action === "account.taken_back").length, 1);
+  const subjects = (await test.mails()).filter(({ to }) => to === squatter.email).map(({ subject }) =>
+    subject
+  );
+  assert.deepEqual(subjects.slice(-1), ["You took back your account"]);
+  assert.ok(!subjects.includes("Your password was changed"));
+});
+
+testApp("people who confirm their own address late lose no one and no key", async (test) => {
+  const ada = await test.signUp();
+  const bob = await joinedPerson(test, ada, "MEMBER");
+  const { fullKey } = await createTestKey(test, bob);
+  const asked = await test.send("/api/auth/email/verification", { method: "POST", cookie: ada.cookie });
+  assert.equal(asked.status, 202);
+  const json = { token: await mailedToken(test, ada.email) };
+  const confirmed = await test.send("/api/auth/email/verify", { cookie: ada.cookie, json });
+  assert.equal(confirmed.status, 200, await confirmed.text());
+  const { page } = await resetByMail(test, ada.email);
+  assert.doesNotMatch(page, /never confirmed/);
+  assert.equal((await me(test, bob.cookie)).organizationId, ada.organizationId);
+  assert.equal((await recordWith(test, fullKey)).status, 201);
+  assert.equal(
+    (await test.mails()).findLast(({ to }) => to === ada.email)?.subject,
+    "Your password was changed",
+  );
+});
+
+testApp(
+  "someone alone keeps their organization and its usage when they reset an unconfirmed account",
+  async (test) => {
+    const ada = await test.signUp();
+    const { fullKey } = await createTestKey(test, ada);
+    assert.equal((await recordWith(test, fullKey)).status, 201);
+    const { cookie } = await resetByMail(test, ada.email);
+    assert.equal((await me(test, cookie)).organizationId, ada.organizationId);
+    const usage = await (await test.send("/api/portal/usage?productSlug=p&metric=m", { cookie })).text();
+    assert.match(usage, /"records":1|"count":1/, usage);
+    await assertError(await recordWith(test, fullKey), 401, "invalid_api_key");
+  },
+);

@@ -1,0 +1,123 @@
+// Confirming an address and changing it.
+import assert from "node:assert/strict";
+import { assertError, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+import { lastMail, mailedToken, me, signInAgain, verifiedPerson } from "../../../support/people.ts";
+
+const verify = (test: TestApp, cookie: string, token: string) =>
+  test.send("/api/auth/email/verify", { cookie, json: { token } });
+const change = (test: TestApp, cookie: string, email: string) =>
+  test.send("/api/portal/account/email", { cookie, json: { email } });
+
+testApp(
+  "signing up sends a link that confirms the address, once, for that account's own session",
+  async (test) => {
+    const [ada, eve] = [await test.signUp(), await test.signUp("Eve")];
+    const older = await signInAgain(test, ada.email);
+    const token = await mailedToken(test, ada.email);
+    await assertError(await test.send("/api/auth/email/verify", { json: { token } }), 401, "unauthenticated");
+    await assertError(await verify(test, eve.cookie, token), 403, "wrong_account");
+    const answer = await verify(test, ada.cookie, token);
+    assert.equal(answer.status, 200);
+    assert.equal((await answer.json()).user.emailVerified, true);
+    assert.equal((await me(test, older)).authenticated, false, "older sessions end");
+    assert.equal((await me(test, ada.cookie)).authenticated, true);
+    await assertError(await verify(test, ada.cookie, token), 404, "invalid_token");
+  },
+);
+
+testApp("a newer confirmation mail ends the older link, and a link ends after a day", async (test) => {
+  const ada = await test.signUp();
+  const first = await mailedToken(test, ada.email);
+  const again = () => test.send("/api/auth/email/verification", { cookie: ada.cookie, method: "POST" });
+  assert.equal((await again()).status, 202);
+  const second = await mailedToken(test, ada.email);
+  await assertError(await verify(test, ada.cookie, first), 404, "invalid_token");
+  test.advance(24 * 3_600_000);
+  await assertError(await verify(test, ada.cookie, second), 404, "invalid_token");
+  assert.equal((await again()).status, 202);
+  assert.equal((await verify(test, ada.cookie, await mailedToken(test, ada.email))).status, 200);
+  const sent = (await test.mails()).length;
+  assert.equal((await again()).status, 202);
+  assert.equal((await test.mails()).length, sent, "nothing is sent to a confirmed address");
+  await assertError(
+    await test.send("/api/auth/email/verification", { method: "POST" }),
+    401,
+    "unauthenticated",
+  );
+});
+
+testApp("confirmation mails are limited", async (test) => {
+  const ada = await test.signUp();
+  const statuses = [];
+  for (let i = 0; i < 6; i++) {
+    statuses.push(
+      (await test.send("/api/auth/email/verification", { cookie: ada.cookie, method: "POST" })).status,
+    );
+  }
+  assert.deepEqual(statuses, [202, 202, 202, 202, 202, 429]);
+});
+
+testApp("an address changes only when the new one is proved, and both are told", async (test) => {
+  const ada = await verifiedPerson(test);
+  assert.equal((await change(test, ada.cookie, "New.Address@Example.com")).status, 202);
+  assert.equal((await me(test, ada.cookie)).user?.email, ada.email, "not yet");
+  assert.match((await lastMail(test, ada.email)).text, /new\.address@example\.com/);
+  const token = await mailedToken(test, "new.address@example.com");
+  await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
+  const oldReset = await mailedToken(test, ada.email);
+  const answer = await verify(test, ada.cookie, token);
+  assert.equal(answer.status, 200);
+  assert.deepEqual((await answer.json()).user, {
+    id: ada.userId,
+    name: "Ada Lovelace",
+    email: "new.address@example.com",
+    emailVerified: true,
+  });
+  for (const to of [ada.email, "new.address@example.com"]) {
+    assert.match((await lastMail(test, to)).text, /new\.address@example\.com/);
+  }
+  await signInAgain(test, "new.address@example.com");
+  await assertError(
+    await test.send("/api/auth/sign-in", { json: { email: ada.email, password: testPassword } }),
+    401,
+    "invalid_credentials",
+  );
+  await assertError(
+    await test.send("/api/auth/password/reset", {
+      json: { token: oldReset, password: "another 7 fine battery" },
+    }),
+    404,
+    "invalid_token",
+  );
+});
+
+testApp("asking for a taken address answers the same, and changes nothing", async (test) => {
+  const [ada, bob] = [await verifiedPerson(test), await verifiedPerson(test, "Bob")];
+  assert.equal((await change(test, ada.cookie, bob.email)).status, 202);
+  const mail = await lastMail(test, bob.email);
+  assert.equal(mail.link === null || !mail.link.includes("token="), true, "no link for the taken address");
+  assert.equal((await me(test, ada.cookie)).user?.email, ada.email);
+});
+
+testApp("of two accounts that want one address the first to prove it gets it", async (test) => {
+  const [ada, bob] = [await verifiedPerson(test), await verifiedPerson(test, "Bob")];
+  await change(test, ada.cookie, "wanted@example.com");
+  const first = await mailedToken(test, "wanted@example.com");
+  await change(test, bob.cookie, "wanted@example.com");
+  const second = await mailedToken(test, "wanted@example.com");
+  assert.equal((await verify(test, bob.cookie, second)).status, 200);
+  await assertError(await verify(test, ada.cookie, first), 409, "email_taken");
+  assert.equal((await me(test, ada.cookie)).user?.email, ada.email);
+});
+
+testApp("changing the address takes a young proof and a real, other address", async (test) => {
+  const ada = await test.signUp();
+  for (const email of ["nothing", ada.email, ` ${ada.email.toUpperCase()}`]) {
+    const body = await assertError(await change(test, ada.cookie, email), 422, "validation_failed");
+    assert.equal(body.error.details?.[0]?.path, "email");
+  }
+  test.advance(10 * 60_000 + 1);
+  await assertError(await change(test, ada.cookie, "new@example.com"), 403, "proof_required");
+  await test.send("/api/portal/account/proof", { cookie: ada.cookie, json: { password: testPassword } });
+  assert.equal((await change(test, ada.cookie, "new@example.com")).status, 202);
+});

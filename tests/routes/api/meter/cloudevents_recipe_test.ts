@@ -1,0 +1,59 @@
+// docs/recipes/cloudevents.md: its lines and programs run as they stand, but for the address.
+import assert from "node:assert/strict";
+import { createTestKey, testApp } from "../../../support/app.ts";
+// The programs of the recipe import these by their bare names.
+// deno-lint-ignore no-import-prefix
+import "npm:@openmeter/sdk@1.0.0-beta.232";
+import "../../../support/cloud_events.ts";
+import { listAll, unlimited } from "../../../support/usage.ts";
+
+const packages = { cloudevents: "10.0.0", "@openmeter/sdk": "1.0.0-beta.232" };
+
+testApp("the recipe for senders of CloudEvents works as it stands", async (test) => {
+  const recipe = await Deno.readTextFile(new URL("../../../../docs/recipes/cloudevents.md", import.meta.url));
+  const blocks = (language: string) =>
+    [...recipe.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, "g"))].map(([, lines = ""]) =>
+      lines
+    );
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const statuses: number[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const answer = await test.app.fetch(request, { remoteAddr: { hostname: "127.0.0.1" } });
+    statuses.push(answer.status);
+    return answer;
+  });
+  const here = (lines: string) =>
+    lines.replaceAll("https://auth.example.com", `http://127.0.0.1:${server.addr.port}`);
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-recipe-" });
+  Deno.env.set("GATEHOUSE_KEY", apiKey);
+  try {
+    for (const lines of blocks("sh")) {
+      const curl = await new Deno.Command("sh", { args: ["-e", "-c", here(lines)], stdin: "null" }).output();
+      assert(curl.success, new TextDecoder().decode(curl.stdout));
+    }
+    assert.deepEqual(statuses.splice(0), [201, 200, 201]);
+    // The programs were written when their events happen: now.
+    test.advance(Date.now() - test.now());
+    for (const [n, lines] of blocks("ts").entries()) {
+      const program = Object.entries(packages).reduce(
+        (text, [name, version]) => text.replace(`from "${name}"`, `from "npm:${name}@${version}"`),
+        here(lines),
+      );
+      const path = `${folder}/${n}.ts`;
+      await Deno.writeTextFile(path, program);
+      await import(`file://${path}`);
+    }
+    assert.deepEqual(statuses, [201, 201]);
+  } finally {
+    Deno.env.delete("GATEHOUSE_KEY");
+    await server.shutdown();
+    await Deno.remove(folder, { recursive: true });
+  }
+  const records = await listAll(test, apiKey);
+  assert.deepEqual(records.map(({ productSlug, quantity }) => [productSlug, quantity]), [
+    ["tiles", 3],
+    ["tiles", 3],
+    ["search", 1],
+    ["tiles", 2.5],
+  ]);
+}, unlimited);

@@ -1,0 +1,212 @@
+// Forward authentication with an API key, and metering what it lets through: exactly, or not at all.
+import assert from "node:assert/strict";
+import {
+  assertError,
+  createTestKey,
+  startTestApp,
+  type TestApp,
+  testApp,
+  type TestPerson,
+} from "../../../support/app.ts";
+import { databaseKinds } from "../../../support/database.ts";
+import { ask, identityNames, pageLoad, told, watchedDatabase } from "../../../support/forward.ts";
+import { poll } from "../../../support/poll.ts";
+
+const metered = "?accept=key&meter=tiles/requests";
+
+/** @returns Count and sum of what a key's organization has for a product and metric. */
+async function counted(test: TestApp, apiKey: string, product = "tiles", metric = "requests") {
+  const query = `?window=month&productSlug=${product}&metric=${metric}`;
+  const answer = await test.send(`/api/v1/usage${query}`, { apiKey });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  const [row] = (await answer.json()).data;
+  return row === undefined ? [0, 0] : [row.count, row.sum];
+}
+
+async function revoke(test: TestApp, person: TestPerson, id: string): Promise<void> {
+  const answer = await test.send(`/api/portal/api-keys/${id}`, { method: "DELETE", cookie: person.cookie });
+  assert.equal(answer.status, 200);
+}
+
+for (const kind of databaseKinds) {
+  Deno.test({
+    name: `${kind.name} database: a key is let through as itself, metered once for each request`,
+    ignore: kind.ignore,
+    fn: async () => {
+      const test = await startTestApp({}, { open: kind.open });
+      try {
+        const ada = await test.signUp();
+        const { id, fullKey } = await createTestKey(test, ada);
+        const plain = await ask(test, "?accept=session,key", { apiKey: fullKey });
+        const identity = ["", "", "", ada.organizationId, "", id];
+        assert.deepEqual(told(plain), { status: 200, identity });
+        assert.deepEqual(await counted(test, fullKey), [0, 0]);
+        for (const query of [metered, "?accept=key,session&meter=tiles/requests"]) {
+          assert.deepEqual(told(await ask(test, query, { apiKey: fullKey })), { status: 200, identity });
+        }
+        assert.deepEqual(await counted(test, fullKey), [2, 2]);
+        const answers = await Promise.all(
+          Array.from({ length: 50 }, () => ask(test, metered, { apiKey: fullKey })),
+        );
+        assert(answers.every(({ status }) => status === 200));
+        assert.deepEqual(await counted(test, fullKey), [52, 52]);
+      } finally {
+        await test.dispose();
+      }
+    },
+  });
+}
+
+testApp("no idempotency key of the client makes two requests count as one", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  for (let i = 0; i < 3; i++) {
+    const answer = await ask(test, metered, { apiKey: fullKey, headers: { "idempotency-key": "always" } });
+    assert.equal(answer.status, 200);
+  }
+  assert.deepEqual(await counted(test, fullKey), [3, 3]);
+});
+
+testApp("a key that is not asked for is not looked at", async (test) => {
+  const ada = await test.signUp();
+  const { fullKey } = await createTestKey(test, ada);
+  for (const query of ["", "?accept=session"]) {
+    await assertError(await ask(test, query, { apiKey: fullKey }), 401, "unauthenticated");
+    const answer = await ask(test, query, { apiKey: "service_live_wrong", cookie: ada.cookie });
+    assert.equal(answer.headers.get("remote-user"), ada.userId);
+    assert.equal(answer.headers.get("remote-api-key"), "");
+  }
+});
+
+testApp("a request that shows a wrong key is refused, whatever cookie it has", async (test) => {
+  const ada = await test.signUp();
+  const { id, fullKey } = await createTestKey(test, ada);
+  const { fullKey: expired } = await createTestKey(test, ada, { expiresAt: "2026-11-21T15:00:00.000Z" });
+  assert.equal((await ask(test, "?accept=key", { apiKey: expired })).status, 200);
+  test.advance(3_600_000);
+  await revoke(test, ada, id);
+  const mistyped = fullKey.slice(0, -1) + (fullKey.endsWith("0") ? "1" : "0");
+  const headers = [
+    `Bearer ${fullKey}`,
+    `Bearer ${expired}`,
+    `Bearer ${mistyped}`,
+    "Bearer",
+    "",
+    `Basic ${btoa("a:b")}`,
+    `Bearer\t${fullKey}`,
+    `Bearer eyJ.not.ours`,
+  ];
+  const texts = new Set<string>();
+  for (const authorization of headers) {
+    for (const query of ["?accept=session,key", "?accept=key", `?accept=session,key&meter=a/b`]) {
+      const answer = await ask(test, query, {
+        cookie: ada.cookie,
+        headers: { ...pageLoad("http://localhost:8000/"), authorization },
+      });
+      assert.equal(answer.headers.get("www-authenticate"), "Bearer");
+      for (const name of [...identityNames, "location", "ratelimit"]) {
+        assert.equal(answer.headers.get(name), null, name);
+      }
+      texts.add((await answer.clone().text()).replace(/req_\w+/, ""));
+      await assertError(answer, 401, "invalid_api_key");
+      test.advance(2_000);
+    }
+  }
+  assert.equal(texts.size, 1);
+  // Without a key, a cookie counts where sessions do, and nowhere else.
+  assert.equal((await ask(test, "?accept=session,key", { cookie: ada.cookie })).status, 200);
+  await assertError(await ask(test, "?accept=key", { cookie: ada.cookie }), 401, "invalid_api_key");
+  const sent = await ask(test, "?accept=key", { headers: pageLoad("http://localhost:8000/") });
+  assert.equal(sent.headers.get("location"), null);
+  await assertError(sent, 401, "invalid_api_key");
+});
+
+testApp("what is refused is not metered: another organization, any role, a revoked key", async (test) => {
+  const [ada, eve] = [await test.signUp(), await test.signUp()];
+  const { id, fullKey } = await createTestKey(test, ada);
+  const { fullKey: other } = await createTestKey(test, ada);
+  const refused = async (query: string) =>
+    await assertError(await ask(test, `${metered}${query}`, { apiKey: fullKey }), 403, "forbidden");
+  await refused(`&organization=${eve.organizationId}`);
+  await refused("&role=MEMBER");
+  assert.deepEqual(await counted(test, fullKey), [0, 0]);
+  const own = await ask(test, `${metered}&organization=${ada.organizationId}`, { apiKey: fullKey });
+  assert.equal(own.status, 200);
+  await revoke(test, ada, id);
+  await assertError(await ask(test, metered, { apiKey: fullKey }), 401, "invalid_api_key");
+  assert.deepEqual(await counted(test, other), [1, 1]);
+});
+
+testApp("a session is let through unmetered only where the proxy takes sessions too", async (test) => {
+  const ada = await test.signUp();
+  const { fullKey } = await createTestKey(test, ada);
+  assert.equal((await ask(test, "?accept=session,key&meter=a/b", { cookie: ada.cookie })).status, 200);
+  await assertError(await ask(test, "?accept=key&meter=a/b", { cookie: ada.cookie }), 401, "invalid_api_key");
+  assert.deepEqual(await counted(test, fullKey, "a", "b"), [0, 0]);
+});
+
+Deno.test("when the record cannot be written, the request is not let through", async () => {
+  const watched = watchedDatabase();
+  const test = await startTestApp({}, { open: watched.open });
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  watched.refuse("writes");
+  const answer = await ask(test, metered, { apiKey: fullKey });
+  assert.equal(answer.headers.get("retry-after"), "1");
+  for (const name of identityNames) assert.equal(answer.headers.get(name), null);
+  await assertError(answer, 503, "unavailable");
+  watched.refuse("all");
+  await assertError(await ask(test, "?accept=key", { apiKey: fullKey }), 503, "unavailable");
+  watched.refuse("nothing");
+  assert.deepEqual(await counted(test, fullKey), [0, 0]);
+  assert.equal((await ask(test, metered, { apiKey: fullKey })).status, 200);
+  assert.deepEqual(await counted(test, fullKey), [1, 1]);
+  await test.dispose();
+});
+
+testApp("a key's limit holds here as for recording, and they share it", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const answer = await ask(test, metered, { apiKey: fullKey });
+  assert.equal(answer.headers.get("ratelimit"), `"key";r=1;t=1`);
+  const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
+  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 201);
+  const third = await ask(test, metered, { apiKey: fullKey });
+  assert.equal(third.headers.get("retry-after"), "1");
+  await assertError(third, 429, "rate_limited");
+  test.advance(1_000);
+  assert.deepEqual(await counted(test, fullKey), [2, 2]);
+}, { API_KEY_REQUESTS_PER_SECOND: "2" });
+
+testApp(
+  "an address that shows wrong keys is stopped, by the client's address and not the proxy's",
+  async (test) => {
+    const { fullKey } = await createTestKey(test, await test.signUp());
+    const from = (client: string, apiKey: string) =>
+      ask(test, "?accept=key", { apiKey, peerAddress: "10.0.0.1", headers: { "x-forwarded-for": client } });
+    for (let i = 0; i < 60; i++) {
+      await assertError(await from("203.0.113.9", "service_live_x"), 401, "invalid_api_key");
+    }
+    await assertError(await from("203.0.113.9", "service_live_x"), 429, "rate_limited");
+    await assertError(await from("203.0.113.10", "service_live_x"), 401, "invalid_api_key");
+    assert.equal((await from("203.0.113.9", fullKey)).status, 200);
+  },
+  { TRUSTED_PROXIES: "10.0.0.1" },
+);
+
+testApp("a key that is only let through was used, and the list of keys says when", async (test) => {
+  const ada = await test.signUp();
+  const { fullKey } = await createTestKey(test, ada);
+  const lastUsedAt = async () =>
+    (await (await test.send("/api/portal/api-keys", { cookie: ada.cookie })).json()).apiKeys[0].lastUsedAt;
+  const use = () => ask(test, "?accept=key", { apiKey: fullKey });
+  const isUsedAt = async (ms: number) => {
+    const text = new Date(ms).toISOString();
+    // Of requests at the same time one notes it: the first may still be at that.
+    await poll(async () => (await use()).ok && await lastUsedAt() === text);
+  };
+  assert.equal(await lastUsedAt(), null);
+  const first = test.now();
+  await isUsedAt(first);
+  test.advance(59_999);
+  await isUsedAt(first);
+  test.advance(1);
+  await isUsedAt(first + 60_000);
+});

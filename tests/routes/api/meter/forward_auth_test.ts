@@ -1,0 +1,273 @@
+// Forward authentication with a session: who is told to the application, who is sent to sign in, and what never passes.
+import assert from "node:assert/strict";
+import { newId } from "../../../../domain/id.ts";
+import { assertError, startTestApp, testApp } from "../../../support/app.ts";
+import { notedAudit } from "../../../support/audit.ts";
+import {
+  ask,
+  forwardPath,
+  identityNames,
+  pageLoad,
+  told,
+  watchedDatabase,
+} from "../../../support/forward.ts";
+import { joinedPerson, verifiedPerson } from "../../../support/people.ts";
+import { newOrganization, newPerson, run } from "../../../support/world.ts";
+
+const real = {
+  BASE_URL: "https://auth.example.com",
+  COOKIE_DOMAIN: ".example.com",
+  ALLOWED_ORIGINS: "https://*.example.com,https://app.other.example",
+} as const;
+
+testApp("a signed-in person is let through and told in every identity header", async (test) => {
+  const ada = await verifiedPerson(test, "Ada Lovelace");
+  const answer = await ask(test, "", { cookie: ada.cookie });
+  assert.deepEqual(told(answer), {
+    status: 200,
+    identity: [ada.userId, ada.email, "Ada Lovelace", ada.organizationId, "OWNER", ""],
+  });
+  assert.equal(await answer.text(), "");
+  assert.match(answer.headers.get("cache-control") ?? "", /no-store/);
+  const head = await ask(test, "", { method: "HEAD", cookie: ada.cookie });
+  assert.deepEqual(told(head), told(answer));
+  await assertError(await ask(test, "", { method: "POST", cookie: ada.cookie }), 405, "method_not_allowed");
+});
+
+testApp("no method but reading lets anybody through, whatever a client makes its proxy ask", async (test) => {
+  const ada = await test.signUp();
+  for (const method of ["OPTIONS", "POST", "PUT", "PATCH", "DELETE"]) {
+    for (const origin of ["https://app.example.com", "https://evil.example"]) {
+      const headers = { origin, "access-control-request-method": "GET" };
+      for (const cookie of [ada.cookie, undefined]) {
+        const answer = await ask(test, "?role=OWNER", { method, headers, ...(cookie ? { cookie } : {}) });
+        assert.ok(answer.status === 405 || answer.status === 403, `${method} ${answer.status}`);
+        assert.equal(answer.headers.get("remote-user"), null);
+      }
+    }
+  }
+}, real);
+
+testApp("an identity header is there when it is empty, so that a client's own never passes", async (test) => {
+  const alone = await newPerson(test, null);
+  const claims = Object.fromEntries(identityNames.map((name) => [name, "usr_forged"]));
+  const answer = await ask(test, "", { cookie: alone.cookie, headers: claims });
+  const { status, identity: [user, email, name, ...rest] } = told(answer);
+  assert.equal(status, 200);
+  assert.deepEqual([user, email], [alone.userId, alone.email]);
+  assert.match(name ?? "", /^Person /);
+  assert.deepEqual(rest, ["", "", ""]);
+});
+
+testApp(
+  "an address comes with whether it is confirmed, and only confirmed ones pass where that is asked for",
+  async (test) => {
+    const eve = await test.signUp("Eve");
+    const { headers } = await ask(test, "", { cookie: eve.cookie });
+    assert.deepEqual([headers.get("remote-email"), headers.get("remote-email-verified")], [
+      eve.email,
+      "false",
+    ]);
+    await assertError(await ask(test, "?email=verified", { cookie: eve.cookie }), 403, "email_unverified");
+    await assertError(await ask(test, "?email=any", { cookie: eve.cookie }), 422, "validation_failed");
+    const ada = await verifiedPerson(test);
+    const answer = await ask(test, "?email=verified", { cookie: ada.cookie });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get("remote-email-verified"), "true");
+  },
+);
+
+testApp("names and addresses pass as ASCII, and no two are written alike", async (test) => {
+  const ada = await verifiedPerson(test);
+  const names = [
+    "Zoë Ω 100%",
+    "👩‍💻 Ada",
+    "Ada\r\nRemote-Role: OWNER",
+    "Ada\u0000\u007f\u0085\u2028",
+    "a%C3%AB",
+    "aë",
+    `"Ada", <ada>; role=OWNER`,
+  ];
+  for (const name of names) {
+    await run(
+      test,
+      "UPDATE users SET name = ?, email = ? WHERE id = ?",
+      name,
+      `${name}@x.example`,
+      ada.userId,
+    );
+    const answer = await ask(test, "", { cookie: ada.cookie });
+    assert.equal(answer.status, 200);
+    for (const [header, plain] of [["remote-name", name], ["remote-email", `${name}@x.example`]] as const) {
+      const value = answer.headers.get(header) ?? "";
+      assert.match(value, /^[\x20-\x7e]+$/);
+      assert.equal(decodeURIComponent(value), plain);
+    }
+    assert.equal(answer.headers.get("remote-role"), "OWNER");
+  }
+  await run(test, "UPDATE users SET name = 'Ada+O''Neil (x)' WHERE id = ?", ada.userId);
+  assert.equal((await ask(test, "", { cookie: ada.cookie })).headers.get("remote-name"), "Ada+O'Neil (x)");
+});
+
+testApp("nobody, and whoever is nobody any more, is 401 and told nothing", async (test) => {
+  const ada = await test.signUp();
+  const isRefused = async (cookie?: string) => {
+    const answer = await ask(test, "", cookie === undefined ? {} : { cookie });
+    for (const name of identityNames) assert.equal(answer.headers.get(name), null);
+    await assertError(answer, 401, "unauthenticated");
+  };
+  await isRefused();
+  for (
+    const cookie of [
+      "access_token=",
+      "access_token",
+      "=;;=; access_token==",
+      `access_token=${"A".repeat(43)}`,
+      `access_token="${"A".repeat(4_000)}"`,
+      "access_token=%00%0d%0a",
+      `Access_Token=${ada.cookie.slice("access_token=".length)}`,
+      Array.from({ length: 300 }, (_, i) => `access_token=${i}`).join("; "),
+    ]
+  ) await isRefused(cookie);
+  assert.equal((await ask(test, "", { cookie: `access_token=stale; ${ada.cookie}` })).status, 200);
+  await test.send("/api/auth/sign-out", { method: "POST", cookie: ada.cookie });
+  await isRefused(ada.cookie);
+  const bob = await test.signUp();
+  await run(test, "UPDATE users SET disabled_at = ? WHERE id = ?", test.now(), bob.userId);
+  await isRefused(bob.cookie);
+});
+
+testApp("role: at least that one in the active organization, or 403", async (test) => {
+  const owner = await verifiedPerson(test);
+  const people = {
+    OWNER: owner,
+    ADMIN: await joinedPerson(test, owner, "ADMIN"),
+    MEMBER: await joinedPerson(test, owner, "MEMBER"),
+  };
+  const passes = { OWNER: ["OWNER"], ADMIN: ["OWNER", "ADMIN"], MEMBER: ["OWNER", "ADMIN", "MEMBER"] };
+  for (const [least, through] of Object.entries(passes)) {
+    for (const [role, person] of Object.entries(people)) {
+      const answer = await ask(test, `?role=${least}`, { cookie: person.cookie });
+      if (through.includes(role)) assert.equal(answer.headers.get("remote-role"), role);
+      else await assertError(answer, 403, "forbidden");
+    }
+  }
+  const alone = await newPerson(test, null);
+  await assertError(await ask(test, "?role=MEMBER", { cookie: alone.cookie }), 403, "forbidden");
+  // It is asked anew each time, and the audit log knows of those who tried.
+  const path = `/api/portal/organizations/${owner.organizationId}/members/${people.ADMIN.userId}`;
+  await test.send(path, { method: "PATCH", cookie: owner.cookie, json: { role: "MEMBER" } });
+  await assertError(await ask(test, "?role=ADMIN", { cookie: people.ADMIN.cookie }), 403, "forbidden");
+  const denied = await notedAudit(test, owner.cookie, "?action=access.denied", 2);
+  assert(
+    denied.some(({ actor, details }) => actor.id === people.ADMIN.userId && details["path"] === forwardPath),
+  );
+});
+
+testApp(
+  "organization: a member of that one, whichever is active, in the role that they have there",
+  async (test) => {
+    const owner = await verifiedPerson(test);
+    const member = await joinedPerson(test, owner, "MEMBER");
+    const own = await newOrganization(test, "Own");
+    await run(
+      test,
+      "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'OWNER', ?)",
+      member.userId,
+      own,
+      test.now(),
+    );
+    const stranger = await test.signUp();
+    const inOwners = `?organization=${owner.organizationId}`;
+    const identity = async (query: string, { cookie }: { cookie: string }) =>
+      told(await ask(test, query, { cookie })).identity.slice(3);
+    assert.deepEqual(await identity("", member), [owner.organizationId, "MEMBER", ""]);
+    assert.deepEqual(await identity(`?organization=${own}`, member), [own, "OWNER", ""]);
+    assert.deepEqual(await identity(`?organization=${own}&role=OWNER`, member), [own, "OWNER", ""]);
+    assert.deepEqual(await identity(inOwners, member), [owner.organizationId, "MEMBER", ""]);
+    // The role of one organization is worth nothing in another.
+    await assertError(await ask(test, `${inOwners}&role=ADMIN`, { cookie: member.cookie }), 403, "forbidden");
+    const refusals = [
+      await ask(test, inOwners, { cookie: stranger.cookie }),
+      await ask(test, `?organization=${newId("org")}`, { cookie: stranger.cookie }),
+    ];
+    const [known, unknown] = await Promise.all(
+      refusals.map((answer) => assertError(answer, 403, "forbidden")),
+    );
+    assert.deepEqual(known?.error, unknown?.error);
+    await assertError(await ask(test, inOwners), 401, "unauthenticated");
+    const path = `/api/portal/organizations/${owner.organizationId}/members/${member.userId}`;
+    assert.equal((await test.send(path, { method: "DELETE", cookie: owner.cookie })).status, 204);
+    await assertError(await ask(test, inOwners, { cookie: member.cookie }), 403, "forbidden");
+  },
+);
+
+testApp("what a proxy asks for wrongly lets nobody through, and says what is wrong", async (test) => {
+  const { cookie, organizationId } = await test.signUp();
+  const queries = {
+    role: ["?role=", "?role=owner", "?role=OWNER&role=MEMBER", "?role=MEMBER,ADMIN", "?role=MEMBER%00"],
+    organization: [
+      "?organization=",
+      "?organization=org_1",
+      `?organization=${organizationId}&organization=${organizationId}`,
+    ],
+    accept: [
+      "?accept=",
+      "?accept=any",
+      "?accept=key,key",
+      "?accept=session&accept=key",
+      "?accept=session,key,",
+    ],
+    meter: [
+      "?meter=a/b",
+      "?meter=a/b&accept=session",
+      ...["", "a", "a/", "/b", "a/b/c", "a b/c", "a/ä"].map((meter) => `?accept=session,key&meter=${meter}`),
+    ],
+    redirect: ["?redirect=", "?redirect=303"],
+    rol: ["?rol=ADMIN"],
+    Role: ["?Role=ADMIN"],
+  };
+  for (const [path, texts] of Object.entries(queries)) {
+    for (const query of texts) {
+      const { error } = await assertError(await ask(test, query, { cookie }), 422, "validation_failed");
+      assert.deepEqual(error.details?.map((detail) => detail.path), [path], query);
+    }
+  }
+});
+
+testApp("headers and addresses beyond every measure let nobody through", async (test) => {
+  const { cookie } = await test.signUp();
+  const headers = { "x-forwarded-uri": `/${"a".repeat(17_000)}` };
+  await assertError(await ask(test, "", { cookie, headers }), 431, "headers_too_large");
+  await assertError(await ask(test, `?role=${"A".repeat(9_000)}`, { cookie }), 414, "uri_too_long");
+});
+
+Deno.test("a database that does not answer lets nobody through", async () => {
+  const watched = watchedDatabase();
+  const test = await startTestApp({}, { open: watched.open });
+  const { cookie } = await test.signUp();
+  watched.refuse("all");
+  const answer = await ask(test, "", { cookie, headers: pageLoad("http://localhost:8000/") });
+  assert.equal(answer.headers.get("retry-after"), "1");
+  await assertError(answer, 503, "unavailable");
+  watched.refuse("nothing");
+  assert.equal((await ask(test, "", { cookie })).status, 200);
+  await test.dispose();
+});
+
+Deno.test("a session costs one read of the database, and nothing more", async () => {
+  const watched = watchedDatabase();
+  const test = await startTestApp({}, { open: watched.open });
+  const { cookie, organizationId } = await test.signUp();
+  const before = watched.operations();
+  const answer = await ask(test, `?role=OWNER&organization=${organizationId}&accept=session,key`, { cookie });
+  assert.equal(answer.status, 200);
+  assert.equal(watched.operations() - before, 1);
+  // Nor does a refusal, but for its entry in the audit log once a minute.
+  const refuse = () => ask(test, `?organization=${newId("org")}`, { cookie });
+  await assertError(await refuse(), 403, "forbidden");
+  const after = watched.operations();
+  await assertError(await refuse(), 403, "forbidden");
+  assert.equal(watched.operations() - after, 1);
+  await test.dispose();
+});

@@ -1,0 +1,75 @@
+// What ids say: when, and nothing about how much others use the service. All servers on a database give the same ones.
+import assert from "node:assert/strict";
+import { createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app.ts";
+import { databaseKinds } from "../../../support/database.ts";
+
+async function record(test: TestApp, apiKey: string): Promise<{ id: string; requestId: string }> {
+  const answer = await test.send("/api/v1/usage", {
+    apiKey,
+    json: { productSlug: "tiles", metric: "requests", quantity: 1 },
+  });
+  assert.equal(answer.status, 201, await answer.clone().text());
+  const { usageRecord } = await answer.json();
+  return { id: usageRecord.id, requestId: answer.headers.get("x-request-id") ?? "" };
+}
+
+/** The distances between what follows the time, as whole numbers. */
+function distances(ids: readonly string[]): number[] {
+  const places = ids.map((id) => Number(`0x${id.slice(-12)}`));
+  return places.slice(1).map((place, n) => place - (places[n] ?? 0));
+}
+
+testApp("ids of records and requests begin with the time, sort by it, and show no count", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const made = [];
+  for (let n = 0; n < 20; n++) {
+    test.advance(1);
+    made.push(await record(test, fullKey));
+  }
+  for (const ids of [made.map(({ id }) => id), made.map(({ requestId }) => requestId)]) {
+    assert.deepEqual(ids, [...ids].sort());
+    assert.equal(Number(`0x${ids.at(-1)?.slice(4, 16)}`), test.now());
+    assert.equal(new Set(distances(ids)).size, 19, "no two records are as far apart as two others");
+  }
+});
+
+testApp("what an old formula made of a count is not in the id", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const { id } = await record(test, fullKey);
+  const place = BigInt(`0x${id.slice(-12)}`);
+  for (const seq of [0n, 1n, 2n, 3n]) {
+    assert.notEqual(place, (seq * 0x9e3779b97f4bn) % 2n ** 48n);
+    assert.notEqual(place, seq);
+  }
+});
+
+for (const kind of databaseKinds) {
+  Deno.test({
+    name: `${kind.name} database: an id from one server is found by another, and not in another database`,
+    ignore: kind.ignore,
+    async fn() {
+      const opened = await kind.open();
+      const shared = { open: () => Promise.resolve({ ...opened, dispose: () => Promise.resolve() }) };
+      const [first, second] = [await startTestApp({}, shared), await startTestApp({}, shared)];
+      const elsewhere = await startTestApp();
+      try {
+        const ada = await first.signUp();
+        const { fullKey } = await createTestKey(first, ada);
+        const { id } = await record(first, fullKey);
+        const listed = await second.send("/api/v1/usage/records", { apiKey: fullKey });
+        assert.equal((await listed.json()).usageRecords[0].id, id);
+        assert.equal(
+          (await second.send(`/api/v1/usage/records?cursor=${id}`, { apiKey: fullKey })).status,
+          200,
+        );
+        const other = await createTestKey(elsewhere, await elsewhere.signUp());
+        await record(elsewhere, other.fullKey);
+        const foreign = await elsewhere.send(`/api/v1/usage/records?cursor=${id}`, { apiKey: other.fullKey });
+        assert.equal(foreign.status, 422);
+      } finally {
+        for (const app of [first, second, elsewhere]) await app.dispose();
+        await opened.dispose();
+      }
+    },
+  });
+}

@@ -1,0 +1,102 @@
+// Reports: whatever one organization asks for, everyone else goes on, and nothing is left of a report whose client has gone.
+import assert from "node:assert/strict";
+import { reportsOpenPerOrganizationMax } from "../../../../domain/limits.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
+import { manySums } from "../../../support/many_sums.ts";
+import { poll } from "../../../support/poll.ts";
+import { recordOne, unlimited } from "../../../support/usage.ts";
+
+const from = Date.UTC(2026, 10, 1);
+const month = "?window=month&groupBy=productSlug,metric,apiKey";
+
+/** An organization with many series, and a report on all of them, of which nothing has been read yet. */
+async function busyOrganization(test: TestApp, series: number) {
+  const person = await test.signUp();
+  const { fullKey: apiKey, id: keyId } = await createTestKey(test, person);
+  await test.opened.database.write(manySums({ series, hours: 20, keyId, from }));
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const url = `${test.config.baseUrl.origin}/api/v1/usage${month}`;
+  // Comparing each response with the document takes longer than the report.
+  const report = async () => await test.app.fetch(new Request(url, { headers }));
+  return { ...person, apiKey, report };
+}
+
+testApp("requests of others are answered while an organization runs reports", async (test) => {
+  const { report } = await busyOrganization(test, 10_000);
+  const neighbour = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, neighbour);
+  await recordOne(test, apiKey);
+  let finished = 0;
+  const reports = Array.from({ length: 30 }, () => report().finally(() => finished++));
+  await poll(() => test.services.measurements.reports().running > 0);
+  for (let n = 0; n < 3; n++) {
+    const me = await test.send("/api/auth/me", { cookie: neighbour.cookie });
+    assert.equal((await me.json()).authenticated, true);
+    await recordOne(test, apiKey);
+    assert.ok(test.services.measurements.reports().running <= 2);
+  }
+  const own = await test.send(`/api/v1/usage${month}`, { apiKey });
+  assert.equal((await own.json()).data[0].count, 4);
+  assert.ok(finished < reports.length, "all reports came first");
+  for (const answer of await Promise.all(reports)) assert.equal((await answer.json()).data.length, 10_000);
+  assert.deepEqual(test.services.measurements.reports(), { running: 0, waiting: 0 });
+}, unlimited);
+
+testApp("rejects one report too many of an organization, and no one else's", async (test) => {
+  const { report, cookie } = await busyOrganization(test, 1_000);
+  const { fullKey: neighbourKey } = await createTestKey(test, await test.signUp());
+  // Their clients read nothing, so none of them ends.
+  const open = await Promise.all(Array.from({ length: reportsOpenPerOrganizationMax }, report));
+  assert.deepEqual(open.map(({ status }) => status), open.map(() => 200));
+  assert.deepEqual(test.services.measurements.reports(), {
+    running: 0,
+    waiting: reportsOpenPerOrganizationMax,
+  });
+  const rejected = await report();
+  assert.equal(rejected.headers.get("retry-after"), "1");
+  await assertError(rejected, 503, "unavailable");
+  const { usageRecords } = await (await test.send("/api/v1/usage/records", { apiKey: neighbourKey })).json();
+  assert.deepEqual(usageRecords, []);
+  // A key must be revocable while reports are busy: its page is there, without the counts.
+  const page = await (await test.send("/portal/api-keys", { cookie })).text();
+  assert.match(page, />Production</);
+  assert.match(page, /Not available right now/);
+  await open[0]?.body?.cancel();
+  assert.equal((await (await report()).json()).data.length, 1_000);
+  for (const { body } of open.slice(1)) await body?.cancel();
+  assert.deepEqual(test.services.measurements.reports(), { running: 0, waiting: 0 });
+}, unlimited);
+
+testApp("a client that goes away leaves no report behind", async (test) => {
+  const { apiKey, cookie } = await busyOrganization(test, 10_000);
+  const { promise: address, resolve: listening } = Promise.withResolvers<Deno.NetAddr>();
+  const server = Deno.serve(
+    { port: 0, onListen: listening },
+    (request, info) => test.app.fetch(request, info),
+  );
+  try {
+    const baseUrl = `http://127.0.0.1:${(await address).port}`;
+    const gone = new AbortController();
+    const { signal } = gone;
+    const reports = Array.from(
+      { length: 8 },
+      () =>
+        fetch(`${baseUrl}/api/v1/usage${month}`, { headers: { authorization: `Bearer ${apiKey}` }, signal }),
+    );
+    // One that has begun to be read, and is longer than what fits between here and there.
+    const file = `${baseUrl}/api/portal/usage.csv?window=hour&groupBy=productSlug,metric,apiKey`;
+    const csv = await fetch(`${file}&from=2026-11-01&to=2026-11-02`, { headers: { cookie }, signal });
+    assert.equal(csv.status, 200);
+    const settled = Promise.allSettled(reports);
+    gone.abort();
+    await settled;
+    await csv.body?.cancel().catch(() => {});
+    await poll(() => {
+      const { running, waiting } = test.services.measurements.reports();
+      return running + waiting === 0;
+    });
+    assert.equal(test.logged(), "");
+  } finally {
+    await server.shutdown();
+  }
+}, unlimited);

@@ -1,0 +1,301 @@
+// Usage as CSV: exact, safe to open in a spreadsheet, and of any length without the memory for it.
+import assert from "node:assert/strict";
+import { Connection } from "../../../../db/engine/connection.ts";
+import { sql } from "../../../../db/engine/database.ts";
+import { usageSumRowsMax } from "../../../../domain/limits.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
+import { sendJson, signUpAndRecord } from "../../../support/journey.ts";
+import { manySums } from "../../../support/many_sums.ts";
+import { isReady, startProgram } from "../../../support/program.ts";
+import { recordOne, unlimited, voidOne } from "../../../support/usage.ts";
+
+const maxQuantity = Number.MAX_SAFE_INTEGER;
+
+async function csv(test: TestApp, cookie: string, query = ""): Promise<string> {
+  const answer = await test.send(`/api/portal/usage.csv${query}`, { cookie });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return await answer.text();
+}
+
+/** Reads CSV as RFC 4180 says. */
+function cellsOf(text: string): string[][] {
+  assert.ok(text.endsWith("\r\n"));
+  const lines: string[][] = [[]];
+  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
+  while (cell.lastIndex < text.length) {
+    const match = cell.exec(text);
+    assert.ok(match, "not CSV");
+    lines.at(-1)?.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? "");
+    if (match[3] === "\r\n" && cell.lastIndex < text.length) lines.push([]);
+  }
+  return lines;
+}
+
+testApp(
+  "the table has a line of names, exact decimal numbers, and goes with the right headers",
+  async (test) => {
+    const person = await test.signUp();
+    const { fullKey: apiKey, id } = await createTestKey(test, person);
+    const timestamp = "2026-11-20T10:00:00.000Z";
+    for (const quantity of [0.000001, maxQuantity, maxQuantity, 0.1]) {
+      await recordOne(test, apiKey, { quantity, timestamp });
+    }
+    const voided = await recordOne(test, apiKey, { quantity: 5, productSlug: "voided" });
+    await voidOne(test, { apiKey, id: voided.id });
+    await recordOne(test, apiKey, { quantity: 0, productSlug: "search" });
+    const answer = await test.send("/api/portal/usage.csv", { cookie: person.cookie });
+    assert.equal(answer.status, 200);
+    assert.match(answer.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
+    assert.equal(
+      answer.headers.get("content-disposition"),
+      'attachment; filename="usage-2026-11-01-2026-12-01.csv"',
+    );
+    assert.match(answer.headers.get("cache-control") ?? "", /\bno-store\b/);
+    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+    assert.equal(
+      await answer.text(),
+      "start,end,metric,sum,count,min,max\r\n" +
+        "2026-11-20T00:00:00.000Z,2026-11-21T00:00:00.000Z,requests,18014398509481982.100001,4,0.000001," +
+        "9007199254740991\r\n" +
+        "2026-11-21T00:00:00.000Z,2026-11-22T00:00:00.000Z,requests,0,1,0,0\r\n",
+    );
+    const grouped = await csv(
+      test,
+      person.cookie,
+      "?groupBy=apiKey,productSlug&window=month&metric=requests",
+    );
+    assert.deepEqual(cellsOf(grouped), [
+      ["start", "end", "apiKey", "apiKeyName", "productSlug", "sum", "count", "min", "max"],
+      [
+        "2026-11-01T00:00:00.000Z",
+        "2026-12-01T00:00:00.000Z",
+        id,
+        "Production",
+        "search",
+        "0",
+        "1",
+        "0",
+        "0",
+      ],
+      [
+        "2026-11-01T00:00:00.000Z",
+        "2026-12-01T00:00:00.000Z",
+        id,
+        "Production",
+        "tiles",
+        "18014398509481982.100001",
+        "4",
+        "0.000001",
+        "9007199254740991",
+      ],
+    ]);
+    const names = "start,end,metric,sum,count,min,max\r\n";
+    assert.equal(await csv(test, person.cookie, "?productSlug=none"), names);
+    const stranger = await test.signUp();
+    assert.equal(await csv(test, stranger.cookie), names);
+  },
+);
+
+testApp("a key reads the same table as its organization's members", async (test) => {
+  const person = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, person);
+  await recordOne(test, apiKey, { quantity: 2.5 });
+  await recordOne(test, apiKey, { metric: "bytes", quantity: 7 });
+  const query = "?window=total&from=2026-10-01&to=2026-12-01&timezone=Europe/Berlin";
+  const answer = await test.send(`/api/v1/usage.csv${query}`, { apiKey });
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
+  // The days of the file's name are those of the time zone.
+  assert.equal(
+    answer.headers.get("content-disposition"),
+    'attachment; filename="usage-2026-10-01-2026-12-01.csv"',
+  );
+  const table = await answer.text();
+  const ends = ["2026-10-01T00:00:00.000+02:00", "2026-12-01T00:00:00.000+01:00"];
+  assert.deepEqual(cellsOf(table), [
+    ["start", "end", "metric", "sum", "count", "min", "max"],
+    [...ends, "bytes", "7", "1", "7", "7"],
+    [...ends, "requests", "2.5", "1", "2.5", "2.5"],
+  ]);
+  assert.equal(await csv(test, person.cookie, query), table);
+  const { fullKey: stranger } = await createTestKey(test, await test.signUp());
+  const theirs = await test.send(`/api/v1/usage.csv${query}`, { apiKey: stranger });
+  assert.equal((await theirs.text()).split("\r\n").length, 2);
+  await assertError(await test.send("/api/v1/usage.csv"), 401, "invalid_api_key");
+  await assertError(await test.send("/api/v1/usage.csv", { cookie: person.cookie }), 401, "invalid_api_key");
+  await assertError(await test.send("/api/v1/usage.csv?window=year", { apiKey }), 422, "validation_failed");
+});
+
+testApp("names of keys are cells that no spreadsheet takes for a formula", async (test) => {
+  const person = await test.signUp();
+  const names = [
+    `=HYPERLINK("http://x","y")`,
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "a,b",
+    `say "hi"`,
+    `"`,
+    "'quoted'",
+    "semi;colon",
+    "dash - inside = fine",
+    "naïve ☃ 𝄞",
+  ];
+  // These cannot be given over the API; an older version, or an operator, might have let them in.
+  const unlikely = ["\t=1", "\r=1", "two\r\nlines", "\ntwo"];
+  const wanted = new Map<string, string>();
+  for (const [n, name] of [...names, ...unlikely].entries()) {
+    const key = await createTestKey(test, person, { name: names[n] ?? "Production" });
+    if (n >= names.length) {
+      await test.opened.database.write([sql("UPDATE api_keys SET name = ? WHERE id = ?", name, key.id)]);
+    }
+    await recordOne(test, key.fullKey);
+    wanted.set(key.id, /^[=+\-@\t\r]/.test(name) ? `'${name}` : name);
+  }
+  const [header, ...lines] = cellsOf(await csv(test, person.cookie, "?groupBy=apiKey"));
+  assert.deepEqual(header, ["start", "end", "apiKey", "apiKeyName", "metric", "sum", "count", "min", "max"]);
+  assert.deepEqual(new Map(lines.map(([, , id = "", name = ""]) => [id, name])), wanted);
+});
+
+testApp("what is wrong with a question is told instead of a table", async (test) => {
+  const person = await test.signUp();
+  await recordOne(test, (await createTestKey(test, person)).fullKey);
+  const { fullKey: apiKey } = await createTestKey(test, person);
+  await assertError(await test.send("/api/portal/usage.csv"), 401, "unauthenticated");
+  await assertError(await test.send("/api/portal/usage.csv", { apiKey }), 401, "unauthenticated");
+  await assertError(
+    await test.send("/api/portal/usage.csv?window=x", { cookie: "access_token=nothing" }),
+    401,
+    "unauthenticated",
+  );
+  const wrong: [string, string][] = [
+    ["window=year", "window"],
+    ["timezone=Mars/Base", "timezone"],
+    ["from=yesterday", "from"],
+    ["from=2026-11-02&to=2026-11-01", "to"],
+    ["groupBy=color", "groupBy"],
+    ["format=xlsx", "format"],
+  ];
+  for (const [query, path] of wrong) {
+    const answer = await test.send(`/api/portal/usage.csv?${query}`, { cookie: person.cookie });
+    assert.match(answer.headers.get("content-type") ?? "", /^application\/json/);
+    const { error } = await assertError(answer, 422, "validation_failed");
+    assert.equal(error.details?.[0]?.path, path, query);
+  }
+  const long = await test.send("/api/portal/usage.csv?window=hour&from=2026-01-01&to=2026-12-01", {
+    cookie: person.cookie,
+  });
+  await assertError(long, 422, "range_too_long");
+});
+
+const from = Date.UTC(2026, 9, 1);
+const hoursQuery = (hours: number) =>
+  `?window=hour&groupBy=metric&from=2026-10-01T00:00:00Z&to=${
+    new Date(from + hours * 3_600_000).toISOString()
+  }`;
+
+testApp("JSON has an end where the table has none", async (test) => {
+  const person = await test.signUp();
+  const { fullKey: apiKey, id: keyId } = await createTestKey(test, person);
+  const [series, hours] = [1_000, usageSumRowsMax / 1_000 + 1];
+  await test.opened.database.write(manySums({ series, hours, keyId, from }));
+  const { error } = await assertError(
+    await test.send(`/api/v1/usage${hoursQuery(hours)}`, { apiKey }),
+    422,
+    "range_too_long",
+  );
+  assert.match(error.message, /100000 sums/);
+  const cookie = person.cookie;
+  await assertError(
+    await test.send(`/api/portal/usage${hoursQuery(hours)}`, { cookie }),
+    422,
+    "range_too_long",
+  );
+  const most = await (await test.send(`/api/v1/usage${hoursQuery(hours - 1)}`, { apiKey })).json();
+  assert.equal(most.data.length, usageSumRowsMax);
+  const table = await csv(test, cookie, hoursQuery(hours));
+  assert.equal(table.split("\r\n").length, 1 + hours * series + 1);
+}, unlimited);
+
+testApp("waits for a slow reader, and ends the report when it goes away", async (test) => {
+  const person = await test.signUp();
+  const { id: keyId } = await createTestKey(test, person);
+  await test.opened.database.write(manySums({ series: 200, hours: 900, keyId, from }));
+  const { reports: openReports } = test.services.measurements;
+  const answer = await test.send(`/api/portal/usage.csv${hoursQuery(900)}`, { cookie: person.cookie });
+  const reader = answer.body?.getReader();
+  assert.ok(reader);
+  for (let n = 0; n < 3; n++) {
+    assert.equal((await reader.read()).done, false);
+    assert.deepEqual(openReports(), { running: 0, waiting: 1 });
+  }
+  const next = reader.read();
+  await reader.cancel();
+  await next;
+  assert.deepEqual(openReports(), { running: 0, waiting: 0 });
+  assert.equal(test.logged(), "");
+}, unlimited);
+
+/** Memory of a process in MB: what it has now, or the most that it ever had. */
+async function memoryMb(pid: number, which: "VmRSS" | "VmHWM"): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`);
+  return Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
+}
+
+Deno.test({
+  name:
+    "a million lines raise the server's memory by no more than 200 MB, and other requests are answered meanwhile",
+  ignore: Deno.build.os !== "linux",
+  fn: async () => {
+    const folder = await Deno.makeTempDir({ prefix: "gatehouse-csv-" });
+    const program = startProgram({ folder });
+    try {
+      await isReady(program);
+      const { baseUrl, pid } = program;
+      const { cookie, keyId } = await signUpAndRecord(baseUrl);
+      const [series, hours] = [1_000, 1_000];
+      const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
+      for (const statement of manySums({ series, hours, keyId, from })) connection.run(statement);
+      connection.close();
+      const me = async () => {
+        const answer = await sendJson(baseUrl, "/api/auth/me", { cookie });
+        assert.equal((await answer.json()).authenticated, true);
+      };
+      const read = async (query: string, eachChunk: (text: string) => void) => {
+        const answer = await fetch(`${baseUrl}/api/portal/usage.csv${query}`, { headers: { cookie } });
+        assert.equal(answer.status, 200);
+        for await (const text of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) eachChunk(text);
+      };
+      // What the program has once it has done everything a little.
+      for (let n = 0; n < 100; n++) await me();
+      await read(hoursQuery(20), () => {});
+      const before = await memoryMb(pid, "VmRSS");
+      // Forgets the most that it had so far: a start from source that was just changed takes more than a CSV.
+      await Deno.writeTextFile(`/proc/${pid}/clear_refs`, "5");
+
+      let [lines, answered, isReading] = [0, 0, true];
+      let tail = "";
+      const reading = read(hoursQuery(hours), (text) => {
+        for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) lines++;
+        tail = `${tail}${text}`.slice(-100);
+      }).finally(() => isReading = false);
+      while (isReading) {
+        await me();
+        if (lines > 0) answered++;
+      }
+      await reading;
+      assert.equal(lines, 1 + series * hours);
+      assert.match(
+        tail,
+        /\r\n2026-11-11T15:00:00\.000Z,2026-11-11T16:00:00\.000Z,m000999,5\.25,3,0\.000001,2\r\n$/,
+      );
+      const most = await memoryMb(pid, "VmHWM");
+      assert.ok(most - before <= 200, `${before.toFixed()} MB before, ${most.toFixed()} MB at most`);
+      assert.ok(answered >= 200, `${answered} requests were answered meanwhile`);
+    } finally {
+      program.kill("SIGKILL");
+      await program.ended();
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});

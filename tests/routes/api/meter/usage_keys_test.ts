@@ -1,0 +1,144 @@
+// Usage and the keys behind it: strangers learn nothing and cost nothing, and two servers see one truth.
+import assert from "node:assert/strict";
+import type { Database, Statement } from "../../../../db/engine/database.ts";
+import { openRemote } from "../../../../db/engine/remote.ts";
+import { generateApiKey } from "../../../../domain/api_key.ts";
+import { readUsageSums } from "../../../../services/meter/usage_sums.ts";
+import { assertError, createTestKey, startTestApp, testApp } from "../../../support/app.ts";
+import { remoteTestDatabase } from "../../../support/database.ts";
+import { noReportContext } from "../../../support/reports.ts";
+import { sqldMissing } from "../../../support/sqld.ts";
+
+const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
+const cursor = { sql: "SELECT seq FROM usage_cursor", args: [] };
+
+testApp("without a key that works, what is wrong with the body is not told", async (test) => {
+  const { fullKey } = generateApiKey();
+  const type = { "content-type": "application/json" };
+  for (const apiKey of [fullKey, "garbage"]) {
+    for (const body of ["{", "[]", `{"productSlug":"${"a".repeat(1_100_000)}"}`]) {
+      const answer = await test.send("/api/v1/usage", { method: "POST", apiKey, body, headers: type });
+      await assertError(answer, 401, "invalid_api_key");
+    }
+    await assertError(await test.send("/api/v1/usage?window=x", { apiKey }), 401, "invalid_api_key");
+  }
+});
+
+testApp(
+  "a refused key writes nothing, and is refused by a look-up alone once it came too often",
+  async (test) => {
+    const { fullKey: apiKey } = generateApiKey();
+    for (let n = 0; n < 60; n++) {
+      await assertError(await test.send("/api/v1/usage", { apiKey, json: usage }), 401, "invalid_api_key");
+    }
+    await assertError(await test.send("/api/v1/usage", { apiKey, json: usage }), 429, "rate_limited");
+    assert.deepEqual((await test.opened.database.read<{ seq: number }>(cursor)).map(({ seq }) => seq), [0]);
+    const known = await createTestKey(test, await test.signUp());
+    assert.equal((await test.send("/api/v1/usage", { apiKey: known.fullKey, json: usage })).status, 201);
+  },
+);
+
+testApp("a property with a name that cannot be kept is refused, and not lost", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const body = `{"productSlug":"a","metric":"b","quantity":1,"properties":{"__proto__":"x","c":"1"}}`;
+  const headers = { "content-type": "application/json" };
+  const answer = await test.send("/api/v1/usage", { method: "POST", apiKey, body, headers });
+  const { error } = await assertError(answer, 422, "validation_failed");
+  assert.equal(error.details?.[0]?.message, "is a name that cannot be used.");
+});
+
+testApp("a query over very many series and windows is answered, in steps", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const records = (from: number, count: number) =>
+    Array.from({ length: count }, (_, n) => ({ ...usage, metric: `m${from + n}` }));
+  for (const [from, count] of [[0, 1000], [1000, 1]] as const) {
+    const answer = await test.send("/api/v1/usage/batch", {
+      apiKey,
+      json: { records: records(from, count) },
+    });
+    assert.equal(answer.status, 201);
+  }
+  const hours = "window=hour&from=2026-10-11T00:00:00Z&to=2026-11-21T16:00:00Z";
+  const wide = await (await test.send(`/api/v1/usage?${hours}`, { apiKey })).json();
+  assert.deepEqual(wide.data.map(({ count }: { count: number }) => count), Array(1001).fill(1));
+  const narrow = await (await test.send(`/api/v1/usage?${hours}&metric=m7`, { apiKey })).json();
+  assert.deepEqual(narrow.data.map(({ count }: { count: number }) => count), [1]);
+});
+
+Deno.test({
+  name:
+    "of two servers on one database each refuses at once the key that the other revoked, and counts a record once",
+  ignore: sqldMissing() !== null,
+  fn: async () => {
+    const opened = await remoteTestDatabase();
+    const shared = () => {
+      const database = openRemote({ url: opened.place, authToken: undefined });
+      return Promise.resolve({ database, place: opened.place, dispose: () => database.close() });
+    };
+    const [a, b] = [await startTestApp({}, { open: shared }), await startTestApp({}, { open: shared })];
+    const person = await a.signUp();
+    const key = await createTestKey(a, person);
+    const record = (test: typeof a) =>
+      test.send("/api/v1/usage", { apiKey: key.fullKey, json: { ...usage, idempotencyKey: "once" } });
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => record(n % 2 === 0 ? a : b)));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(29).fill(200), 201]);
+    const revoked = await b.send(`/api/portal/api-keys/${key.id}`, {
+      method: "DELETE",
+      cookie: person.cookie,
+    });
+    assert.equal(revoked.status, 200);
+    for (const test of [a, b]) await assertError(await record(test), 401, "invalid_api_key");
+    await a.send("/api/auth/sign-out", { method: "POST", cookie: person.cookie });
+    const me = await (await b.send("/api/auth/me", { cookie: person.cookie })).json();
+    assert.equal(me.authenticated, false);
+    await a.dispose();
+    await b.dispose();
+    await opened.dispose();
+  },
+});
+
+testApp("a record that is refused for its idempotency key leaves no metric behind", async (test) => {
+  const person = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, person);
+  const record = (json: object) => test.send("/api/v1/usage", { apiKey, json: { ...usage, ...json } });
+  assert.equal((await record({ idempotencyKey: "a" })).status, 201);
+  await assertError(await record({ idempotencyKey: "a", metric: "never" }), 409, "idempotency_conflict");
+  const page = await (await test.send("/portal/usage", { cookie: person.cookie })).text();
+  assert.match(page, /requests/);
+  assert.doesNotMatch(page, /never"/);
+  // A voided record's metric stays.
+  const { usageRecord } = await (await record({ metric: "voided" })).json();
+  await test.send(`/api/v1/usage/records/${usageRecord.id}/void`, { apiKey, json: { reason: "a test" } });
+  await assertError(
+    await record({ idempotencyKey: "a", metric: "voided" }),
+    409,
+    "idempotency_conflict",
+  );
+  assert.match(await (await test.send("/portal/usage", { cookie: person.cookie })).text(), /voided"/);
+});
+
+testApp("of a long range only the time that has records is looked at", async (test) => {
+  const { organizationId, ...person } = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, { organizationId, ...person });
+  await test.send("/api/v1/usage", { apiKey, json: { ...usage, timestamp: "2026-10-31T23:30:00Z" } });
+  await test.send("/api/v1/usage", { apiKey, json: usage });
+  let rows = 0;
+  const { database } = test.opened;
+  const watched: Database = Object.assign(Object.create(database), {
+    read<T>(statement: Statement) {
+      if (/FROM json_each/.test(statement.sql)) rows += JSON.parse(String(statement.args[0])).length;
+      return database.read<T>(statement);
+    },
+    readFirst: <T>(statement: Statement) => database.readFirst<T>(statement),
+  });
+  const { data } = await readUsageSums({ ...noReportContext, database: watched }, {
+    organizationId,
+    now: test.now(),
+    window: "month",
+    from: "1960-01-01",
+    to: "2040-01-01",
+    timezone: "Asia/Kathmandu",
+  });
+  assert.deepEqual(data.map(({ start, sum }) => [start, sum]), [["2026-11-01T00:00:00.000+05:45", 2]]);
+  assert.ok(rows >= 1 && rows <= 4, `${rows} pieces of windows were looked at`);
+});

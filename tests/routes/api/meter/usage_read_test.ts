@@ -1,0 +1,164 @@
+// Reading usage over JSON: windows of any time zone, groups and filters, with a key and with a session.
+import assert from "node:assert/strict";
+import { usageFilterValuesMax } from "../../../../domain/limits.ts";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
+import type { ReadSum } from "../../../support/usage.ts";
+
+const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
+const batch = (test: TestApp, apiKey: string, records: unknown[]) =>
+  test.send("/api/v1/usage/batch", { apiKey, json: { records } });
+const read = async (test: TestApp, apiKey: string, query = "") => {
+  const answer = await test.send(`/api/v1/usage${query}`, { apiKey });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return await answer.json();
+};
+
+testApp("windows, groups and filters add up the same records", async (test) => {
+  const person = await test.signUp();
+  const a = await createTestKey(test, person);
+  const b = await createTestKey(test, person);
+  const at = (timestamp: string, more = {}) => ({ ...usage, timestamp, ...more });
+  await batch(test, a.fullKey, [
+    at("2026-10-31T22:30:00Z"),
+    at("2026-10-31T23:30:00Z", { quantity: 2 }),
+    at("2026-11-02T10:00:00Z", { quantity: 4, productSlug: "search" }),
+  ]);
+  await batch(test, b.fullKey, [at("2026-11-02T10:59:59.999Z", { quantity: 8, metric: "bytes" })]);
+  const range = "from=2026-10-31&to=2026-11-08";
+  assert.deepEqual((await read(test, a.fullKey, `?${range}&timezone=Europe/Berlin&metric=requests`)).data, [
+    ...[[31, 10, 1, 11, 1], [1, 11, 2, 11, 2], [2, 11, 3, 11, 4]].map((
+      [day, month, endDay, endMonth, sum],
+    ) => ({
+      start: `2026-${month}-${String(day).padStart(2, "0")}T00:00:00.000+01:00`,
+      end: `2026-${endMonth}-${String(endDay).padStart(2, "0")}T00:00:00.000+01:00`,
+      sum,
+      count: 1,
+      min: sum,
+      max: sum,
+    })),
+  ]);
+  const hours = await read(
+    test,
+    b.fullKey,
+    `?${range}&window=hour&groupBy=productSlug,metric,apiKey&productSlug=tiles`,
+  );
+  assert.deepEqual(
+    hours.data.map((
+      row: Record<string, unknown>,
+    ) => [row["start"], row["metric"], row["apiKey"], row["sum"]]),
+    [
+      ["2026-10-31T22:00:00.000Z", "requests", a.id, 1],
+      ["2026-10-31T23:00:00.000Z", "requests", a.id, 2],
+      ["2026-11-02T10:00:00.000Z", "bytes", b.id, 8],
+    ],
+  );
+  // The portal reads the same with a session.
+  const portal = await test.send(`/api/portal/usage?${range}&window=month&apiKey=${a.id}`, {
+    cookie: person.cookie,
+  });
+  assert.deepEqual((await portal.json()).data.map(({ sum }: { sum: number }) => sum), [3, 4]);
+  await assertError(await test.send("/api/portal/usage"), 401, "unauthenticated");
+  const stranger = await test.signUp();
+  assert.deepEqual(
+    (await (await test.send(`/api/portal/usage?${range}`, { cookie: stranger.cookie })).json()).data,
+    [],
+  );
+});
+
+testApp("sums of different metrics are never added up", async (test) => {
+  const person = await test.signUp();
+  const { fullKey, id } = await createTestKey(test, person);
+  await batch(test, fullKey, [
+    { ...usage, quantity: 3 },
+    { ...usage, metric: "bytes", quantity: 5_000_000 },
+    { ...usage, productSlug: "search", metric: "bytes", quantity: 70 },
+  ]);
+  const rows = async (query: string) => {
+    const { data } = await read(test, fullKey, `?window=total&${query}`);
+    const portal = await test.send(`/api/portal/usage?window=total&${query}`, { cookie: person.cookie });
+    assert.deepEqual((await portal.json()).data, data);
+    return data.map(({ start: _start, end: _end, count: _count, min: _min, max: _max, ...row }: ReadSum) =>
+      row
+    );
+  };
+  assert.deepEqual(await rows(""), [{ metric: "bytes", sum: 5_000_070 }, { metric: "requests", sum: 3 }]);
+  assert.deepEqual(await rows("groupBy=productSlug"), [
+    { productSlug: "search", metric: "bytes", sum: 70 },
+    { productSlug: "tiles", metric: "bytes", sum: 5_000_000 },
+    { productSlug: "tiles", metric: "requests", sum: 3 },
+  ]);
+  assert.deepEqual(await rows("metric=bytes,requests"), await rows(""));
+  assert.deepEqual(await rows("metric=bytes&metric=nothing&groupBy=apiKey"), [
+    { apiKey: id, metric: "bytes", sum: 5_000_070 },
+  ]);
+  assert.deepEqual(await rows("metric=bytes"), [{ sum: 5_000_070 }]);
+  assert.deepEqual(await rows("metric=bytes,bytes"), [{ sum: 5_000_070 }]);
+  assert.deepEqual(await rows("metric=bytes&groupBy=metric"), [{ metric: "bytes", sum: 5_000_070 }]);
+});
+
+testApp("a range of any times is widened, and the response says to what", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  await batch(test, fullKey, [
+    { ...usage, timestamp: "2026-11-20T09:59:59.999Z", quantity: 1 },
+    { ...usage, timestamp: "2026-11-20T10:00:00.000Z", quantity: 2 },
+    { ...usage, timestamp: "2026-11-20T10:29:59.999Z", quantity: 4 },
+    { ...usage, timestamp: "2026-11-20T10:30:00.000Z", quantity: 8 },
+  ]);
+  const range = "from=2026-11-20T11:07:31.5%2B01:00&to=2026-11-20T10:15:00.001Z&window=total&metric=requests";
+  const [start, end] = ["2026-11-20T10:00:00.000Z", "2026-11-20T10:30:00.000Z"];
+  assert.deepEqual(await read(test, fullKey, `?${range}`), {
+    from: start,
+    to: end,
+    window: "total",
+    data: [{ start, end, sum: 6, count: 2, min: 2, max: 4 }],
+  });
+  const zoned = await read(test, fullKey, `?${range}&timezone=Asia/Kathmandu`);
+  assert.deepEqual([zoned.from, zoned.to], [
+    "2026-11-20T15:45:00.000+05:45",
+    "2026-11-20T16:15:00.000+05:45",
+  ]);
+  assert.deepEqual(zoned.data.map(({ start, end }: ReadSum) => [start, end]), [[zoned.from, zoned.to]]);
+  // What a response says is what a query takes, once its + is encoded.
+  const again = new URLSearchParams({ from: zoned.from, to: zoned.to, window: "total", metric: "requests" });
+  assert.equal((await read(test, fullKey, `?${again}`)).data[0].sum, 6);
+});
+
+testApp("a wrong query is refused by the parameter's name", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const wrong: [string, string, string][] = [
+    ["?window=year", "window", "validation_failed"],
+    ["?timezone=Mars/Base", "timezone", "validation_failed"],
+    ["?timezone=%2B05:07", "timezone", "validation_failed"],
+    ["?from=yesterday", "from", "validation_failed"],
+    ["?from=2026-11-01T00:00:00+01:00", "from", "validation_failed"],
+    ["?from=2026-11-02&to=2026-11-01", "to", "validation_failed"],
+    ["?groupBy=color", "groupBy", "validation_failed"],
+    ["?metric=a%20b", "metric", "validation_failed"],
+    ["?metric=", "metric", "validation_failed"],
+    ["?metric=a&metric=b,", "metric", "validation_failed"],
+    ["?apiKey=,", "apiKey", "validation_failed"],
+    [
+      `?metric=${Array.from({ length: usageFilterValuesMax + 1 }, (_, n) => n)}`,
+      "metric",
+      "validation_failed",
+    ],
+    ["?apiKeyId=key_1", "apiKeyId", "validation_failed"],
+    ["?groupBy=metric&groupBy=color", "groupBy", "validation_failed"],
+    ["?window=day&window=week", "window", "validation_failed"],
+    ["?limit=1", "limit", "validation_failed"],
+    ["?from=2026-11-01&from=2026-11-02", "from", "validation_failed"],
+    ["?metric=%00", "metric", "validation_failed"],
+  ];
+  for (const [query, path, code] of wrong) {
+    const { error } = await assertError(
+      await test.send(`/api/v1/usage${query}`, { apiKey: fullKey }),
+      422,
+      code,
+    );
+    assert.equal(error.details?.[0]?.path, path, query);
+  }
+  const long = await test.send("/api/v1/usage?window=hour&from=2026-01-01&to=2026-12-01", {
+    apiKey: fullKey,
+  });
+  await assertError(long, 422, "range_too_long");
+});

@@ -1,0 +1,396 @@
+// Recording and reading usage over JSON, on both kinds of database: exact, once, durable, and only with a key that works.
+import assert from "node:assert/strict";
+import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app.ts";
+import { databaseKinds } from "../../../support/database.ts";
+
+const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
+const record = (
+  test: TestApp,
+  apiKey: string,
+  more: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+) => test.send("/api/v1/usage", { apiKey, json: { ...usage, ...more }, headers });
+const batch = (test: TestApp, apiKey: string, records: unknown[]) =>
+  test.send("/api/v1/usage/batch", { apiKey, json: { records } });
+const read = async (test: TestApp, apiKey: string, query = "") => {
+  const answer = await test.send(`/api/v1/usage${query}`, { apiKey });
+  assert.equal(answer.status, 200, await answer.clone().text());
+  return await answer.json();
+};
+const total = async (test: TestApp, apiKey: string, query = "?window=month") =>
+  (await read(test, apiKey, query)).data[0];
+
+for (const kind of databaseKinds) {
+  const on = (promise: string, run: (test: TestApp) => Promise<void>) =>
+    Deno.test({
+      name: `${kind.name} database: ${promise}`,
+      ignore: kind.ignore,
+      fn: async () => {
+        const test = await startTestApp({}, { open: kind.open });
+        try {
+          await run(test);
+        } finally {
+          await test.dispose();
+        }
+      },
+    });
+
+  on("what is recorded is answered in full and read in the next query", async (test) => {
+    const { fullKey, id } = await createTestKey(test, await test.signUp());
+    const given = {
+      quantity: 2.5,
+      timestamp: "2026-11-20T23:59:59.999+01:00",
+      idempotencyKey: "a b~",
+      properties: { b: "2", a: "1" },
+    };
+    const answer = await record(test, fullKey, given);
+    assert.equal(answer.status, 201);
+    const { usageRecord, ...rest } = await answer.json();
+    assert.deepEqual(rest, {});
+    assert.match(usageRecord.id, /^use_[0-9a-f]{24}$/);
+    assert.deepEqual(usageRecord, {
+      id: usageRecord.id,
+      productSlug: "tiles",
+      metric: "requests",
+      quantity: 2.5,
+      timestamp: "2026-11-20T22:59:59.999Z",
+      recordedAt: "2026-11-21T14:03:11.250Z",
+      idempotencyKey: "a b~",
+      properties: { b: "2", a: "1" },
+      apiKeyId: id,
+      voidedAt: null,
+      voidedBy: null,
+      voidReason: null,
+    });
+    assert.deepEqual(await read(test, fullKey), {
+      from: "2026-11-01T00:00:00.000Z",
+      to: "2026-12-01T00:00:00.000Z",
+      window: "day",
+      data: [{
+        start: "2026-11-20T00:00:00.000Z",
+        end: "2026-11-21T00:00:00.000Z",
+        metric: "requests",
+        sum: 2.5,
+        count: 1,
+        min: 2.5,
+        max: 2.5,
+      }],
+    });
+  });
+
+  on("a record without properties is the same record in its repeat", async (test) => {
+    const { fullKey } = await createTestKey(test, await test.signUp());
+    const given = { quantity: 1, idempotencyKey: "none", properties: {} };
+    const { usageRecord } = await (await record(test, fullKey, given)).json();
+    assert.equal(usageRecord.properties, null);
+    assert.deepEqual((await (await record(test, fullKey, given)).json()).usageRecord, usageRecord);
+  });
+
+  on("sums are exact: tenths, 2^53−1, and beyond what 64 bits hold", async (test) => {
+    const { fullKey } = await createTestKey(test, await test.signUp());
+    for (let n = 0; n < 10; n++) await record(test, fullKey, { quantity: 0.1 });
+    assert.deepEqual({ ...await total(test, fullKey), start: "", end: "" }, {
+      start: "",
+      end: "",
+      metric: "requests",
+      sum: 1,
+      count: 10,
+      min: 0.1,
+      max: 0.1,
+    });
+    // Smallest and largest follow, whatever comes first.
+    for (const quantity of [5, 2.000001, 9, 3]) await record(test, fullKey, { metric: "mixed", quantity });
+    const mixed = await total(test, fullKey, "?window=month&metric=mixed");
+    assert.deepEqual([mixed.sum, mixed.min, mixed.max], [19.000001, 2.000001, 9]);
+    const most = Number.MAX_SAFE_INTEGER;
+    await record(test, fullKey, { metric: "bytes", quantity: most - 1 });
+    await record(test, fullKey, { metric: "bytes", quantity: 1 });
+    assert.equal((await total(test, fullKey, "?window=month&metric=bytes")).sum, most);
+    // 2,000 times 2^53−1 is more than 2^63.
+    for (let n = 0; n < 2; n++) {
+      const records = Array.from({ length: 1000 }, () => ({ ...usage, metric: "huge", quantity: most }));
+      assert.equal((await batch(test, fullKey, records)).status, 201);
+    }
+    const huge = await total(test, fullKey, "?window=month&metric=huge");
+    assert.deepEqual([huge.sum, huge.count, huge.min, huge.max], [
+      Number(2000n * BigInt(most)),
+      2000,
+      most,
+      most,
+    ]);
+  });
+
+  on(
+    "a repeat changes nothing and answers with the first record; other content is a conflict",
+    async (test) => {
+      const person = await test.signUp();
+      const { fullKey } = await createTestKey(test, person);
+      const other = await createTestKey(test, person, { name: "Other" });
+      const first = await (await record(test, fullKey, { idempotencyKey: "one" })).json();
+      test.advance(3_600_000);
+      for (
+        const again of [
+          await record(test, fullKey, { idempotencyKey: "one" }),
+          await record(test, fullKey, {}, { "idempotency-key": "one" }),
+        ]
+      ) {
+        assert.equal(again.status, 200);
+        assert.deepEqual(await again.json(), { usageRecord: first.usageRecord, duplicate: true });
+      }
+      // The same through another key of the organization.
+      assert.equal((await record(test, other.fullKey, { idempotencyKey: "one" })).status, 200);
+      const different = [
+        { quantity: 2 },
+        { quantity: 1.000001 },
+        { metric: "other" },
+        { productSlug: "other" },
+        { properties: { a: "b" } },
+        { timestamp: "2026-11-21T14:00:00Z" },
+      ];
+      for (const more of different) {
+        const { error } = await assertError(
+          await record(test, fullKey, { idempotencyKey: "one", ...more }),
+          409,
+          "idempotency_conflict",
+        );
+        assert.equal(error.details?.[0]?.path, "idempotencyKey");
+      }
+      assert.equal((await total(test, fullKey)).count, 1);
+      const stranger = await createTestKey(test, await test.signUp());
+      assert.equal((await record(test, stranger.fullKey, { idempotencyKey: "one" })).status, 201);
+    },
+  );
+
+  on("a record with a timestamp, repeated without one, is a conflict", async (test) => {
+    const { fullKey } = await createTestKey(test, await test.signUp());
+    const idempotencyKey = "one";
+    const dated = { idempotencyKey, timestamp: "2026-11-21T14:00:00Z" };
+    assert.equal((await record(test, fullKey, dated)).status, 201);
+    await assertError(await record(test, fullKey, { idempotencyKey }), 409, "idempotency_conflict");
+    assert.equal((await record(test, fullKey, dated)).status, 200);
+    const within = [{ ...usage, ...dated, idempotencyKey: "two" }, { ...usage, idempotencyKey: "two" }];
+    await assertError(await batch(test, fullKey, within), 409, "idempotency_conflict");
+    assert.equal((await total(test, fullKey)).count, 1);
+  });
+
+  on("sixty of the same at once make one record", async (test) => {
+    const { fullKey } = await createTestKey(test, await test.signUp());
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, () => record(test, fullKey, { idempotencyKey: "once" })),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(59).fill(200), 201]);
+    const ids = await Promise.all(answers.map(async (answer) => (await answer.json()).usageRecord.id));
+    assert.equal(new Set(ids).size, 1);
+    assert.equal((await total(test, fullKey)).count, 1);
+  });
+
+  on("a batch is all or nothing, counts repeats once, and keeps out nobody else's records", async (test) => {
+    const { fullKey } = await createTestKey(test, await test.signUp());
+    const keyed = (key: string, quantity = 1) => ({ ...usage, quantity, idempotencyKey: key });
+    const answer = await batch(test, fullKey, [keyed("a"), keyed("b"), keyed("a"), usage, usage]);
+    assert.equal(answer.status, 201);
+    assert.deepEqual(await answer.json(), { accepted: 4, duplicates: 1 });
+    // A retry after a lost answer, with more.
+    assert.deepEqual(await (await batch(test, fullKey, [keyed("a"), keyed("b"), keyed("c")])).json(), {
+      accepted: 1,
+      duplicates: 2,
+    });
+    assert.equal((await total(test, fullKey)).count, 5);
+    const [conflict, within, single] = await Promise.all([
+      batch(test, fullKey, [keyed("d"), keyed("b", 9), keyed("e")]),
+      batch(test, fullKey, [keyed("f"), keyed("f", 2)]),
+      record(test, fullKey, { idempotencyKey: "g" }),
+    ]);
+    const { error } = await assertError(conflict, 409, "idempotency_conflict");
+    assert.deepEqual(error.details?.map(({ path }) => path), ["records[1].idempotencyKey"]);
+    await assertError(within, 409, "idempotency_conflict");
+    assert.equal(single.status, 201);
+    assert.equal((await total(test, fullKey)).count, 6);
+    // What was refused left its keys free.
+    assert.deepEqual(await (await batch(test, fullKey, [keyed("d"), keyed("e"), keyed("f")])).json(), {
+      accepted: 3,
+      duplicates: 0,
+    });
+  });
+
+  on(
+    "every record of many at once is counted exactly once, and the rollups equal the records",
+    async (test) => {
+      const people = await Promise.all([test.signUp(), test.signUp()]);
+      const keys = await Promise.all(people.map((person) => createTestKey(test, person)));
+      const requests = keys.flatMap(({ fullKey }, person) =>
+        Array.from({ length: 150 }, (_, n) => () =>
+          n % 10 === 0
+            ? batch(
+              test,
+              fullKey,
+              Array.from({ length: 7 }, (_, m) => ({ ...usage, quantity: m + 0.25, metric: `m${m % 3}` })),
+            )
+            : record(test, fullKey, {
+              quantity: n,
+              productSlug: `p${person}`,
+              timestamp: new Date(test.now() - n * 400_000).toISOString(),
+            }))
+      );
+      const answers = await Promise.all(requests.map((send) => send()));
+      assert(answers.every(({ status }) => status === 201));
+      const rows = await test.opened.database.read<Record<string, number>>({
+        sql:
+          `SELECT (SELECT count(*) FROM usage_records) AS records, (SELECT sum(count) FROM usage_rollups) AS counted,
+        (SELECT sum(quantity_whole * 1000000 + quantity_micro) FROM usage_records) AS micros,
+        (SELECT sum((sum_high * 67108864 + sum_low) * 1000000 + sum_micro) FROM usage_rollups) AS rolled`,
+        args: [],
+      });
+      assert.equal(rows[0]?.["records"], 2 * (15 * 7 + 135));
+      assert.equal(rows[0]?.["counted"], rows[0]?.["records"]);
+      assert.equal(rows[0]?.["rolled"], rows[0]?.["micros"]);
+    },
+  );
+}
+
+testApp(
+  "without a key that works: 401, the same bytes whatever is wrong, and nothing recorded",
+  async (test) => {
+    const person = await test.signUp();
+    const { fullKey, id } = await createTestKey(test, person);
+    const typo = fullKey.slice(0, -1) + (fullKey.endsWith("a") ? "b" : "a");
+    const revoked = await createTestKey(test, person);
+    await test.send(`/api/portal/api-keys/${revoked.id}`, { method: "DELETE", cookie: person.cookie });
+    const expired = await createTestKey(test, person, { expiresAt: new Date(test.now() + 1).toISOString() });
+    test.advance(1);
+    const bad: Record<string, string>[] = [
+      {},
+      ...[typo, revoked.fullKey, expired.fullKey, "", "x", "service_live_", id, `${fullKey} x`].map((
+        key,
+      ) => ({ authorization: `Bearer ${key}` })),
+      { authorization: fullKey },
+      { authorization: `Basic ${btoa(`${fullKey}:`)}` },
+      { cookie: person.cookie },
+    ];
+    for (const [method, end] of [["POST", ""], ["POST", "/batch"], ["GET", ""]] as const) {
+      const bodies = new Set<string>();
+      for (const headers of bad) {
+        const answer = await test.send(`/api/v1/usage${end}`, {
+          method,
+          headers,
+          ...(method === "POST" ? { json: end === "" ? usage : { records: [usage] } } : {}),
+        });
+        const { error } = await assertError(answer, 401, "invalid_api_key");
+        assert.equal(error.message, "Invalid or missing API key.");
+        assert.equal(answer.headers.get("www-authenticate"), "Bearer");
+        answer.headers.delete("x-request-id");
+        bodies.add(JSON.stringify([error, [...answer.headers]]));
+      }
+      assert.equal(bodies.size, 1, [...bodies].join("\n"));
+    }
+    const rows = await test.opened.database.read({ sql: "SELECT * FROM usage_records", args: [] });
+    assert.deepEqual(rows, []);
+    // Revoked keys may be listed in any case of the scheme's name.
+    assert.equal(
+      (await test.send("/api/v1/usage", { headers: { authorization: `bearer ${fullKey}` }, json: usage }))
+        .status,
+      201,
+    );
+  },
+);
+
+testApp("a refused address is told to slow down, and a key that works is not held up by it", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  for (let n = 0; n < 60; n++) await assertError(await record(test, "wrong"), 401, "invalid_api_key");
+  const answer = await record(test, "wrong");
+  await assertError(answer, 429, "rate_limited");
+  assert.equal(answer.headers.get("retry-after"), "60");
+  assert.equal((await record(test, fullKey)).status, 201);
+  test.advance(60_000);
+  await assertError(await record(test, "wrong"), 401, "invalid_api_key");
+});
+
+testApp("a key may make so many requests a second, and is told how many are left", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const answers = await Promise.all(Array.from({ length: 5 }, () => record(test, fullKey)));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 201, 201, 429, 429]);
+  assert.equal(answers[0]?.headers.get("ratelimit"), '"key";r=2;t=1');
+  assert.equal(answers[0]?.headers.get("ratelimit-policy"), '"key";q=3;w=1');
+  assert.equal(answers[4]?.headers.get("retry-after"), "1");
+  test.advance(1_000);
+  assert.equal((await record(test, fullKey)).status, 201);
+}, { API_KEY_REQUESTS_PER_SECOND: "3" });
+
+testApp("each wrong field is named, and nothing is recorded", async (test) => {
+  const { fullKey } = await createTestKey(test, await test.signUp());
+  const old = new Date(test.now() - 35 * 24 * 3_600_000 - 1).toISOString();
+  const ahead = new Date(test.now() + 5 * 60_000 + 1).toISOString();
+  const wrong: [string, unknown[]][] = [
+    ["productSlug", ["", "-a", "a b", "é", "a".repeat(65), 1, null, undefined]],
+    ["metric", ["", "_x", "a/b", {}, []]],
+    ["quantity", [-1, 0.0000001, 1.2345678, 2 ** 53, 1e300, "1", null, true, undefined]],
+    ["timestamp", [old, ahead, "now", "2026-11-21", 1, "2026-11-21T14:00:00"]],
+    ["idempotencyKey", ["", "é", "a".repeat(256), 1]],
+    ["properties", [
+      "x",
+      [],
+      1,
+      { a: 1 },
+      Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`k${n}`, ""])),
+    ]],
+    ["extra", [1]],
+  ];
+  for (const [field, values] of wrong) {
+    for (const value of values) {
+      const { error } = await assertError(
+        await record(test, fullKey, { [field]: value }),
+        422,
+        "validation_failed",
+      );
+      const path = error.details?.[0]?.path ?? "";
+      assert(path === field || path.startsWith(`${field}.`), `${field}=${JSON.stringify(value)}: ${path}`);
+      const many = await batch(test, fullKey, [usage, { ...usage, [field]: value }]);
+      const inBatch = (await assertError(many, 422, "validation_failed")).error.details?.[0]?.path ?? "";
+      assert(inBatch.startsWith(`records[1].${field}`), inBatch);
+    }
+  }
+  for (
+    const raw of [
+      '{"productSlug":"a","metric":"b","quantity":1e400}',
+      '{"productSlug":"a","metric":"b","quantity":9007199254740993}',
+    ]
+  ) {
+    const answer = await test.send("/api/v1/usage", {
+      apiKey: fullKey,
+      body: raw,
+      headers: { "content-type": "application/json" },
+    });
+    await assertError(answer, 422, "validation_failed");
+  }
+  for (const records of [[], Array(1001).fill(usage), "x", null]) {
+    const answer = await test.send("/api/v1/usage/batch", { apiKey: fullKey, json: { records } });
+    assert.equal((await assertError(answer, 422, "validation_failed")).error.details?.[0]?.path, "records");
+  }
+  await assertError(
+    await record(test, fullKey, { idempotencyKey: "a" }, { "idempotency-key": "b" }),
+    422,
+    "validation_failed",
+  );
+  assert.deepEqual((await read(test, fullKey)).data, []);
+  // The edges that are allowed.
+  const edges = [0, 0.000001, Number.MAX_SAFE_INTEGER, 4503599627370495.5];
+  for (const quantity of edges) {
+    assert.equal((await record(test, fullKey, { quantity })).status, 201, String(quantity));
+  }
+  assert.deepEqual((await total(test, fullKey)).min, 0);
+});
+
+testApp("lastUsedAt is noted with the record, at most once a minute", async (test) => {
+  const person = await test.signUp();
+  const { fullKey } = await createTestKey(test, person);
+  const lastUsedAt = async () =>
+    (await (await test.send("/api/portal/api-keys", { cookie: person.cookie })).json()).apiKeys[0].lastUsedAt;
+  await record(test, fullKey);
+  assert.equal(await lastUsedAt(), "2026-11-21T14:03:11.250Z");
+  test.advance(59_999);
+  await record(test, fullKey);
+  assert.equal(await lastUsedAt(), "2026-11-21T14:03:11.250Z");
+  test.advance(1);
+  await record(test, fullKey);
+  assert.equal(await lastUsedAt(), "2026-11-21T14:04:11.250Z");
+});

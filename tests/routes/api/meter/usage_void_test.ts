@@ -1,0 +1,254 @@
+// Voiding a record: everything that is added up follows at once, once, and only for those whose record it is.
+import assert from "node:assert/strict";
+import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
+import fc from "../../../support/fast_check.ts";
+import {
+  addUpObviously,
+  listAll,
+  type ListedRecord,
+  onEveryDatabase,
+  readSums,
+  recordAll,
+  recordOne,
+  unlimited,
+  voidOne,
+} from "../../../support/usage.ts";
+
+const maxQuantity = Number.MAX_SAFE_INTEGER;
+const month = "?window=month";
+
+/** Count, sum, smallest and largest of this month, or undefined without any. */
+async function total(test: TestApp, apiKey: string) {
+  const data = await readSums(test, apiKey, month);
+  assert.ok(data.length <= 1);
+  const [sum] = data;
+  return sum && [sum.count, sum.sum, sum.min, sum.max];
+}
+
+/** What it must be, by the list. */
+async function totalOfList(test: TestApp, apiKey: string) {
+  const counting = (await listAll(test, apiKey)).filter(({ voidedAt }) => voidedAt === null);
+  const [sum] = addUpObviously(counting, () => []);
+  return sum && [sum.count, sum.sum, sum.min, sum.max];
+}
+
+onEveryDatabase(
+  "sum, count, smallest and largest follow at once, whichever record is voided",
+  async (test) => {
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    // 2^53−1 whole is far beyond 2^63 millionths.
+    const records: ListedRecord[] = [];
+    for (const quantity of [5, 0.1, 5, maxQuantity, 0.000001, maxQuantity - 1, 9_300_000_000_000, 0.2]) {
+      records.push(await recordOne(test, apiKey, { quantity }));
+    }
+    const without = async (...places: number[]) => {
+      for (const place of places) await voidOne(test, { apiKey, id: records[place]?.id ?? "" });
+      const all = await total(test, apiKey);
+      assert.deepEqual(all, await totalOfList(test, apiKey));
+      return all;
+    };
+    assert.deepEqual((await without())?.toSpliced(1, 1), [8, 0.000001, maxQuantity]);
+    assert.deepEqual((await without(4))?.toSpliced(1, 1), [7, 0.1, maxQuantity], "without the smallest");
+    assert.deepEqual((await without(3))?.toSpliced(1, 1), [6, 0.1, maxQuantity - 1], "without the largest");
+    assert.deepEqual(await without(5), [5, 9_300_000_000_010.3, 0.1, 9_300_000_000_000]);
+    assert.deepEqual(await without(6), [4, 10.3, 0.1, 5]);
+    assert.deepEqual(await without(0), [3, 5.3, 0.1, 5], "one of two that are the largest");
+    assert.deepEqual(await without(1), [2, 5.2, 0.2, 5]);
+    assert.deepEqual(await without(7, 2), undefined, "none is left");
+    // The quarter of an hour goes on with what comes later, and has forgotten what it had.
+    records.push(await recordOne(test, apiKey, { quantity: 3 }));
+    assert.deepEqual(await without(), [1, 3, 3, 3]);
+    records.push(await recordOne(test, apiKey, { quantity: 4 }));
+    assert.deepEqual(await without(8), [1, 4, 4, 4]);
+  },
+);
+
+onEveryDatabase(
+  "voiding again, or twice at once, changes nothing and answers with the first reason",
+  async (test) => {
+    const person = await test.signUp();
+    const [a, b] = [await createTestKey(test, person), await createTestKey(test, person)];
+    const records = [];
+    for (const quantity of [1, 2, 4, 8]) records.push(await recordOne(test, a.fullKey, { quantity }));
+    const [record] = records;
+    assert.ok(record);
+    test.advance(61_000);
+    const voidedAt = new Date(test.now()).toISOString();
+    const first = await voidOne(test, { apiKey: b.fullKey, id: record.id, reason: " Sent in error. " });
+    // Another key of the organization may, and is named.
+    assert.deepEqual(first, { ...record, voidedAt, voidedBy: b.id, voidReason: "Sent in error." });
+    test.advance(61_000);
+    assert.deepEqual(await voidOne(test, { apiKey: a.fullKey, id: record.id, reason: "Another." }), first);
+    assert.deepEqual(await total(test, a.fullKey), [3, 14, 2, 8]);
+
+    const id = records[1]?.id ?? "";
+    const answers = await Promise.all(
+      Array.from(
+        { length: 12 },
+        (_, n) => voidOne(test, { apiKey: (n % 2 === 0 ? a : b).fullKey, id, reason: `Reason ${n}` }),
+      ),
+    );
+    assert.equal(
+      new Set(answers.map((answer) => JSON.stringify(answer))).size,
+      1,
+    );
+    assert.deepEqual(await total(test, a.fullKey), [2, 12, 4, 8]);
+    assert.deepEqual((await listAll(test, a.fullKey)).filter((listed) => listed.id === id), [answers[0]]);
+  },
+);
+
+onEveryDatabase("records come and go at once, and nothing is lost or counted twice", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  const batch = (from: number) =>
+    Array.from(
+      { length: 40 },
+      (_, n) => ({ productSlug: "tiles", metric: "requests", quantity: (from + n) % 9 }),
+    );
+  await recordAll(test, { apiKey, records: batch(0) });
+  const ids = (await listAll(test, apiKey)).map(({ id }) => id).filter((_id, n) => n % 2 === 0);
+  await Promise.all(ids.flatMap((id, n) => [
+    voidOne(test, { apiKey, id }),
+    voidOne(test, { apiKey, id }),
+    recordAll(test, { apiKey, records: batch(n) }),
+  ]));
+  assert.deepEqual(await total(test, apiKey), await totalOfList(test, apiKey));
+  assert.equal((await total(test, apiKey))?.[0], 40 + 40 * ids.length - ids.length);
+});
+
+testApp("any voids among any records leave the sums of the others", async (test) => {
+  const person = await test.signUp();
+  const quantity = fc.oneof(
+    fc.integer({ min: 0, max: 3 }),
+    fc.constantFrom(8_999_999_999_999.5, 9_000_000_000_000, 9_223_372_036_855, 10_000_000_000_000),
+    fc.integer({ min: maxQuantity - 2, max: maxQuantity }),
+  );
+  // Some in the same quarter of an hour, some in the same hour alone.
+  const ago = fc.constantFrom(0, 0, 60_000, 15 * 60_000, 45 * 60_000, 60 * 60_000);
+  const act = fc.record({ quantity, ago, voids: fc.array(fc.nat({ max: 30 }), { maxLength: 3 }) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 8 }), async (acts) => {
+      const product = `p${test.now()}`;
+      test.advance(1);
+      const { fullKey: apiKey, id } = await createTestKey(test, person);
+      for (const { quantity, ago, voids } of acts) {
+        const timestamp = new Date(test.now() - ago).toISOString();
+        await recordOne(test, apiKey, { quantity, timestamp, productSlug: product });
+        const records = await listAll(test, apiKey, `limit=100&productSlug=${product}`);
+        for (const n of voids) await voidOne(test, { apiKey, id: records[n % records.length]?.id ?? "" });
+        const left = (await listAll(test, apiKey, `limit=100&productSlug=${product}`))
+          .filter(({ voidedAt }) => voidedAt === null);
+        // Whole hours, and hours of a zone that begin at a quarter.
+        for (const timezone of ["UTC", "Asia/Kathmandu"]) {
+          const shift = timezone === "UTC" ? 0 : 15 * 60_000;
+          const hourOf = (ms: number) => ms - (ms - shift) % 3_600_000;
+          const query =
+            `?window=hour&timezone=${timezone}&productSlug=${product}&from=2026-11-21T00:00:00Z&to=2026-11-22`;
+          const sums = await readSums(test, apiKey, query);
+          assert.deepEqual(
+            sums.map(({ start, end: _end, metric: _metric, ...sum }) => ({
+              start: new Date(start).toISOString(),
+              ...sum,
+            })),
+            addUpObviously(left, ({ timestamp }) => [new Date(hourOf(Date.parse(timestamp))).toISOString()])
+              .map(({ names: [start], ...sum }) => ({ start, ...sum })),
+          );
+        }
+      }
+      await test.send(`/api/portal/api-keys/${id}`, { method: "DELETE", cookie: person.cookie });
+    }),
+    { seed: 20261121, numRuns: 25 },
+  );
+}, unlimited);
+
+onEveryDatabase(
+  "the idempotency key of a voided record stays taken, and the record stays in lists",
+  async (test) => {
+    const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+    const given = { quantity: 7, idempotencyKey: "once" };
+    const { id } = await recordOne(test, apiKey, given);
+    const voided = await voidOne(test, { apiKey, id });
+    const send = (more = {}) =>
+      test.send("/api/v1/usage", {
+        apiKey,
+        json: { productSlug: "tiles", metric: "requests", ...given, ...more },
+      });
+    const repeat = await send();
+    assert.equal(repeat.status, 200);
+    assert.deepEqual(await repeat.json(), { duplicate: true, usageRecord: voided });
+    await assertError(await send({ quantity: 8 }), 409, "idempotency_conflict");
+    assert.equal(await total(test, apiKey), undefined);
+    assert.deepEqual(await listAll(test, apiKey), [voided]);
+  },
+);
+
+onEveryDatabase("who may not void a record learns nothing of it and changes nothing", async (test) => {
+  const person = await test.signUp();
+  const own = await createTestKey(test, person);
+  const stranger = await createTestKey(test, await test.signUp());
+  const { id } = await recordOne(test, own.fullKey);
+  const send = (record: string, apiKey: string, json: unknown = { reason: "Mine." }) =>
+    test.send(`/api/v1/usage/records/${record}/void`, { apiKey, json });
+
+  const unknown = id.replace(/.$/, (last) => last === "0" ? "1" : "0");
+  const earlier = id.replace(/^use_../, "use_00");
+  const bodies: string[] = [];
+  for (
+    const record of [
+      id,
+      unknown,
+      earlier,
+      "use_",
+      "use_zzzzzzzzzzzzzzzzzzzzzzzz",
+      "1",
+      `${id}0`,
+      "%00",
+      `${id}%20`,
+    ]
+  ) {
+    const answer = await send(record, stranger.fullKey);
+    const requestId = answer.headers.get("x-request-id") ?? "";
+    assert.equal(answer.status, 404, record);
+    bodies.push((await answer.text()).replace(requestId, ""));
+  }
+  assert.deepEqual([...new Set(bodies)].length, 1, bodies.join("\n"));
+  assert.equal(JSON.parse(bodies[0] ?? "").error.code, "not_found");
+  // An owner's wrong id reads the same.
+  for (const record of [unknown, earlier]) {
+    const mine = await send(record, own.fullKey);
+    assert.equal((await mine.text()).replace(mine.headers.get("x-request-id") ?? "", ""), bodies[0]);
+  }
+
+  const revoked = await createTestKey(test, person);
+  const gone = await test.send(`/api/portal/api-keys/${revoked.id}`, {
+    method: "DELETE",
+    cookie: person.cookie,
+  });
+  assert.equal(gone.status, 200);
+  const expiring = await createTestKey(test, person, {
+    expiresAt: new Date(test.now() + 60_000).toISOString(),
+  });
+  test.advance(60_000);
+  for (const { fullKey } of [revoked, expiring]) {
+    await assertError(await send(id, fullKey), 401, "invalid_api_key");
+    await assertError(await send("1", fullKey), 401, "invalid_api_key");
+    await assertError(await send(id, fullKey, { reason: "" }), 401, "invalid_api_key");
+  }
+  const wrong: [unknown, string][] = [
+    [{}, "reason"],
+    [{ reason: "" }, "reason"],
+    [{ reason: "   " }, "reason"],
+    [{ reason: 5 }, "reason"],
+    [{ reason: null }, "reason"],
+    [{ reason: "a".repeat(201) }, "reason"],
+    [{ reason: "a\nb" }, "reason"],
+    [{ reason: "a\u0000" }, "reason"],
+    [{ reason: "ok", more: 1 }, "more"],
+  ];
+  for (const [json, path] of wrong) {
+    const { error } = await assertError(await send(id, own.fullKey, json), 422, "validation_failed");
+    assert.equal(error.details?.[0]?.path, path, JSON.stringify(json));
+  }
+  assert.deepEqual(await total(test, own.fullKey), [1, 1, 1, 1]);
+  assert.deepEqual((await listAll(test, own.fullKey)).map(({ voidedAt }) => voidedAt), [null]);
+  assert.equal((await send(id, own.fullKey, { reason: "é".repeat(200) })).status, 200);
+});

@@ -1,0 +1,320 @@
+// The OpenAPI document: complete, valid, and with examples that fit. That the answers of every other test fit it is
+// looked at where they are sent: tests/support/documented.ts.
+import assert from "node:assert/strict";
+import type { OpenAPIHono, z } from "@hono/zod-openapi";
+// deno-lint-ignore no-import-prefix
+import { createConfig, lintFromString } from "npm:@redocly/openapi-core@1.34.24";
+import { errorStatuses } from "../../../../domain/errors.ts";
+import { usageFilterValuesMax } from "../../../../domain/limits.ts";
+import {
+  exampleOf,
+  type JsonSchema,
+  type JsonSchemas,
+  resolved,
+} from "../../../../routes/api/openapi/examples.ts";
+import { type OpenApiDocument, operationsOf } from "../../../../routes/api/openapi/openapi.ts";
+import type { AppEnv } from "../../../../routes/env.ts";
+import { createTestKey, type TestApp, testApp } from "../../../support/app.ts";
+import { assertDocumented, newAjv, strict } from "../../../support/documented.ts";
+
+async function served(test: TestApp): Promise<OpenApiDocument> {
+  return await (await test.send("/api/openapi.json")).json();
+}
+
+testApp(
+  "every mounted route for programs is in the OpenAPI document, and every route of the document is mounted",
+  async (test) => {
+    const mounted = test.app.routes
+      .filter(({ method, path }) => method !== "ALL" && /^\/(api|health|metrics)(\/|$)/.test(path))
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
+    const document = await served(test);
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`)
+    );
+    assert.deepEqual(described.sort(), [...new Set(mounted)].sort());
+    assert.ok(described.includes("GET /metrics") && described.includes("GET /api/openapi.json"));
+  },
+);
+
+testApp("the OpenAPI document passes Redocly's strict rules", async (test) => {
+  const source = JSON.stringify(await served(test));
+  const config = await createConfig({
+    extends: ["recommended-strict"],
+    // The operator's address in tests.
+    rules: { "no-server-example.com": "off" },
+  });
+  const problems = await lintFromString({ source, absoluteRef: "openapi.json", config });
+  // No answer has it as it is: it is there for clients, as the type that every error fits.
+  const unused = "#/components/schemas/Error";
+  assert.deepEqual(
+    problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }))
+      .filter(({ ruleId, at }) => ruleId !== "no-unused-components" || at !== unused),
+    [],
+  );
+});
+
+testApp(
+  "every operation has a name of its own, a known group, and a security scheme that is described",
+  async (test) => {
+    const document = await served(test);
+    const operations = operationsOf(document);
+    const names = operations.map(({ operationId }) => operationId);
+    assert.equal(new Set(names).size, names.length, names.join());
+    for (const { operationId, tags, summary, security } of operations) {
+      assert.match(operationId, /^[a-z][A-Za-z0-9]+$/);
+      assert.ok(document.tags.some(({ name }) => name === tags[0]), operationId);
+      assert.match(summary, /^[A-Z].{5,70}[^.]$/, operationId);
+      for (const name of security.flatMap(Object.keys)) {
+        assert.ok(document.components.securitySchemes[name]?.description, `${operationId} ${name}`);
+      }
+    }
+    // What takes a cookie or a key without asking for one says so, or a client would not send it.
+    const waysOf = (name: string) => operations.find(({ operationId }) => operationId === name)?.security;
+    for (const name of ["getSessionUser", "signOut"]) assert.deepEqual(waysOf(name), [{ session: [] }, {}]);
+    assert.deepEqual(waysOf("getAuthForward"), [{ session: [] }, { apiKey: [] }]);
+    assert.deepEqual(waysOf("signIn"), []);
+  },
+);
+
+testApp("every error code that there is stands in the document with what it means", async (test) => {
+  const { info } = await served(test);
+  for (const [code, status] of Object.entries(errorStatuses)) {
+    assert.ok(info.description.includes(`| \`${code}\` | ${status} | `), code);
+  }
+});
+
+testApp("every operation names the errors that follow from what it takes", async (test) => {
+  for (
+    const { operationId, security, requestBody, responses, parameters } of operationsOf(await served(test))
+  ) {
+    if (/Liveness|Readiness|Metrics|OpenApi/.test(operationId)) continue;
+    const codes = Object.values(responses).flatMap(({ $ref }) =>
+      $ref?.split("/").at(-1)?.split("_or_") ?? []
+    );
+    const wanted = ["uri_too_long", "headers_too_large", "internal", "unavailable", "validation_failed"];
+    if (requestBody !== undefined) {
+      wanted.push("malformed_request", "request_timeout", "body_too_large", "unsupported_media_type");
+    }
+    const isForEverybody = security.some((one) => Object.keys(one).length === 0);
+    if (!isForEverybody && security.some((one) => "session" in one)) wanted.push("unauthenticated");
+    if (security.some((one) => "apiKey" in one)) wanted.push("invalid_api_key", "rate_limited");
+    if (parameters?.some((one) => one.in === "path")) wanted.push("not_found");
+    assert.deepEqual(wanted.filter((code) => !codes.includes(code)), [], operationId);
+  }
+});
+
+testApp(
+  "every answer names its headers: the request's id, a key's limits, who it is, where to go",
+  async (test) => {
+    const document = await served(test);
+    const headersOf = (name: string, status: string) =>
+      Object.keys(
+        operationsOf(document).find(({ operationId }) => operationId === name)?.responses[status]?.headers ??
+          {},
+      );
+    assert.deepEqual(headersOf("recordUsage", "201"), ["X-Request-Id", "RateLimit", "RateLimit-Policy"]);
+    assert.deepEqual(headersOf("listApiKeys", "200"), ["X-Request-Id"]);
+    assert.deepEqual(headersOf("getAuthForward", "302"), ["X-Request-Id", "Location"]);
+    const ada = await test.signUp();
+    const { headers } = await test.send("/api/auth/forward", { cookie: ada.cookie });
+    const sent = [...headers.keys()].filter((name) => name.startsWith("remote-"));
+    const named = headersOf("getAuthForward", "200").map((name) => name.toLowerCase());
+    assert.deepEqual(named.filter((name) => name.startsWith("remote-")).sort(), sent.sort());
+    assert.equal(sent.length, 7);
+    for (const { operationId, responses } of operationsOf(document)) {
+      for (const [status, { $ref, headers }] of Object.entries(responses)) {
+        assert.ok($ref !== undefined || headers?.["X-Request-Id"], `${operationId} ${status}`);
+      }
+    }
+  },
+);
+
+testApp("every parameter and every field says in words what it is", async (test) => {
+  const { components: { schemas }, ...document } = await served(test);
+  const silent: string[] = [];
+  const visit = (given: JsonSchema, place: string): void => {
+    if (given.$ref !== undefined) return;
+    const parts = [...given.allOf ?? [], ...given.anyOf ?? [], ...given.oneOf ?? []];
+    parts.forEach((part) => visit(part, place));
+    if (given.items !== undefined) visit(given.items, place);
+    for (const [name, field] of Object.entries(given.properties ?? {})) {
+      const isLeaf = resolved(field, schemas).properties === undefined && field.items === undefined &&
+        [...field.anyOf ?? [], ...field.oneOf ?? []].length === 0;
+      if (isLeaf && resolved(field, schemas).description === undefined) silent.push(`${place}.${name}`);
+      visit(field, `${place}.${name}`);
+    }
+  };
+  for (const [name, schema] of Object.entries(schemas)) visit(schema, name);
+  for (
+    const { operationId, parameters, responses } of operationsOf(
+      { ...document, components: { schemas } } as OpenApiDocument,
+    )
+  ) {
+    for (const { name, description } of parameters ?? []) {
+      if (description === undefined) silent.push(`${operationId} ${name}`);
+    }
+    for (const { content } of Object.values(responses)) {
+      for (const { schema } of Object.values(content ?? {})) {
+        if (schema !== undefined) visit(schema, operationId);
+      }
+    }
+  }
+  assert.deepEqual(silent, []);
+});
+
+testApp(
+  "every example fits its schema, and what is sent passes the very check that requests pass",
+  async (test) => {
+    const document = await served(test);
+    const { schemas, responses } = document.components;
+    const ajv = newAjv();
+    let count = 0;
+    const fits = (schema: JsonSchema, example: unknown, what: string): void => {
+      count++;
+      const validate = ajv.compile(strict(schema, schemas));
+      assert.ok(validate(example), `${what}: ${ajv.errorsText(validate.errors)} ${JSON.stringify(example)}`);
+      assert.doesNotMatch(JSON.stringify(example), /:"text"/, `${what} has a field without an example`);
+    };
+    for (const operation of operationsOf(document)) {
+      const bodies = [operation.requestBody, ...Object.values(operation.responses)];
+      for (const { schema, example } of bodies.flatMap((body) => Object.values(body?.content ?? {}))) {
+        if (schema?.type !== "string" && schema !== undefined) fits(schema, example, operation.operationId);
+      }
+    }
+    for (const [name, { content }] of Object.entries(responses)) {
+      const { schema, examples } = content?.["application/json"] ?? {};
+      assert.ok(schema);
+      for (const { value } of Object.values(examples ?? {})) fits(schema, value, name);
+    }
+    assert.ok(count > 100, String(count));
+    for (const [operationId, schema] of checksOf(test)) {
+      const body = operationsOf(document).find((one) => one.operationId === operationId)?.requestBody;
+      const result = schema.safeParse(body?.content["application/json"]?.example);
+      assert.ok(result.success, `${operationId} ${result.error}`);
+    }
+  },
+);
+
+testApp("what the document refuses the API refuses, and what it takes the API takes", async (test) => {
+  const document = await served(test);
+  const ajv = newAjv();
+  const { schemas } = document.components;
+  const key = await createTestKey(test, await test.signUp());
+  const operation = (name: string) => operationsOf(document).find(({ operationId }) => operationId === name);
+  const record = { productSlug: "tiles", metric: "requests", quantity: 1 };
+  const event = { specversion: "1.0", id: "1", source: "/tiles", type: "requests" };
+  const fields = (count: number, name = "p") =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [name + n, "v"]));
+  const bodies: readonly [type: string, body: unknown, isTaken: boolean][] = [
+    ["application/json", { ...record, properties: fields(16) }, true],
+    ["application/json", { ...record, properties: fields(17) }, false],
+    ["application/json", { ...record, properties: { ["n".repeat(64)]: "v".repeat(255) } }, true],
+    ["application/json", { ...record, properties: { ["n".repeat(65)]: "v" } }, false],
+    ["application/json", { ...record, properties: { "": "v" } }, false],
+    ["application/json", { ...record, quantity: 2 ** 53 }, false],
+    ["application/cloudevents+json", { ...event, data: { ...fields(16), quantity: "1.50000000" } }, true],
+    ["application/cloudevents+json", { ...event, data: { quantity: "1e3" } }, false],
+    ["application/cloudevents+json", { ...event, data: { quantity: 2 ** 53 } }, false],
+    ["application/cloudevents+json", { ...event, data: { region: "v".repeat(256) } }, false],
+    ["application/cloudevents+json", { ...event, data: { region: ["v"] } }, false],
+    ["application/cloudevents+json", { ...event, data: { ["n".repeat(65)]: "v" } }, false],
+    ["application/cloudevents+json", { ...event, datacontenttype: "Application/Acme.v1+JSON; a=b" }, true],
+    ["application/cloudevents+json", { ...event, datacontenttype: "text/plain" }, false],
+  ];
+  for (const [index, [type, body, isTaken]] of bodies.entries()) {
+    const what = `${type} ${JSON.stringify(body).slice(0, 200)}`;
+    const schema = operation("recordUsage")?.requestBody?.content[type]?.schema ?? {};
+    const sent = type.includes("cloudevents") ? { ...body as typeof event, id: String(index) } : body;
+    const validate = ajv.compile(resolved(schema, schemas));
+    assert.equal(validate(sent), isTaken, what);
+    const headers = { "content-type": type };
+    const answer = await test.send("/api/v1/usage", { apiKey: key.fullKey, headers, json: sent });
+    assert.equal(answer.status, isTaken ? 201 : 422, what);
+  }
+  const tooMany = Array.from({ length: usageFilterValuesMax + 1 }, (_, n) => `m${n}`);
+  const queries: readonly [
+    name: string,
+    address: string,
+    query: Record<string, string | string[]>,
+    isTaken: boolean,
+  ][] = [
+    ["readUsage", "/api/v1/usage", { groupBy: ["metric", "productSlug"], window: "total" }, true],
+    ["readUsage", "/api/v1/usage", { groupBy: ["metric", "subject"] }, false],
+    ["readUsage", "/api/v1/usage", { metric: tooMany.slice(1) }, true],
+    ["readUsage", "/api/v1/usage", { metric: tooMany }, false],
+    ["readUsage", "/api/v1/usage", { metric: ["a b"] }, false],
+    ["getAuthForward", "/api/auth/forward", { meter: "tiles/requests", accept: "key" }, true],
+    ["getAuthForward", "/api/auth/forward", { meter: "tiles", accept: "key" }, false],
+    ["getAuthForward", "/api/auth/forward", { organization: "org_1" }, false],
+  ];
+  for (const [name, address, query, isTaken] of queries) {
+    const parameters = operation(name)?.parameters ?? [];
+    const fits = Object.entries(query).every(([one, value]) =>
+      ajv.validate(parameters.find((parameter) => parameter.name === one)?.schema ?? {}, value)
+    );
+    assert.equal(fits, isTaken, JSON.stringify(query));
+    const pairs = Object.entries(query).flatMap(([one, values]) =>
+      [values].flat().map((value) => [one, value])
+    );
+    const answer = await test.send(`${address}?${new URLSearchParams(pairs)}`, { apiKey: key.fullKey });
+    assert.equal(answer.status, isTaken ? 200 : 422, JSON.stringify(query));
+  }
+});
+
+/** @returns What the app itself checks the bodies of requests with. */
+function checksOf(test: TestApp): [operationId: string, schema: z.ZodType][] {
+  return (test.app as OpenAPIHono<AppEnv>).openAPIRegistry.definitions.flatMap((definition) => {
+    if (definition.type !== "route") return [];
+    const { operationId = "", request } = definition.route;
+    const content = request?.body?.content["application/json"] as { schema?: z.ZodType } | undefined;
+    return content?.schema === undefined
+      ? []
+      : [[operationId, content.schema]] satisfies [string, z.ZodType][];
+  });
+}
+
+Deno.test("exampleOf() puts an example together from those of the parts, and leaves out what may be left out", () => {
+  const schemas: JsonSchemas = { Name: { type: "string", example: "Ada" } };
+  const schema: JsonSchema = {
+    type: "object",
+    properties: {
+      name: { $ref: "#/components/schemas/Name" },
+      at: { type: "string", format: "date-time" },
+      list: { type: "array", items: { type: "integer", minimum: 3 } },
+      ended: { type: ["string", "null"], format: "date-time" },
+      maybe: { anyOf: [{ type: "null" }, { $ref: "#/components/schemas/Name" }] },
+      rare: { type: "string" },
+    },
+    required: ["name", "at", "list", "ended", "maybe"],
+  };
+  assert.deepEqual(exampleOf(schema, schemas), {
+    name: "Ada",
+    at: "2026-11-21T14:03:11.250Z",
+    list: [3],
+    ended: null,
+    maybe: "Ada",
+  });
+});
+
+testApp("an answer that the document does not have fails the test that got it", async (test) => {
+  const ada = await test.signUp();
+  const request = (path: string) => new Request(`http://localhost:8080${path}`);
+  const me = await (await test.send("/api/auth/me", { cookie: ada.cookie })).json();
+  const answered = (body: unknown, status = 200) =>
+    assertDocumented(test.app, request("/api/auth/me"), Response.json(body, { status }));
+  await answered(me);
+  await assert.rejects(answered({ ...me, extra: 1 }), /must NOT have additional properties/);
+  await assert.rejects(answered({ ...me, user: { ...me.user, passwordHash: "x" } }), /additional properties/);
+  await assert.rejects(answered({ ...me, role: "KING" }), /allowed values/);
+  await assert.rejects(answered({ authenticated: false }), /required/);
+  await assert.rejects(answered(me, 201), /no such answer/);
+  const error = { error: { code: "last_owner", message: "No." }, requestId: "req_1" };
+  await assert.rejects(answered(error, 503), /allowed values/);
+  await answered({ ...error, error: { ...error.error, code: "unavailable" } }, 503);
+  const unknown = (status: number) =>
+    assertDocumented(test.app, request("/api/nothing"), Response.json(error, { status }));
+  await unknown(404);
+  await assert.rejects(unknown(200), /no such address/);
+  const html = new Response("<p>", { headers: { "content-type": "text/html" } });
+  await assert.rejects(assertDocumented(test.app, request("/api/auth/me"), html), /is text\/html/);
+});

@@ -1,0 +1,66 @@
+// How many invitations there may be, and how many mails they cause.
+import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
+import { newId } from "../../../../domain/id.ts";
+import { invitationMailsToAddressPerHourMax, openInvitationsMax } from "../../../../domain/limits.ts";
+import { assertError, testApp } from "../../../support/app.ts";
+import { verifiedPerson } from "../../../support/people.ts";
+
+testApp(
+  "a hundred invitations are open at most, also when old ones are sent again, and each refusal says why",
+  async (test) => {
+    const owner = await verifiedPerson(test);
+    const { database } = test.opened;
+    const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
+    const invite = (email: string) =>
+      test.send(path, { cookie: owner.cookie, json: { email, role: "MEMBER" } });
+    const open = (count: number, expiresAt: number, prefix: string) =>
+      database.write(Array.from({ length: count }, (_, n) =>
+        sql(
+          `INSERT INTO invitations (id, organization_id, email, role, invited_by, created_at, sent_at, expires_at)
+         VALUES (?, ?, ?, 'MEMBER', ?, 1, 1, ?)`,
+          newId("inv"),
+          owner.organizationId,
+          `${prefix}${n}@example.com`,
+          owner.userId,
+          expiresAt,
+        )));
+    await open(openInvitationsMax, test.now() - 1, "old");
+    await assertError(await invite(owner.email), 409, "already_member");
+    await open(openInvitationsMax - 1, test.now() + 1, "new");
+    assert.equal((await invite("last@example.com")).status, 201);
+    await assertError(await invite("more@example.com"), 409, "limit_reached");
+    const old = await database.readFirst<{ id: string }>(
+      sql("SELECT id FROM invitations WHERE email = 'old1@example.com'"),
+    );
+    const again = `${path}/${old?.id}/resend`;
+    const resend = () => test.send(again, { method: "POST", cookie: owner.cookie });
+    await assertError(await resend(), 409, "limit_reached");
+    await database.write([sql("UPDATE invitations SET revoked_at = 1 WHERE email = 'new1@example.com'")]);
+    assert.equal((await resend()).status, 200);
+    assert.equal((await resend()).status, 200, "one that is open is sent again");
+  },
+);
+
+testApp(
+  "one address gets five mails an hour of one person's invitations, sent again or anew",
+  async (test) => {
+    const owner = await verifiedPerson(test);
+    const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
+    const send = (to: string, method = "POST", json?: unknown) =>
+      test.send(to, { method, cookie: owner.cookie, ...(json === undefined ? {} : { json }) });
+    const invite = (email: string) => send(path, "POST", { email, role: "MEMBER" });
+    const { invitation } = await (await invite("grace@example.com")).json();
+    for (let n = 2; n < invitationMailsToAddressPerHourMax; n++) {
+      assert.equal((await send(`${path}/${invitation.id}/resend`)).status, 200);
+    }
+    assert.equal((await send(`${path}/${invitation.id}`, "DELETE")).status, 204);
+    const anew = await (await invite("GRACE@example.com")).json();
+    const again = await send(`${path}/${anew.invitation.id}/resend`);
+    assert.ok(Number(again.headers.get("retry-after")) > 3_500);
+    await assertError(again, 429, "rate_limited");
+    assert.equal((await invite("linus@example.com")).status, 201, "others are not concerned");
+    test.advance(3_600_001);
+    assert.equal((await send(`${path}/${anew.invitation.id}/resend`)).status, 200);
+  },
+);

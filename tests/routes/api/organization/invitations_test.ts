@@ -1,0 +1,397 @@
+// Invitations: for one address, good once, for seven days, until they are revoked or replaced.
+import assert from "node:assert/strict";
+import { proofLifetimeMs } from "../../../../domain/limits.ts";
+import { listAudit } from "../../../support/audit.ts";
+import {
+  assertError,
+  cookieOf,
+  type TestApp,
+  testApp,
+  testPassword,
+  type TestPerson,
+} from "../../../support/app.ts";
+import {
+  joinedPerson,
+  lastMail,
+  mailedToken,
+  me,
+  proveAgain,
+  signInAgain,
+  verifiedPerson,
+} from "../../../support/people.ts";
+
+const accept = "/api/portal/invitations/accept";
+const sevenDays = 7 * 24 * 3_600_000;
+const at = (owner: TestPerson, rest = "") =>
+  `/api/portal/organizations/${owner.organizationId}/invitations${rest}`;
+
+async function invite(
+  test: TestApp,
+  actor: TestPerson,
+  input: { email: string; role?: string; owner?: TestPerson },
+) {
+  const { email, role = "MEMBER", owner = actor } = input;
+  return await test.send(at(owner), { cookie: actor.cookie, json: { email, role } });
+}
+
+async function invited(
+  test: TestApp,
+  owner: TestPerson,
+  email: string,
+): Promise<{ id: string; token: string }> {
+  const answer = await invite(test, owner, { email });
+  assert.equal(answer.status, 201, await answer.clone().text());
+  const { invitation } = await answer.json();
+  return { id: invitation.id, token: await mailedToken(test, email) };
+}
+
+let address = 0;
+function signUpBy(test: TestApp, token: string, more: Record<string, unknown> = {}) {
+  return test.send("/api/auth/sign-up", {
+    json: { name: "New Person", password: testPassword, invitationToken: token, ...more },
+    peerAddress: `10.4.0.${++address}`,
+  });
+}
+
+testApp("an invitation reaches its address and says who invites to what", async (test) => {
+  const owner = await test.signUp("Ada <b>Lovelace</b>");
+  const answer = await invite(test, owner, { email: " Bob@Example.COM ", role: "ADMIN" });
+  assert.equal(answer.status, 201);
+  const { invitation } = await answer.json();
+  assert.equal(invitation.email, "bob@example.com");
+  assert.equal(invitation.status, "pending");
+  assert.equal(Date.parse(invitation.expiresAt) - test.now(), sevenDays);
+  assert.equal(invitation.invitedBy.id, owner.userId);
+  const mail = await lastMail(test, "bob@example.com");
+  assert.match(mail.text, /Ada <b>Lovelace<\/b>/);
+  assert.doesNotMatch(mail.html, /<b>Lovelace/);
+  assert.ok(mail.link?.startsWith(`${test.config.baseUrl.origin}/invitations/accept?token=`));
+  const { invitations } = await (await test.send(at(owner), { cookie: owner.cookie })).json();
+  assert.deepEqual(invitations, [invitation]);
+});
+
+testApp(
+  "an account made from an invitation joins, owns its address, and has no other organization",
+  async (test) => {
+    const owner = await test.signUp();
+    const { token } = await invited(test, owner, "bob@example.com");
+    const answer = await signUpBy(test, token);
+    assert.equal(answer.status, 201);
+    const body = await answer.json();
+    assert.equal(body.user.email, "bob@example.com");
+    assert.equal(body.user.emailVerified, true);
+    assert.deepEqual(body.memberships.map(({ role }: { role: string }) => role), ["MEMBER"]);
+    assert.equal(body.organizationId, owner.organizationId);
+    await assertError(await signUpBy(test, token), 404, "invalid_token");
+    assert.equal((await me(test, cookieOf(answer))).memberships.length, 1);
+  },
+);
+
+testApp("an invitation leads to its own organization, and a name for another is refused", async (test) => {
+  const owner = await test.signUp();
+  assert.equal((await invite(test, owner, { email: "grace@example.com" })).status, 201);
+  const token = await mailedToken(test, "grace@example.com");
+  const refused = await assertError(
+    await signUpBy(test, token, { organizationName: "Mine" }),
+    422,
+    "validation_failed",
+  );
+  assert.deepEqual(refused.error.details?.map(({ path }) => path), ["organizationName"]);
+  assert.equal((await signUpBy(test, token)).status, 201);
+});
+
+testApp("an invitation is not good for another address, by sign-up or by an account", async (test) => {
+  const owner = await test.signUp();
+  const { token } = await invited(test, owner, "bob@example.com");
+  const body = await assertError(
+    await signUpBy(test, token, { email: "eve@example.com" }),
+    422,
+    "validation_failed",
+  );
+  assert.equal(body.error.details?.[0]?.path, "email");
+  const eve = await verifiedPerson(test, "Eve");
+  await assertError(await test.send(accept, { cookie: eve.cookie, json: { token } }), 403, "wrong_account");
+  assert.equal((await signUpBy(test, token)).status, 201, "and it still works for its own");
+});
+
+testApp(
+  "an existing account accepts once its address is confirmed, and lands in the organization",
+  async (test) => {
+    const owner = await test.signUp();
+    const bob = await test.signUp("Bob");
+    const { token: confirmation } = { token: await mailedToken(test, bob.email) };
+    const { token } = await invited(test, owner, bob.email);
+    await assertError(await test.send(accept, { json: { token } }), 401, "unauthenticated");
+    await assertError(await signUpBy(test, token), 409, "email_taken");
+    await assertError(
+      await test.send(accept, { cookie: bob.cookie, json: { token } }),
+      403,
+      "email_unverified",
+    );
+    await test.send("/api/auth/email/verify", { cookie: bob.cookie, json: { token: confirmation } });
+    const answer = await test.send(accept, { cookie: bob.cookie, json: { token } });
+    assert.equal(answer.status, 200);
+    const body = await answer.json();
+    assert.equal(body.organizationId, owner.organizationId);
+    assert.equal(body.role, "MEMBER");
+    assert.equal(body.memberships.length, 2);
+    await assertError(await test.send(accept, { cookie: bob.cookie, json: { token } }), 404, "invalid_token");
+  },
+);
+
+testApp("accepting twice at once makes one membership", async (test) => {
+  const owner = await test.signUp();
+  const bob = await verifiedPerson(test, "Bob");
+  const { token } = await invited(test, owner, bob.email);
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => test.send(accept, { cookie: bob.cookie, json: { token } })),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(404)]);
+  const joined = await test.opened.database.read({
+    sql: "SELECT * FROM audit_events WHERE action = 'member.joined' AND organization_id = ?",
+    args: [owner.organizationId],
+  });
+  assert.equal(joined.length, 1);
+  const other = await invited(test, owner, "carol@example.com");
+  const signUps = await Promise.all(Array.from({ length: 4 }, () => signUpBy(test, other.token)));
+  assert.equal(signUps.filter(({ status }) => status === 201).length, 1);
+});
+
+testApp("a link ends after seven days, by being revoked, and by being sent again", async (test) => {
+  let owner = await test.signUp();
+  const old = await invited(test, owner, "a@example.com");
+  test.advance(sevenDays);
+  owner = { ...owner, cookie: await signInAgain(test, owner.email) };
+  await assertError(await signUpBy(test, old.token), 404, "invalid_token");
+  const { invitations } = await (await test.send(at(owner), { cookie: owner.cookie })).json();
+  assert.equal(invitations[0].status, "expired");
+  const anew = await invited(test, owner, "a@example.com");
+
+  const resent = await test.send(at(owner, `/${anew.id}/resend`), { cookie: owner.cookie, method: "POST" });
+  assert.equal(resent.status, 200);
+  await assertError(await signUpBy(test, anew.token), 404, "invalid_token");
+  const newest = await mailedToken(test, "a@example.com");
+  assert.notEqual(newest, anew.token);
+
+  const one = at(owner, `/${anew.id}`);
+  assert.equal((await test.send(one, { cookie: owner.cookie, method: "DELETE" })).status, 204);
+  await assertError(await signUpBy(test, newest), 404, "invalid_token");
+  await assertError(await test.send(one, { cookie: owner.cookie, method: "DELETE" }), 404, "not_found");
+  await assertError(
+    await test.send(at(owner, `/${anew.id}/resend`), { cookie: owner.cookie, method: "POST" }),
+    404,
+    "not_found",
+  );
+});
+
+testApp("a link that was replaced before its mail was sent is never sent", async (test) => {
+  const owner = await test.signUp();
+  const answer = await invite(test, owner, { email: "a@example.com" });
+  const { invitation } = await answer.json();
+  await test.send(at(owner, `/${invitation.id}`), { cookie: owner.cookie, method: "DELETE" });
+  assert.equal((await test.mails()).filter(({ to }) => to === "a@example.com").length, 0);
+});
+
+testApp("an address is invited once at a time, and a member not at all", async (test) => {
+  const owner = await test.signUp();
+  await invited(test, owner, "a@example.com");
+  await assertError(await invite(test, owner, { email: "A@example.com" }), 409, "already_invited");
+  const bob = await joinedPerson(test, owner, "MEMBER");
+  await assertError(await invite(test, owner, { email: bob.email }), 409, "already_member");
+  await assertError(await invite(test, owner, { email: "no address" }), 422, "validation_failed");
+  await assertError(
+    await invite(test, owner, { email: "x@example.com", role: "BOSS" }),
+    422,
+    "validation_failed",
+  );
+});
+
+testApp("MEMBERs see and send no invitations, ADMINs none for owners, strangers nothing", async (test) => {
+  const owner = await test.signUp();
+  const admin = await joinedPerson(test, owner, "ADMIN");
+  const member = await joinedPerson(test, owner, "MEMBER");
+  const eve = await test.signUp("Eve");
+  const list = (person: TestPerson) => test.send(at(owner), { cookie: person.cookie });
+  await assertError(await list(member), 403, "forbidden");
+  await assertError(await invite(test, member, { owner, email: "a@example.com" }), 403, "forbidden");
+  await assertError(await list(eve), 404, "not_found");
+  await assertError(await invite(test, eve, { owner, email: "a@example.com" }), 404, "not_found");
+  await assertError(
+    await invite(test, admin, { owner, email: "a@example.com", role: "OWNER" }),
+    403,
+    "forbidden",
+  );
+  assert.equal((await invite(test, admin, { owner, email: "a@example.com", role: "ADMIN" })).status, 201);
+  const forOwner = await invite(test, owner, { email: "o@example.com", role: "OWNER" });
+  const { invitation } = await forOwner.json();
+  const one = at(owner, `/${invitation.id}`);
+  await assertError(await test.send(one, { cookie: admin.cookie, method: "DELETE" }), 403, "forbidden");
+  await assertError(
+    await test.send(`${one}/resend`, { cookie: admin.cookie, method: "POST" }),
+    403,
+    "forbidden",
+  );
+  for (const person of [eve]) {
+    await assertError(await test.send(one, { cookie: person.cookie, method: "DELETE" }), 404, "not_found");
+    const theirs = at(eve, `/${invitation.id}`);
+    await assertError(await test.send(theirs, { cookie: person.cookie, method: "DELETE" }), 404, "not_found");
+  }
+});
+
+testApp("inviting an OWNER takes a young proof, and sending that invitation again, too", async (test) => {
+  const owner = await test.signUp();
+  const made = await (await invite(test, owner, { email: "one@example.com", role: "OWNER" })).json();
+  const resend = () =>
+    test.send(at(owner, `/${made.invitation.id}/resend`), { cookie: owner.cookie, method: "POST" });
+  test.advance(proofLifetimeMs);
+  assert.equal((await invite(test, owner, { email: "admin@example.com", role: "ADMIN" })).status, 201);
+  const inviteOwner = () => invite(test, owner, { email: "two@example.com", role: "OWNER" });
+  await assertError(await inviteOwner(), 403, "proof_required");
+  await assertError(await resend(), 403, "proof_required");
+  assert.deepEqual((await test.mails()).map(({ to }) => to).slice(1), [
+    "one@example.com",
+    "admin@example.com",
+  ]);
+  await proveAgain(test, owner.cookie);
+  assert.equal((await inviteOwner()).status, 201);
+  assert.equal((await resend()).status, 200);
+});
+
+testApp("invitations of a removed admin end with them", async (test) => {
+  const owner = await test.signUp();
+  const admin = await joinedPerson(test, owner, "ADMIN");
+  await invite(test, admin, { owner, email: "puppet@example.com", role: "ADMIN" });
+  const token = await mailedToken(test, "puppet@example.com");
+  await test.send(`/api/portal/organizations/${owner.organizationId}/members/${admin.userId}`, {
+    cookie: owner.cookie,
+    method: "DELETE",
+  });
+  await assertError(await signUpBy(test, token), 404, "invalid_token");
+});
+
+testApp("one organization sends fifty invitations an hour at most", async (test) => {
+  const owner = await verifiedPerson(test);
+  const statuses: number[] = [];
+  for (let i = 0; i < 51; i++) {
+    statuses.push((await invite(test, owner, { email: `a${i}@example.com` })).status);
+  }
+  assert.deepEqual([statuses.indexOf(429), statuses.filter((status) => status === 201).length], [50, 50]);
+  test.advance(3_600_001);
+  assert.equal((await invite(test, owner, { email: "later@example.com" })).status, 201);
+});
+
+testApp("with SIGN_UP=invite only invited people make an account", async (test) => {
+  const body = { name: "Stranger", email: "s@example.com", password: testPassword };
+  await assertError(await test.send("/api/auth/sign-up", { json: body }), 403, "sign_up_closed");
+  await assertError(await signUpBy(test, "x".repeat(43), { email: "s@example.com" }), 404, "invalid_token");
+}, { SIGN_UP: "invite" });
+
+testApp("with SIGN_UP=closed an invitation makes no account", async (test) => {
+  await assertError(await signUpBy(test, "x".repeat(43)), 403, "sign_up_closed");
+}, { SIGN_UP: "closed" });
+
+testApp("without a mail server on an https address nobody is invited in vain", async (test) => {
+  const owner = await test.signUp();
+  await assertError(await invite(test, owner, { email: "a@example.com" }), 503, "mail_unavailable");
+  const rows = await test.opened.database.read({
+    sql: "SELECT 1 FROM invitations UNION SELECT 1 FROM outbox",
+    args: [],
+  });
+  assert.equal(rows.length, 0);
+}, { BASE_URL: "https://auth.example.com" });
+
+testApp("invitations that their maker could not make any more end with the change of role", async (test) => {
+  const owner = await test.signUp();
+  const second = await joinedPerson(test, owner, "OWNER");
+  const member = (rest: string) => `/api/portal/organizations/${owner.organizationId}${rest}`;
+  const byRole = async (roles: readonly string[]) => {
+    const tokens: string[] = [];
+    for (const role of roles) {
+      const email = `puppet-${role}-${++address}@example.com`.toLowerCase();
+      assert.equal((await invite(test, second, { owner, email, role })).status, 201);
+      tokens.push(await mailedToken(test, email));
+    }
+    return tokens;
+  };
+  const [asOwner = "", asAdmin = "", asMember = ""] = await byRole(["OWNER", "ADMIN", "MEMBER"]);
+  const demote = async (role: string) => {
+    const answer = await test.send(member(`/members/${second.userId}`), {
+      cookie: owner.cookie,
+      method: "PATCH",
+      json: { role },
+    });
+    assert.equal(answer.status, 200, await answer.text());
+  };
+  await demote("ADMIN");
+  await assertError(await signUpBy(test, asOwner), 404, "invalid_token");
+  assert.equal((await signUpBy(test, asAdmin)).status, 201, "an ADMIN may still invite ADMINs");
+  await demote("MEMBER");
+  await assertError(await signUpBy(test, asMember), 404, "invalid_token");
+
+  await demote("OWNER");
+  const [again = ""] = await byRole(["OWNER"]);
+  const handedOver = await test.send(member("/transfer"), {
+    cookie: second.cookie,
+    json: { userId: owner.userId },
+  });
+  assert.equal(handedOver.status, 200, await handedOver.text());
+  await assertError(await signUpBy(test, again), 404, "invalid_token");
+});
+
+testApp("a person sends fifty invitations an hour at most, in however many organizations", async (test) => {
+  const owner = await verifiedPerson(test);
+  const statuses: number[] = [];
+  for (let round = 0; round < 2; round++) {
+    const made = await test.send("/api/portal/organizations", {
+      cookie: owner.cookie,
+      json: { name: `Round ${round}` },
+    });
+    const { organization } = await made.json();
+    const there = { ...owner, organizationId: organization.id };
+    for (let i = 0; i < 30; i++) {
+      statuses.push((await invite(test, there, { email: `a${round}-${i}@example.com` })).status);
+    }
+  }
+  assert.equal(statuses.filter((status) => status === 201).length, 50);
+  assert.equal(statuses.at(-1), 429);
+});
+
+testApp("an invitation to where one belongs already changes nothing, and no entry says so", async (test) => {
+  const owner = await test.signUp();
+  const bob = await joinedPerson(test, owner, "MEMBER");
+  assert.equal((await invite(test, owner, { email: "bob-new@example.com", role: "ADMIN" })).status, 201);
+  const token = await mailedToken(test, "bob-new@example.com");
+  const asked = await test.send("/api/portal/account/email", {
+    cookie: bob.cookie,
+    json: { email: "bob-new@example.com" },
+  });
+  assert.equal(asked.status, 202);
+  const change = await mailedToken(test, "bob-new@example.com");
+  const verified = await test.send("/api/auth/email/verify", {
+    cookie: bob.cookie,
+    json: { token: change },
+  });
+  assert.equal(verified.status, 200);
+  await assertError(
+    await test.send(accept, { cookie: bob.cookie, json: { token } }),
+    409,
+    "already_member",
+  );
+  const { events } = await listAudit(test, owner.cookie, "?action=member.joined");
+  assert.deepEqual(events.map(({ details }) => details["role"]), ["MEMBER"]);
+});
+
+testApp(
+  "whoever has not confirmed their own address invites five an hour, and fifty once they have",
+  async (test) => {
+    const owner = await test.signUp();
+    const statuses: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      statuses.push((await invite(test, owner, { email: `u${i}@example.com` })).status);
+    }
+    assert.deepEqual(statuses, [201, 201, 201, 201, 201, 429]);
+    const token = await mailedToken(test, owner.email);
+    await test.send("/api/auth/email/verify", { cookie: owner.cookie, json: { token } });
+    assert.equal((await invite(test, owner, { email: "more@example.com" })).status, 201);
+  },
+);

@@ -1,0 +1,312 @@
+// The end of a deleted organization: refused at once, then gone from every table, while others record on.
+import assert from "node:assert/strict";
+import { type Database, sql } from "../../../../db/engine/database.ts";
+import type { SessionActor } from "../../../../domain/actor.ts";
+import { AppError } from "../../../../domain/errors.ts";
+import { organizationEndRecordsMax } from "../../../../domain/limits.ts";
+import { createOrganizationEndService } from "../../../../services/organization/organization_deletion.ts";
+import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app.ts";
+import {
+  listPage,
+  onEveryDatabase,
+  readSums,
+  recordAll,
+  recordOne,
+  voidOne,
+} from "../../../support/usage.ts";
+
+const range = "?from=2026-10-20&to=2026-12-01&groupBy=metric";
+/** Everything that says what was recorded, and how its rows are told by an organization's number. */
+const usageTables = {
+  usage_records: "organization = ?",
+  usage_voids: "seq IN (SELECT seq FROM usage_records WHERE organization = ?)",
+  usage_keys_recent: "seq IN (SELECT seq FROM usage_records WHERE organization = ?)",
+  usage_keys_middle: "seq IN (SELECT seq FROM usage_records WHERE organization = ?)",
+  usage_keys_settled: "seq IN (SELECT seq FROM usage_records WHERE organization = ?)",
+  usage_rollups: "series IN (SELECT id FROM usage_series WHERE organization = ?)",
+  usage_rollups_hourly: "series IN (SELECT id FROM usage_series WHERE organization = ?)",
+  usage_series: "organization = ?",
+} as const;
+
+/** An organization with records of every kind. */
+interface Recorded {
+  readonly person: TestPerson;
+  readonly apiKey: string;
+  readonly keyId: string;
+  readonly number: number;
+}
+
+async function numberOf(test: TestApp, organizationId: string): Promise<number> {
+  const query = sql("SELECT number FROM organizations WHERE id = ?", organizationId);
+  return (await test.opened.database.readFirst<{ number: number }>(query))?.number ?? -1;
+}
+
+async function person(test: TestApp, name: string): Promise<Recorded> {
+  const person = await test.signUp(name);
+  const { fullKey, id } = await createTestKey(test, person);
+  return { person, apiKey: fullKey, keyId: id, number: await numberOf(test, person.organizationId) };
+}
+
+/** Records of each metric in many quarters of fewer hours, a part of them with idempotency keys, and voids one. */
+async function record(test: TestApp, { apiKey }: Recorded, count: number): Promise<void> {
+  const records = Array.from({ length: count }, (_, n) => ({
+    productSlug: "tiles",
+    metric: `m${n % 7}`,
+    quantity: n % 11 + 0.5,
+    timestamp: new Date(test.now() - n % 97 * 30 * 60_000).toISOString(),
+    ...(n % 3 === 0 ? {} : { idempotencyKey: `key ${n}` }),
+  }));
+  assert.equal(await recordAll(test, { apiKey, records }), count);
+  const { usageRecords: [newest] } = await listPage(test, apiKey, "limit=1");
+  assert.ok(newest);
+  await voidOne(test, { apiKey, id: newest.id });
+}
+
+/** As if so many keys had come in that some of these have moved on. */
+async function moveKeys(test: TestApp): Promise<void> {
+  await test.opened.database.write([
+    sql("INSERT INTO usage_keys_settled SELECT hash, seq FROM usage_keys_recent WHERE seq % 3 = 0"),
+    sql("INSERT INTO usage_keys_middle SELECT hash, seq FROM usage_keys_recent WHERE seq % 3 = 1"),
+    sql("DELETE FROM usage_keys_recent WHERE seq % 3 < 2"),
+  ]);
+}
+
+/** Ada's organization, to be deleted, and Bob's, whose records lie among hers. Hers has the highest number. */
+async function both(test: TestApp): Promise<{ ada: Recorded; bob: Recorded }> {
+  const bob = await person(test, "Bob");
+  const ada = await person(test, "Ada");
+  await record(test, bob, 90);
+  await record(test, ada, 3 * organizationEndRecordsMax + 51);
+  await moveKeys(test);
+  await recordOne(test, bob.apiKey, { idempotencyKey: "last" });
+  await recordOne(test, ada.apiKey, { idempotencyKey: "last" });
+  for (const table of Object.keys(usageTables)) {
+    assert.notDeepEqual(await rowsOf(test, ada.number, table as keyof typeof usageTables), [], table);
+  }
+  return { ada, bob };
+}
+
+function rowsOf(test: TestApp, number: number, table: keyof typeof usageTables): Promise<unknown[]> {
+  return test.opened.database.read(
+    sql(`SELECT * FROM ${table} WHERE ${usageTables[table]} ORDER BY 1, 2`, number),
+  );
+}
+
+async function allRowsOf(test: TestApp, number: number): Promise<Record<string, unknown[]>> {
+  const rows: Record<string, unknown[]> = {};
+  for (const table of Object.keys(usageTables)) {
+    rows[table] = await rowsOf(test, number, table as keyof typeof usageTables);
+  }
+  return rows;
+}
+
+async function deleteOrganization(test: TestApp, { person }: Recorded): Promise<void> {
+  const me = await (await test.send("/api/auth/me", { cookie: person.cookie })).json();
+  const answer = await test.send(`/api/portal/organizations/${person.organizationId}`, {
+    method: "DELETE",
+    cookie: person.cookie,
+    json: { name: me.memberships[0].name },
+  });
+  assert.equal(answer.status, 204, await answer.text());
+}
+
+/** @returns How many steps it took. */
+async function finish(test: TestApp, service = test.services.organizationEnd): Promise<number> {
+  let steps = 0;
+  // A key's number may be given again, so no series may be left with it.
+  const orphans = "usage_series s WHERE NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.number = s.api_key)";
+  while (await service.deleteSome()) {
+    assert.ok(++steps < 200, "it does not come to its end");
+    assert.deepEqual(await test.opened.database.read(sql(`SELECT s.id FROM ${orphans}`)), []);
+  }
+  return steps;
+}
+
+/** Asserts that no table, but the audit log, has anything of Ada's organization, and all of Bob's. */
+async function assertGone(
+  test: TestApp,
+  { ada, bobsRows }: { ada: Recorded; bobsRows: Record<string, unknown[]> },
+): Promise<void> {
+  const { database } = test.opened;
+  const tables = await database.read<{ name: string }>(
+    sql(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_%' ESCAPE '\\'",
+    ),
+  );
+  assert.ok(tables.length > 20, "the list of tables is not what it was");
+  for (const { name } of tables) {
+    const rows = await database.read(sql(`SELECT * FROM ${name}`));
+    const expected = bobsRows[name];
+    if (expected !== undefined) {
+      assert.equal(rows.length, expected.length, `${name} has what is not Bob's`);
+    } else if (name !== "audit_events") {
+      const text = JSON.stringify(rows);
+      assert.ok(!text.includes(ada.person.organizationId), `${name} names the organization`);
+      assert.ok(!text.includes(ada.keyId), `${name} has its key`);
+    }
+  }
+}
+
+onEveryDatabase("a deleted organization is refused at once, and then gone from every table", async (test) => {
+  const { ada, bob } = await both(test);
+  const bobsRows = await allRowsOf(test, bob.number);
+  const bobsSums = await readSums(test, bob.apiKey, range);
+  await deleteOrganization(test, ada);
+  await assertError(
+    await test.send("/api/v1/usage", {
+      apiKey: ada.apiKey,
+      json: { productSlug: "tiles", metric: "m0", quantity: 1 },
+    }),
+    401,
+    "invalid_api_key",
+  );
+  await assertError(await test.send("/api/v1/usage", { apiKey: ada.apiKey }), 401, "invalid_api_key");
+  const steps = await finish(test);
+  assert.ok(steps >= 4, `${steps} steps are too few for so many records`);
+  await assertGone(test, { ada, bobsRows });
+  assert.deepEqual(await allRowsOf(test, bob.number), bobsRows);
+  assert.deepEqual(await readSums(test, bob.apiKey, range), bobsSums);
+  // Bob's idempotency keys are still his.
+  const again = await test.send("/api/v1/usage", {
+    apiKey: bob.apiKey,
+    json: { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey: "last" },
+  });
+  assert.equal(again.status, 200, await again.text());
+  const me = await (await test.send("/api/auth/me", { cookie: ada.person.cookie })).json();
+  assert.equal(me.organizationId, null);
+});
+
+onEveryDatabase(
+  "a step that fails, before or after it was written, or is done by two, does no harm",
+  async (test) => {
+    const { ada, bob } = await both(test);
+    const bobsRows = await allRowsOf(test, bob.number);
+    await deleteOrganization(test, ada);
+    let writes = 0;
+    const { database } = test.opened;
+    const flaky: Database = {
+      ...bound(database),
+      async write(batch) {
+        writes++;
+        if (writes % 3 === 1) throw new Error("killed before");
+        const results = await database.write(batch);
+        if (writes % 3 === 2) throw new Error("killed after");
+        return results;
+      },
+    };
+    const context = { config: test.config, clock: test.now };
+    const first = createOrganizationEndService({ ...context, database: flaky });
+    for (let isMore = true, n = 0; isMore; n++) {
+      assert.ok(n < 100);
+      const done = await Promise.allSettled([first.deleteSome(), test.services.organizationEnd.deleteSome()]);
+      // Bob records on between the steps, and reads all of it.
+      isMore = done.some((one) => one.status === "rejected" || one.value);
+      if (n % 2 === 0) await readSums(test, bob.apiKey, range);
+    }
+    assert.ok(writes > 2);
+    await assertGone(test, { ada, bobsRows });
+    assert.deepEqual(await allRowsOf(test, bob.number), bobsRows);
+  },
+);
+
+onEveryDatabase("a step that comes late leaves alone who has the number now", async (test) => {
+  const { ada } = await both(test);
+  await deleteOrganization(test, ada);
+  const { database } = test.opened;
+  let carol: Recorded | undefined;
+  const slow: Database = {
+    ...bound(database),
+    async readFirst<T>(statement: Parameters<Database["readFirst"]>[0]) {
+      const found = await database.readFirst<T>(statement);
+      // Another server is quicker with all that is left, and somebody signs up.
+      await finish(test);
+      carol = await person(test, "Carol");
+      await record(test, carol, 40);
+      return found;
+    },
+  };
+  await createOrganizationEndService({ config: test.config, clock: test.now, database: slow }).deleteSome();
+  assert.ok(carol);
+  assert.equal(carol.number, ada.number, "the number was given again");
+  const sums = await readSums(test, carol.apiKey, range);
+  assert.equal(sums.reduce((count, sum) => count + sum.count, 0), 39);
+  assert.equal((await rowsOf(test, carol.number, "usage_records")).length, 40);
+  assert.equal((await rowsOf(test, carol.number, "usage_keys_recent")).length, 26);
+});
+
+onEveryDatabase(
+  "what is on its way while an organization is deleted is recorded before, or refused",
+  async (test) => {
+    const { ada, bob } = await both(test);
+    const send = (apiKey: string, n: number) =>
+      test.send("/api/v1/usage", {
+        apiKey,
+        json: { productSlug: "late", metric: `m${n % 5}`, quantity: 1, idempotencyKey: `late ${n}` },
+      });
+    const adas: Promise<Response>[] = [];
+    const bobs: Promise<Response>[] = [];
+    for (let n = 0; n < 60; n++) {
+      adas.push(send(ada.apiKey, n));
+      bobs.push(send(bob.apiKey, n));
+      if (n === 20) adas.push(deleteOrganization(test, ada).then(() => new Response(null, { status: 204 })));
+      if (n % 10 === 9) await bobs.at(-1);
+    }
+    const finished = finish(test);
+    const answers = await Promise.all(adas);
+    for (const { status } of answers) assert.ok([201, 401, 204].includes(status), String(status));
+    assert.equal(answers.at(-1)?.status, 401);
+    for (const answer of [...answers, ...await Promise.all(bobs)]) await answer.body?.cancel();
+    await finished;
+    await finish(test);
+    await assertGone(test, { ada, bobsRows: await allRowsOf(test, bob.number) });
+    const late = await readSums(test, bob.apiKey, "?from=2026-11-01&to=2026-12-01&productSlug=late");
+    assert.equal(late.reduce((count, sum) => count + sum.count, 0), 60);
+  },
+);
+
+onEveryDatabase("a key that is asked for while its organization is deleted is not made", async (test) => {
+  const ada = await person(test, "Ada");
+  const token = ada.person.cookie.split("=")[1] ?? "";
+  const { session } = await test.services.sessionSearch.findSession([token]);
+  assert.ok(session);
+  const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
+  const actor: SessionActor = { ...session, type: "session", client };
+  await deleteOrganization(test, ada);
+  const late = () => test.services.apiKeys.createApiKey(actor, { name: "Late", expiresAt: null });
+  await assert.rejects(late, (error) => error instanceof AppError && error.code === "forbidden");
+  await finish(test);
+  await assert.rejects(late, (error) => error instanceof AppError && error.code === "forbidden");
+});
+
+onEveryDatabase("half-done sign-ins are deleted when their time is over, and not before", async (test) => {
+  const { userId } = await test.signUp();
+  const { database } = test.opened;
+  const insert = (n: number, expiresAt: number) => [
+    sql("INSERT INTO pending_sign_ins VALUES (?, ?, ?, 0)", `pending ${n}`, userId, expiresAt),
+    sql("INSERT INTO passkey_challenges VALUES (?, 'sign_in', NULL, ?)", `challenge ${n}`, expiresAt),
+  ];
+  await database.write(Array.from({ length: 600 }, (_, n) => insert(n, test.now())).flat());
+  await database.write(insert(1000, test.now() + 1));
+  const steps: boolean[] = [];
+  for (let n = 0; n < 3; n++) steps.push(await test.services.signIn.deleteEndedSignIns());
+  assert.deepEqual(steps, [true, false, false]);
+  assert.deepEqual(
+    await database.read(
+      sql(
+        "SELECT token_hash AS name FROM pending_sign_ins UNION ALL SELECT challenge FROM passkey_challenges",
+      ),
+    ),
+    [{ name: "pending 1000" }, { name: "challenge 1000" }],
+  );
+});
+
+/** A database's functions, to be replaced one by one. */
+function bound(database: Database): Database {
+  return {
+    source: database.source,
+    read: (statement) => database.read(statement),
+    readFirst: (statement) => database.readFirst(statement),
+    write: (batch) => database.write(batch),
+    close: () => database.close(),
+  };
+}

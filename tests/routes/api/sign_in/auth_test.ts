@@ -1,0 +1,340 @@
+// Signing up, in and out over JSON; who is signed in; what a stranger cannot do.
+import assert from "node:assert/strict";
+import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+
+const nobody = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
+const signUp = (more: Record<string, unknown> = {}) => ({
+  name: "Ada Lovelace",
+  email: "ada@example.com",
+  password: testPassword,
+  ...more,
+});
+const me = async (test: TestApp, cookie?: string) =>
+  await (await test.send("/api/auth/me", cookie === undefined ? {} : { cookie })).json();
+
+testApp("sign-up makes a user who owns a new organization, and signs them in", async (test) => {
+  const answer = await test.send("/api/auth/sign-up", {
+    json: signUp({ organizationName: "Northwind Maps" }),
+  });
+  assert.equal(answer.status, 201);
+  const body = await answer.json();
+  assert.equal(body.authenticated, true);
+  assert.deepEqual({ ...body.user, id: "" }, {
+    id: "",
+    name: "Ada Lovelace",
+    email: "ada@example.com",
+    emailVerified: false,
+  });
+  assert.match(body.user.id, /^usr_[0-9a-f]{32}$/);
+  assert.equal(body.role, "OWNER");
+  assert.deepEqual(body.memberships, [{
+    organizationId: body.organizationId,
+    name: "Northwind Maps",
+    role: "OWNER",
+  }]);
+  const [cookie = ""] = answer.headers.getSetCookie();
+  assert.match(cookie, /^access_token=[A-Za-z0-9_-]{43}; /);
+  assert.match(cookie, /HttpOnly/);
+  assert.match(cookie, /SameSite=Lax/);
+  assert.match(cookie, /Path=\//);
+  assert.match(cookie, /Max-Age=2592000/);
+  assert.doesNotMatch(cookie, /Domain|Secure/);
+  assert.match(answer.headers.get("cache-control") ?? "", /no-store/);
+  assert.deepEqual(await me(test, cookieOf(answer)), body);
+});
+
+testApp("the cookie is Secure and for the whole domain when the settings say so", async (test) => {
+  const answer = await test.send("/api/auth/sign-up", { json: signUp() });
+  const cookies = answer.headers.getSetCookie();
+  assert.equal(cookies.length, 2);
+  // The host-only twin from before the domain was set goes away.
+  assert.match(cookies[0] ?? "", /^access_token=; Max-Age=0;.*Secure/);
+  assert.doesNotMatch(cookies[0] ?? "", /Domain/);
+  assert.match(cookies[1] ?? "", /Domain=\.example\.com;.*Secure/);
+  assert.match(answer.headers.get("strict-transport-security") ?? "", /max-age=63072000/);
+}, { BASE_URL: "https://auth.example.com", COOKIE_DOMAIN: ".example.com" });
+
+testApp("nobody is an answer and not an error", async (test) => {
+  assert.deepEqual(await me(test), nobody);
+  assert.deepEqual(await me(test, "access_token=planted"), nobody);
+  assert.deepEqual(await me(test, `access_token=${"A".repeat(43)}; other=1`), nobody);
+});
+
+testApp("sign-in works with the address in any form, and each has its own token", async (test) => {
+  const first = await test.send("/api/auth/sign-up", { json: signUp() });
+  const second = await test.send("/api/auth/sign-in", {
+    json: { email: "  ADA@Example.COM ", password: testPassword },
+  });
+  assert.equal(second.status, 200);
+  assert.notEqual(cookieOf(first), cookieOf(second));
+  assert.deepEqual(await me(test, cookieOf(first)), await me(test, cookieOf(second)));
+});
+
+testApp("sign-out ends the session on the server, and no other", async (test) => {
+  const first = cookieOf(await test.send("/api/auth/sign-up", { json: signUp() }));
+  const second = cookieOf(
+    await test.send("/api/auth/sign-in", { json: { email: "ada@example.com", password: testPassword } }),
+  );
+  const answer = await test.send("/api/auth/sign-out", { method: "POST", cookie: first });
+  assert.equal(answer.status, 204);
+  assert.match(answer.headers.getSetCookie()[0] ?? "", /^access_token=; Max-Age=0/);
+  assert.deepEqual(await me(test, first), nobody);
+  assert.equal((await me(test, second)).authenticated, true);
+  assert.equal((await test.send("/api/auth/sign-out", { method: "POST" })).status, 204);
+});
+
+testApp("a taken address is told, and changes nothing", async (test) => {
+  await test.send("/api/auth/sign-up", { json: signUp() });
+  const answer = await test.send("/api/auth/sign-up", {
+    json: signUp({ email: "ADA@example.com", name: "Eve" }),
+  });
+  await assertError(answer, 409, "email_taken");
+  assert.deepEqual(answer.headers.getSetCookie(), []);
+  const counts = await test.opened.database.read<{ n: number }>({
+    sql: "SELECT count(*) AS n FROM organizations",
+    args: [],
+  });
+  assert.equal(counts[0]?.n, 1);
+});
+
+testApp("sixteen sign-ups with one address at once make one account", async (test) => {
+  const answers = await Promise.all(
+    Array.from(
+      { length: 16 },
+      (_, n) => test.send("/api/auth/sign-up", { json: signUp(), peerAddress: `10.0.0.${n}` }),
+    ),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(15).fill(409)]);
+});
+
+testApp("passwords that are short, common or made of the person are refused, by field", async (test) => {
+  const bad = [
+    "short",
+    "a".repeat(129),
+    "password1234",
+    "ada@example.com",
+    "AdaLovelace123",
+    "gatehouse2026",
+    "aaaaaaaaaaaaaaaa",
+  ];
+  for (const password of bad) {
+    const { error } = await assertError(
+      await test.send("/api/auth/sign-up", { json: signUp({ password }) }),
+      422,
+      "validation_failed",
+    );
+    assert.deepEqual(error.details?.map(({ path }) => path), ["password"], password);
+  }
+  const long = "𝒜 long pass".padEnd(128, "é");
+  assert.equal((await test.send("/api/auth/sign-up", { json: signUp({ password: long }) })).status, 201);
+  const signIn = await test.send("/api/auth/sign-in", {
+    json: { email: "ada@example.com", password: long.normalize("NFKC") },
+  });
+  assert.equal(signIn.status, 200);
+});
+
+testApp("a wrong password and an unknown address get the same answer", async (test) => {
+  await test.send("/api/auth/sign-up", { json: signUp() });
+  const wrong = await assertError(
+    await test.send("/api/auth/sign-in", { json: { email: "ada@example.com", password: "not it at all" } }),
+    401,
+    "invalid_credentials",
+  );
+  for (const email of ["nobody@example.com", "no address", ""]) {
+    const answer = await test.send("/api/auth/sign-in", { json: { email, password: testPassword } });
+    assert.deepEqual((await assertError(answer, 401, "invalid_credentials")).error, wrong.error);
+  }
+});
+
+testApp(
+  "failures of one account bring growing delays, for the right password too, and end no session",
+  async (test) => {
+    const cookie = cookieOf(await test.send("/api/auth/sign-up", { json: signUp() }));
+    let address = 0;
+    const attempt = (password: string) =>
+      test.send("/api/auth/sign-in", {
+        json: { email: "ada@example.com", password },
+        peerAddress: `10.2.0.${++address}`,
+      });
+    for (let n = 0; n < 5; n++) assert.equal((await attempt("wrong password")).status, 401);
+    for (const seconds of [1, 2, 4, 8]) {
+      const refused = await attempt(testPassword);
+      await assertError(refused, 429, "rate_limited");
+      assert.equal(refused.headers.get("retry-after"), String(seconds));
+      test.advance(seconds * 1000);
+      assert.equal((await attempt("wrong password")).status, 401);
+    }
+    assert.equal((await me(test, cookie)).authenticated, true);
+    test.advance(15 * 60_000);
+    assert.equal((await attempt(testPassword)).status, 200);
+    // Forgotten after a success.
+    assert.equal((await attempt("wrong password")).status, 401);
+    assert.equal((await attempt(testPassword)).status, 200);
+  },
+);
+
+testApp("one address that fails ten times waits, an IPv6 neighbour with it", async (test) => {
+  const attempt = (n: number, peerAddress: string) =>
+    test.send("/api/auth/sign-in", {
+      json: { email: `x${n}@example.com`, password: testPassword },
+      peerAddress,
+    });
+  for (let n = 0; n < 10; n++) assert.equal((await attempt(n, `2001:db8:1:2::${n + 1}`)).status, 401);
+  await assertError(await attempt(10, "2001:db8:1:2:ffff::9"), 429, "rate_limited");
+  assert.equal((await attempt(10, "2001:db8:1:3::1")).status, 401);
+});
+
+testApp("signing in often is not limited", async (test) => {
+  await test.send("/api/auth/sign-up", { json: signUp() });
+  for (let n = 0; n < 12; n++) {
+    const answer = await test.send("/api/auth/sign-in", {
+      json: { email: "ada@example.com", password: testPassword },
+    });
+    assert.equal(answer.status, 200);
+  }
+});
+
+testApp("a session ends after its idle days, and after its days in all", async (test) => {
+  const day = 24 * 3_600_000;
+  const idle = await test.signUp();
+  const busy = await test.signUp();
+  for (let n = 0; n < 29; n++) {
+    test.advance(day);
+    assert.equal((await me(test, busy.cookie)).authenticated, true, `day ${n}`);
+    if (n >= 6) assert.equal((await me(test, idle.cookie)).authenticated, false, `day ${n}`);
+    // The last use is noted behind the answer; this batch waits behind it.
+    await test.opened.database.write([]);
+  }
+  test.advance(day);
+  assert.deepEqual(await me(test, busy.cookie), nobody);
+});
+
+testApp("the database never holds a token, a password or a key", async (test) => {
+  const person = await test.signUp();
+  const token = person.cookie.slice("access_token=".length);
+  const rows = await test.opened.database.read({
+    sql: "SELECT * FROM sessions JOIN users ON users.id = user_id",
+    args: [],
+  });
+  assert.equal(rows.length, 1);
+  const text = JSON.stringify(rows);
+  assert(!text.includes(token) && !text.includes(testPassword));
+  assert.match(text, /\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+});
+
+for (const [policy, code] of [["closed", "sign_up_closed"], ["invite", "sign_up_closed"]] as const) {
+  testApp(`SIGN_UP=${policy} refuses strangers`, async (test) => {
+    await assertError(await test.send("/api/auth/sign-up", { json: signUp() }), 403, code);
+  }, { SIGN_UP: policy });
+}
+
+testApp(
+  "a write that does not come from the service's own pages is refused, signed in or not",
+  async (test) => {
+    const person = await test.signUp();
+    const refused: Record<string, string>[] = [
+      { origin: "https://evil.example" },
+      { origin: "null" },
+      { origin: "http://app.localhost:8000" },
+      { origin: "http://localhost:8000", "sec-fetch-site": "same-site" },
+      { origin: "https://evil.example", "sec-fetch-site": "same-origin" },
+      { origin: "", "sec-fetch-site": "cross-site" },
+    ];
+    for (const path of ["/api/portal/api-keys", "/api/auth/sign-in", "/api/auth/sign-out", "/sign-in"]) {
+      for (const headers of refused) {
+        const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ""));
+        const answer = await test.app.request(`http://localhost:8000${path}`, {
+          method: "POST",
+          headers: { ...given, cookie: person.cookie, "content-type": "application/json" },
+          body: "{}",
+        });
+        assert.equal(answer.status, 403, `${path} ${JSON.stringify(headers)}`);
+        assert.equal(answer.headers.get("vary"), "Origin");
+        await answer.body?.cancel();
+      }
+      const bare = await test.app.request(`http://localhost:8000${path}`, {
+        method: "POST",
+        headers: { cookie: person.cookie },
+      });
+      assert.equal(bare.status, 403);
+      await bare.body?.cancel();
+    }
+    // The browser's word alone is enough.
+    const own = await test.app.request("http://localhost:8000/api/portal/api-keys", {
+      method: "POST",
+      headers: { "sec-fetch-site": "same-origin", cookie: person.cookie, "content-type": "application/json" },
+      body: JSON.stringify({ name: "A" }),
+    });
+    assert.equal(own.status, 201);
+  },
+);
+
+testApp("CORS: allowed origins read and sign in with cookies, others learn nothing", async (test) => {
+  const person = await test.signUp();
+  for (const origin of ["https://app.example.com", "https://docs.products.example.com"]) {
+    const answer = await test.send("/api/auth/me", { cookie: person.cookie, headers: { origin } });
+    assert.equal(answer.headers.get("access-control-allow-origin"), origin);
+    assert.equal(answer.headers.get("access-control-allow-credentials"), "true");
+    assert.match(answer.headers.get("vary") ?? "", /Origin/);
+    const preflight = await test.send("/api/auth/sign-out", {
+      method: "OPTIONS",
+      headers: { origin, "access-control-request-method": "POST" },
+    });
+    assert.equal(preflight.status, 204);
+    assert.equal(preflight.headers.get("access-control-allow-origin"), origin);
+    assert.match(preflight.headers.get("access-control-allow-methods") ?? "", /POST/);
+    const failed = await test.send("/api/auth/sign-in", {
+      headers: { origin },
+      json: { email: "a", password: "b" },
+    });
+    assert.equal(failed.status, 401);
+    assert.equal(failed.headers.get("access-control-allow-origin"), origin);
+    // Also what is refused before anything else: a page could not tell it from a network that is down.
+    for (
+      const [path, more, status] of [
+        ["/api/auth/me", { "x-long": "a".repeat(17_000) }, 431],
+        [`/api/auth/me?x=${"a".repeat(9_000)}`, {}, 414],
+        ["/api/auth/nowhere", {}, 404],
+      ] as const
+    ) {
+      const refused = await test.send(path, { headers: { origin, ...more } });
+      assert.equal(refused.status, status);
+      assert.equal(refused.headers.get("access-control-allow-origin"), origin, path);
+      assert.equal(refused.headers.get("access-control-allow-credentials"), "true");
+      assert.equal(refused.headers.get("cross-origin-resource-policy"), "cross-origin");
+      assert.equal(refused.headers.get("vary"), "Origin");
+    }
+  }
+  for (
+    const origin of [
+      "https://evil.example",
+      "https://app.example.com.evil.example",
+      "http://app.example.com",
+      "https://a.b.products.example.com",
+      "https://products.example.com",
+      "null",
+    ]
+  ) {
+    for (const method of ["GET", "OPTIONS"]) {
+      const answer = await test.send("/api/auth/me", {
+        method,
+        cookie: person.cookie,
+        headers: { origin, "access-control-request-method": "GET" },
+      });
+      assert.equal(answer.headers.get("access-control-allow-origin"), null, origin);
+      assert.equal(answer.headers.get("access-control-allow-credentials"), null);
+      assert.match(answer.headers.get("vary") ?? "", /Origin/);
+      await answer.body?.cancel();
+    }
+    const written = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
+    assert.deepEqual([written.status, written.headers.get("vary")], [403, "Origin"]);
+  }
+  // The portal and its API have no CORS at all, and an allowed origin may not write there.
+  const portal = await test.send("/api/portal/api-keys", {
+    cookie: person.cookie,
+    headers: { origin: "https://app.example.com" },
+    json: { name: "A" },
+  });
+  assert.equal(portal.status, 403);
+  assert.equal(portal.headers.get("access-control-allow-origin"), null);
+}, { ALLOWED_ORIGINS: "https://app.example.com, https://*.products.example.com" });

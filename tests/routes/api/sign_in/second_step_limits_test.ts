@@ -1,0 +1,127 @@
+// What a second step is not: guessed, late, or still there after the account changed.
+import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
+import { assertError, testApp } from "../../../support/app.ts";
+import { lastMail, me } from "../../../support/people.ts";
+import {
+  codeOf,
+  firstStep,
+  proveWithCode,
+  secondStep,
+  turnOn,
+  twoStepPerson,
+  wrongCode,
+} from "../../../support/second_step.ts";
+
+const minuteMs = 60_000;
+const account = "/api/portal/account";
+
+testApp(
+  "after five wrong codes the sign-in is gone, also for the right one, and many at once are no more",
+  async (test) => {
+    const ada = await twoStepPerson(test);
+    const token = await firstStep(test, ada.email);
+    const wrong = wrongCode(ada.secret, test.now());
+    for (let n = 0; n < 4; n++) {
+      await assertError(await secondStep(test, { token, code: wrong }), 401, "invalid_code");
+    }
+    await assertError(await secondStep(test, { token, code: "no code" }), 401, "invalid_code");
+    test.advance(5_000);
+    const code = codeOf(ada.secret, test.now());
+    await assertError(await secondStep(test, { token, code }), 409, "two_step_state");
+
+    const eve = await twoStepPerson(test, "Eve");
+    const hers = await firstStep(test, eve.email);
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => secondStep(test, { token: hers, code: wrong }, `10.6.0.${n}`)),
+    );
+    assert.ok(answers.filter(({ status }) => status === 401).length <= 5);
+    assert.ok(!answers.some(({ status }) => status === 200));
+  },
+);
+
+testApp(
+  "starting over with the password gives no more guesses: the delays are the account's",
+  async (test) => {
+    const ada = await twoStepPerson(test);
+    let address = 0;
+    const guess = async (code: string) => {
+      const token = await firstStep(test, ada.email);
+      return await secondStep(test, { token, code }, `10.6.1.${++address}`);
+    };
+    const wrong = wrongCode(ada.secret, test.now());
+    for (let n = 0; n < 5; n++) assert.equal((await guess(wrong)).status, 401);
+    for (const seconds of [1, 2, 4, 8]) {
+      const refused = await guess(codeOf(ada.secret, test.now()));
+      await assertError(refused, 429, "rate_limited");
+      assert.equal(refused.headers.get("retry-after"), String(seconds));
+      test.advance(seconds * 1000);
+      assert.equal((await guess(wrongCode(ada.secret, test.now()))).status, 401);
+    }
+    assert.equal((await me(test, ada.cookie)).authenticated, true);
+    test.advance(15 * minuteMs);
+    const code = codeOf(ada.secret, test.now());
+    assert.equal((await guess(code)).status, 200);
+    // A success ends the delays; a repeat of its code does not.
+    for (let n = 0; n < 5; n++) assert.equal((await guess(code)).status, 401);
+    await assertError(await guess(code), 429, "rate_limited");
+  },
+);
+
+testApp("the second step takes ten minutes at most", async (test) => {
+  const ada = await twoStepPerson(test);
+  const token = await firstStep(test, ada.email);
+  test.advance(10 * minuteMs - 1);
+  const other = await firstStep(test, ada.email);
+  test.advance(1);
+  const code = codeOf(ada.secret, test.now());
+  await assertError(await secondStep(test, { token, code }), 409, "two_step_state");
+  assert.equal((await secondStep(test, { token: other, code })).status, 200);
+  for (const unknown of ["", "x", token, "A".repeat(43)]) {
+    await assertError(await secondStep(test, { token: unknown, code }), 409, "two_step_state");
+  }
+});
+
+testApp("a token is good for its own user's codes alone", async (test) => {
+  const ada = await twoStepPerson(test);
+  const eve = await twoStepPerson(test, "Eve");
+  const token = await firstStep(test, ada.email);
+  const code = codeOf(eve.secret, test.now());
+  await assertError(await secondStep(test, { token, code }), 401, "invalid_code");
+});
+
+testApp(
+  "what happens between the steps ends the sign-in: disabled, turned off, another secret, a new password",
+  async (test) => {
+    const { database } = test.opened;
+    const over = async (token: string, secret: string) =>
+      await assertError(
+        await secondStep(test, { token, code: codeOf(secret, test.now()) }),
+        409,
+        "two_step_state",
+      );
+    const disabled = await twoStepPerson(test);
+    const first = await firstStep(test, disabled.email);
+    await database.write([sql("UPDATE users SET disabled_at = 1 WHERE id = ?", disabled.userId)]);
+    await over(first, disabled.secret);
+
+    const ada = await twoStepPerson(test);
+    const second = await firstStep(test, ada.email);
+    await proveWithCode(test, ada);
+    const off = await test.send(`${account}/two-step/totp`, { method: "DELETE", cookie: ada.cookie });
+    assert.equal(off.status, 204);
+    assert.match((await lastMail(test, ada.email)).subject, /two-step/i);
+    await over(second, ada.secret);
+    // Turned on again: what waited from before is over all the same.
+    const { secret } = await turnOn(test, ada.cookie);
+    await over(second, secret);
+
+    const third = await firstStep(test, ada.email);
+    const changed = await test.send("/api/auth/password/change", {
+      cookie: ada.cookie,
+      json: { currentPassword: "correct horse 9 battery", newPassword: "another 7 fine battery" },
+    });
+    assert.ok(changed.ok, await changed.clone().text());
+    await over(third, secret);
+  },
+);

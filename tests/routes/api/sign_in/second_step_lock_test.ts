@@ -1,0 +1,175 @@
+// An authenticator app takes a hundred wrong codes in a row and no more, however long they take, and only the password gets one
+// there: nobody else locks anybody out.
+import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
+import { countSecondStepAttempt } from "../../../../db/sign_in/pending_sign_ins.ts";
+import { countTotpGuess } from "../../../../db/sign_in/totp.ts";
+import { totpWrongCodesMax } from "../../../../domain/limits.ts";
+import { hashToken } from "../../../../services/sign_in/session_tokens.ts";
+import { listAudit } from "../../../support/audit.ts";
+import { assertError, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+import { databaseKinds } from "../../../support/database.ts";
+import { me } from "../../../support/people.ts";
+import {
+  addPasskey,
+  codeOf,
+  firstStep,
+  secondStep,
+  signInOptions,
+  type TwoStepPerson,
+  twoStepPerson,
+  wrongCode,
+} from "../../../support/second_step.ts";
+
+const dayMs = 24 * 3_600_000;
+let address = 0;
+
+/** Says that so many wrong codes were given before: giving them takes a day. */
+async function setWrongCodes(test: TestApp, { userId }: TwoStepPerson, count: number): Promise<void> {
+  await test.opened.database.write([sql("UPDATE totp SET wrong_codes = ? WHERE user_id = ?", count, userId)]);
+}
+
+async function wrongCodes(test: TestApp, { userId }: TwoStepPerson): Promise<number | undefined> {
+  const row = await test.opened.database.readFirst<{ n: number }>(
+    sql("SELECT wrong_codes AS n FROM totp WHERE user_id = ?", userId),
+  );
+  return row?.n;
+}
+
+/** Gives the password and then a code, from an address of its own. */
+async function guess(test: TestApp, { email }: TwoStepPerson, code: string): Promise<Response> {
+  const token = await firstStep(test, email);
+  return await secondStep(test, { token, code }, `10.8.${address >> 8}.${address++ & 255}`);
+}
+
+function rightCode(test: TestApp, { secret }: TwoStepPerson): string {
+  return codeOf(secret, test.now());
+}
+
+/** Somebody whose codes are not taken any more. */
+async function lockedPerson(test: TestApp): Promise<TwoStepPerson> {
+  const ada = await twoStepPerson(test);
+  await setWrongCodes(test, ada, totpWrongCodesMax - 1);
+  await assertError(await guess(test, ada, wrongCode(ada.secret, test.now())), 401, "invalid_code");
+  await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
+  return ada;
+}
+
+async function lockMails(test: TestApp) {
+  return (await test.mails()).filter(({ subject }) => subject === "Somebody guesses at your codes");
+}
+
+for (const { name, ignore, open } of databaseKinds) {
+  Deno.test({
+    name:
+      `${name}: after a hundred wrong codes in a row, days apart, the right one is refused, and the owner is told once`,
+    ignore,
+    async fn() {
+      const test = await startTestApp({}, { open });
+      try {
+        const ada = await twoStepPerson(test);
+        await setWrongCodes(test, ada, totpWrongCodesMax - 3);
+        for (let n = 0; n < 3; n++) {
+          // The delays forget after a day, this does not.
+          test.advance(dayMs + 1);
+          assert.deepEqual(await lockMails(test), []);
+          await assertError(await guess(test, ada, wrongCode(ada.secret, test.now())), 401, "invalid_code");
+        }
+        const lockedAt = new Date(test.now()).toISOString();
+        assert.equal((await lockMails(test)).length, 1);
+        for (let n = 0; n < 2; n++) {
+          test.advance(60_000);
+          await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
+        }
+        const [mail, ...more] = await lockMails(test);
+        assert.deepEqual([mail?.to, more], [ada.email, []]);
+        assert.match(mail?.text ?? "", /100 wrong codes in a row.*\/forgot-password/s);
+        assert.equal((await listAudit(test, ada.cookie, "?action=two_step.locked")).events.length, 1);
+        // Whoever is in stays in, and sees it.
+        assert.equal((await me(test, ada.cookie)).authenticated, true);
+        const { totp } = await (await test.send("/api/portal/account/two-step", { cookie: ada.cookie }))
+          .json();
+        assert.deepEqual([totp.enabled, totp.lockedAt], [true, lockedAt]);
+        const page = await test.send("/portal/account/two-step", { cookie: ada.cookie });
+        assert.match(await page.text(), /Locked.*taken again once you change your password/s);
+      } finally {
+        await test.dispose();
+      }
+    },
+  });
+}
+
+testApp("a recovery code and a passkey sign in all the same, and do not end the lock", async (test) => {
+  const ada = await lockedPerson(test);
+  const { passkey } = await addPasskey(test, ada.cookie);
+  assert.equal((await guess(test, ada, ada.recoveryCodes[0] ?? "")).status, 200);
+  const token = await firstStep(test, ada.email);
+  const response = passkey.signIn(await signInOptions(test, token));
+  assert.equal((await test.send("/api/auth/sign-in/passkey", { json: { token, response } })).status, 200);
+  await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
+});
+
+testApp("a right code begins the count anew, also the last one that there is", async (test) => {
+  const ada = await twoStepPerson(test);
+  await setWrongCodes(test, ada, totpWrongCodesMax - 1);
+  const code = rightCode(test, ada);
+  assert.equal((await guess(test, ada, code)).status, 200);
+  assert.equal(await wrongCodes(test, ada), 0);
+  // Good once: a repeat is a wrong code as any other.
+  assert.equal((await guess(test, ada, code)).status, 401);
+  assert.equal(await wrongCodes(test, ada), 1);
+  assert.deepEqual(await lockMails(test), []);
+});
+
+testApp(
+  "of many wrong codes at once no more are looked at than are left, and the lock is told once",
+  async (test) => {
+    const ada = await twoStepPerson(test);
+    await setWrongCodes(test, ada, totpWrongCodesMax - 2);
+    const wrong = wrongCode(ada.secret, test.now());
+    const answers = await Promise.all(Array.from({ length: 4 }, () => guess(test, ada, wrong)));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [401, 401, 403, 403]);
+    assert.equal(await wrongCodes(test, ada), totpWrongCodesMax);
+    assert.equal((await lockMails(test)).length, 1);
+    // The sixth code of a sign-in is not looked at, and does not count.
+    const eve = await twoStepPerson(test, "Eve");
+    const tokenHash = hashToken(await firstStep(test, eve.email));
+    const step = { tokenHash, userId: eve.userId, now: test.now() };
+    for (let n = 0; n < 6; n++) {
+      await test.opened.database.write([countSecondStepAttempt(step), countTotpGuess(eve.userId)]);
+    }
+    assert.equal(await wrongCodes(test, eve), 5);
+  },
+);
+
+testApp("what is no code of the app counts as none", async (test) => {
+  const ada = await twoStepPerson(test);
+  await setWrongCodes(test, ada, totpWrongCodesMax - 1);
+  for (const code of ["12345", "hello", "AAAA-AAAA-AAAA-AAAA"]) {
+    await assertError(await guess(test, ada, code), 401, "invalid_code");
+  }
+  assert.equal((await guess(test, ada, rightCode(test, ada))).status, 200);
+});
+
+testApp("without the password nobody counts anything", async (test) => {
+  const ada = await twoStepPerson(test);
+  const code = wrongCode(ada.secret, test.now());
+  for (let n = 0; n < 8; n++) {
+    await secondStep(test, { token: "A".repeat(43), code }, `10.9.1.${n}`);
+    const json = { email: ada.email, password: `${testPassword}${n}` };
+    await test.send("/api/auth/sign-in", { json, peerAddress: `10.9.1.${n}` });
+  }
+  assert.equal(await wrongCodes(test, ada), 0);
+});
+
+testApp("the page of the second step says so, and leads to a recovery code", async (test) => {
+  const ada = await lockedPerson(test);
+  const signIn = await test.send("/sign-in", { form: { email: ada.email, password: testPassword } });
+  const cookie = (signIn.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
+  const form = { code: rightCode(test, ada) };
+  const answer = await test.send("/sign-in/second-step", { form, cookie, peerAddress: "10.9.0.2" });
+  assert.equal(answer.status, 403);
+  const html = await answer.text();
+  assert.match(html, /Too many wrong codes were entered\. Use a recovery code or a passkey/);
+  assert.match(html, /Use a recovery code<\/a>/);
+});

@@ -1,0 +1,94 @@
+// What an attacker tries at sign-in: many guesses at once, planted cookies, a clock that jumps, an overload.
+import assert from "node:assert/strict";
+import { unavailableError } from "../../../../domain/errors.ts";
+import { createCredentials } from "../../../../services/sign_in/credentials.ts";
+import { createPasswordHasher } from "../../../../services/sign_in/password_hasher.ts";
+import { assertError, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+
+const email = "ada@example.com";
+let addresses = 0;
+const attempt = (test: TestApp, password: string) =>
+  test.send("/api/auth/sign-in", {
+    json: { email, password },
+    peerAddress: `10.3.${addresses >> 8}.${addresses++ & 255}`,
+  });
+const signUp = (test: TestApp) =>
+  test.send("/api/auth/sign-up", { json: { name: "Ada", email, password: testPassword } });
+
+testApp("of thirty guesses at once after a delay one is looked at", async (test) => {
+  await signUp(test);
+  for (let n = 0; n < 5; n++) assert.equal((await attempt(test, "wrong password")).status, 401);
+  test.advance(1_000);
+  const answers = await Promise.all(Array.from({ length: 30 }, () => attempt(test, "wrong password")));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [401, ...Array(29).fill(429)]);
+});
+
+testApp("a clock that is set back by a day does not lock an account for a day", async (test) => {
+  await signUp(test);
+  for (let n = 0; n < 5; n++) await attempt(test, "wrong password");
+  assert.equal((await attempt(test, testPassword)).status, 429);
+  test.advance(-24 * 3_600_000);
+  assert.equal((await attempt(test, testPassword)).status, 200);
+});
+
+testApp(
+  "any number of planted cookies signs nobody out, and sign-out still ends the session",
+  async (test) => {
+    const ada = await test.signUp();
+    const planted = Array.from({ length: 12 }, (_, n) => `access_token=${String(n).padStart(43, "p")}`);
+    const cookie = [...planted, ada.cookie].join("; ");
+    const me = async () => (await (await test.send("/api/auth/me", { cookie })).json()).user?.id;
+    assert.equal(await me(), ada.userId);
+    await test.send("/api/auth/sign-out", { method: "POST", cookie });
+    assert.equal(await me(), undefined);
+  },
+);
+
+Deno.test("too many hashes at once are refused, and an unknown user is checked like a known one afterwards", async () => {
+  const hasher = createPasswordHasher(1);
+  const results = await Promise.allSettled(
+    Array.from({ length: 40 }, () => hasher.verify(undefined, testPassword)),
+  );
+  const refused = results.filter((result) => result.status === "rejected");
+  assert(refused.length > 0 && refused.length < 40);
+  assert(refused.every(({ reason }) => reason.code === "unavailable"));
+  assert.equal(await hasher.verify(undefined, testPassword), false);
+  const phc = await hasher.hash(testPassword);
+  assert.equal(await hasher.verify(phc, testPassword), true);
+  assert.equal(await hasher.verify(phc, `${testPassword}!`), false);
+  hasher.close();
+});
+
+testApp("what no route takes is told as such, wherever it comes from", async (test) => {
+  const post = (path: string) => test.app.request(`http://localhost:8000${path}`, { method: "POST" });
+  await assertError(await post("/health/live"), 405, "method_not_allowed");
+  await assertError(await post("/api/nowhere"), 404, "not_found");
+  await assertError(await post("/api/auth/sign-out"), 403, "cross_site");
+});
+
+testApp("guesses that were refused for want of room are not counted", async (test) => {
+  const ada = await test.signUp();
+  const full = () => Promise.reject(unavailableError("Too many people are signing in at this moment."));
+  const { config, now: clock } = test;
+  const credentials = createCredentials({ config, database: test.opened.database, clock }, {
+    hasher: { hash: full, verify: full, close: () => {} },
+    onBackgroundError: () => {},
+  });
+  const client = { address: "10.8.1.1", userAgent: "", requestId: null };
+  for (let n = 0; n < 12; n++) {
+    const guess = credentials.guess({
+      subject: ada.email,
+      actor: { type: "anonymous", client },
+      refused: "session.refused",
+      about: () => ({}),
+    }, () => credentials.isPassword(undefined, "a wrong but long one"));
+    await assert.rejects(guess, { code: "unavailable" });
+  }
+  const statuses: number[] = [];
+  while (statuses.at(-1) !== 429 && statuses.length < 20) {
+    const json = { email: ada.email, password: "a wrong but long one" };
+    const answer = await test.send("/api/auth/sign-in", { json, peerAddress: "10.8.1.1" });
+    statuses.push(answer.status);
+  }
+  assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429]);
+});

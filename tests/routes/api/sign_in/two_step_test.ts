@@ -1,0 +1,311 @@
+// Two-step sign-in with codes: no session between the steps, each code once, few guesses.
+import assert from "node:assert/strict";
+import { totpPeriodMs } from "../../../../domain/limits.ts";
+import { sql } from "../../../../db/engine/database.ts";
+import { assertError, cookieOf, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
+import { lastMail, me } from "../../../support/people.ts";
+import {
+  codeOf,
+  firstStep,
+  proveWithCode,
+  secondStep,
+  twoStepPerson,
+  wrongCode,
+} from "../../../support/second_step.ts";
+
+const minuteMs = 60_000;
+const account = "/api/portal/account";
+const status = async (test: TestApp, cookie: string) =>
+  await (await test.send(`${account}/two-step`, { cookie })).json();
+
+testApp(
+  "two-step sign-in goes on with a code of the app, is mailed, and asks at the next sign-in",
+  async (test) => {
+    const ada = await test.signUp();
+    const off = {
+      totp: { enabled: false, confirmedAt: null, lockedAt: null },
+      recoveryCodesLeft: 0,
+      passkeys: [],
+    };
+    assert.deepEqual(await status(test, ada.cookie), off);
+    const begun = await (await test.send(`${account}/two-step/totp`, { method: "POST", cookie: ada.cookie }))
+      .json();
+    assert.match(begun.secret, /^[A-Z2-7]{32}$/);
+    const url = new URL(begun.otpauthUrl);
+    assert.equal(
+      decodeURIComponent(url.pathname).replace(/^\/\/totp/, ""),
+      `/Gatehouse localhost:8000:${ada.email}`,
+    );
+    assert.deepEqual(Object.fromEntries(url.searchParams), {
+      issuer: "Gatehouse localhost:8000",
+      secret: begun.secret,
+      algorithm: "SHA1",
+      digits: "6",
+      period: "30",
+    });
+    assert.match(
+      begun.qrCode,
+      /^<svg [^<>]*role="img"[^<>]*><path fill="#ffffff"[^<>]*\/><path fill="#000000"/,
+    );
+    assert.doesNotMatch(begun.qrCode, /style|script/);
+    assert.deepEqual(await status(test, ada.cookie), off, "nothing is on before it is confirmed");
+    assert.equal(
+      (await test.send("/api/auth/sign-in", {
+        json: { email: ada.email, password: "correct horse 9 battery" },
+      }).then((answer) => answer.json())).authenticated,
+      true,
+    );
+
+    const confirm = (code: string) =>
+      test.send(`${account}/two-step/totp/confirm`, { cookie: ada.cookie, json: { code } });
+    const refused = await assertError(
+      await confirm(wrongCode(begun.secret, test.now())),
+      401,
+      "invalid_code",
+    );
+    assert.deepEqual(refused.error.details?.map(({ path }) => path), ["code"]);
+    const confirmed = await confirm(codeOf(begun.secret, test.now()));
+    assert.equal(confirmed.status, 200);
+    const { recoveryCodes } = await confirmed.json();
+    assert.equal(new Set(recoveryCodes).size, 10);
+    for (const code of recoveryCodes) {
+      assert.match(
+        code,
+        /^([0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}$/,
+      );
+    }
+    const on = await status(test, ada.cookie);
+    assert.deepEqual(on, {
+      totp: { enabled: true, confirmedAt: new Date(test.now()).toISOString(), lockedAt: null },
+      recoveryCodesLeft: 10,
+      passkeys: [],
+    });
+    assert.match((await lastMail(test, ada.email)).subject, /two-step/i);
+    await assertError(await confirm(codeOf(begun.secret, test.now())), 409, "two_step_state");
+    await assertError(
+      await test.send(`${account}/two-step/totp`, { method: "POST", cookie: ada.cookie }),
+      409,
+      "two_step_state",
+    );
+
+    // The code that turned it on is used up.
+    const token = await firstStep(test, ada.email);
+    await assertError(
+      await secondStep(test, { token, code: codeOf(begun.secret, test.now()) }),
+      401,
+      "invalid_code",
+    );
+    test.advance(totpPeriodMs);
+    const answer = await secondStep(test, { token, code: codeOf(begun.secret, test.now()) });
+    assert.equal(answer.status, 200);
+    assert.equal((await answer.clone().json()).user.id, ada.userId);
+    assert.equal((await me(test, cookieOf(answer))).authenticated, true);
+    const [entry] = await test.opened.database.read(sql(
+      "SELECT details FROM audit_events WHERE action = 'session.created' ORDER BY id DESC LIMIT 1",
+    ));
+    assert.deepEqual(JSON.parse(String(entry?.["details"])), { method: "password and code" });
+  },
+);
+
+testApp("between the steps there is no session, for any route: each answers as to nobody", async (test) => {
+  const ada = await twoStepPerson(test);
+  const { id } = await createTestKey(test, ada);
+  const token = await firstStep(test, ada.email);
+  const routes = [
+    ...new Set(
+      test.app.routes.filter(({ method, path }) => method !== "ALL" && !path.endsWith("*"))
+        .map(({ method, path }) => `${method} ${path}`),
+    ),
+  ];
+  assert.ok(routes.length > 60, String(routes.length));
+  let address = 0;
+  for (const route of routes) {
+    const [method = "", path = ""] = route.split(" ");
+    const json = method === "GET" ? {} : { json: { name: "X" } };
+    const ask = async (headers: Record<string, string>) => {
+      const answer = await test.send(path.replaceAll(/:\w+/g, id), {
+        method,
+        ...json,
+        headers,
+        peerAddress: `10.9.${++address >> 8}.${address & 255}`,
+      });
+      const text = (await answer.text()).replaceAll(/req_[0-9a-f]+/g, "").replaceAll(
+        /"challenge":"[^"]+"/g,
+        "",
+      );
+      const shown = [...answer.headers].filter(([name]) => name !== "x-request-id");
+      // What the program counts of itself moves with every request.
+      return JSON.stringify([answer.status, path === "/metrics" ? "" : text, shown]);
+    };
+    const nobody = await ask({});
+    const cookie = `access_token=${token}; sign_in_step=${token}`;
+    // The two pages that are made for this token; they show no account's pages.
+    if (path.startsWith("/sign-in/second-step")) {
+      assert.equal(await ask({ cookie: `access_token=${token}` }), nobody, route);
+      continue;
+    }
+    assert.equal(await ask({ cookie }), nobody, route);
+    assert.equal(
+      (await ask({ authorization: `Bearer ${token}` })).slice(0, 4),
+      (await ask({ authorization: "Bearer x" })).slice(0, 4),
+      route,
+    );
+  }
+  assert.equal((await me(test, `access_token=${token}`)).authenticated, false);
+});
+
+testApp("a code is good once: a replay, and the one before it, are refused", async (test) => {
+  const ada = await twoStepPerson(test);
+  const code = codeOf(ada.secret, test.now());
+  const first = await secondStep(test, { token: await firstStep(test, ada.email), code });
+  assert.equal(first.status, 200);
+  const token = await firstStep(test, ada.email);
+  await assertError(await secondStep(test, { token, code }), 401, "invalid_code");
+  const earlier = codeOf(ada.secret, test.now() - totpPeriodMs);
+  await assertError(await secondStep(test, { token, code: earlier }), 401, "invalid_code");
+  const later = codeOf(ada.secret, test.now() + totpPeriodMs);
+  assert.equal((await secondStep(test, { token, code: later })).status, 200);
+});
+
+testApp("codes one step away are taken, those two steps away are not", async (test) => {
+  const ada = await twoStepPerson(test);
+  test.advance(10 * totpPeriodMs);
+  for (const steps of [-2, 2]) {
+    const code = codeOf(ada.secret, test.now() + steps * totpPeriodMs);
+    const answer = await secondStep(test, { token: await firstStep(test, ada.email), code });
+    await assertError(answer, 401, "invalid_code");
+  }
+  for (const steps of [-1, 0, 1]) {
+    const code = codeOf(ada.secret, test.now() + steps * totpPeriodMs);
+    const answer = await secondStep(test, { token: await firstStep(test, ada.email), code });
+    assert.equal(answer.status, 200, `${steps}`);
+  }
+});
+
+testApp("of many requests at once with one code one makes a session", async (test) => {
+  const ada = await twoStepPerson(test);
+  const sessions = async () =>
+    (await test.opened.database.read(sql("SELECT 1 FROM sessions WHERE user_id = ?", ada.userId))).length;
+  const before = await sessions();
+  const token = await firstStep(test, ada.email);
+  const code = codeOf(ada.secret, test.now());
+  const one = await Promise.all([1, 2, 3].map((n) => secondStep(test, { token, code }, `10.8.0.${n}`)));
+  assert.equal(one.filter(({ status }) => status === 200).length, 1);
+  assert.equal(await sessions(), before + 1);
+
+  // The same with a sign-in for each.
+  test.advance(totpPeriodMs);
+  const tokens = [await firstStep(test, ada.email), await firstStep(test, ada.email)];
+  const next = codeOf(ada.secret, test.now());
+  const two = await Promise.all(
+    tokens.map((token, n) => secondStep(test, { token, code: next }, `10.8.1.${n}`)),
+  );
+  assert.equal(two.filter(({ status }) => status === 200).length, 1);
+  assert.equal(await sessions(), before + 2);
+
+  // And with two different codes for one sign-in.
+  test.advance(2 * totpPeriodMs);
+  const last = await firstStep(test, ada.email);
+  const codes = [codeOf(ada.secret, test.now()), ada.recoveryCodes[0] ?? ""];
+  const three = await Promise.all(
+    codes.map((code, n) => secondStep(test, { token: last, code }, `10.8.2.${n}`)),
+  );
+  assert.equal(three.filter(({ status }) => status === 200).length, 1);
+  assert.equal(await sessions(), before + 3);
+});
+
+testApp(
+  "a recovery code signs in once, however it is typed, and the mail says how many are left",
+  async (test) => {
+    const ada = await twoStepPerson(test);
+    const [first = "", second = ""] = ada.recoveryCodes;
+    const typed = ` ${first.toLowerCase().replaceAll("-", "").replaceAll("0", "o").replaceAll("1", "L")} `;
+    const answer = await secondStep(test, { token: await firstStep(test, ada.email), code: typed });
+    assert.equal(answer.status, 200, await answer.clone().text());
+    assert.match((await lastMail(test, ada.email)).text, /\b9\b/);
+    assert.equal((await status(test, ada.cookie)).recoveryCodesLeft, 9);
+    const token = await firstStep(test, ada.email);
+    await assertError(await secondStep(test, { token, code: first }), 401, "invalid_code");
+    const both = await Promise.all([
+      secondStep(test, { token, code: second }),
+      secondStep(test, { token: await firstStep(test, ada.email), code: second }),
+    ]);
+    assert.equal(both.filter(({ status }) => status === 200).length, 1);
+    const kept = await test.opened.database.read(sql("SELECT * FROM recovery_codes"));
+    const text = JSON.stringify(kept);
+    for (const code of ada.recoveryCodes) {
+      assert.ok(
+        !text.includes(code) && !text.includes(code.replaceAll("-", "")),
+      );
+    }
+  },
+);
+
+testApp("new recovery codes end the old ones, and another's codes are nobody's", async (test) => {
+  const ada = await twoStepPerson(test);
+  const eve = await twoStepPerson(test, "Eve");
+  const answer = await test.send(`${account}/two-step/recovery-codes`, {
+    method: "POST",
+    cookie: ada.cookie,
+  });
+  const { recoveryCodes } = await answer.json();
+  assert.equal(recoveryCodes.length, 10);
+  assert.match((await lastMail(test, ada.email)).subject, /recovery codes/i);
+  const token = await firstStep(test, ada.email);
+  for (
+    const code of [ada.recoveryCodes[0] ?? "", eve.recoveryCodes[0] ?? "", codeOf(eve.secret, test.now())]
+  ) {
+    await assertError(await secondStep(test, { token, code }), 401, "invalid_code");
+  }
+  assert.equal((await secondStep(test, { token, code: recoveryCodes[0] })).status, 200);
+});
+
+testApp(
+  "turning two-step sign-in off takes its codes away, and the password alone signs in",
+  async (test) => {
+    const ada = await twoStepPerson(test);
+    await proveWithCode(test, ada);
+    const off = () => test.send(`${account}/two-step/totp`, { method: "DELETE", cookie: ada.cookie });
+    assert.equal((await off()).status, 204);
+    await assertError(await off(), 409, "two_step_state");
+    await assertError(
+      await test.send(`${account}/two-step/recovery-codes`, { method: "POST", cookie: ada.cookie }),
+      409,
+      "two_step_state",
+    );
+    for (const table of ["totp", "recovery_codes", "pending_sign_ins"]) {
+      assert.deepEqual(await test.opened.database.read(sql(`SELECT * FROM ${table}`)), []);
+    }
+    const answer = await test.send("/api/auth/sign-in", {
+      json: { email: ada.email, password: "correct horse 9 battery" },
+    });
+    assert.equal((await answer.json()).authenticated, true);
+  },
+);
+
+testApp("everything that changes the second step takes a proof of the last ten minutes", async (test) => {
+  const ada = await twoStepPerson(test);
+  const cookie = cookieOf(
+    await secondStep(test, { token: await firstStep(test, ada.email), code: codeOf(ada.secret, test.now()) }),
+  );
+  const writes = [
+    ["POST", "/two-step/totp"],
+    ["POST", "/two-step/totp/confirm", { code: "123456" }],
+    ["DELETE", "/two-step/totp"],
+    ["POST", "/two-step/recovery-codes"],
+    ["POST", "/passkeys/options"],
+    ["PATCH", `/passkeys/pas_${"0".repeat(32)}`, { name: "x" }],
+    ["DELETE", `/passkeys/pas_${"0".repeat(32)}`],
+  ] as const;
+  test.advance(10 * minuteMs);
+  for (const [method, path, json] of writes) {
+    const send = (more: Record<string, unknown>) =>
+      test.send(`${account}${path}`, { method, ...(json === undefined ? {} : { json }), ...more });
+    await assertError(await send({ cookie }), 403, "proof_required");
+    await assertError(await send({}), 401, "unauthenticated");
+    await assertError(await send({ cookie, headers: { origin: "https://evil.example" } }), 403, "cross_site");
+  }
+  assert.equal((await status(test, cookie)).totp.enabled, true);
+  await proveWithCode(test, { cookie, secret: ada.secret });
+  assert.equal((await test.send(`${account}/two-step/totp`, { method: "DELETE", cookie })).status, 204);
+});

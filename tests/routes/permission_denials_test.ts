@@ -1,0 +1,111 @@
+// Refused attempts of people who are signed in, as the audit log has them.
+import assert from "node:assert/strict";
+import { sql } from "../../db/engine/database.ts";
+import { auditLookUpsMax } from "../../domain/limits.ts";
+import { assertError, createTestKey, testApp } from "../support/app.ts";
+import { auditPath as path, listAudit, notedAudit } from "../support/audit.ts";
+import { ask } from "../support/forward.ts";
+import { joinedPerson } from "../support/people.ts";
+
+const keysPath = "/api/portal/api-keys";
+
+testApp(
+  "what somebody may not do is an entry, once a minute for each person and route, without the query",
+  async (test) => {
+    const ada = await test.signUp("Ada");
+    const eve = await joinedPerson(test, ada, "MEMBER");
+    // Where the attempt was made counts, and not where the person works at the moment.
+    const own = await test.send("/api/portal/organizations", {
+      cookie: eve.cookie,
+      json: { name: "Eve’s own" },
+    });
+    assert.equal(own.status, 201);
+    const organizationId = (await own.json()).organization.id;
+    await test.send("/api/auth/organization", { cookie: eve.cookie, json: { organizationId } });
+    const rename = (name: string) =>
+      test.send(`/api/portal/organizations/${ada.organizationId}`, {
+        cookie: eve.cookie,
+        method: "PATCH",
+        json: { name },
+      });
+    const first = await rename("a");
+    await assertError(first.clone(), 403, "forbidden");
+    for (const name of ["b", "c", "d"]) await rename(name);
+    const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+    assert.equal(denied?.actor.id, eve.userId);
+    assert.equal(denied?.requestId, first.headers.get("x-request-id"));
+    const route = { method: "PATCH", path: "/api/portal/organizations/:id", reason: "forbidden" };
+    assert.deepEqual(denied?.details, route);
+    assert.deepEqual((await listAudit(test, eve.cookie, "?action=access.denied")).events, []);
+    await test.send("/api/auth/organization", {
+      cookie: eve.cookie,
+      json: { organizationId: ada.organizationId },
+    });
+    await assertError(await test.send(`${path}?actorId=canary`, { cookie: eve.cookie }), 403, "forbidden");
+    test.advance(60_000);
+    await rename("e");
+    const events = await notedAudit(test, ada.cookie, "?action=refusals", 3);
+    assert.deepEqual(events.map(({ details }) => details["path"]), [route.path, path, route.path]);
+    assert.doesNotMatch(JSON.stringify(events), /canary/);
+  },
+);
+
+testApp(
+  "what another site sends in somebody's name is an entry; what it sends in nobody's is none",
+  async (test) => {
+    const ada = await test.signUp();
+    const attack = (cookie: string) =>
+      test.send(`${keysPath}?x=canary`, {
+        cookie,
+        json: { name: "x" },
+        headers: { origin: "https://evil.example.com" },
+      });
+    for (const cookie of ["", "access_token=planted", `access_token=${"A".repeat(43)}`]) await attack(cookie);
+    const eve = await test.signUp();
+    // Whose name it was in cannot be said when two came along.
+    await attack(`${ada.cookie}; ${eve.cookie}`);
+    const answer = await attack(ada.cookie);
+    await assertError(answer.clone(), 403, "cross_site");
+    await attack(ada.cookie);
+    const [event] = await notedAudit(test, ada.cookie, "?action=access.denied");
+    assert.equal(event?.actor.id, ada.userId);
+    assert.equal(event?.requestId, answer.headers.get("x-request-id"));
+    assert.deepEqual(event?.details, { method: "POST", path: keysPath, reason: "cross_site" });
+    const all = await test.opened.database.read(
+      sql("SELECT id FROM audit_events WHERE action = 'access.denied'"),
+    );
+    assert.equal(all.length, 1);
+  },
+);
+
+testApp("what a key may not do is no attempt of the person whose cookie came along", async (test) => {
+  const ada = await test.signUp();
+  const { fullKey } = await createTestKey(test, ada);
+  const query = "?accept=session,key&organization=org_0199d3c1a2b47c6e8f00112233445566";
+  await assertError(await ask(test, query, { apiKey: fullKey, cookie: ada.cookie }), 403, "forbidden");
+  // One of her own is noted, and what was to be noted before it is there by then.
+  test.advance(60_000);
+  const own = await ask(test, query, { cookie: ada.cookie });
+  await assertError(own.clone(), 403, "forbidden");
+  const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+  assert.equal(denied?.requestId, own.headers.get("x-request-id"));
+});
+
+testApp("nobody can keep an attempt out of the log by many others before it", async (test) => {
+  const ada = await test.signUp();
+  const eve = await joinedPerson(test, ada, "MEMBER");
+  const evil = { origin: "https://evil.example.com" };
+  for (let n = 0; n <= auditLookUpsMax; n++) {
+    const cookie = `access_token=${String(n).padStart(43, "A")}`;
+    await test.send(keysPath, { cookie, json: { name: "x" }, headers: evil });
+  }
+  await assertError(await test.send(path, { cookie: eve.cookie }), 403, "forbidden");
+  const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+  assert.equal(denied?.actor.id, eve.userId);
+  // From that address nobody's cookie is looked up any more, until a minute has passed.
+  await test.send(keysPath, { cookie: eve.cookie, json: { name: "x" }, headers: evil });
+  test.advance(60_000);
+  await test.send(keysPath, { cookie: eve.cookie, json: { name: "x" }, headers: evil });
+  const events = await notedAudit(test, ada.cookie, "?action=access.denied", 2);
+  assert.equal(events[0]?.at, new Date(test.now()).toISOString());
+});

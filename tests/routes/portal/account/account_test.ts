@@ -1,0 +1,374 @@
+// The pages of one's own account over plain forms: name, address, password, sessions, and the way out.
+import assert from "node:assert/strict";
+import { insertMembership } from "../../../../db/organization/memberships.ts";
+import { insertAuditEvent } from "../../../../db/audit.ts";
+import { accountMailsPerHourMax, proofLifetimeMs } from "../../../../domain/limits.ts";
+import { linkLifetimesMs } from "../../../../domain/mail/mail.ts";
+import {
+  cookieOf,
+  createTestKey,
+  type TestApp,
+  testApp,
+  testPassword,
+  type TestPerson,
+} from "../../../support/app.ts";
+import { linkToken } from "../../../support/links.ts";
+import { openPage, signInAgain } from "../../../support/pages.ts";
+
+const newPassword = "nine purple otters sing";
+const confirmHref = (page: string) => `/portal/confirm-password?return_to=${encodeURIComponent(page)}`;
+const isSignedIn = async (test: TestApp, cookie: string) =>
+  (await openPage(test, "/portal/account", { cookie })).status === 200;
+
+/** Makes somebody a member of another's organization, as an invitation would. */
+async function join(test: TestApp, member: TestPerson, owner: TestPerson): Promise<void> {
+  const now = test.now();
+  const client = { address: "", userAgent: "", requestId: null };
+  const audit = insertAuditEvent({ type: "system", client }, {
+    action: "member.joined",
+    organizationId: owner.organizationId,
+  }, { now, always: true });
+  const { userId } = member;
+  const { organizationId } = owner;
+  await test.opened.database.write([
+    audit.statement,
+    insertMembership({ userId, organizationId, role: "MEMBER", now }, audit.id),
+  ]);
+}
+
+testApp(
+  "the name is changed by a form; what is refused stays in it, and nobody's text runs",
+  async (test) => {
+    const person = await test.signUp();
+    const done = await openPage(test, "/portal/account/name", { person, form: { name: `  <b>"Ada"</b> ` } });
+    assert.equal(done.status, 303);
+    const page = await openPage(test, done.location ?? "", { person });
+    assert.match(page.html, /That is your name now\./);
+    assert.match(page.html, /value="&lt;b&gt;&quot;Ada&quot;&lt;\/b&gt;"/);
+    assert.doesNotMatch(page.html, /<b>/);
+    for (const name of ["", "   ", "x".repeat(101)]) {
+      const refused = await openPage(test, "/portal/account/name", { person, form: { name } });
+      assert.equal(refused.status, 422);
+      assert.match(refused.html, /id="name-error"[\s\S]*must have 1 to 100 characters/);
+      assert(refused.html.includes(`value="${name}"`));
+      assert.equal(refused.answer.headers.get("hx-push-url"), "false");
+    }
+    assert.equal((await openPage(test, "/portal/account/name", { person })).location, "/portal/account");
+  },
+);
+
+testApp("the confirming mail is sent again, and leads back to a page of the portal only", async (test) => {
+  const person = await test.signUp();
+  const send = (form: Record<string, string>) =>
+    openPage(test, "/portal/account/verification", { person, form });
+  const first = await linkToken(test, person, { purpose: "verify_email" });
+  assert.equal((await send({})).location, "/portal/account?done=mail-sent");
+  assert.match(
+    (await openPage(test, "/portal/account?done=mail-sent", { person })).html,
+    /The mail is on its way/,
+  );
+  assert.equal((await openPage(test, `/verify-email?token=${first}`, { person })).status, 404);
+  assert.equal(
+    (await send({ return_to: "/portal/usage?range=7d" })).location,
+    "/portal/usage?range=7d&done=mail-sent",
+  );
+  assert.equal((await send({ return_to: "//evil.example" })).location, "/portal/account?done=mail-sent");
+  for (let i = 3; i < accountMailsPerHourMax; i++) await send({});
+  assert.equal((await send({})).status, 429);
+  const refused = await send({ return_to: "/portal/usage" });
+  assert.equal(refused.status, 429);
+  assert.match(refused.html, /Too many attempts/);
+  const token = await linkToken(test, person, { purpose: "verify_email" });
+  await openPage(test, "/verify-email", { person, form: { token } });
+  assert.equal((await send({})).location, "/portal/account");
+});
+
+testApp("changing the address needs a fresh password; a taken one looks like any other", async (test) => {
+  const person = await test.signUp();
+  const other = await test.signUp("Grace");
+  const page = await openPage(test, "/portal/account/email", { person });
+  assert.match(page.html, /Change your address/);
+  const refused = await openPage(test, "/portal/account/email", { person, form: { email: `"no address"` } });
+  assert.equal(refused.status, 422);
+  assert.match(refused.html, /id="email-error"/);
+  assert.match(refused.html, /value="&quot;no address&quot;"/);
+  const same = await openPage(test, "/portal/account/email", { person, form: { email: person.email } });
+  assert.match(same.html, /This is your address already/);
+  const pages = [];
+  for (const email of ["free@example.com", other.email]) {
+    const sent = await openPage(test, "/portal/account/email", { person, form: { email } });
+    assert.equal(sent.location, "/portal/account?done=asked");
+    const { html } = await openPage(test, sent.location ?? "", { person });
+    assert(html.includes(`<strong>${email}</strong>`));
+    pages.push(html.replaceAll(email, ""));
+  }
+  assert.equal(pages[0], pages[1]);
+  const unsent = await test.signUp("Hedy");
+  await linkToken(test, unsent, { purpose: "change_email", email: "hedy@example.com" });
+  const pending = async () =>
+    (await openPage(test, "/portal/account", { person: unsent })).html.includes("hedy@example.com");
+  assert.equal(await pending(), true);
+  test.advance(linkLifetimesMs.change_email);
+  assert.equal(await pending(), false);
+  const late = await openPage(test, "/portal/account/email", { person });
+  assert.equal(late.location, confirmHref("/portal/account/email"));
+  const lateForm = await openPage(test, "/portal/account/email", {
+    person,
+    form: { email: "x@example.com" },
+  });
+  assert.equal(lateForm.location, confirmHref("/portal/account/email"));
+});
+
+testApp("a changed password ends every other session and the cookie it was changed with", async (test) => {
+  const person = await test.signUp();
+  const other = await signInAgain(test, person, { password: testPassword });
+  const path = "/portal/account/security/password";
+  const wrong = await openPage(test, path, {
+    person,
+    form: { currentPassword: "not my password", newPassword },
+  });
+  assert.equal(wrong.status, 401);
+  assert.match(wrong.html, /id="currentPassword-error"[\s\S]*This is not your password\./);
+  assert.doesNotMatch(wrong.html, /id="newPassword-error"|not my password/);
+  const short = await openPage(test, path, {
+    person,
+    form: { currentPassword: testPassword, newPassword: "short" },
+  });
+  assert.equal(short.status, 422);
+  assert.match(short.html, /id="newPassword-error"[\s\S]*Use 12 to 128 characters/);
+  assert.equal(await isSignedIn(test, other), true);
+
+  const done = await openPage(test, path, { person, form: { currentPassword: testPassword, newPassword } });
+  assert.equal(done.location, "/portal/account/security?done=password");
+  const cookie = cookieOf(done.answer);
+  assert.notEqual(cookie, person.cookie);
+  assert.equal(await isSignedIn(test, cookie), true);
+  for (const old of [person.cookie, other]) assert.equal(await isSignedIn(test, old), false);
+  const page = await openPage(test, done.location ?? "", { cookie });
+  assert.match(page.html, /Your password is changed/);
+  assert.match(page.html, /Only here/);
+  await signInAgain(test, person, { password: newPassword });
+  await assert.rejects(signInAgain(test, person, { password: testPassword }));
+});
+
+testApp("sessions are listed in words, and one ended is refused at its next request", async (test) => {
+  const person = await test.signUp();
+  const agents = [
+    [
+      "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36",
+      "Chrome on Linux",
+    ],
+    [
+      `<script>alert(1)</script> ${"x".repeat(300)}`,
+      `&lt;script&gt;alert(1)&lt;/script&gt; ${"x".repeat(34)}…`,
+    ],
+    ["my-program/1.0 (tries things)", "my-program/1.0 (tries things)"],
+    ["", "Unknown device"],
+  ] as const;
+  const cookies = [];
+  for (const [userAgent] of agents) {
+    test.advance(60_000);
+    cookies.push(
+      await signInAgain(test, person, { password: testPassword, userAgent, address: "2001:db8::7" }),
+    );
+  }
+  const { html } = await openPage(test, "/portal/account/security", { person });
+  for (const [, words] of agents) assert(html.includes(`<bdi>${words}</bdi>`), words);
+  assert.match(html, /2001:db8::7/);
+  assert.match(html, /3 minutes ago/);
+  assert.equal(html.match(/This one/g)?.length, 1);
+  // One's own comes first, and has no button.
+  assert.match(html, /<tbody[^>]*><tr[^>]*>(?:(?!<\/tr>).)*This one(?:(?!<form).)*<\/tr>/s);
+  const forms = [...html.matchAll(/action="(\/portal\/account\/security\/sessions\/ses_[^"]+\/end)"/g)]
+    .map(([, action = ""]) => action);
+  assert.equal(forms.length, agents.length);
+  const stranger = await test.signUp("Mallory");
+  // Newest first.
+  const action = forms.toReversed()[1] ?? "";
+  assert.equal((await openPage(test, action, { person: stranger, form: {} })).status, 404);
+  assert.equal(await isSignedIn(test, cookies[1] ?? ""), true);
+  const ended = await openPage(test, action, { person, form: {} });
+  assert.equal(ended.location, "/portal/account/security?done=ended");
+  assert.equal(await isSignedIn(test, cookies[1] ?? ""), false);
+  assert.equal(await isSignedIn(test, cookies[0] ?? ""), true);
+  assert.equal((await openPage(test, action, { person, form: {} })).status, 404);
+
+  const others = await openPage(test, "/portal/account/security/sessions/end-others", { person, form: {} });
+  assert.match(
+    (await openPage(test, others.location ?? "", { person })).html,
+    /signed out everywhere else[\s\S]*Only here/,
+  );
+  for (const cookie of cookies) assert.equal(await isSignedIn(test, cookie), false);
+  assert.equal(await isSignedIn(test, person.cookie), true);
+  assert.equal(await isSignedIn(test, stranger.cookie), true);
+});
+
+testApp(
+  "an account is deleted with a fresh password and its address typed, and what it had ends",
+  async (test) => {
+    const person = await test.signUp();
+    const other = await signInAgain(test, person, { password: testPassword });
+    const { fullKey } = await createTestKey(test, person);
+    const path = "/portal/account/delete";
+    const ask = await openPage(test, path, { person });
+    assert.match(ask.html, /“Ada Lovelace’s organization”<\/strong> is deleted, with all keys and usage/);
+    assert.match(ask.html, /API keys that you made<\/strong> are revoked/);
+    for (const email of ["", "person2@example.com", `<i>`]) {
+      const refused = await openPage(test, path, { person, form: { email } });
+      assert.equal(refused.status, 422);
+      assert.match(refused.html, /id="email-error"[\s\S]*This is not the address of your account/);
+      assert.doesNotMatch(refused.html, /<i>/);
+    }
+    test.advance(proofLifetimeMs);
+    assert.equal((await openPage(test, path, { person })).location, confirmHref(path));
+    assert.equal(
+      (await openPage(test, path, { person, form: { email: person.email } })).location,
+      confirmHref(path),
+    );
+    assert.equal(await isSignedIn(test, person.cookie), true);
+    const confirmed = await openPage(test, "/portal/confirm-password", {
+      person,
+      form: { password: testPassword, return_to: path },
+    });
+    assert.equal(confirmed.location, path);
+    const done = await openPage(test, path, { person, form: { email: person.email.toUpperCase() } });
+    assert.equal(done.location, "/sign-in?deleted=1");
+    assert.match(done.answer.headers.getSetCookie().join(), /access_token=; Max-Age=0/i);
+    assert.match((await openPage(test, "/sign-in?deleted=1")).html, /Your account is deleted/);
+    for (const cookie of [person.cookie, other]) assert.equal(await isSignedIn(test, cookie), false);
+    const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
+    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 401);
+  },
+);
+
+testApp("the last owner of others' organization is told so, and stays", async (test) => {
+  const owner = await test.signUp();
+  const member = await test.signUp("Grace");
+  await join(test, member, owner);
+  const account = await openPage(test, "/portal/account", { person: owner });
+  assert.match(account.html, /You are the last owner of “Ada Lovelace’s organization”/);
+  assert.doesNotMatch(account.html, /href="\/portal\/account\/delete"/);
+  const ask = await openPage(test, "/portal/account/delete", { person: owner });
+  assert.match(ask.html, /You are the last owner of “Ada Lovelace’s organization”/);
+  assert.doesNotMatch(ask.html, /Delete my account/);
+  const sent = await openPage(test, "/portal/account/delete", {
+    person: owner,
+    form: { email: owner.email },
+  });
+  assert.equal(sent.status, 409);
+  assert.match(sent.html, /You are the last owner/);
+  assert.equal(await isSignedIn(test, owner.cookie), true);
+  // The member is not its owner: only their own organization ends with them.
+  const leaving = await openPage(test, "/portal/account/delete", { person: member });
+  assert.match(leaving.html, /“Grace’s organization”<\/strong> is deleted/);
+  assert.doesNotMatch(leaving.html, /“Ada Lovelace’s organization”/);
+});
+
+testApp(
+  "the password once more: a wrong one is said beside the field, and guesses are limited",
+  async (test) => {
+    const person = await test.signUp();
+    test.advance(proofLifetimeMs);
+    const path = confirmHref("/portal/account/email");
+    const page = await openPage(test, path, { person });
+    assert.match(page.html, /name="return_to" value="\/portal\/account\/email"/);
+    const statuses = [];
+    for (let i = 0; i < 7; i++) {
+      const { status, html } = await openPage(test, "/portal/confirm-password", {
+        person,
+        form: { password: i < 6 ? `wrong password ${i}` : testPassword, return_to: "/portal/account/email" },
+      });
+      statuses.push(status);
+      assert.match(
+        html,
+        status === 401 ? /id="password-error"[\s\S]*This is not your password/ : /Too many attempts/,
+      );
+      assert.match(html, /name="return_to" value="\/portal\/account\/email"/);
+      assert.doesNotMatch(html, /wrong password/);
+    }
+    assert.deepEqual(statuses.slice(0, 5), Array(5).fill(401));
+    assert.equal(statuses.at(-1), 429);
+    assert.equal((await openPage(test, "/portal/account/email", { person })).status, 303);
+    test.advance(20 * 60_000);
+    const done = await openPage(test, "/portal/confirm-password", {
+      person,
+      form: { password: testPassword, return_to: "/portal/account/email" },
+    });
+    assert.equal(done.location, "/portal/account/email");
+    assert.equal((await openPage(test, "/portal/account/email", { person })).status, 200);
+    assert.equal((await openPage(test, path, { person })).location, "/portal/account/email");
+  },
+);
+
+testApp("the password once more leads to pages of the portal only", async (test) => {
+  const person = await test.signUp();
+  const away = [
+    "//evil.example",
+    "/\\evil.example",
+    "\\\\evil.example",
+    "https://evil.example/portal/account",
+    "https://localhost:8000@evil.example/portal",
+    "javascript:alert(1)",
+    "/portal/../sign-out",
+    "/portal/%2e%2e/sign-out",
+    "/portal/..//evil.example",
+    "/portalx",
+    "/sign-in",
+    "/portal\n/x",
+    "portal/account",
+    "/portal/confirm-password?return_to=/portal/usage",
+    "",
+  ];
+  for (const return_to of away) {
+    const shown = await openPage(test, confirmHref(return_to), { person });
+    assert.equal(shown.location, "/portal/account", return_to);
+    if (return_to.includes("\n")) continue;
+    const sent = await openPage(test, "/portal/confirm-password", {
+      person,
+      form: { password: testPassword, return_to },
+    });
+    assert.equal(sent.location, "/portal/account", return_to);
+  }
+  for (const return_to of ["/portal", "/portal/account/delete", "/portal/usage?range=7d#x", "/portal?x=1"]) {
+    assert.equal((await openPage(test, confirmHref(return_to), { person })).location, return_to);
+  }
+});
+
+testApp("without a session none of these pages shows or does anything", async (test) => {
+  const person = await test.signUp();
+  const gets = ["account", "account/email", "account/delete", "account/security", "confirm-password"];
+  for (const path of gets) {
+    const page = await openPage(test, `/portal/${path}`);
+    assert.equal(page.location, `/sign-in?return_to=${encodeURIComponent(`/portal/${path}`)}`);
+  }
+  const posts = [
+    "account/name",
+    "account/verification",
+    "account/email",
+    "account/delete",
+    "confirm-password",
+  ];
+  const security = ["password", "sessions/ses_1/end", "sessions/end-others"].map((path) =>
+    `account/security/${path}`
+  );
+  for (const path of [...posts, ...security]) {
+    const sent = await openPage(test, `/portal/${path}`, { form: { email: person.email, name: "X" } });
+    assert.match(sent.location ?? "", /^\/sign-in/);
+    const foreign = await openPage(test, `/portal/${path}`, {
+      person,
+      form: { email: person.email, name: "X" },
+      headers: { origin: "https://evil.example" },
+    });
+    assert.equal(foreign.status, 403, path);
+  }
+  assert.equal(await isSignedIn(test, person.cookie), true);
+});
+
+testApp("sign-up by invitation says what it is", async (test) => {
+  assert.match((await openPage(test, "/sign-up")).html, /By invitation only/);
+  assert.doesNotMatch((await openPage(test, "/sign-up")).html, /<form/);
+  const sent = await openPage(test, "/sign-up", {
+    form: { name: "A", email: "a@b.example", password: testPassword },
+  });
+  assert.equal(sent.status, 403);
+}, { SIGN_UP: "invite" });

@@ -1,0 +1,322 @@
+// The pages behind mailed links, over plain forms: what a link does, when it does nothing, and what its page never tells.
+import assert from "node:assert/strict";
+import { addressLinkRequestsMax } from "../../../../domain/limits.ts";
+import { linkLifetimesMs } from "../../../../domain/mail/mail.ts";
+import { createTestKey, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+import { linkToken } from "../../../support/links.ts";
+import { openPage, signInAgain } from "../../../support/pages.ts";
+
+const newPassword = "nine purple otters sing";
+const isSignedIn = async (test: TestApp, cookie: string) =>
+  (await openPage(test, "/portal/account", { cookie })).status === 200;
+const noReferrer = ({ answer }: { answer: Response }) =>
+  assert.equal(answer.headers.get("referrer-policy"), "no-referrer");
+/** @returns The newest mail to an address, with the path that it leads to. */
+async function lastMail(test: TestApp, to: string): Promise<{ subject: string; path: string | null }> {
+  const mail = (await test.mails()).findLast((one) => one.to === to);
+  const link = mail?.link ?? null;
+  return { subject: mail?.subject ?? "", path: link?.replace(test.config.baseUrl.origin, "") ?? null };
+}
+
+testApp("a forgotten password: the answer is the same for everybody, and keeps the address", async (test) => {
+  const { email } = await test.signUp();
+  assert.match((await openPage(test, "/sign-in")).html, /<a href="\/forgot-password">/);
+  const known = await openPage(test, "/forgot-password", { form: { email } });
+  const unknown = await openPage(test, "/forgot-password", { form: { email: "nobody@example.com" } });
+  assert.equal(known.status, 200);
+  assert.match(known.html, /Look into your mail/);
+  assert.match(known.html, new RegExp(`value="${email}"`));
+  assert.equal(known.html.replaceAll(email, ""), unknown.html.replaceAll("nobody@example.com", ""));
+  assert.deepEqual(
+    [...known.answer.headers.keys()],
+    [...unknown.answer.headers.keys()],
+  );
+  assert.equal((await test.mails()).some(({ to }) => to === "nobody@example.com"), false);
+  const { path } = await lastMail(test, email);
+  assert.match(path ?? "", /^\/reset-password\?token=/);
+  const page = await openPage(test, path ?? "");
+  assert.match(page.html, /Choose a new password/);
+  noReferrer(known);
+});
+
+testApp(
+  "a forgotten password: an invalid address, and too many requests of one client, are said beside the form",
+  async (test) => {
+    const bad = await openPage(test, "/forgot-password", { form: { email: `<b>"ada"` } });
+    assert.equal(bad.status, 422);
+    assert.match(bad.html, /id="email-error"/);
+    assert.match(bad.html, /value="&lt;b&gt;&quot;ada&quot;"/);
+    assert.equal((await openPage(test, "/forgot-password", { form: {} })).status, 422);
+    for (let i = 0; i <= addressLinkRequestsMax; i++) {
+      const { status, html, answer } = await openPage(test, "/forgot-password", {
+        form: { email: "ada@example.com" },
+      });
+      assert.equal(status, i < addressLinkRequestsMax ? 200 : 429);
+      if (status === 429) {
+        assert.match(html, /Too many attempts/);
+        assert(Number(answer.headers.get("retry-after")) > 0);
+      }
+    }
+  },
+);
+
+testApp("where no mail is sent, the page says so and has no form", async (test) => {
+  const person = await test.signUp();
+  const page = await openPage(test, "/forgot-password");
+  assert.match(page.html, /This service sends no mail/);
+  assert.doesNotMatch(page.html, /<form/);
+  const sent = await openPage(test, "/forgot-password", { form: { email: person.email } });
+  assert.equal(sent.status, 503);
+  assert.match(sent.html, /This service sends no mail/);
+  const account = await openPage(test, "/portal/account", { person });
+  assert.match(account.html, /This service sends no mail/);
+  assert.doesNotMatch(account.html, /Send the mail again|Change address/);
+  const again = await openPage(test, "/portal/account/verification", { person, form: {} });
+  assert.equal(again.status, 503);
+  assert.match(again.html, /This service sends no mail yet/);
+}, { BASE_URL: "https://auth.example.com" });
+
+testApp(
+  "a reset link sets a password once, however often it was looked at, and signs everything out",
+  async (test) => {
+    const person = await test.signUp();
+    const other = await signInAgain(test, person, { password: testPassword });
+    const { fullKey } = await createTestKey(test, person);
+    const token = await linkToken(test, person, { purpose: "reset_password" });
+    for (let i = 0; i < 3; i++) {
+      const page = await openPage(test, `/reset-password?token=${token}`);
+      assert.equal(page.status, 200);
+      assert.match(page.html, new RegExp(`<input type="hidden" name="token" value="${token}"`));
+      assert.doesNotMatch(page.html, new RegExp(`(href|action|src)="[^"]*${token}`));
+      noReferrer(page);
+    }
+    const short = await openPage(test, "/reset-password", { form: { token, password: "short" } });
+    assert.equal(short.status, 422);
+    assert.match(short.html, /id="password-error"[\s\S]*Use 12 to 128 characters/);
+    assert.match(short.html, new RegExp(`name="token" value="${token}"`));
+    assert.doesNotMatch(short.html, /value="short"/);
+    noReferrer(short);
+
+    const done = await openPage(test, "/reset-password", { form: { token, password: newPassword } });
+    assert.equal(done.status, 303);
+    assert.equal(done.location, "/sign-in?reset=1");
+    noReferrer(done);
+    assert.match((await openPage(test, "/sign-in?reset=1")).html, /Your password is changed/);
+    for (const cookie of [person.cookie, other]) assert.equal(await isSignedIn(test, cookie), false);
+    assert.equal(
+      (await openPage(test, "/sign-in", { form: { email: person.email, password: testPassword } })).status,
+      401,
+    );
+    assert.equal(
+      (await openPage(test, "/sign-in", { form: { email: person.email, password: newPassword } })).status,
+      303,
+    );
+    // The address was never proved before: the key may be a stranger's.
+    const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
+    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 401);
+
+    const again = await openPage(test, "/reset-password", { form: { token, password: testPassword } });
+    assert.equal(again.status, 404);
+    assert.match(again.html, /This link does not work[\s\S]*href="\/forgot-password"/);
+    noReferrer(again);
+  },
+);
+
+testApp("a reset link that is old, replaced, made up or for something else does not work", async (test) => {
+  const person = await test.signUp();
+  const old = await linkToken(test, person, { purpose: "reset_password" });
+  test.advance(linkLifetimesMs.reset_password);
+  const replaced = await linkToken(test, person, { purpose: "reset_password" });
+  await openPage(test, "/forgot-password", { form: { email: person.email } });
+  const verify = await linkToken(test, person, { purpose: "verify_email" });
+  for (const token of [old, replaced, verify, "", "x", "A".repeat(43), `"><script>`, "%00"]) {
+    const page = await openPage(test, `/reset-password?token=${encodeURIComponent(token)}`);
+    assert.equal(page.status, 404, token);
+    assert.match(page.html, /This link does not work/);
+    assert.doesNotMatch(page.html, /<form|"><script>/);
+    noReferrer(page);
+    const form = { token, password: newPassword };
+    const sent = await openPage(test, "/reset-password", { form, peerAddress: `10.8.0.${token.length}` });
+    assert.equal(sent.status, 404, token);
+    noReferrer(sent);
+  }
+  assert.equal((await openPage(test, "/reset-password")).status, 404);
+  assert.equal(await isSignedIn(test, person.cookie), true);
+});
+
+testApp("guessing reset links is limited by address", async (test) => {
+  const statuses = [];
+  for (let i = 0; i < 12; i++) {
+    const page = await openPage(test, "/reset-password", {
+      form: { token: "A".repeat(43), password: newPassword },
+    });
+    statuses.push(page.status);
+    noReferrer(page);
+  }
+  assert.deepEqual(statuses, [...Array(10).fill(404), 429, 429]);
+});
+
+testApp(
+  "a link confirms an address by a button, for its own account, once; others are signed out",
+  async (test) => {
+    const person = await test.signUp();
+    const other = await signInAgain(test, person, { password: testPassword });
+    const token = await linkToken(test, person, { purpose: "verify_email" });
+    for (let i = 0; i < 3; i++) {
+      const page = await openPage(test, `/verify-email?token=${token}`, { person });
+      assert.equal(page.status, 200);
+      assert.match(page.html, new RegExp(`<button[^>]*>.*Confirm ${person.email}`));
+      assert.doesNotMatch(page.html, new RegExp(`(href|action|src)="[^"]*${token}`));
+      noReferrer(page);
+    }
+    assert.match((await openPage(test, "/portal/account", { person })).html, /Not confirmed/);
+    const done = await openPage(test, "/verify-email", { person, form: { token } });
+    assert.equal(done.location, "/portal/account?done=confirmed");
+    noReferrer(done);
+    const account = await openPage(test, done.location ?? "", { person });
+    assert.match(account.html, /Your address is confirmed[\s\S]*>Confirmed</);
+    assert.doesNotMatch(account.html, /Send the mail again/);
+    assert.equal(await isSignedIn(test, other), false);
+    for (const form of [undefined, { token }]) {
+      const path = form === undefined ? `/verify-email?token=${token}` : "/verify-email";
+      const again = await openPage(test, path, { person, ...form === undefined ? {} : { form } });
+      assert.equal(again.status, 404);
+      assert.match(
+        again.html,
+        new RegExp(`This link does not work[\\s\\S]*${person.email}</strong>, is confirmed`),
+      );
+      noReferrer(again);
+    }
+  },
+);
+
+testApp(
+  "a link without its session confirms nothing: it leads to sign-in and back, and says what else to do",
+  async (test) => {
+    const person = await test.signUp();
+    const token = await linkToken(test, person, { purpose: "verify_email" });
+    const back = `/sign-in?return_to=${encodeURIComponent(`/verify-email?token=${token}`)}`;
+    const page = await openPage(test, `/verify-email?token=${token}`);
+    assert.equal(page.status, 200);
+    assert(page.html.includes(`href="${back}"`));
+    assert.match(page.html, /You never made this account\?[\s\S]*href="\/forgot-password"/);
+    assert.doesNotMatch(page.html, /<form/);
+    const hrefs = [...page.html.matchAll(/(?:href|action|src)="([^"]*)"/g)].map(([, href = ""]) => href);
+    assert.deepEqual(hrefs.filter((href) => href.includes(token)), [back]);
+    noReferrer(page);
+    const sent = await openPage(test, "/verify-email", { form: { token } });
+    assert.equal(sent.location, back);
+    noReferrer(sent);
+    const signIn = await openPage(test, "/sign-in", {
+      form: { email: person.email, password: testPassword, return_to: `/verify-email?token=${token}` },
+    });
+    assert.equal(signIn.location, `/verify-email?token=${token}`);
+    assert.match((await openPage(test, `/verify-email?token=${token}`, { person })).html, /Confirm person/);
+  },
+);
+
+testApp("another account's link confirms nothing for anybody", async (test) => {
+  const person = await test.signUp();
+  const stranger = await test.signUp("Mallory");
+  for (const purpose of ["verify_email", "change_email"] as const) {
+    const token = await linkToken(test, person, { purpose });
+    const page = await openPage(test, `/verify-email?token=${token}`, { person: stranger });
+    assert.match(page.html, new RegExp(`for another account[\\s\\S]*${stranger.email}`));
+    assert(!page.html.includes(token));
+    noReferrer(page);
+    const sent = await openPage(test, "/verify-email", { person: stranger, form: { token } });
+    assert.equal(sent.status, 403);
+    assert.match(sent.html, /for another account/);
+    noReferrer(sent);
+  }
+  assert.match((await openPage(test, "/portal/account", { person })).html, /Not confirmed/);
+  assert.match((await openPage(test, "/portal/account", { person: stranger })).html, /Not confirmed/);
+});
+
+testApp(
+  "a link for an address that is old, replaced, made up or for something else does not work",
+  async (test) => {
+    const person = await test.signUp();
+    const old = await linkToken(test, person, { purpose: "verify_email" });
+    test.advance(linkLifetimesMs.verify_email);
+    const replaced = await linkToken(test, person, { purpose: "verify_email" });
+    assert.equal((await openPage(test, "/portal/account/verification", { person, form: {} })).status, 303);
+    const reset = await linkToken(test, person, { purpose: "reset_password" });
+    for (const token of [old, replaced, reset, "", "A".repeat(43)]) {
+      for (const options of [{}, { person }]) {
+        const page = await openPage(test, `/verify-email?token=${token}`, options);
+        assert.equal(page.status, 404);
+        assert.match(page.html, /This link does not work/);
+        assert.doesNotMatch(page.html, /<form/);
+        noReferrer(page);
+      }
+      const sent = await openPage(test, "/verify-email", { person, form: { token } });
+      assert.equal(sent.status, 404);
+    }
+  },
+);
+
+testApp("a link changes the address; one that another account took meanwhile does not", async (test) => {
+  const person = await test.signUp();
+  const token = await linkToken(test, person, { purpose: "change_email", email: "new@example.com" });
+  const account = await openPage(test, "/portal/account", { person });
+  assert.match(account.html, /You asked to change it to <strong>new@example\.com<\/strong>/);
+  const page = await openPage(test, `/verify-email?token=${token}`, { person });
+  assert.match(page.html, /Confirm new@example\.com/);
+  const done = await openPage(test, "/verify-email", { person, form: { token } });
+  assert.equal(done.location, "/portal/account?done=changed");
+  const after = await openPage(test, done.location ?? "", { person });
+  assert.match(
+    after.html,
+    /Your address is changed[\s\S]*new@example\.com<\/span> <span class="badge on">Confirmed/,
+  );
+  assert.doesNotMatch(after.html, /You asked to change/);
+
+  const { email } = await test.signUp("Grace");
+  const late = await linkToken(test, person, { purpose: "change_email", email });
+  const taken = await openPage(test, "/verify-email", { person, form: { token: late } });
+  assert.equal(taken.status, 409);
+  assert.match(taken.html, /This address is taken/);
+  noReferrer(taken);
+});
+
+testApp("from a sign-up to a confirmed and changed address, by the mails themselves", async (test) => {
+  const person = await test.signUp();
+  const taken = await test.signUp("Grace");
+  const press = async (to: string) => {
+    const { path } = await lastMail(test, to);
+    const page = await openPage(test, path ?? "", { person });
+    const token = /name="token" value="([^"]+)"/.exec(page.html)?.[1] ?? "";
+    return (await openPage(test, "/verify-email", { person, form: { token } })).location;
+  };
+  assert.equal(await press(person.email), "/portal/account?done=confirmed");
+  const ask = (email: string) => openPage(test, "/portal/account/email", { person, form: { email } });
+  await ask(taken.email);
+  assert.equal((await lastMail(test, taken.email)).path?.includes("token=") ?? false, false);
+  assert.match(
+    (await openPage(test, "/portal/account", { person })).html,
+    new RegExp(`change it to.*${taken.email}`),
+  );
+  await ask("new@example.com");
+  const { html } = await openPage(test, "/portal/account", { person });
+  assert.match(html, /change it to.*new@example\.com/);
+  assert(!html.includes(taken.email));
+  assert.equal(await press("new@example.com"), "/portal/account?done=changed");
+});
+
+testApp("forms of mailed links are refused from another site, and take no other method", async (test) => {
+  const person = await test.signUp();
+  const token = await linkToken(test, person, { purpose: "verify_email" });
+  for (const origin of ["https://evil.example", "null"]) {
+    for (const path of ["/verify-email", "/reset-password", "/forgot-password"]) {
+      const sent = await openPage(test, path, {
+        person,
+        form: { token, password: newPassword },
+        headers: { origin },
+      });
+      assert.equal(sent.status, 403, path);
+    }
+  }
+  assert.equal((await test.send("/verify-email", { method: "DELETE" })).status, 405);
+  assert.match((await openPage(test, "/portal/account", { person })).html, /Not confirmed/);
+});

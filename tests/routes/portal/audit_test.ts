@@ -1,0 +1,134 @@
+// The page of the audit log over HTTP: ADMINs and OWNERs read it, its address decides what it shows, and no address is an
+// error.
+import assert from "node:assert/strict";
+import { createTestKey, type TestApp, testApp } from "../../support/app.ts";
+import { notedAudit } from "../../support/audit.ts";
+import { joinedPerson } from "../../support/people.ts";
+
+const userAgent =
+  "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/129.0.0.0 Safari/537.36";
+
+async function auditPage(test: TestApp, cookie: string, query: Record<string, string> | string = {}) {
+  const path = typeof query === "string" ? query : `/portal/audit?${new URLSearchParams(query)}`;
+  const answer = await test.send(path, { cookie });
+  const html = (await answer.text()).replaceAll(/ +>/g, ">");
+  assert.equal(answer.status, 200, `${path}: ${html.slice(0, 300)} ${test.logged()}`);
+  const text = (part: string) =>
+    part.replaceAll(/<[^>]*>/g, " ").replaceAll("&amp;", "&").replaceAll(/\s+/g, " ").trim();
+  const rows = [...html.matchAll(/<tr role="row">(.*?)<\/tr>/gs)].slice(1).map(([, row = ""]) =>
+    [...row.matchAll(/<td\b[^>]*>(.*?)<\/td>/gs)].map(([, cell = ""]) => text(cell))
+  );
+  const link = (words: string) =>
+    new RegExp(`href="([^"]*)"[^>]*>\\s*${words}`).exec(html)?.[1]?.replaceAll("&amp;", "&");
+  const faults = [...html.matchAll(/id="(\w+)-error"/g)].map(([, name]) => name);
+  return { html, rows, whats: rows.map(([, , what]) => what), link, faults };
+}
+
+testApp("an entry is shown with when, who, what, from where and the request", async (test) => {
+  const ada = await test.signUp("Ada Lovelace");
+  const eve = await joinedPerson(test, ada, "MEMBER");
+  const answer = await test.send(`/api/portal/organizations/${ada.organizationId}/members/${eve.userId}`, {
+    cookie: ada.cookie,
+    method: "PATCH",
+    json: { role: "ADMIN" },
+    headers: { "user-agent": userAgent },
+    peerAddress: "198.51.100.7",
+  });
+  const name = (await answer.json()).member.user.name;
+  test.advance(3 * 60_000);
+  const { html, rows } = await auditPage(test, ada.cookie);
+  assert.deepEqual(rows[0], [
+    "3 minutes ago 21 Nov, 14:03:11",
+    "Ada Lovelace",
+    `Changed ${name} ’s role from Member to Admin`,
+    "198.51.100.7 Chrome on Linux",
+    answer.headers.get("x-request-id"),
+  ]);
+  assert.match(html, /<time datetime="2026-11-21T14:03:11.250Z" title="21 Nov 2026, 14:03:11 UTC">/);
+  assert.match(html, /<a href="\/portal\/audit" aria-current="page">/);
+});
+
+testApp("MEMBERs and strangers get no audit log, no link to it, and the attempt is in it", async (test) => {
+  const ada = await test.signUp();
+  const eve = await joinedPerson(test, ada, "MEMBER");
+  const refused = await test.send("/portal/audit", { cookie: eve.cookie });
+  const html = await refused.text();
+  assert.equal(refused.status, 403);
+  assert.match(html, /You may not do this/);
+  assert.doesNotMatch(html, /href="\/portal\/audit"|Joined the organization/);
+  const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+  assert.equal(denied?.actor.id, eve.userId);
+  assert.deepEqual(denied?.details, { method: "GET", path: "/portal/audit", reason: "forbidden" });
+  const away = await test.send("/portal/audit?action=keys");
+  assert.equal(away.status, 303);
+  assert.equal(away.headers.get("location"), "/sign-in?return_to=%2Fportal%2Faudit%3Faction%3Dkeys");
+});
+
+testApp("filters and pages are in the address, and the file has the same entries", async (test) => {
+  const ada = await test.signUp("Ada");
+  const eve = await joinedPerson(test, ada, "ADMIN");
+  for (let n = 0; n < 60; n++) await createTestKey(test, n % 2 === 0 ? ada : eve, { name: `Key ${n}` });
+  test.advance(24 * 3_600_000);
+  await createTestKey(test, ada, { name: "The day after" });
+  const keys = await auditPage(test, ada.cookie, { action: "keys", actorId: "", from: "", to: "" });
+  assert.equal(keys.whats.length, 50);
+  assert.equal(keys.whats[0], "Created the key The day after");
+  const older = await auditPage(test, ada.cookie, keys.link("Show older") ?? "");
+  assert.deepEqual(older.whats, Array.from({ length: 11 }, (_, n) => `Created the key Key ${10 - n}`));
+  assert.equal(older.link("Show older"), undefined);
+  assert.deepEqual((await auditPage(test, ada.cookie, older.link("Show newest") ?? "")).whats, keys.whats);
+
+  const query = { action: "api_key.created", actorId: eve.userId, from: "2026-11-21", to: "2026-11-21" };
+  const some = await auditPage(test, ada.cookie, query);
+  assert.deepEqual(some.whats, Array.from({ length: 30 }, (_, n) => `Created the key Key ${59 - 2 * n}`));
+  const file = await (await test.send(some.link("Download CSV") ?? "", { cookie: ada.cookie })).text();
+  assert.deepEqual(
+    file.split("\r\n").slice(1, -1).map((line) => `Created the key ${line.split(",")[4]}`),
+    some.whats,
+  );
+  assert.deepEqual((await auditPage(test, ada.cookie, { ...query, from: "2026-11-22", to: "" })).whats, []);
+  const day = await auditPage(test, ada.cookie, { from: "2026-11-22" });
+  assert.deepEqual(day.whats, ["Created the key The day after"]);
+  assert.equal((await auditPage(test, ada.cookie, { to: "2026-11-21" })).whats[0], "Created the key Key 59");
+});
+
+testApp("who can be chosen are the people in the log, those who have left among them", async (test) => {
+  const ada = await test.signUp("Ada");
+  const eve = await joinedPerson(test, ada, "MEMBER");
+  const stranger = await test.signUp("Stranger");
+  const member = `/api/portal/organizations/${ada.organizationId}/members/${eve.userId}`;
+  await test.send(member, { cookie: ada.cookie, method: "DELETE" });
+  const { html } = await auditPage(test, ada.cookie);
+  assert.match(html, new RegExp(`<option value="${ada.userId}">Ada<`));
+  assert.match(html, new RegExp(`No longer here[^>]*>\\s*<option value="${eve.userId}">`));
+  assert.doesNotMatch(html, new RegExp(`${stranger.userId}|Stranger`));
+});
+
+testApp("whatever the address says, there is a page, and it says what it did not take", async (test) => {
+  const { cookie } = await test.signUp();
+  const cases: [Record<string, string>, string[]][] = [
+    [{ action: "x" }, ["action"]],
+    [{ action: "__proto__", actorId: "usr_1" }, ["action", "actorId"]],
+    [{ from: "2026-02-30" }, ["from"]],
+    [{ from: "x", to: "2026-11-21" }, ["from"]],
+    [{ to: "0000-00-00" }, ["to"]],
+    [{ from: "2026-11-22", to: "2026-11-21" }, ["to"]],
+    [{ cursor: "x" }, []],
+    [{ cursor: `999999999999999.aud_${"f".repeat(32)}` }, []],
+    [{ action: "<script>", actorId: '"><script>', from: "<script>", cursor: "<script>" }, [
+      "action",
+      "actorId",
+      "from",
+    ]],
+  ];
+  for (const [query, expected] of cases) {
+    const { faults, html, rows } = await auditPage(test, cookie, query);
+    assert.deepEqual(faults, expected, JSON.stringify(query));
+    assert.doesNotMatch(html, /<script>/);
+    assert.equal(
+      rows.length > 0,
+      !expected.includes("from") && !expected.includes("to"),
+      JSON.stringify(query),
+    );
+  }
+});

@@ -1,0 +1,136 @@
+// The page that shows an owner what their own browser sent: what was believed, what fits, and never a secret.
+import assert from "node:assert/strict";
+import { type SendOptions, type TestApp, testApp } from "../../support/app.ts";
+import { joinedPerson } from "../../support/people.ts";
+
+const settings = {
+  BASE_URL: "https://auth.example.com",
+  COOKIE_DOMAIN: ".example.com",
+  TRUSTED_PROXIES: "10.0.0.0/24",
+};
+/** As they come through a proxy that is set up well. */
+const good = {
+  "host": "auth.example.com",
+  "x-forwarded-for": "6.6.6.6, 203.0.113.9, 10.0.0.3",
+  "x-forwarded-proto": "https",
+  "user-agent": "Mozilla/5.0 Test",
+};
+
+/** @returns Each fact: what arrived, and the word whether it fits. */
+async function facts(test: TestApp, options: SendOptions): Promise<Record<string, [string, string]>> {
+  const answer = await test.send("/portal/check", { peerAddress: "10.0.0.2", ...options });
+  const html = (await answer.text()).replaceAll(/ +>/g, ">");
+  assert.equal(answer.status, 200, html.slice(0, 300));
+  assert(!html.includes((options.cookie ?? "=").split("=")[1] ?? ""), "a secret is shown");
+  const text = (part = "") => part.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ").trim();
+  return Object.fromEntries(
+    [...html.matchAll(/<tr role="row">(.*?)<\/tr>/gs)].slice(1).map(([, row = ""]) => {
+      const cells = [...row.matchAll(/<td\b[^>]*>(.*?)<\/td>/gs)].map(([, cell = ""]) => cell);
+      const about = text(/<div class="name">(.*?)<\/div>/s.exec(cells[0] ?? "")?.[1]);
+      return [about, [text(cells[1]), text(cells[3])]];
+    }),
+  );
+}
+
+testApp("an OWNER sees what arrived behind the proxy, and which address was believed", async (test) => {
+  const ada = await test.signUp();
+  assert.deepEqual(await facts(test, { cookie: ada.cookie, headers: good }), {
+    "Connection from": ["10.0.0.2", "Fits"],
+    "X-Forwarded-For": ["6.6.6.6, 203.0.113.9, 10.0.0.3", "Fits"],
+    "Your address": ["203.0.113.9", "Fits"],
+    "X-Forwarded-Proto": ["https", "Fits"],
+    "Host": ["auth.example.com", "Fits"],
+    "access_token cookies": ["1", "Fits"],
+    "User-Agent": ["Mozilla/5.0 Test", "Fits"],
+  });
+}, settings);
+
+testApp("each thing that does not fit is said of itself alone", async (test) => {
+  const ada = await test.signUp();
+  const misfits = async (options: SendOptions & { without?: string }) => {
+    const headers: Record<string, string> = { ...good, ...options.headers };
+    if (options.without !== undefined) delete headers[options.without];
+    const found = await facts(test, { cookie: ada.cookie, ...options, headers });
+    return Object.entries(found).filter(([, [, fits]]) => fits !== "Fits").map(([about]) => about);
+  };
+  assert.deepEqual(await misfits({ without: "x-forwarded-for" }), ["X-Forwarded-For", "Your address"]);
+  assert.deepEqual(await misfits({ peerAddress: "10.9.0.1" }), ["Connection from", "X-Forwarded-For"]);
+  assert.deepEqual(await misfits({ peerAddress: "10.9.0.1", without: "x-forwarded-for" }), [
+    "Connection from",
+  ]);
+  assert.deepEqual(await misfits({ headers: { "x-forwarded-for": "10.0.0.7" } }), ["Your address"]);
+  assert.deepEqual(await misfits({ headers: { "x-forwarded-proto": "http" } }), ["X-Forwarded-Proto"]);
+  assert.deepEqual(await misfits({ without: "x-forwarded-proto" }), []);
+  assert.deepEqual(await misfits({ headers: { host: "127.0.0.1:8000" } }), ["Host"]);
+  assert.deepEqual(await misfits({ headers: { host: "auth.example.com:80" } }), ["Host"]);
+  assert.deepEqual(await misfits({ headers: { host: "auth.example.com.evil.example" } }), ["Host"]);
+  // Some proxies always name the port.
+  assert.deepEqual(await misfits({ headers: { host: "Auth.example.com:443" } }), []);
+  assert.deepEqual(await misfits({ without: "user-agent" }), ["User-Agent"]);
+  const twice = `${ada.cookie}; access_token=planted`;
+  assert.deepEqual(await misfits({ cookie: twice }), ["access_token cookies"]);
+}, settings);
+
+testApp(
+  "a test form shows where the browser says that it comes from, also when every other form is refused",
+  async (test) => {
+    const ada = await test.signUp();
+    const form = async (headers: Record<string, string>) => {
+      const found = await facts(test, { cookie: ada.cookie, form: {}, headers: { ...good, ...headers } });
+      return [found["Origin of the form"], found["Sec-Fetch-Site of the form"]];
+    };
+    const own = "https://auth.example.com";
+    assert.deepEqual(await form({ "sec-fetch-site": "same-origin" }), [[own, "Fits"], [
+      "same-origin",
+      "Fits",
+    ]]);
+    assert.deepEqual(await form({}), [[own, "Fits"], ["Nothing", "Fits"]]);
+    assert.deepEqual(await form({ "origin": "https://app.example.com", "sec-fetch-site": "same-site" }), [
+      ["https://app.example.com", "Wrong"],
+      ["same-site", "Wrong"],
+    ]);
+    const answer = await test.app.request("/portal/check", {
+      method: "POST",
+      headers: { cookie: ada.cookie, ...good },
+    });
+    assert.equal(answer.status, 200);
+    const lost = await answer.text();
+    assert.match(lost, /Neither came: a proxy takes them away, and every form is refused/);
+    assert.equal(lost.match(/>Wrong</g)?.length, 2);
+    // That holds for this one path, and to the letter.
+    for (const path of ["/portal/check/", "/portal/organization", "/portal/switch"]) {
+      const headers = { origin: "https://app.example.com" };
+      const refused = await test.send(path, { cookie: ada.cookie, form: {}, headers });
+      assert(refused.status === 403 || refused.status === 404, `${path}: ${refused.status}`);
+    }
+  },
+  settings,
+);
+
+testApp(
+  "MEMBERs, ADMINs and strangers get no check and no link to it, and long values are cut",
+  async (test) => {
+    const ada = await test.signUp();
+    for (const role of ["MEMBER", "ADMIN"] as const) {
+      const { cookie } = await joinedPerson(test, ada, role);
+      for (const more of [{}, { form: {} }]) {
+        const refused = await test.send("/portal/check", { cookie, ...more });
+        assert.equal(refused.status, 403);
+        assert.match(await refused.text(), /You may not do this/);
+      }
+      const page = await (await test.send("/portal/organization", { cookie })).text();
+      assert.doesNotMatch(page, /portal\/check/);
+    }
+    assert.match(
+      await (await test.send("/portal/organization", { cookie: ada.cookie })).text(),
+      /href="\/portal\/check"/,
+    );
+    const away = await test.send("/portal/check");
+    assert.equal(away.headers.get("location"), "/sign-in?return_to=%2Fportal%2Fcheck");
+    const found = await facts(test, {
+      cookie: ada.cookie,
+      headers: { "user-agent": `<b>${"x".repeat(500)}` },
+    });
+    assert.equal(found["User-Agent"]?.[0], `&lt;b&gt;${"x".repeat(197)}…`);
+  },
+);

@@ -1,0 +1,191 @@
+// The page that an invitation's link leads to, for everybody who can look at it.
+import assert from "node:assert/strict";
+import { membershipsPerUserMax } from "../../../../domain/limits.ts";
+import { cookieOf, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+import { embeddedTestDatabase } from "../../../support/database.ts";
+import { invite, joinBy, news, page, submit } from "../../../support/portal_people.ts";
+
+const accept = "/invitations/accept";
+
+/** What signing up by the link takes. */
+async function signUpBy(test: TestApp, form: Record<string, string>) {
+  return await submit(test, "/invitations/sign-up", { form });
+}
+
+testApp("somebody new makes an account by the link, and is in", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  await submit(test, "/portal/organization", { form: { name: "Acme" }, person: owner });
+  const { path, token } = await invite(test, owner, { email: "grace@example.com", role: "ADMIN" });
+  const shown = await page(test, path);
+  assert.equal(shown.status, 200);
+  assert.equal(shown.answer.headers.get("referrer-policy"), "same-origin");
+  assert.match(shown.html, /<h1>Join <bdi>Acme<\/bdi><\/h1>/);
+  assert.match(shown.html, /Olive Owner invites you to join as an admin/);
+  assert.match(shown.html, /value="grace@example\.com"[^>]* readonly/);
+  assert.equal(
+    shown.html.match(/<(?:a|link|script|img)\b[^>]*>/g)?.some((tag) => tag.includes(token)),
+    false,
+  );
+  const weak = await signUpBy(test, { token, name: "<i>Grace</i>", password: "short" });
+  assert.equal(weak.status, 422);
+  assert.match(weak.html, /value="&lt;i&gt;Grace&lt;\/i&gt;"/);
+  assert.match(weak.html, /id="password-error"/);
+  assert.doesNotMatch(weak.html, /value="short"/);
+  assert.equal(weak.answer.headers.get("referrer-policy"), "same-origin");
+  const unnamed = await signUpBy(test, { token, name: "  ", password: testPassword });
+  assert.match(unnamed.html, /id="name-error"/);
+  // An address that was typed over is not asked.
+  const form = { token, name: "Grace", email: "evil@example.com", password: testPassword };
+  const joined = await signUpBy(test, form);
+  assert.equal(joined.location, "/portal/members?done=joined");
+  const person = { cookie: cookieOf(joined.answer) };
+  const { html } = await page(test, joined.location ?? "", person);
+  assert.match(html, /grace@example\.com/);
+  assert.match(html, /Invite somebody/);
+  assert.doesNotMatch(html, /Confirm your address|evil@example/);
+  const again = await signUpBy(test, form);
+  assert.equal(again.status, 404);
+  assert.match(again.html, /This invitation does not work/);
+});
+
+testApp("looking uses nothing up; the one who is invited joins by a button, once", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const other = await test.signUp("Otto Other");
+  const grace = await joinBy(test, other, { name: "Grace" });
+  const { path, token } = await invite(test, owner, { email: grace.email, role: "ADMIN" });
+  for (let looks = 0; looks < 3; looks++) {
+    const { html } = await page(test, path, grace);
+    assert.match(html, /Join Olive Owner’s organization as Admin<\/button>/);
+    assert.match(html, new RegExp(`<input type="hidden" name="token" value="${token}"`));
+  }
+  const joined = await submit(test, accept, { form: { token }, person: grace });
+  assert.equal(joined.location, "/portal/members?done=joined");
+  assert.match((await page(test, "/portal/members", grace)).html, /Members of Olive Owner’s organization/);
+  const again = await submit(test, accept, { form: { token }, person: grace });
+  assert.equal(again.status, 404);
+  assert.match(again.html, /href="\/portal" ?>Go to the portal/);
+});
+
+testApp("somebody else is told so, joins nothing, and comes back after signing out", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const other = await test.signUp("Otto Other");
+  const { path, token } = await invite(test, owner, { email: "grace@example.com" });
+  const shown = await page(test, path, other);
+  assert.match(shown.html, /is for <strong>grace@example\.com<\/strong>/);
+  assert.doesNotMatch(shown.html, /Create account|Join Olive[^<]*<\/button>/);
+  const tried = await submit(test, accept, { form: { token }, person: other });
+  assert.equal(tried.status, 403);
+  assert.match(tried.html, /you are signed in as/);
+  const out = await submit(test, "/invitations/sign-out", { form: { token }, person: other });
+  assert.equal(out.location, path);
+  assert.match(out.answer.headers.getSetCookie().join(), /access_token=; Max-Age=0/);
+  assert.equal((await page(test, "/portal/members", other)).status, 303);
+  assert.match((await page(test, path)).html, /Create account and join/);
+});
+
+testApp("an address with an account is led to sign-in and back to the link", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const grace = await joinBy(test, await test.signUp(), { name: "Grace" });
+  const { path, token } = await invite(test, owner, { email: grace.email });
+  const { html } = await page(test, path);
+  assert.doesNotMatch(html, /name="password"/);
+  const back = /href="(\/sign-in\?return_to=[^"]+)" ?>Sign in to accept/.exec(html)?.[1] ?? "";
+  const return_to = /name="return_to" value="([^"]+)"/.exec((await page(test, back)).html)?.[1] ?? "";
+  const signedIn = await submit(test, "/sign-in", {
+    form: { email: grace.email, password: testPassword, return_to },
+  });
+  assert.equal(signedIn.location, path);
+  // Without a session the button joins nobody.
+  const nobody = await submit(test, accept, { form: { token } });
+  assert.equal(nobody.status, 401);
+  assert.match(nobody.html, /Sign in to accept/);
+  const taken = await signUpBy(test, { token, name: "Grace", password: testPassword });
+  assert.equal(taken.status, 409);
+  assert.match(taken.html, /Sign in to accept/);
+});
+
+testApp("an address that is not proved is to be confirmed first, and the invitation waits", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const ada = await test.signUp("Ada");
+  const { path, token } = await invite(test, owner, { email: ada.email });
+  const { html } = await page(test, path, ada);
+  assert.match(html, /action="\/portal\/account\/verification"/);
+  assert.doesNotMatch(html, /as Member<\/button>/);
+  assert.equal((await submit(test, accept, { form: { token }, person: ada })).status, 403);
+  const verify = await latestVerification(test, ada.email);
+  const verified = await test.send("/api/auth/email/verify", { cookie: ada.cookie, json: { token: verify } });
+  assert.equal(verified.status, 200, await verified.text());
+  assert.equal(
+    (await submit(test, accept, { form: { token }, person: ada })).location,
+    "/portal/members?done=joined",
+  );
+});
+
+testApp(
+  "who belongs to as many organizations as one may is told so, and the invitation waits",
+  async (test) => {
+    const owner = await test.signUp("Olive Owner");
+    const grace = await joinBy(test, await test.signUp(), { name: "Grace" });
+    const { token } = await invite(test, owner, { email: grace.email });
+    for (let count = 1; count < membershipsPerUserMax; count++) {
+      await submit(test, "/portal/organizations", { form: { name: `Nr ${count}` }, person: grace });
+    }
+    const full = await submit(test, accept, { form: { token }, person: grace });
+    assert.equal(full.status, 409);
+    assert.match(news(full.html).join(), /50 organizations at most/);
+    assert.match(full.html, /as Member<\/button>/);
+    await submit(test, "/portal/organization/delete", { form: { name: "Nr 49" }, person: grace });
+    const joined = await submit(test, accept, { form: { token }, person: grace });
+    assert.equal(joined.location, "/portal/members?done=joined");
+  },
+);
+
+testApp("a link that never was, with anything in it, says plainly that it does not work", async (test) => {
+  const person = await test.signUp();
+  for (const token of ["", "x", "a".repeat(43), "<script>alert(1)</script>", "%00", "'--"]) {
+    const query = `${accept}?token=${encodeURIComponent(token)}`;
+    for (const given of [await page(test, query), await page(test, query, person)]) {
+      assert.equal(given.status, 404, token);
+      assert.match(given.html, /This invitation does not work/);
+      assert.doesNotMatch(given.html, /<script>alert/);
+    }
+  }
+  assert.equal((await page(test, accept)).status, 404);
+  assert.equal((await page(test, `/invitations/sign-up`)).status, 303);
+  assert.equal((await submit(test, "/invitations/sign-up", {})).status, 404);
+});
+
+for (const signUp of ["invite", "closed"] as const) {
+  Deno.test(`SIGN_UP=${signUp}: what the link offers somebody new`, async () => {
+    const opened = await embeddedTestDatabase();
+    const lasting = { ...opened, dispose: () => Promise.resolve() };
+    const before = await startTestApp({}, { open: () => Promise.resolve(lasting) });
+    const { path, token } = await invite(before, await before.signUp("Olive Owner"), {
+      email: "grace@example.com",
+    });
+    await before.dispose();
+    const test = await startTestApp({ SIGN_UP: signUp }, { open: () => Promise.resolve(opened) });
+    try {
+      const { html } = await page(test, path);
+      const made = await signUpBy(test, { token, name: "Grace", password: testPassword });
+      if (signUp === "invite") {
+        assert.match(html, /Create account and join/);
+        assert.equal(made.location, "/portal/members?done=joined");
+      } else {
+        assert.match(html, /Ask them for one with the address/);
+        assert.doesNotMatch(html, /name="password"/);
+        assert.equal(made.status, 403);
+        assert.match(news(made.html).join(), /Accounts are made by the people who run this service/);
+      }
+    } finally {
+      await test.dispose();
+    }
+  });
+}
+
+async function latestVerification(test: TestApp, email: string): Promise<string> {
+  const mails = (await test.mails()).filter(({ to, link }) =>
+    to === email && link?.includes("/verify-email")
+  );
+  return new URL(mails.at(-1)?.link ?? "").searchParams.get("token") ?? "";
+}

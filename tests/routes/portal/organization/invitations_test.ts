@@ -1,0 +1,233 @@
+// Inviting by a form, and what is done about invitations, by those who may.
+import assert from "node:assert/strict";
+import { verifiedPerson } from "../../../support/people.ts";
+import { invitationMailsPerHourMax, proofLifetimeMs } from "../../../../domain/limits.ts";
+import { sql } from "../../../../db/engine/database.ts";
+import { cookieOf, testApp, testPassword } from "../../../support/app.ts";
+import { actsOf, invite, joinBy, latestLink, news, page, submit } from "../../../support/portal_people.ts";
+
+const path = "/portal/members";
+const dayMs = 24 * 3_600_000;
+
+async function idOf(
+  test: Parameters<typeof page>[0],
+  person: { cookie: string; organizationId: string },
+): Promise<string> {
+  const answer = await test.send(`/api/portal/organizations/${person.organizationId}/invitations`, {
+    cookie: person.cookie,
+  });
+  return (await answer.json()).invitations[0].id;
+}
+
+testApp(
+  "an invitation is mailed and listed; what is refused keeps what was typed, beside its field",
+  async (test) => {
+    const owner = await test.signUp("Olive Owner");
+    const alone = (await page(test, path, owner)).html;
+    assert.match(alone, /You are alone here/);
+    await invite(test, owner, { email: "grace@example.com", role: "ADMIN" });
+    const { html } = await page(test, `${path}?done=invited`, owner);
+    assert.deepEqual(news(html), ["The invitation is on its way."]);
+    assert.match(html, /grace@example\.com<\/div><div class="muted tiny">by you/);
+    assert.match(html, /<span class="badge on">Waiting<\/span>/);
+    const send = (email: string, role = "ADMIN") =>
+      submit(test, path, { form: { email, role }, person: owner });
+    for (
+      const [email, role, status, message] of [
+        ["no address", "ADMIN", 422, /id="email-error".*Enter an e-mail address/],
+        ["Grace@Example.com ", "ADMIN", 409, /id="email-error".*is invited already/],
+        [owner.email, "ADMIN", 409, /id="email-error".*is a member already/],
+        ["x@example.com", "KING", 422, /id="role-error"/],
+      ] as const
+    ) {
+      const answer = await send(email, role);
+      assert.equal(answer.status, status, email);
+      assert.match(answer.html, message, email);
+      assert.ok(answer.html.includes(`name="email" value="${email}"`), email);
+      assert.equal(answer.html.includes(`<option value="ADMIN" selected`), role === "ADMIN", email);
+    }
+    assert.equal((await test.mails()).filter(({ to }) => to === "grace@example.com").length, 1);
+  },
+);
+
+testApp("an admin invites members and admins, and does nothing about an owner's invitation", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const admin = await joinBy(test, owner, { name: "Abel Admin", role: "ADMIN" });
+  const member = await joinBy(test, owner, { name: "Mia Member" });
+  await invite(test, owner, { email: "boss@example.com", role: "OWNER" });
+  const id = await idOf(test, owner);
+  await invite(test, admin, { email: "help@example.com", role: "ADMIN" });
+  const { html } = await page(test, path, admin);
+  assert.deepEqual(actsOf(html, "boss@example.com"), []);
+  assert.deepEqual(actsOf(html, "help@example.com"), ["Send again", "Revoke"]);
+  assert.deepEqual(actsOf((await page(test, path, owner)).html, "boss@example.com"), [
+    "Send again",
+    "Revoke",
+  ]);
+  const form = { email: "more@example.com", role: "OWNER" };
+  assert.equal((await submit(test, path, { form, person: admin })).status, 403);
+  for (const act of ["resend", "revoke"]) {
+    const address = `/portal/invitations/${id}/${act}`;
+    assert.equal((await submit(test, address, { person: admin })).status, 403, act);
+    assert.equal((await submit(test, address, { person: member })).status, 403, act);
+  }
+  assert.equal((await page(test, `/portal/invitations/${id}/revoke`, admin)).status, 404);
+  const members = { email: "more@example.com", role: "MEMBER" };
+  assert.equal((await submit(test, path, { form: members, person: member })).status, 403);
+});
+
+testApp("inviting an owner asks for a fresh proof, and leads back to what was typed", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  await invite(test, owner, { email: "boss@example.com", role: "OWNER" });
+  test.advance(proofLifetimeMs);
+  const asksFirst = (back: string) => `/portal/confirm-password?return_to=${encodeURIComponent(back)}`;
+  const form = { email: "grace@example.com", role: "OWNER" };
+  const back = `${path}?email=grace%40example.com&role=OWNER`;
+  assert.equal((await submit(test, path, { form, person: owner })).location, asksFirst(back));
+  const resend = `/portal/invitations/${await idOf(test, owner)}/resend`;
+  assert.equal((await submit(test, resend, { person: owner })).location, asksFirst(path));
+  const { html } = await page(test, back, owner);
+  assert.match(html, /name="email" value="grace@example\.com"/);
+  assert.match(html, /<option value="OWNER" selected/);
+  assert.equal((await test.mails()).filter(({ to }) => to === "grace@example.com").length, 0);
+  const proof = { password: testPassword, return_to: back };
+  assert.equal(
+    (await submit(test, "/portal/confirm-password", { form: proof, person: owner })).location,
+    back,
+  );
+  assert.equal((await submit(test, path, { form, person: owner })).location, `${path}?done=invited`);
+});
+
+testApp(
+  "sending again ends the link before, and gives an expired invitation seven days more",
+  async (test) => {
+    const signedUp = await test.signUp("Olive Owner");
+    const first = await invite(test, signedUp, { email: "grace@example.com" });
+    test.advance(8 * dayMs);
+    const form = { email: signedUp.email, password: testPassword };
+    const owner = { ...signedUp, cookie: cookieOf((await submit(test, "/sign-in", { form })).answer) };
+    assert.equal((await page(test, first.path)).status, 404);
+    assert.match((await page(test, path, owner)).html, /<span class="badge soon">Expired<\/span>/);
+    const address = `/portal/invitations/${await idOf(test, owner)}/resend`;
+    assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=resent`);
+    const second = await latestLink(test, "grace@example.com");
+    assert.notEqual(second.token, first.token);
+    assert.equal((await page(test, first.path)).status, 404);
+    assert.equal((await page(test, second.path)).status, 200);
+    assert.match((await page(test, path, owner)).html, /<span class="badge on">Waiting<\/span>/);
+    assert.equal((await page(test, address, owner)).location, path);
+  },
+);
+
+testApp("revoking asks first; the link stops, and what is over stays in the list", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const link = await invite(test, owner, { email: "grace@example.com" });
+  const address = `/portal/invitations/${await idOf(test, owner)}/revoke`;
+  assert.match(
+    (await page(test, address, owner)).html,
+    /Revoke the invitation of <bdi>grace@example\.com<\/bdi>\?/,
+  );
+  assert.equal((await page(test, link.path)).status, 200);
+  assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=revoked`);
+  assert.equal((await page(test, link.path)).status, 404);
+  const { html } = await page(test, path, owner);
+  assert.match(html, /<span class="badge off">Revoked<\/span>/);
+  assert.deepEqual(actsOf(html, "grace@example.com"), []);
+  for (const again of [await page(test, address, owner), await submit(test, address, { person: owner })]) {
+    assert.equal(again.status, 404);
+  }
+});
+
+testApp("another organization's invitations have no page, and nothing is done about them", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const link = await invite(test, owner, { email: "grace@example.com" });
+  const id = await idOf(test, owner);
+  const stranger = await test.signUp("Sam Stranger");
+  for (const one of [id, "inv_0", "x"]) {
+    for (const act of ["resend", "revoke"]) {
+      const address = `/portal/invitations/${one}/${act}`;
+      assert.equal((await submit(test, address, { person: stranger })).status, 404, address);
+    }
+    assert.equal((await page(test, `/portal/invitations/${one}/revoke`, stranger)).status, 404);
+  }
+  assert.equal((await page(test, link.path)).status, 200);
+});
+
+testApp("open invitations come first, then the others, on as many pages as it takes", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const count = 160;
+  const idAt = (index: number) => `inv_${index.toString(16).padStart(32, "0")}`;
+  await test.opened.database.write(
+    Array.from({ length: count }, (_, index) =>
+      sql(
+        `INSERT INTO invitations (id, organization_id, email, role, created_at, sent_at, expires_at, revoked_at)
+         VALUES (?, ?, ?, 'MEMBER', 0, 0, ?, ?)`,
+        idAt(index),
+        owner.organizationId,
+        `guest${index}@example.com`,
+        test.now() + dayMs,
+        // Two of three are over: among the newest and the oldest.
+        index % 3 === 0 ? null : 1,
+      )),
+  );
+  const indexes: number[] = [];
+  let address: string | undefined = path;
+  for (let pages = 0; address !== undefined && pages < 10; pages++) {
+    const { html } = await page(test, address, owner);
+    indexes.push(...[...html.matchAll(/>guest(\d+)@example\.com</g)].map(([, index]) => Number(index)));
+    assert.equal(html.includes("Newest invitations"), pages > 0);
+    address = /href="([^"]+)" ?>Older invitations/.exec(html)?.[1]?.replace(/#.*/, "");
+  }
+  const all = Array.from({ length: count }, (_, index) => count - 1 - index);
+  const isOpen = (index: number) => index % 3 === 0;
+  assert.deepEqual(indexes, [...all.filter(isOpen), ...all.filter((index) => !isOpen(index))]);
+  for (const query of ["open=x", "ended=usr_1"]) {
+    assert.equal((await page(test, `${path}?${query}`, owner)).status, 422, query);
+  }
+});
+
+testApp("where no mail goes out, that is said instead of a form", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const { html } = await page(test, path, owner);
+  assert.match(news(html).join(), /mails cannot be sent: no SMTP_URL is set/);
+  assert.doesNotMatch(html, /Send invitation|Send it again/);
+  const form = { email: "grace@example.com", role: "MEMBER" };
+  const refused = await submit(test, path, { form, person: owner });
+  assert.equal(refused.status, 503);
+  assert.match(news(refused.html).join(), /mails cannot be sent/);
+}, { BASE_URL: "https://auth.example.com" });
+
+testApp("an address that is not proved is asked for on every page, until it is", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  for (const one of [path, "/portal/api-keys", "/portal/organizations"]) {
+    const { html } = await page(test, one, owner);
+    assert.match(html, /Confirm your address: we sent a mail to <strong>person1@example\.com<\/strong>/, one);
+    assert.match(html, /action="\/portal\/account\/verification"/, one);
+  }
+  const member = await joinBy(test, owner, { name: "Mia Member" });
+  assert.doesNotMatch((await page(test, path, member)).html, /Confirm your address/);
+});
+
+testApp(
+  "more mails in an hour than an organization has are refused above the list, and later sent",
+  async (test) => {
+    const owner = await verifiedPerson(test, "Olive Owner");
+    await invite(test, owner, { email: "grace@example.com" });
+    const address = `/portal/invitations/${await idOf(test, owner)}/resend`;
+    for (let sent = 1; sent < invitationMailsPerHourMax; sent++) {
+      await invite(test, owner, { email: `guest${sent}@example.com` });
+    }
+    const refused = await submit(test, address, { person: owner });
+    assert.equal(refused.status, 429);
+    const waitSeconds = Number(refused.answer.headers.get("retry-after"));
+    assert.ok(waitSeconds > 60 && waitSeconds <= 3600);
+    const minutes = Math.ceil(waitSeconds / 60);
+    assert.deepEqual(news(refused.html), [`Too many attempts. Try again in ${minutes} minutes.`]);
+    const form = { email: "linus@example.com", role: "ADMIN" };
+    const kept = await submit(test, path, { form, person: owner });
+    assert.equal(kept.status, 429);
+    assert.match(kept.html, /name="email" value="linus@example\.com"/);
+    test.advance(waitSeconds * 1000);
+    assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=resent`);
+  },
+);

@@ -1,0 +1,290 @@
+// The pages of members over plain forms: what each role is offered, and that the verbs refuse what is not.
+import assert from "node:assert/strict";
+import { proofLifetimeMs } from "../../../../domain/limits.ts";
+import { createTestKey, type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app.ts";
+import { sql } from "../../../../db/engine/database.ts";
+import { actsOf, joinBy, news, page, submit } from "../../../support/portal_people.ts";
+
+const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
+const path = "/portal/members";
+
+async function team(test: TestApp) {
+  const owner = await test.signUp("Olive Owner");
+  const admin = await joinBy(test, owner, { name: "Abel Admin", role: "ADMIN" });
+  const other = await joinBy(test, owner, { name: "Anna Admin", role: "ADMIN" });
+  const member = await joinBy(test, owner, { name: "Mia Member" });
+  return { owner, admin, other, member };
+}
+
+/** Asks the API who is in the organization, as its owner. */
+async function rolesOf(test: TestApp, person: TestPerson): Promise<Record<string, string>> {
+  const answer = await test.send(`/api/portal/organizations/${person.organizationId}/members`, {
+    cookie: person.cookie,
+  });
+  const { members } = await answer.json();
+  return Object.fromEntries(
+    members.map((one: { user: { name: string }; role: string }) => [one.user.name, one.role]),
+  );
+}
+
+testApp("everybody sees the members, and each role is offered what it may do", async (test) => {
+  const { owner, admin, member } = await team(test);
+  const seen = {
+    owner: (await page(test, path, owner)).html,
+    admin: (await page(test, path, admin)).html,
+    member: (await page(test, path, member)).html,
+  };
+  const offered = (html: string) =>
+    ["Olive Owner", "Abel Admin", "Anna Admin", "Mia Member"].map((name) => actsOf(html, name));
+  const managed = ["Change role", "Make owner", "Remove"];
+  assert.deepEqual(offered(seen.owner), [[], managed, managed, managed]);
+  assert.deepEqual(offered(seen.admin), [[], ["Leave"], ["Remove"], ["Remove"]]);
+  assert.deepEqual(offered(seen.member), [[], [], [], ["Leave"]]);
+  assert.match(seen.member, /1 owner · 2 admins · 1 member/);
+  assert.match(seen.member, /<bdi>Mia Member<\/bdi><span class="muted you">you<\/span>/);
+  for (const html of [seen.owner, seen.admin]) assert.match(html, /Invite somebody/);
+  assert.doesNotMatch(seen.member, /Invite somebody|Invitations/);
+  assert.match(seen.owner, /<option value="OWNER"/);
+  assert.doesNotMatch(seen.admin, /<option value="OWNER"/);
+  assert.match(seen.admin, /href="\/portal\/audit"/);
+  assert.doesNotMatch(seen.member, /href="\/portal\/audit"/);
+});
+
+testApp("who may not do it gets neither the page nor the act, and nothing changes", async (test) => {
+  const { owner, admin, other, member } = await team(test);
+  const before = await rolesOf(test, owner);
+  const refused: [TestPerson, string, Record<string, string>][] = [
+    [member, `${path}/${admin.userId}/role`, { role: "MEMBER" }],
+    [member, `${path}/${member.userId}/role`, { role: "OWNER" }],
+    [member, `${path}/${admin.userId}/remove`, { keys: "revoke" }],
+    [member, `${path}/${member.userId}/owner`, {}],
+    [admin, `${path}/${other.userId}/role`, { role: "MEMBER" }],
+    [admin, `${path}/${admin.userId}/role`, { role: "OWNER" }],
+    [admin, `${path}/${owner.userId}/remove`, { keys: "keep" }],
+    [admin, `${path}/${member.userId}/owner`, {}],
+  ];
+  for (const [person, address, form] of refused) {
+    const shown = await page(test, address, person);
+    assert.equal(shown.status, 403, `GET ${address}`);
+    assert.match(shown.html, /You may not do this/);
+    assert.equal((await submit(test, address, { form, person })).status, 403, `POST ${address}`);
+  }
+  assert.deepEqual(await rolesOf(test, owner), before);
+});
+
+testApp(
+  "a role is changed by a page that says what each role may do, and holds from the next click",
+  async (test) => {
+    const { owner, member } = await team(test);
+    const address = `${path}/${member.userId}/role`;
+    const asked = await page(test, address, owner);
+    assert.match(asked.html, /value="MEMBER" checked/);
+    assert.match(asked.html, /Like an admin; also changes roles/);
+    const odd = await submit(test, address, { form: { role: "KING" }, person: owner });
+    assert.equal(odd.status, 422);
+    assert.match(odd.html, /id="role-error"/);
+    assert.equal((await submit(test, address, { form: {}, person: owner })).status, 422);
+    const changed = await submit(test, address, { form: { role: "ADMIN" }, person: owner });
+    assert.equal(changed.location, `${path}?done=role`);
+    assert.deepEqual(news((await page(test, `${path}?done=role`, owner)).html), ["The role is changed."]);
+    assert.match((await page(test, path, member)).html, /Invite somebody/);
+    assert.equal((await submit(test, address, { form: { role: "ADMIN" }, person: owner })).location, path);
+  },
+);
+
+testApp(
+  "making somebody an owner asks for a fresh proof, and leads back to the role that was chosen",
+  async (test) => {
+    const { owner, member } = await team(test);
+    const address = `${path}/${member.userId}/role`;
+    test.advance(proofLifetimeMs);
+    const refused = await submit(test, address, { form: { role: "OWNER" }, person: owner });
+    const chosen = `${address}?role=OWNER`;
+    assert.equal(refused.location, `/portal/confirm-password?return_to=${encodeURIComponent(chosen)}`);
+    assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
+    const form = { password: testPassword, return_to: chosen };
+    const proved = await submit(test, "/portal/confirm-password", { form, person: owner });
+    assert.equal(proved.location, chosen);
+    assert.match((await page(test, chosen, owner)).html, /value="OWNER" checked/);
+    assert.equal(
+      (await submit(test, address, { form: { role: "OWNER" }, person: owner })).location,
+      `${path}?done=role`,
+    );
+    assert.equal((await rolesOf(test, owner))["Mia Member"], "OWNER");
+  },
+);
+
+testApp("an only owner keeps the role and stays, with the reason beside the form", async (test) => {
+  const { owner } = await team(test);
+  const role = await submit(test, `${path}/${owner.userId}/role`, {
+    form: { role: "MEMBER" },
+    person: owner,
+  });
+  assert.equal(role.status, 409);
+  assert.match(news(role.html).join(), /needs an owner/);
+  assert.match(role.html, /value="MEMBER" checked/);
+  const asked = await page(test, `${path}/leave`, owner);
+  assert.match(news(asked.html).join(), /You are the only owner/);
+  assert.doesNotMatch(asked.html, /action="\/portal\/members\/leave"/);
+  const left = await submit(test, `${path}/leave`, { person: owner });
+  assert.equal(left.status, 409);
+  assert.match(news(left.html).join(), /needs an owner/);
+  assert.equal((await rolesOf(test, owner))["Olive Owner"], "OWNER");
+});
+
+for (const keys of ["revoke", "keep"] as const) {
+  testApp(`removing a member asks what becomes of the keys: ${keys}`, async (test) => {
+    const { owner, member } = await team(test);
+    const { fullKey } = await createTestKey(test, member);
+    const address = `${path}/${member.userId}/remove`;
+    const asked = await page(test, address, owner);
+    assert.match(asked.html, /They made 1 active key here\. What becomes of it\?/);
+    assert.match(asked.html, /value="revoke" checked/);
+    const unsaid = await submit(test, address, { form: { keys: "" }, person: owner });
+    assert.equal(unsaid.status, 422);
+    assert.match(unsaid.html, /Choose one\./);
+    assert.equal((await page(test, path, member)).status, 200);
+    const removed = await submit(test, address, { form: { keys }, person: owner });
+    assert.equal(removed.location, `${path}?done=removed`);
+    const used = await test.send("/api/v1/usage", { apiKey: fullKey, json: usage });
+    assert.equal(used.status, keys === "keep" ? 201 : 401);
+    const html = (await page(test, path, owner)).html;
+    assert.doesNotMatch(html, /Mia Member/);
+    // The removed member's next click, wherever: they belong to no organization.
+    for (const place of [path, "/portal/api-keys", "/portal/usage", "/portal/organization", address]) {
+      assert.equal((await page(test, place, member)).location, "/portal/organizations", place);
+    }
+    assert.equal((await page(test, address, owner)).status, 404);
+  });
+}
+
+testApp("one leaves by a page that asks, and lands among the organizations that remain", async (test) => {
+  const { owner, member } = await team(test);
+  const { fullKey } = await createTestKey(test, member);
+  assert.equal((await page(test, `${path}/${member.userId}/remove`, member)).location, `${path}/leave`);
+  const asked = await page(test, `${path}/leave`, member);
+  assert.match(asked.html, /your 1 active key here is revoked/);
+  const left = await submit(test, `${path}/leave`, { person: member });
+  assert.equal(left.location, "/portal/organizations?done=left");
+  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
+  const html = (await page(test, left.location ?? "", member)).html;
+  assert.deepEqual(news(html), ["You left the organization."]);
+  assert.match(html, /You belong to no organization/);
+  assert.equal((await rolesOf(test, owner))["Mia Member"], undefined);
+});
+
+testApp("handing over asks for a fresh proof, then once more, then swaps the roles", async (test) => {
+  const { owner, member } = await team(test);
+  const choose = await page(test, "/portal/organization/hand-over", owner);
+  assert.match(choose.html, new RegExp(`value="${member.userId}"`));
+  assert.doesNotMatch(choose.html, new RegExp(`value="${owner.userId}"`));
+  const nobody = await submit(test, "/portal/organization/hand-over", { person: owner });
+  assert.equal(nobody.status, 422);
+  assert.match(nobody.html, /Choose who becomes the owner\./);
+  const address = `${path}/${member.userId}/owner`;
+  const chosen = await submit(test, "/portal/organization/hand-over", {
+    form: { userId: member.userId },
+    person: owner,
+  });
+  assert.equal(chosen.location, address);
+  test.advance(proofLifetimeMs);
+  const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(address)}`;
+  assert.equal((await page(test, address, owner)).location, confirm);
+  assert.equal((await submit(test, address, { person: owner })).location, confirm);
+  assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
+  test.advance(-proofLifetimeMs);
+  assert.match((await page(test, address, owner)).html, /Make <bdi>Mia Member<\/bdi> the owner\?/);
+  assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=owner`);
+  const after = await rolesOf(test, owner);
+  assert.deepEqual([after["Mia Member"], after["Olive Owner"]], ["OWNER", "ADMIN"]);
+  assert.equal((await page(test, "/portal/organization/hand-over", owner)).status, 403);
+});
+
+testApp("a proof that is given on the way leads back to the page, which then works", async (test) => {
+  const { owner, member } = await team(test);
+  const address = `${path}/${member.userId}/owner`;
+  test.advance(proofLifetimeMs);
+  const asked = await page(test, (await page(test, address, owner)).location ?? "", owner);
+  const return_to = /name="return_to" value="([^"]+)"/.exec(asked.html)?.[1] ?? "";
+  const form = { password: testPassword, return_to };
+  const proved = await submit(test, "/portal/confirm-password", { form, person: owner });
+  assert.equal(proved.location, address);
+  assert.equal((await page(test, address, owner)).status, 200);
+  assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=owner`);
+});
+
+testApp(
+  "a role that is taken away between a page and its form is answered with a page that says so",
+  async (test) => {
+    const { owner, admin, member } = await team(test);
+    const address = `${path}/${member.userId}/remove`;
+    assert.equal((await page(test, address, admin)).status, 200);
+    const form = { role: "MEMBER" };
+    await submit(test, `${path}/${admin.userId}/role`, { form, person: owner });
+    const refused = await submit(test, address, { form: { keys: "revoke" }, person: admin });
+    assert.equal(refused.status, 403);
+    assert.match(
+      refused.html,
+      /<h1>You may not do this<\/h1>.*Your role in this organization does not allow this/,
+    );
+    assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
+  },
+);
+
+testApp("members of another organization have no page here", async (test) => {
+  const { owner } = await team(test);
+  const stranger = await test.signUp("Sam Stranger");
+  for (const id of [stranger.userId, "usr_0", "leave", "%2e%2e", "key_01"]) {
+    for (const act of ["role", "remove", "owner"]) {
+      const address = `${path}/${id}/${act}`;
+      assert.equal((await page(test, address, owner)).status, 404, `GET ${address}`);
+      const form = { role: "ADMIN", keys: "revoke" };
+      assert.equal((await submit(test, address, { form, person: owner })).status, 404, `POST ${address}`);
+    }
+  }
+  assert.equal((await page(test, path, stranger)).status, 200);
+});
+
+testApp("more members than a page has are on the next ones, each once", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const ids = Array.from({ length: 70 }, (_, index) => `usr_${index.toString(16).padStart(32, "0")}`);
+  await test.opened.database.write(ids.flatMap((id) => [
+    sql(
+      "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, ?, '', 0)",
+      id,
+      `${id}@example.com`,
+      `Guest ${id}`,
+    ),
+    sql(
+      "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'MEMBER', 0)",
+      id,
+      owner.organizationId,
+    ),
+  ]));
+  const first = (await page(test, path, owner)).html;
+  const next = /href="(\/portal\/members\?cursor=[^"]+)" ?>More members/.exec(first)?.[1] ?? "";
+  const second = (await page(test, next, owner)).html;
+  assert.doesNotMatch(second, /More members/);
+  const shown = [first, second].flatMap((html) =>
+    [...html.matchAll(/<bdi>Guest (usr_\w+)/g)].map(([, id]) => id)
+  );
+  assert.deepEqual(shown, ids);
+  assert.match(first, /1 owner · 70 members/);
+  assert.equal((await page(test, `${path}?cursor=nonsense`, owner)).status, 422);
+});
+
+testApp("names with markup are shown as they are, on every page about a member", async (test) => {
+  const owner = await test.signUp(`<b onclick="x()">Olive</b>`);
+  const name = `<script>alert(1)</script>"'&`;
+  const member = await joinBy(test, owner, { name });
+  const paths = [path, ...["role", "remove", "owner"].map((act) => `${path}/${member.userId}/${act}`)];
+  for (const one of [...paths, "/portal/organization/hand-over", "/portal/organizations"]) {
+    const { status, html } = await page(test, one, owner);
+    assert.equal(status, 200, one);
+    assert.doesNotMatch(html, /<script>|<b onclick/, one);
+  }
+  assert.match(
+    (await page(test, path, owner)).html,
+    /&lt;script&gt;alert\(1\)&lt;\/script&gt;&quot;&#39;&amp;/,
+  );
+});

@@ -1,0 +1,228 @@
+// The pages of organizations over plain forms: making, switching, renaming, deleting.
+import assert from "node:assert/strict";
+import { membershipsPerUserMax, proofLifetimeMs } from "../../../../domain/limits.ts";
+import { createTestKey, testApp } from "../../../support/app.ts";
+import { joinBy, news, page, submit } from "../../../support/portal_people.ts";
+
+const all = "/portal/organizations";
+const path = "/portal/organization";
+const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
+
+testApp(
+  "a new organization is switched to at once, and what is refused keeps what was typed",
+  async (test) => {
+    const person = await test.signUp("Ada");
+    const made = await submit(test, all, { form: { name: " Second " }, person });
+    assert.equal(made.location, "/portal/members?done=created");
+    assert.match((await page(test, made.location ?? "", person)).html, /Members of Second/);
+    const list = (await page(test, all, person)).html;
+    assert.match(list, /<bdi>Ada’s organization<\/bdi>/);
+    assert.equal(list.match(/<span class="badge on">Active<\/span>/g)?.length, 1);
+    const long = await submit(test, all, { form: { name: "x".repeat(101) }, person });
+    assert.equal(long.status, 422);
+    assert.match(long.html, /id="name-error".*must have 1 to 100 characters/);
+    assert.ok(long.html.includes(`value="${"x".repeat(101)}"`));
+    for (let count = 2; count < membershipsPerUserMax; count++) {
+      assert.equal((await submit(test, all, { form: { name: `Nr ${count}` }, person })).status, 303);
+    }
+    const one = await submit(test, all, { form: { name: "Too much" }, person });
+    assert.equal(one.status, 409);
+    assert.match(news(one.html).join(), /50 organizations at most/);
+    assert.ok(one.html.includes(`value="Too much"`));
+  },
+);
+
+testApp("switching leads to the same place in the other organization, and nowhere else", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const person = await test.signUp("Ada");
+  const member = await joinBy(test, owner, { name: "Mia" });
+  await submit(test, all, { form: { name: "Mia’s own" }, person: member });
+  const own = (await (await test.send("/api/auth/me", { cookie: member.cookie })).json()).organizationId;
+  const go = async (organizationId: string, return_to: string) =>
+    await submit(test, "/portal/switch", { form: { organizationId, return_to }, person: member });
+  const { html } = await page(test, "/portal/members", member);
+  assert.match(html, /<input type="hidden" name="return_to" value="\/portal\/members"/);
+  assert.match(
+    html,
+    /<button type="submit" class="menu-item" aria-current="true"><span class="menu-name"><span class="cut">Mia’s own</,
+  );
+  assert.equal((await go(owner.organizationId, "/portal/members")).location, "/portal/members");
+  assert.match((await page(test, "/portal/members", member)).html, /Members of Olive Owner’s organization/);
+  // A place that the role there does not allow.
+  assert.equal((await go(owner.organizationId, "/portal/audit")).location, "/portal/api-keys");
+  assert.equal((await go(own, "/portal/audit")).location, "/portal/audit");
+  for (
+    const trick of ["//evil.example", "https://evil.example/portal/members", "/portal/../x", "/sign-out", ""]
+  ) {
+    assert.equal((await go(own, trick)).location, "/portal/api-keys", trick);
+  }
+  for (const id of [person.organizationId, "org_0", ""]) assert.equal((await go(id, "")).status, 404, id);
+  assert.match((await page(test, "/portal/members", member)).html, /Members of Mia’s own/);
+  const boosted = await test.send("/portal/switch", {
+    cookie: member.cookie,
+    form: { organizationId: own, return_to: "/portal/usage" },
+    headers: { "hx-request": "true" },
+  });
+  assert.equal(boosted.headers.get("hx-redirect"), "/portal/usage");
+  assert.equal((await page(test, "/portal/switch", member)).location, "/portal/api-keys");
+});
+
+testApp("people without an organization are led to where they can make one", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const member = await joinBy(test, owner, { name: "Mia" });
+  await submit(test, "/portal/members/leave", { person: member });
+  for (
+    const one of ["/portal", "/portal/api-keys", "/portal/usage", "/portal/members", path, `${path}/delete`]
+  ) {
+    assert.equal((await page(test, one, member)).location, all, one);
+  }
+  assert.equal(
+    (await submit(test, "/portal/api-keys", { form: { name: "x" }, person: member })).location,
+    all,
+  );
+  const { html } = await page(test, all, member);
+  assert.match(html, new RegExp(`wait for an invitation to ${member.email}`));
+  assert.match(html, /action="\/portal\/organizations"/);
+  assert.doesNotMatch(html, /href="\/portal\/(api-keys|usage|members|organization|audit)"/);
+  await submit(test, all, { form: { name: "Mia’s own" }, person: member });
+  assert.match((await page(test, "/portal/api-keys", member)).html, /Keys of Mia’s own/);
+});
+
+testApp(
+  "an owner renames the organization; others see its name and the ways that are theirs",
+  async (test) => {
+    const owner = await test.signUp("Olive Owner");
+    const admin = await joinBy(test, owner, { name: "Abel", role: "ADMIN" });
+    const renamed = await submit(test, path, { form: { name: "Northwind" }, person: owner });
+    assert.equal(renamed.location, `${path}?done=renamed`);
+    const { html } = await page(test, `${path}?done=renamed`, owner);
+    assert.deepEqual(news(html), ["The organization has its new name."]);
+    assert.match(html, /name="name" value="Northwind"/);
+    assert.match(html, new RegExp(`<code class="pick">${owner.organizationId}</code>`));
+    assert.match(html, /You are the only owner\./);
+    const empty = await submit(test, path, { form: { name: "  " }, person: owner });
+    assert.equal(empty.status, 422);
+    assert.match(empty.html, /<bdi>Northwind<\/bdi>/);
+    const seen = (await page(test, path, admin)).html;
+    assert.match(seen, /value="Northwind"[^>]* readonly/);
+    assert.match(seen, /href="\/portal\/members\/leave"/);
+    assert.doesNotMatch(seen, /action="\/portal\/organization"|organization\/delete|hand-over/);
+    for (const act of ["delete", "hand-over"]) {
+      assert.equal((await page(test, `${path}/${act}`, admin)).status, 403, act);
+    }
+    assert.equal((await submit(test, path, { form: { name: "Mine" }, person: admin })).status, 403);
+    const form = { name: "Northwind" };
+    assert.equal((await submit(test, `${path}/delete`, { form, person: admin })).status, 403);
+    assert.equal((await submit(test, `${path}/hand-over`, { form: {}, person: admin })).status, 403);
+  },
+);
+
+testApp("deleting takes a fresh proof and the name, and stops the keys at once", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const member = await joinBy(test, owner, { name: "Mia" });
+  await submit(test, path, { form: { name: "Olive’s maps" }, person: owner });
+  const { fullKey } = await createTestKey(test, owner);
+  const address = `${path}/delete`;
+  test.advance(proofLifetimeMs);
+  const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(address)}`;
+  assert.equal((await page(test, address, owner)).location, confirm);
+  const form = { name: "Olive’s maps" };
+  assert.equal((await submit(test, address, { form, person: owner })).location, confirm);
+  test.advance(-proofLifetimeMs);
+  const asked = (await page(test, address, owner)).html;
+  assert.match(asked, /<dt>Members<\/dt><dd>2<\/dd>/);
+  assert.match(asked, /<dt>Active keys<\/dt><dd>1<\/dd>/);
+  const wrong = await submit(test, address, { form: { name: "olive’s maps" }, person: owner });
+  assert.equal(wrong.status, 422);
+  assert.match(wrong.html, /id="name-error"/);
+  assert.ok(wrong.html.includes(`value="olive’s maps"`));
+  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 201);
+  // Keyboards have no ’.
+  const done = await submit(test, address, { form: { name: " Olive's maps " }, person: owner });
+  assert.equal(done.location, `${all}?done=deleted`);
+  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
+  assert.match(news((await page(test, done.location ?? "", owner)).html).join(), /is deleted/);
+  assert.equal((await page(test, "/portal/members", member)).location, all);
+});
+
+testApp("every page of people leads strangers to sign-in, and back", async (test) => {
+  for (
+    const one of [
+      "/portal/members",
+      "/portal/members/leave",
+      path,
+      `${path}/delete`,
+      all,
+      `${path}/hand-over`,
+    ]
+  ) {
+    assert.equal((await page(test, one)).location, `/sign-in?return_to=${encodeURIComponent(one)}`);
+  }
+  const posts = ["/portal/switch", all, path, "/portal/members", "/portal/invitations/inv_1/resend"];
+  for (const one of posts) {
+    const { status, location } = await submit(test, one, {});
+    assert.equal(status, 303, one);
+    assert.equal(location, "/sign-in?return_to=%2Fportal%2Fapi-keys", one);
+  }
+});
+
+testApp("“Leave”, pressed twice, leaves the organization that the page named, and no other", async (test) => {
+  const owner = await test.signUp();
+  const member = await joinBy(test, owner, { name: "Member" });
+  const made = await test.send("/api/portal/organizations", {
+    cookie: member.cookie,
+    json: { name: "Other" },
+  });
+  const { organization } = await made.json();
+  // Somebody else owns it too, so that one could leave it by mistake.
+  await test.opened.database.write([{
+    sql: "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'OWNER', 0)",
+    args: [owner.userId, organization.id],
+  }]);
+  const { html } = await page(test, "/portal/members/leave", member);
+  const organizationId =
+    /name="organizationId" value="(org_[0-9a-f]+)"\s*\/?>(?:(?!<\/form>).)*Leave<\/button>/s
+      .exec(html)?.[1] ?? "";
+  assert.equal(organizationId, owner.organizationId);
+  for (let press = 0; press < 2; press++) {
+    const { location } = await submit(test, "/portal/members/leave", {
+      person: member,
+      form: { organizationId },
+    });
+    assert.equal(location, "/portal/organizations?done=left");
+  }
+  const answer = await test.send("/api/auth/me", { cookie: member.cookie });
+  const { memberships } = await answer.json();
+  assert.deepEqual(memberships.map(({ name }: { name: string }) => name), ["Other"]);
+});
+
+testApp(
+  "a form is about the organization that its page showed, whatever was switched to since",
+  async (test) => {
+    const ada = await test.signUp();
+    const { cookie } = ada;
+    const made = await test.send("/api/portal/organizations", { cookie, json: { name: "Second" } });
+    const { organization } = await made.json();
+    const hidden = `name="organizationId" value="${ada.organizationId}"`;
+    for (const path of ["/portal/members", "/portal/organization", "/portal/api-keys"]) {
+      const { html } = await page(test, path, ada);
+      assert.ok(html.split("<main")[1]?.includes(hidden), path);
+    }
+    await test.send("/api/auth/organization", { cookie, json: { organizationId: organization.id } });
+    const about = { organizationId: ada.organizationId };
+    const forms: Record<string, Record<string, string>> = {
+      "/portal/members": { ...about, email: "x@example.com", role: "MEMBER" },
+      "/portal/organization": { ...about, name: "Renamed" },
+      "/portal/api-keys": { ...about, name: "Key", expires: "never" },
+    };
+    for (const [path, form] of Object.entries(forms)) {
+      const { status, html } = await submit(test, path, { form, person: ada });
+      assert.equal(status, 409, path);
+      assert.match(html, /switched to Second/);
+    }
+    const organizations = await (await test.send("/api/portal/organizations", { cookie })).json();
+    assert.ok(!JSON.stringify(organizations).includes("Renamed"));
+    assert.equal((await (await test.send("/api/portal/api-keys", { cookie })).json()).apiKeys.length, 0);
+    assert.equal((await test.mails()).filter(({ to }) => to === "x@example.com").length, 0);
+  },
+);

@@ -1,0 +1,272 @@
+// The pages over plain forms, as a browser without scripts sends them.
+import assert from "node:assert/strict";
+import {
+  cookieOf,
+  createTestKey,
+  startTestApp,
+  type TestApp,
+  testApp,
+  testPassword,
+  type TestPerson,
+} from "../../support/app.ts";
+
+const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
+const page = async (test: TestApp, path: string, person?: TestPerson) => {
+  const answer = await test.send(path, person === undefined ? {} : { cookie: person.cookie });
+  return {
+    status: answer.status,
+    location: answer.headers.get("location"),
+    html: await answer.text(),
+    answer,
+  };
+};
+const submit = async (test: TestApp, path: string, form: Record<string, string>, person?: TestPerson) => {
+  const answer = await test.send(path, { form, ...(person === undefined ? {} : { cookie: person.cookie }) });
+  return {
+    status: answer.status,
+    location: answer.headers.get("location"),
+    html: await answer.text(),
+    answer,
+  };
+};
+const keyIn = (html: string) => /service_live_[0-9A-Za-z]{38}/.exec(html)?.[0];
+
+testApp("sign-up by form signs in and leads to the keys; sign-out leads back", async (test) => {
+  const form = { name: "Ada", email: "ada@example.com", password: testPassword, organizationName: "" };
+  const signUp = await submit(test, "/sign-up", form);
+  assert.equal(signUp.status, 303, signUp.html);
+  assert.equal(signUp.location, "/portal/api-keys");
+  const cookie = cookieOf(signUp.answer);
+  const keys = await test.send("/portal/api-keys", { cookie });
+  assert.match(await keys.text(), /Keys of Ada’s organization/);
+  const out = await test.send("/sign-out", { cookie, form: {} });
+  assert.equal(out.status, 303);
+  const after = await test.send("/portal/api-keys", { cookie });
+  assert.equal(after.status, 303);
+  assert.equal(after.headers.get("location"), "/sign-in?return_to=%2Fportal%2Fapi-keys");
+});
+
+testApp(
+  "a form that fails keeps what was typed, names the field, and never gives a password back",
+  async (test) => {
+    await test.signUp();
+    const form = {
+      name: `<b>"Ada"</b>`,
+      email: "person1@example.com",
+      password: "short",
+      organizationName: "Northwind",
+    };
+    const short = await submit(test, "/sign-up", form);
+    assert.equal(short.status, 422);
+    assert.match(short.html, /value="&lt;b&gt;&quot;Ada&quot;&lt;\/b&gt;"/);
+    assert.match(short.html, /value="Northwind"/);
+    assert.match(short.html, /Use 12 to 128 characters/);
+    assert.doesNotMatch(short.html, /value="short"/);
+    const taken = await submit(test, "/sign-up", { ...form, password: testPassword });
+    assert.equal(taken.status, 409);
+    assert.match(taken.html, /There is an account with this address already/);
+    const wrong = await submit(test, "/sign-in", {
+      email: "person1@example.com",
+      password: "wrong password",
+    });
+    assert.equal(wrong.status, 401);
+    assert.match(wrong.html, /value="person1@example.com"/);
+    assert.match(wrong.html, /The address or the password is not right/);
+    assert.doesNotMatch(wrong.html, /wrong password/);
+  },
+);
+
+testApp("sign-in goes back to the page asked for, and to no stranger's", async (test) => {
+  const { email } = await test.signUp();
+  const go = async (return_to: string) =>
+    (await submit(test, "/sign-in", { email, password: testPassword, return_to })).location;
+  assert.equal(await go("/portal/usage?range=7d"), "/portal/usage?range=7d");
+  assert.equal(
+    await go("https://app.example.com/a?b=c"),
+    "/sign-in/continue?return_to=https%3A%2F%2Fapp.example.com%2Fa%3Fb%3Dc",
+  );
+  const tricks = [
+    "//evil.example",
+    "/\\evil.example",
+    "https://evil.example",
+    "https://app.example.com@evil.example/",
+    "javascript:alert(1)",
+    "https:evil.example",
+    "/\t/evil.example",
+    "",
+    "data:text/html,x",
+    "http://app.example.com",
+    "/%2e%2e//evil.example",
+    "https://u:p@app.example.com/",
+  ];
+  for (const trick of tricks) {
+    const location = (await go(trick)) ?? "/refused";
+    assert(
+      new URL(location, "http://localhost:8000").origin === "http://localhost:8000",
+      trick,
+    );
+  }
+}, { ALLOWED_ORIGINS: "https://app.example.com" });
+
+testApp("a new key is shown in the answer to its form, once, with the line to try it", async (test) => {
+  const person = await test.signUp();
+  const made = await submit(test, "/portal/api-keys", { name: "Production", expires: "90d" }, person);
+  assert.equal(made.status, 201);
+  assert.match(made.answer.headers.get("cache-control") ?? "", /no-store/);
+  const key = keyIn(made.html);
+  assert(key !== undefined);
+  // To copy, and in the line to paste.
+  assert.match(made.html, new RegExp(`<code[^>]*>${key}</code>`));
+  assert(made.html.includes(`Bearer ${key}`));
+  assert.match(made.html, /will not be shown again/);
+  assert(made.html.includes("curl http://localhost:8000/api/v1/usage"));
+  assert.equal((await test.send("/api/v1/usage", { apiKey: key, json: usage })).status, 201);
+  const list = await page(test, "/portal/api-keys", person);
+  assert.equal(keyIn(list.html), undefined);
+  assert.match(list.html, /1 active/);
+  assert.match(list.html, /in 90 days|19 Feb 2027/);
+  const bad = await submit(test, "/portal/api-keys", { name: "  ", expires: "tomorrow" }, person);
+  assert.equal(bad.status, 422);
+  assert.match(bad.html, /must have 1 to 100 characters/);
+});
+
+testApp("revoking asks first, by a page; then the key is refused", async (test) => {
+  const person = await test.signUp();
+  const { id, fullKey } = await createTestKey(test, person);
+  const ask = await page(test, `/portal/api-keys/${id}/revoke`, person);
+  assert.match(
+    ask.html,
+    /Programs that use it are refused from their next request on\./,
+  );
+  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 201);
+  const done = await submit(test, `/portal/api-keys/${id}/revoke`, {}, person);
+  assert.equal(done.status, 303);
+  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
+  const list = await page(test, done.location ?? "", person);
+  assert.match(list.html, /The key is revoked/);
+  assert.match(list.html, /0 active · 1 ended/);
+});
+
+testApp("renaming and rotating work by forms", async (test) => {
+  const person = await test.signUp();
+  const { id, fullKey } = await createTestKey(test, person);
+  const rename = await submit(test, `/portal/api-keys/${id}/rename`, { name: "Staging" }, person);
+  assert.equal(rename.status, 303);
+  assert.match((await page(test, "/portal/api-keys", person)).html, /Staging/);
+  assert.equal((await submit(test, `/portal/api-keys/${id}/rename`, { name: "" }, person)).status, 422);
+  const rotated = await submit(test, `/portal/api-keys/${id}/rotate`, { expireOld: "24h" }, person);
+  assert.equal(rotated.status, 201);
+  const next = keyIn(rotated.html) ?? "";
+  for (const apiKey of [fullKey, next]) {
+    assert.equal((await test.send("/api/v1/usage", { apiKey, json: usage })).status, 201);
+  }
+  assert.equal(
+    (await submit(test, `/portal/api-keys/${id}/rotate`, { expireOld: "never" }, person)).status,
+    422,
+  );
+});
+
+testApp("the usage page greets a first visitor, then counts", async (test) => {
+  const person = await test.signUp();
+  const { fullKey } = await createTestKey(test, person);
+  assert.match((await page(test, "/portal/usage", person)).html, /curl /);
+  for (const quantity of [1200, 34.5]) {
+    await test.send("/api/v1/usage", { apiKey: fullKey, json: { ...usage, quantity } });
+  }
+  await test.send("/api/v1/usage", { apiKey: fullKey, json: { ...usage, metric: "bytes", quantity: 7 } });
+  const { html } = await page(test, "/portal/usage", person);
+  assert.match(html, /1,234\.5/);
+  assert.match(html, /1–30 November 2026/);
+  assert.match(html, /<svg[^>]*role="img"/);
+  for (const range of ["24h", "7d", "month", "last-month", "90d", "nonsense"]) {
+    assert.equal(
+      (await page(test, `/portal/usage?range=${range}&metric=bytes&apiKey=nothing`, person)).status,
+      200,
+    );
+  }
+  const stranger = await test.signUp();
+  assert.doesNotMatch((await page(test, "/portal/usage", stranger)).html, /1,234/);
+});
+
+testApp("somebody else's key has no page", async (test) => {
+  const { id } = await createTestKey(test, await test.signUp());
+  const stranger = await test.signUp();
+  for (const act of ["revoke", "rotate", "rename"]) {
+    assert.equal((await page(test, `/portal/api-keys/${id}/${act}`, stranger)).status, 404);
+    assert.equal((await submit(test, `/portal/api-keys/${id}/${act}`, { name: "x" }, stranger)).status, 404);
+  }
+});
+
+testApp(
+  "without a session every page of the portal leads to sign-in; htmx is told to load it whole",
+  async (test) => {
+    const paths = ["/portal", "/portal/api-keys", "/portal/usage", "/portal/api-keys/key_1/revoke"];
+    for (const path of paths.slice(1)) {
+      const { status, location } = await page(test, path);
+      assert.equal(status, 303, path);
+      assert.equal(location, `/sign-in?return_to=${encodeURIComponent(path)}`);
+      const boosted = await test.send(path, { headers: { "hx-request": "true" } });
+      assert.equal(boosted.headers.get("hx-redirect"), location);
+    }
+    const { location } = await submit(test, "/portal/api-keys", { name: "x" });
+    assert.equal(location, "/sign-in?return_to=%2Fportal%2Fapi-keys");
+  },
+);
+
+testApp("signed in, the sign-in page leads on; closed sign-up says so", async (test) => {
+  assert.match((await page(test, "/sign-up")).html, /You cannot create an account yourself/);
+  assert.equal(
+    (await submit(test, "/sign-up", { name: "A", email: "a@b.example", password: testPassword })).status,
+    403,
+  );
+}, { SIGN_UP: "closed" });
+
+testApp("names with markup are shown as they are and run nowhere", async (test) => {
+  const person = await test.signUp(`<img src=x onerror=alert(1)>`);
+  const name = `"><script>alert(1)</script>&amp;'`;
+  await createTestKey(test, person, { name });
+  const { html } = await page(test, "/portal/api-keys", person);
+  assert.doesNotMatch(html, /<script>alert|<img src=x/);
+  assert.match(html, /&quot;&gt;&lt;script&gt;alert\(1\)/);
+  assert.doesNotMatch(html, / style="|<style|<script(?! defer src="\/static)| on[a-z]+="/);
+});
+
+testApp("assets are cached for ever under an address of their content", async (test) => {
+  const { html } = await page(test, "/sign-in");
+  const paths = [...html.matchAll(/(?:href|src)="(\/static\/[^"]+)"/g)].map(([, path = ""]) => path);
+  assert(paths.length >= 3);
+  for (const path of paths) {
+    const answer = await test.send(path);
+    assert.equal(answer.status, 200, path);
+    assert.match(answer.headers.get("cache-control") ?? "", /immutable/);
+    await answer.body?.cancel();
+    const again = await test.send(path, { headers: { "if-none-match": answer.headers.get("etag") ?? "" } });
+    assert.equal(again.status, 304);
+  }
+});
+
+Deno.test("signing out of the portal over https clears the browser's cache, and no cookies or storage", async () => {
+  for (
+    const [baseUrl, cleared] of [["https://auth.example.com", '"cache"'], [
+      "http://localhost:8000",
+      null,
+    ]] as const
+  ) {
+    const test = await startTestApp({ BASE_URL: baseUrl });
+    try {
+      const ada = await test.signUp();
+      const answer = await test.send("/sign-out", { form: {}, cookie: ada.cookie });
+      assert.equal(answer.status, 303);
+      assert.equal(answer.headers.get("clear-site-data"), cleared);
+      const leaving = await test.send("/portal/access?return_to=/portal", {
+        form: { act: "sign-out" },
+        cookie: (await test.signUp()).cookie,
+      });
+      assert.equal(leaving.headers.get("clear-site-data"), cleared);
+      const byJson = await test.send("/api/auth/sign-out", { method: "POST", cookie: ada.cookie });
+      assert.equal(byJson.headers.get("clear-site-data"), null);
+    } finally {
+      await test.dispose();
+    }
+  }
+});

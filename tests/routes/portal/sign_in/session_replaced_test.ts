@@ -1,0 +1,132 @@
+// What a new session takes the place of: the one whose cookie came along, and the one that was used longest ago.
+import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
+import { sessionsPerUserMax } from "../../../../domain/limits.ts";
+import { cookieOf, type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app.ts";
+import { me, signInAgain } from "../../../support/people.ts";
+import {
+  addPasskey,
+  codeOf,
+  secondStep,
+  signInOptions,
+  twoStepPerson,
+} from "../../../support/second_step.ts";
+
+const path = "/api/auth/sign-in";
+
+async function assertReplaced(test: TestApp, { from, to }: { from: string; to: Response }): Promise<void> {
+  assert(to.status < 400, `${to.status} ${await to.clone().text()}`);
+  assert.equal((await me(test, cookieOf(to).replace(/sign_in_step=[^;]*;? ?/, ""))).authenticated, true);
+  assert.equal((await me(test, from)).authenticated, false, "the session from before has ended");
+}
+
+const password = ({ email }: TestPerson) => ({ email, password: testPassword });
+
+testApp(
+  "signing in by password ends the session whose cookie came along, by JSON and by the form",
+  async (test) => {
+    const ada = await test.signUp();
+    const byJson = await test.send(path, { json: password(ada), cookie: ada.cookie });
+    await assertReplaced(test, { from: ada.cookie, to: byJson });
+    const from = cookieOf(byJson);
+    await assertReplaced(test, {
+      from,
+      to: await test.send("/sign-in", { form: password(ada), cookie: from }),
+    });
+  },
+);
+
+testApp("it ends every session whose cookie came along, also another person's", async (test) => {
+  const [ada, eve] = [await test.signUp(), await test.signUp("Eve")];
+  const other = await signInAgain(test, ada.email);
+  const cookie = [ada.cookie, "access_token=planted", eve.cookie].join("; ");
+  const signedIn = await test.send(path, { json: password(ada), cookie });
+  await assertReplaced(test, { from: ada.cookie, to: signedIn });
+  assert.equal((await me(test, eve.cookie)).authenticated, false);
+  assert.equal((await me(test, other)).authenticated, true, "a session in another browser stays");
+});
+
+testApp("a sign-in that fails ends nothing", async (test) => {
+  const ada = await test.signUp();
+  const json = { email: ada.email, password: "a wrong but long one" };
+  assert.equal((await test.send(path, { json, cookie: ada.cookie })).status, 401);
+  const taken = { name: "Ada", ...password(ada) };
+  assert.equal((await test.send("/api/auth/sign-up", { json: taken, cookie: ada.cookie })).status, 409);
+  assert.equal((await me(test, ada.cookie)).authenticated, true);
+});
+
+testApp("signing up ends the session whose cookie came along, by JSON and by the form", async (test) => {
+  const ada = await test.signUp();
+  const made = (email: string) => ({ name: "Grace", email, password: testPassword });
+  const byJson = await test.send("/api/auth/sign-up", { json: made("a@example.com"), cookie: ada.cookie });
+  await assertReplaced(test, { from: ada.cookie, to: byJson });
+  const from = cookieOf(byJson);
+  await assertReplaced(test, {
+    from,
+    to: await test.send("/sign-up", { form: made("b@example.com"), cookie: from }),
+  });
+});
+
+testApp("the second step ends the session whose cookie came along, and the first does not", async (test) => {
+  const ada = await twoStepPerson(test);
+  const first = await test.send(path, { json: password(ada), cookie: ada.cookie });
+  const { secondStep: { token } } = await first.json();
+  assert.equal((await me(test, ada.cookie)).authenticated, true);
+  const to = await test.send("/api/auth/sign-in/second-step", {
+    json: { token, code: codeOf(ada.secret, test.now()) },
+    cookie: ada.cookie,
+  });
+  await assertReplaced(test, { from: ada.cookie, to });
+  const from = cookieOf(to);
+  const byForm = await test.send("/sign-in", { form: password(ada), cookie: from });
+  const page = await test.send("/sign-in/second-step", {
+    form: { code: ada.recoveryCodes[0] ?? "" },
+    cookie: `${from}; ${cookieOf(byForm)}`,
+  });
+  await assertReplaced(test, { from, to: page });
+});
+
+testApp("a passkey ends the session whose cookie came along", async (test) => {
+  const ada = await test.signUp();
+  const { passkey } = await addPasskey(test, ada.cookie);
+  const response = passkey.signIn(await signInOptions(test));
+  const to = await test.send("/api/auth/sign-in/passkey", { json: { response }, cookie: ada.cookie });
+  await assertReplaced(test, { from: ada.cookie, to });
+});
+
+testApp("a person has fifty sessions at most: the one that was used longest ago ends", async (test) => {
+  const ada = await test.signUp();
+  const cookies: string[] = [ada.cookie];
+  for (let n = 1; n < sessionsPerUserMax; n++) {
+    test.advance(1_000);
+    cookies.push(await signInAgain(test, ada.email));
+  }
+  for (const cookie of cookies) assert.equal((await me(test, cookie)).authenticated, true);
+  test.advance(6 * 60_000);
+  assert.equal((await me(test, ada.cookie)).authenticated, true, "the first one is used");
+  test.advance(1_000);
+  const newest = await signInAgain(test, ada.email);
+  const alive = await Promise.all([...cookies, newest].map((cookie) => me(test, cookie)));
+  assert.deepEqual(alive.flatMap(({ authenticated }, n) => authenticated ? [] : [n]), [1]);
+});
+
+testApp("many simultaneous sign-ins of any kind leave at most fifty sessions", async (test) => {
+  const ada = await twoStepPerson(test);
+  const { passkey } = await addPasskey(test, ada.cookie);
+  for (let round = 0; round < 6; round++) {
+    const options = [];
+    for (let n = 0; n < 10; n++) options.push(await signInOptions(test));
+    await Promise.all(
+      options.map((one) =>
+        test.send("/api/auth/sign-in/passkey", { json: { response: passkey.signIn(one) } })
+      ),
+    );
+  }
+  const first = await test.send(path, { json: password(ada) });
+  const { secondStep: { token } } = await first.json();
+  assert.equal((await secondStep(test, { token, code: codeOf(ada.secret, test.now()) })).status, 200);
+  const row = await test.opened.database.readFirst<{ n: number }>(
+    sql("SELECT count(*) AS n FROM sessions WHERE user_id = ?", ada.userId),
+  );
+  assert.equal(row?.n, sessionsPerUserMax);
+});

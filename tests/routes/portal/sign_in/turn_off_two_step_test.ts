@@ -1,0 +1,169 @@
+// Turning two-step sign-in off takes more than a stolen session and the password: a code, a passkey, or a link in an email.
+import assert from "node:assert/strict";
+import { sql } from "../../../../db/engine/database.ts";
+import { proofLifetimeMs, totpPeriodMs } from "../../../../domain/limits.ts";
+import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+import { lastMail, mailedToken } from "../../../support/people.ts";
+import {
+  addPasskey,
+  codeOf,
+  firstStep,
+  secondStep,
+  signInOptions,
+  twoStepPerson,
+} from "../../../support/second_step.ts";
+
+const account = "/api/portal/account";
+const off = (test: TestApp, cookie: string) =>
+  test.send(`${account}/two-step/totp`, { method: "DELETE", cookie });
+const isOn = async (test: TestApp, cookie: string) =>
+  (await (await test.send(`${account}/two-step`, { cookie })).json()).totp.enabled;
+
+testApp("a fresh password alone never turns two-step sign-in off", async (test) => {
+  const ada = await twoStepPerson(test);
+  await assertError(await off(test, ada.cookie), 403, "proof_required");
+  const prove = (json: unknown) => test.send(`${account}/proof`, { cookie: ada.cookie, json });
+  const { error } = await assertError(await prove({ password: testPassword }), 422, "validation_failed");
+  assert.deepEqual(error.details?.map(({ path }) => path), ["code"]);
+  await assertError(await off(test, ada.cookie), 403, "proof_required");
+  test.advance(proofLifetimeMs);
+  const changed = await test.send("/api/auth/password/change", {
+    cookie: ada.cookie,
+    json: { currentPassword: testPassword, newPassword: "another 7 fine battery" },
+  });
+  assert.equal(changed.status, 204);
+  const cookie = cookieOf(changed);
+  const acts = [["DELETE", "/two-step/totp"], ["POST", "/two-step/recovery-codes"], [
+    "POST",
+    "/passkeys/options",
+  ]];
+  for (const [method = "", path = ""] of acts) {
+    await assertError(await test.send(account + path, { method, cookie }), 403, "proof_required");
+  }
+  const email = { cookie, json: { email: "elsewhere@example.com" } };
+  await assertError(await test.send(`${account}/email`, email), 403, "proof_required");
+  assert.equal(await isOn(test, cookie), true);
+});
+
+testApp("a code of the app with the password turns it off, once, and a wrong one does not", async (test) => {
+  const ada = await twoStepPerson(test);
+  const code = codeOf(ada.secret, test.now());
+  const prove = (json: unknown) => test.send(`${account}/proof`, { cookie: ada.cookie, json });
+  await assertError(await prove({ password: "a wrong but long one", code }), 401, "invalid_credentials");
+  await assertError(await prove({ password: testPassword, code: "000 001" }), 401, "invalid_code");
+  assert.equal((await prove({ password: testPassword, code })).status, 204);
+  await assertError(await prove({ password: testPassword, code }), 401, "invalid_code");
+  assert.equal((await off(test, ada.cookie)).status, 204);
+  assert.equal(await isOn(test, ada.cookie), false);
+});
+
+testApp("a recovery code counts, is used up, and is told by email", async (test) => {
+  const ada = await twoStepPerson(test);
+  const [code = ""] = ada.recoveryCodes;
+  const json = { password: testPassword, code };
+  assert.equal((await test.send(`${account}/proof`, { cookie: ada.cookie, json })).status, 204);
+  assert.match((await lastMail(test, ada.email)).subject, /recovery code/i);
+  await assertError(
+    await test.send(`${account}/proof`, { cookie: ada.cookie, json }),
+    401,
+    "invalid_code",
+  );
+  assert.equal((await off(test, ada.cookie)).status, 204);
+});
+
+testApp("signing in with a code or a passkey counts for ten minutes", async (test) => {
+  for (const way of ["code", "passkey"] as const) {
+    const ada = await twoStepPerson(test);
+    const { passkey } = await addPasskey(test, ada.cookie);
+    const signIn = async () => {
+      if (way === "passkey") {
+        const response = passkey.signIn(await signInOptions(test));
+        return await test.send("/api/auth/sign-in/passkey", { json: { response } });
+      }
+      const token = await firstStep(test, ada.email);
+      return await secondStep(test, { token, code: codeOf(ada.secret, test.now()) });
+    };
+    const old = cookieOf(await signIn());
+    test.advance(proofLifetimeMs + totpPeriodMs);
+    await assertError(await off(test, old), 403, "proof_required");
+    assert.equal((await off(test, cookieOf(await signIn()))).status, 204, way);
+  }
+});
+
+testApp("guesses of a session at codes are slowed down", async (test) => {
+  const ada = await twoStepPerson(test);
+  const statuses: number[] = [];
+  for (let n = 0; n < 7; n++) {
+    const json = { password: testPassword, code: "000001" };
+    statuses.push((await test.send(`${account}/proof`, { cookie: ada.cookie, json })).status);
+  }
+  assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429]);
+});
+
+testApp(
+  "a person who lost the device and the codes gets a link that works once, with a session of the account",
+  async (test) => {
+    const ada = await twoStepPerson(test);
+    const eve = await test.signUp("Eve");
+    const ask = (password: string) =>
+      test.send(`${account}/two-step/turn-off-link`, { cookie: ada.cookie, json: { password } });
+    await assertError(await ask("a wrong but long one"), 401, "invalid_credentials");
+    assert.equal((await ask(testPassword)).status, 202);
+    const first = await mailedToken(test, ada.email);
+    assert.equal((await ask(testPassword)).status, 202);
+    const token = await mailedToken(test, ada.email);
+    const use = (token: string, cookie?: string) =>
+      test.send(`${account}/two-step/turn-off`, {
+        json: { token },
+        ...(cookie === undefined ? {} : { cookie }),
+      });
+    await assertError(await use(first, ada.cookie), 404, "invalid_token");
+    await assertError(await use(token), 401, "unauthenticated");
+    await assertError(await use(token, eve.cookie), 403, "wrong_account");
+    const page = await test.send(`/turn-off-two-step?token=${token}`);
+    assert.match(await page.text(), /Open this link where you are signed in/);
+    assert.equal(page.headers.get("referrer-policy"), "no-referrer");
+    assert.equal(await isOn(test, ada.cookie), true, "looking uses nothing up");
+    const answers = await Promise.all(Array.from({ length: 4 }, () => use(token, ada.cookie)));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404, 404]);
+    assert.equal(await isOn(test, ada.cookie), false);
+    assert.match((await lastMail(test, ada.email)).subject, /two-step sign-in is off/i);
+    assert.deepEqual(await test.opened.database.read(sql("SELECT * FROM recovery_codes")), []);
+    await assertError(await ask(testPassword), 409, "two_step_state");
+  },
+);
+
+testApp("the link by pages; it ends after an hour, and with a new password", async (test) => {
+  const ada = await twoStepPerson(test);
+  const { cookie } = ada;
+  const path = "/portal/account/two-step/turn-off-link";
+  assert.match(await (await test.send(path, { cookie })).text(), /Lost your device/);
+  const wrong = await test.send(path, { cookie, form: { password: "a wrong but long one" } });
+  assert.equal(wrong.status, 401);
+  assert.match(await wrong.text(), /id="password-error"/);
+  const send = async () => {
+    const sent = await test.send(path, { cookie, form: { password: testPassword } });
+    assert.equal(sent.headers.get("location"), "/portal/account/two-step?done=link-sent");
+    return await mailedToken(test, ada.email);
+  };
+  const open = (token: string) => test.send(`/turn-off-two-step?token=${token}`, { cookie });
+  const late = await send();
+  test.advance(3_600_000);
+  assert.equal((await open(late)).status, 404);
+  const token = await send();
+  assert.match(await (await open(token)).text(), /Turn off two-step sign-in\?/);
+  const done = await test.send("/turn-off-two-step", { cookie, form: { token } });
+  assert.equal(done.headers.get("location"), "/portal/account/two-step?done=off");
+  const eve = await twoStepPerson(test, "Eve");
+  const asked = await test.send(path, { cookie: eve.cookie, form: { password: testPassword } });
+  assert.equal(asked.status, 303);
+  const stolen = await mailedToken(test, eve.email);
+  const changed = await test.send("/api/auth/password/change", {
+    cookie: eve.cookie,
+    json: { currentPassword: testPassword, newPassword: "another 7 fine battery" },
+  });
+  assert.equal(
+    (await test.send(`/turn-off-two-step?token=${stolen}`, { cookie: cookieOf(changed) })).status,
+    404,
+  );
+});

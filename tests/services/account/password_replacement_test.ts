@@ -1,0 +1,69 @@
+// A new password ends what the old one had begun, whoever makes it.
+import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
+import { totpWrongCodesMax } from "../../../domain/limits.ts";
+import { assertError, type TestApp, testApp, testPassword } from "../../support/app.ts";
+import { linkToken } from "../../support/links.ts";
+import { me } from "../../support/people.ts";
+import {
+  codeOf,
+  firstStep,
+  secondStep,
+  type TwoStepPerson,
+  twoStepPerson,
+} from "../../support/second_step.ts";
+
+const newPassword = "another 7 fine battery";
+
+const ways: Record<string, (test: TestApp, ada: TwoStepPerson) => Promise<unknown>> = {
+  "the owner changes it": (test, { cookie }) =>
+    test.send("/api/auth/password/change", {
+      cookie,
+      json: { currentPassword: testPassword, newPassword },
+    }),
+  "it is reset by mail": async (test, ada) => {
+    const token = await linkToken(test, ada, { purpose: "reset_password" });
+    await test.send("/api/auth/password/reset", { json: { token, password: newPassword } });
+  },
+  "the operator sets it": (test, { email }) => {
+    const actor = { type: "operator", client: { address: "", userAgent: "", requestId: null } } as const;
+    const options = { password: newPassword, turnOffTwoStep: false };
+    return test.services.operator.resetPassword(actor, email, options);
+  },
+};
+
+for (const [what, renew] of Object.entries(ways)) {
+  testApp(
+    `links, other sessions and half-done sign-ins end, codes are taken again, and a mail says so: ${what}`,
+    async (test) => {
+      const ada = await twoStepPerson(test);
+      // A reset of an address that nobody proved would take the account back from her.
+      await test.opened.database.write([sql("UPDATE users SET email_verified_at = 1")]);
+      const first = await firstStep(test, ada.email);
+      const other = await secondStep(test, { token: first, code: ada.recoveryCodes[0] ?? "" });
+      const otherCookie = (other.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
+      assert.equal((await me(test, otherCookie)).authenticated, true);
+      const half = await firstStep(test, ada.email);
+      const links = [
+        await linkToken(test, ada, { purpose: "change_email", email: "new@example.com" }),
+        await linkToken(test, ada, { purpose: "reset_password" }),
+      ];
+      await test.opened.database.write([
+        sql("UPDATE totp SET wrong_codes = ?, locked_at = 1", totpWrongCodesMax),
+      ]);
+      await renew(test, ada);
+
+      assert.equal((await me(test, otherCookie)).authenticated, false);
+      const code = codeOf(ada.secret, test.now());
+      await assertError(await secondStep(test, { token: half, code }), 409, "two_step_state");
+      const left = await test.opened.database.read(sql("SELECT purpose FROM link_tokens"));
+      assert.deepEqual(left.filter(({ purpose }) => purpose !== "verify_email"), [], links.join());
+      const told = (await test.mails()).filter(({ subject }) => subject === "Your password was changed");
+      assert.deepEqual(told.map(({ to }) => to), [ada.email]);
+
+      const json = { email: ada.email, password: newPassword };
+      const { secondStep: { token } } = await (await test.send("/api/auth/sign-in", { json })).json();
+      assert.equal((await secondStep(test, { token, code }, "10.9.0.1")).status, 200);
+    },
+  );
+}

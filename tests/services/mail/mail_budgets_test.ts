@@ -1,0 +1,253 @@
+// Emails to one inbox, with a real mail server and two servers on one database: strangers cannot flood it, and what its owner
+// needs arrives all the same.
+import assert from "node:assert/strict";
+import {
+  accountLinkMailsToRecipientPerHourMax,
+  emailChangeMailsToRecipientPerDayMax,
+  invitationMailsToRecipientPerDayMax,
+  noticesToUnconfirmedRecipientPerDayMax,
+  unverifiedInvitationMailsToRecipientPerDayMax,
+  verificationMailsToRecipientPerDayMax,
+} from "../../../domain/limits.ts";
+import { cookieOf, startTestApp, type TestApp, testPassword } from "../../support/app.ts";
+import { databaseKinds } from "../../support/database.ts";
+import { headerOf, linksOf, type Smtp, startSmtp } from "../../support/smtp.ts";
+
+const victim = "victim@example.com";
+
+interface Scene {
+  readonly apps: readonly [TestApp, TestApp];
+  readonly smtp: Smtp;
+}
+
+async function withScene(open: (typeof databaseKinds)[number]["open"], act: (scene: Scene) => Promise<void>) {
+  const smtp = await startSmtp();
+  const opened = await open();
+  const settings = { SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: "auth@example.com" };
+  const shared = { open: () => Promise.resolve({ ...opened, dispose: () => Promise.resolve() }) };
+  const apps = [await startTestApp(settings, shared), await startTestApp(settings, shared)] as const;
+  try {
+    await act({ apps, smtp });
+  } finally {
+    for (const app of apps) await app.dispose();
+    await opened.dispose();
+    await smtp.stop();
+  }
+}
+
+/** Sends what is due. @returns The subjects of the emails to an address, oldest first. */
+async function inbox({ apps, smtp }: Scene, address = victim): Promise<string[]> {
+  await apps[0].mails();
+  return smtp.received.filter(({ to }) => to.includes(address)).map(({ raw }) =>
+    headerOf(raw, "Subject") ?? ""
+  );
+}
+
+let peers = 0;
+async function account(test: TestApp, email: string): Promise<{ cookie: string; organizationId: string }> {
+  const made = await test.send("/api/auth/sign-up", {
+    json: { name: "Eve", email, password: testPassword },
+    peerAddress: `10.20.0.${++peers & 255}`,
+  });
+  assert.equal(made.status, 201, await made.clone().text());
+  return { cookie: cookieOf(made), organizationId: (await made.json()).organizationId };
+}
+
+/** Confirms the address with the newest link that was sent to it. */
+async function confirm(scene: Scene, { email, cookie }: { email: string; cookie: string }): Promise<void> {
+  await inbox(scene);
+  const mail = scene.smtp.received.findLast(({ to }) => to.includes(email));
+  const token = new URL(linksOf(mail?.raw ?? "")[0] ?? "").searchParams.get("token");
+  const answer = await scene.apps[0].send("/api/auth/email/verify", { cookie, json: { token } });
+  assert.equal(answer.status, 200, await answer.text());
+}
+
+function invite(test: TestApp, from: { cookie: string; organizationId: string }, email = victim) {
+  const path = `/api/portal/organizations/${from.organizationId}/invitations`;
+  return test.send(path, { cookie: from.cookie, json: { email, role: "MEMBER" } });
+}
+
+const forgot = (test: TestApp, email: string) =>
+  test.send("/api/auth/password/forgot", { json: { email }, peerAddress: `10.21.0.${++peers & 255}` });
+
+for (const kind of databaseKinds) {
+  Deno.test({
+    name: `${kind.name} database: ten throw-away accounts on two servers cannot flood an inbox`,
+    ignore: kind.ignore,
+    fn: () =>
+      withScene(kind.open, async (scene) => {
+        const { apps } = scene;
+        const throwaways = await Promise.all(
+          Array.from({ length: 10 }, (_, n) => account(apps[n % 2 as 0 | 1], `eve${n}@example.com`)),
+        );
+        const statuses: number[] = [];
+        for (let round = 0; round < 4; round++) {
+          const results = await Promise.all(throwaways.flatMap((from, n) => [
+            // A tag does not make it another inbox.
+            invite(apps[n % 2 as 0 | 1], from, `victim+${n}-${round}@example.com`),
+            apps[(n + round) % 2 as 0 | 1].send("/api/portal/account/email", {
+              cookie: from.cookie,
+              json: { email: victim },
+            }),
+          ]));
+          statuses.push(...results.map(({ status }) => status));
+        }
+        assert(statuses.every((status) => [201, 202, 429].includes(status)), statuses.join());
+        assert.equal(
+          statuses.filter((status) => status === 201).length,
+          unverifiedInvitationMailsToRecipientPerDayMax,
+          "an invitation whose email is not sent is not created",
+        );
+        await inbox(scene);
+        const toVictim = scene.smtp.received.filter(({ to }) => /^victim(\+.*)?@/.test(to[0] ?? ""));
+        assert.equal(
+          toVictim.length,
+          unverifiedInvitationMailsToRecipientPerDayMax + emailChangeMailsToRecipientPerDayMax,
+        );
+      }),
+  });
+}
+
+const [{ open }] = databaseKinds as [(typeof databaseKinds)[number]];
+
+Deno.test("five organizations with confirmed owners can invite a person on the day of a flood", () =>
+  withScene(open, async (scene) => {
+    const [first, second] = scene.apps;
+    for (let n = 0; n < 5; n++) await invite(first, await account(first, `eve${n}@example.com`));
+    assert.equal((await inbox(scene)).length, unverifiedInvitationMailsToRecipientPerDayMax);
+    for (let n = 0; n < 5; n++) {
+      const email = `owner${n}@example.com`;
+      const owner = await account(second, email);
+      await confirm(scene, { email, cookie: owner.cookie });
+      assert.equal((await invite(second, owner)).status, 201);
+    }
+    assert.equal((await inbox(scene)).length, unverifiedInvitationMailsToRecipientPerDayMax + 5);
+  }));
+
+Deno.test("an inviter learns when a recipient may get another email, and nothing is invited", () =>
+  withScene(open, async (scene) => {
+    const [test] = scene.apps;
+    const owners = [];
+    for (let n = 0; n <= invitationMailsToRecipientPerDayMax; n++) {
+      const email = `owner${n}@example.com`;
+      const owner = await account(test, email);
+      await confirm(scene, { email, cookie: owner.cookie });
+      owners.push(owner);
+    }
+    const answers = [];
+    for (const owner of owners) answers.push(await invite(test, owner));
+    const last = answers.pop();
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
+    assert.equal(last?.status, 429);
+    assert.equal(Number(last?.headers.get("retry-after")), 24 * 3_600);
+    assert.match((await last?.json()).error.message, /received too many emails. Try again in 24 hours/);
+    test.advance(24 * 3_600_000);
+    assert.equal((await invite(test, owners.at(-1) as (typeof owners)[number])).status, 201);
+  }));
+
+Deno.test("an invitation that is rejected does not count for the recipient", () =>
+  withScene(open, async (scene) => {
+    const [test] = scene.apps;
+    const owner = await account(test, "owner@example.com");
+    assert.equal((await invite(test, owner)).status, 201);
+    for (let n = 0; n < 3; n++) assert.equal((await invite(test, owner)).status, 409);
+    assert.equal((await invite(test, await account(test, "other@example.com"))).status, 201);
+  }));
+
+Deno.test("resets are always 202; a flood leaves the last link working, and suppresses no security notice", () =>
+  withScene(open, async (scene) => {
+    const [first, second] = scene.apps;
+    const owner = await account(first, victim);
+    await confirm(scene, { email: victim, cookie: owner.cookie });
+    const before = (await inbox(scene)).length;
+    for (let n = 0; n < 20; n++) {
+      assert.equal((await forgot(scene.apps[n % 2 as 0 | 1], victim)).status, 202);
+      await inbox(scene);
+    }
+    const subjects = (await inbox(scene)).slice(before);
+    assert.deepEqual(subjects, Array(accountLinkMailsToRecipientPerHourMax).fill("Set a new password"));
+    const link = linksOf(scene.smtp.received.at(-1)?.raw ?? "")[0] ?? "";
+    const token = new URL(link).searchParams.get("token");
+    const reset = await second.send("/api/auth/password/reset", {
+      json: { token, password: "another 7 fine battery" },
+    });
+    assert.equal(reset.status, 204);
+    // Other emails to the same inbox are used up as well.
+    for (let n = 0; n < 5; n++) await invite(first, await account(first, `eve${n}@example.com`));
+    const signedIn = await first.send("/api/auth/sign-in", {
+      json: { email: victim, password: "another 7 fine battery" },
+    });
+    let cookie = cookieOf(signedIn);
+    for (let n = 0; n <= noticesToUnconfirmedRecipientPerDayMax; n++) {
+      const changed = await first.send("/api/auth/password/change", {
+        cookie,
+        json: {
+          currentPassword: n === 0 ? "another 7 fine battery" : `yet another ${n} battery`,
+          newPassword: `yet another ${n + 1} battery`,
+        },
+      });
+      assert.equal(changed.status, 204, await changed.clone().text());
+      cookie = cookieOf(changed);
+    }
+    const notices = (await inbox(scene)).filter((subject) => subject === "Your password was changed");
+    assert.equal(notices.length, 1 + noticesToUnconfirmedRecipientPerDayMax + 1);
+  }));
+
+for (const address of [victim, "victim+auth@example.com"]) {
+  Deno.test(`requests for made-up tags don't use up the resets of ${address}`, () =>
+    withScene(open, async (scene) => {
+      const [test] = scene.apps;
+      const owner = await account(test, address);
+      await confirm(scene, { email: address, cookie: owner.cookie });
+      for (let n = 0; n <= accountLinkMailsToRecipientPerHourMax; n++) {
+        assert.equal((await forgot(test, `victim+${n}@example.com`)).status, 202);
+      }
+      assert.equal((await forgot(test, address)).status, 202);
+      assert.equal((await inbox(scene, address)).at(-1), "Set a new password");
+    }));
+}
+
+Deno.test("a flood of notices doesn't suppress the one that a confirmed account has another address", () =>
+  withScene(open, async (scene) => {
+    const [test] = scene.apps;
+    const old = "victim+auth@example.com";
+    const owner = await account(test, old);
+    await confirm(scene, { email: old, cookie: owner.cookie });
+    for (let n = 0; n <= noticesToUnconfirmedRecipientPerDayMax; n++) {
+      // Another tag is the same inbox.
+      const { cookie } = await account(test, "victim+eve@example.com");
+      await test.send("/api/portal/account", { method: "DELETE", cookie });
+    }
+    await test.send("/api/portal/account/email", {
+      cookie: owner.cookie,
+      json: { email: "new@example.com" },
+    });
+    await confirm(scene, { email: "new@example.com", cookie: owner.cookie });
+    assert.equal((await inbox(scene, old)).at(-1), "Your e-mail address was changed");
+  }));
+
+Deno.test("an account with someone else's address can send that person few notices and confirmations", () =>
+  withScene(open, async (scene) => {
+    const [test] = scene.apps;
+    for (let n = 0; n < 15; n++) {
+      const { cookie } = await account(test, victim);
+      assert.equal((await test.send("/api/portal/account", { method: "DELETE", cookie })).status, 204);
+    }
+    const subjects = await inbox(scene);
+    assert.equal(
+      subjects.filter((subject) => /^Confirm/.test(subject)).length,
+      // Those whose account was deleted before they were sent are dropped.
+      0,
+    );
+    assert.equal(subjects.length, noticesToUnconfirmedRecipientPerDayMax);
+    test.advance(24 * 3_600_000);
+    for (let n = 0; n < 15; n++) {
+      const { cookie } = await account(test, victim);
+      await inbox(scene);
+      await test.send("/api/portal/account", { method: "DELETE", cookie });
+    }
+    assert.equal(
+      (await inbox(scene)).filter((subject) => /^Confirm/.test(subject)).length,
+      verificationMailsToRecipientPerDayMax,
+    );
+  }));

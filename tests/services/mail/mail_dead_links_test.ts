@@ -1,0 +1,177 @@
+// Mails whose link could not be used any more when they are sent: they do not go out, and do not come back. Everything that is
+// alive goes out.
+import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
+import { mailLeaseMs } from "../../../domain/limits.ts";
+import { linkLifetimesMs, type NewMail } from "../../../domain/mail/mail.ts";
+import type { Role } from "../../../domain/sign_in/session.ts";
+import { startTestApp, type TestApp, testApp, testPassword, type TestPerson } from "../../support/app.ts";
+import { databaseKinds } from "../../support/database.ts";
+import { linkToken } from "../../support/links.ts";
+import { putMails, waitingMails } from "../../support/mails.ts";
+import { joinedPerson, mailedToken } from "../../support/people.ts";
+
+const fields = { name: "Ada" };
+
+/** Sends what waits. @returns The addresses that got a mail, in the order of the alphabet. */
+async function sentTo(test: TestApp): Promise<string[]> {
+  const before = (await test.services.mail.developmentMails()).length;
+  const mails = await test.mails();
+  // What was dropped does not come back when its lease is over.
+  test.advance(mailLeaseMs);
+  assert.equal((await test.mails()).length, mails.length);
+  assert.deepEqual(await waitingMails(test.opened.database), []);
+  return mails.slice(before).map(({ to }) => to).sort();
+}
+
+async function invite(
+  test: TestApp,
+  actor: TestPerson,
+  { email, role, owner = actor }: { email: string; role: Role; owner?: TestPerson },
+): Promise<void> {
+  const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
+  const answer = await test.send(path, { cookie: actor.cookie, json: { email, role } });
+  assert.equal(answer.status, 201, await answer.text());
+}
+
+const ends: Record<string, (test: TestApp, inviter: TestPerson, owner: TestPerson) => Promise<Response>> = {
+  "is removed": (test, { userId }, owner) =>
+    test.send(`/api/portal/organizations/${owner.organizationId}/members/${userId}`, {
+      cookie: owner.cookie,
+      method: "DELETE",
+    }),
+  "becomes a MEMBER": (test, { userId }, owner) =>
+    test.send(`/api/portal/organizations/${owner.organizationId}/members/${userId}`, {
+      cookie: owner.cookie,
+      method: "PATCH",
+      json: { role: "MEMBER" },
+    }),
+  "deletes their account": (test, { cookie }) =>
+    test.send("/api/portal/account", { cookie, method: "DELETE", json: { password: testPassword } }),
+};
+for (const [what, end] of Object.entries(ends)) {
+  testApp(`an invitation does not go out when its maker ${what} first`, async (test) => {
+    const owner = await test.signUp();
+    const admin = await joinedPerson(test, owner, "ADMIN");
+    await invite(test, admin, { email: "late@example.com", role: "ADMIN", owner });
+    await invite(test, owner, { email: "alive@example.com", role: "ADMIN" });
+    const answer = await end(test, admin, owner);
+    assert.ok(answer.ok, await answer.text());
+    assert.deepEqual((await sentTo(test)).filter((to) => to !== admin.email), ["alive@example.com"]);
+    assert.match(
+      test.logged(),
+      /^a mail is not sent: its link would not work {"mailId":"mail_\w+","kind":"invitation"}$/m,
+    );
+    const links = await test.opened.database.read(
+      sql("SELECT email FROM link_tokens WHERE purpose = 'invitation'"),
+    );
+    assert.deepEqual(links.map(({ email }) => email), ["alive@example.com"]);
+  });
+}
+
+testApp(
+  "invitations by whoever had an account go out no more when the address's owner takes it back",
+  async (test) => {
+    const squatter = await test.signUp();
+    await test.mails();
+    await invite(test, squatter, { email: "accomplice@example.com", role: "OWNER" });
+    const token = await linkToken(test, squatter, { purpose: "reset_password" });
+    const reset = await test.send("/api/auth/password/reset", {
+      json: { token, password: `${testPassword} 2` },
+    });
+    assert.equal(reset.status, 204);
+    assert.deepEqual(await sentTo(test), [squatter.email]);
+  },
+);
+
+/** What a request writes that was under way while something else happened. */
+type Late = (person: TestPerson) => NewMail;
+const late: Record<string, Late> = {
+  reset: ({ email, userId }) => ({ kind: "reset_password", to: email, subject: userId, fields }),
+  verification: ({ email, userId }) => ({ kind: "verify_email", to: email, subject: userId, fields }),
+  "change of address": ({ email, userId }) => ({
+    kind: "change_email",
+    to: "new@example.com",
+    subject: userId,
+    fields: { ...fields, from: email, to: "new@example.com" },
+  }),
+};
+const over: Record<string, readonly [sql: string, drops: readonly string[]]> = {
+  "the account is disabled": ["UPDATE users SET disabled_at = 1 WHERE id = ?", Object.keys(late)],
+  "the account is gone": ["DELETE FROM users WHERE id = ?", Object.keys(late)],
+  "the account has another address": [
+    "UPDATE users SET email = 'other@example.com' WHERE id = ?",
+    ["reset", "verification"],
+  ],
+  "the address is confirmed": ["UPDATE users SET email_verified_at = 1 WHERE id = ?", ["verification"]],
+  "another account has the new address": [
+    "INSERT INTO users SELECT 'usr_2', 'new@example.com', name, '', NULL, NULL, NULL, 0 FROM users WHERE id = ?",
+    ["change of address"],
+  ],
+};
+
+for (const { name, ignore, open } of databaseKinds) {
+  Deno.test({
+    name: `${name}: no reset, confirmation or change of address goes out whose link would not work`,
+    ignore,
+    async fn() {
+      const test = await startTestApp({}, { open });
+      try {
+        for (const [index, [what, [change, drops]]] of Object.entries(over).entries()) {
+          const person = {
+            email: `a${index}@example.com`,
+            userId: `usr_a${index}`,
+            cookie: "",
+            organizationId: "",
+          };
+          const { database } = test.opened;
+          for (const [which, mail] of Object.entries(late)) {
+            await database.write([
+              sql("DELETE FROM users"),
+              sql(
+                "INSERT INTO users VALUES (?, ?, 'Ada', '', NULL, NULL, NULL, 0)",
+                person.userId,
+                person.email,
+              ),
+            ]);
+            const one = mail(person);
+            await putMails(database, [one], test.now());
+            await database.write([sql(change, person.userId)]);
+            const sent = await sentTo(test);
+            assert.deepEqual(sent, drops.includes(which) ? [] : [one.to], `${which}: ${what}`);
+          }
+        }
+      } finally {
+        await test.dispose();
+      }
+    },
+  });
+}
+
+testApp("an invitation that ran out while nothing was sent does not go out", async (test) => {
+  const owner = await test.signUp();
+  await test.mails();
+  await invite(test, owner, { email: "grace@example.com", role: "MEMBER" });
+  test.advance(linkLifetimesMs.invitation);
+  assert.deepEqual(await sentTo(test), []);
+});
+
+testApp("an invitation that was accepted by its first link is not sent a second time", async (test) => {
+  const owner = await test.signUp();
+  await invite(test, owner, { email: "grace@example.com", role: "MEMBER" });
+  const token = await mailedToken(test, "grace@example.com");
+  const [row] = await test.opened.database.read<{ subject: string }>(
+    sql("SELECT subject FROM link_tokens WHERE purpose = 'invitation'"),
+  );
+  const join = { name: "Grace", password: testPassword, invitationToken: token };
+  assert.equal((await test.send("/api/auth/sign-up", { json: join })).status, 201);
+  const again = { organization: "Acme", inviter: "Ada", role: "MEMBER" };
+  const mail = {
+    kind: "invitation",
+    to: "grace@example.com",
+    subject: row?.subject ?? "",
+    fields: again,
+  } as const;
+  await putMails(test.opened.database, [mail], test.now());
+  assert.deepEqual(await sentTo(test), []);
+});

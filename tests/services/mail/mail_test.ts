@@ -1,0 +1,397 @@
+// The outbox's worker with a server that does as the test says: nothing is lost, nothing is sent twice without need,
+// nothing is sent that was taken back, and no link is kept or told.
+import assert from "node:assert/strict";
+import { hash } from "node:crypto";
+import type { Statement } from "../../../db/engine/database.ts";
+import { deleteLinks, findLinkToken } from "../../../db/mail/link_tokens.ts";
+import {
+  mailGiveUpMs,
+  mailLeaseMs,
+  mailRetryMaxMs,
+  mailRetryMinMs,
+  mailsAtOnceMax,
+} from "../../../domain/limits.ts";
+import { linkLifetimesMs } from "../../../domain/mail/mail.ts";
+import { createMailService, type MailService } from "../../../services/mail/mail.ts";
+import { MailError, type MailMessage } from "../../../services/mail/mail_transport.ts";
+import { startTestApp, type TestApp, testApp } from "../../support/app.ts";
+import { databaseKinds, type TestDatabase } from "../../support/database.ts";
+import { putMails, verifyMail, waitingMails } from "../../support/mails.ts";
+import { poll } from "../../support/poll.ts";
+
+const smtpSettings = {
+  BASE_URL: "https://auth.example.com",
+  SMTP_URL: "smtp://mail.example.com",
+  MAIL_FROM: "Acme <auth@example.com>",
+};
+
+/** What the server does with a mail before it takes it. */
+type OnMail = (message: MailMessage, test: TestApp) => Promise<void> | void;
+
+/** An app, and the mails that its server took. */
+async function withServer(
+  run: (test: TestApp, sent: MailMessage[]) => Promise<void>,
+  options: { onMail?: OnMail; open?: () => Promise<TestDatabase> } = {},
+): Promise<void> {
+  const sent: MailMessage[] = [];
+  const test: TestApp = await startTestApp(smtpSettings, {
+    ...(options.open === undefined ? {} : { open: options.open }),
+    mailTransport: async (message) => {
+      await options.onMail?.(message, test);
+      sent.push(message);
+    },
+  });
+  try {
+    await run(test, sent);
+  } finally {
+    await test.dispose();
+  }
+}
+
+/** Another instance on the same database, which `before` can act ahead of. */
+function otherInstance(
+  test: TestApp,
+  options: { sent: MailMessage[]; before: (batch: readonly Statement[]) => Promise<void> },
+): MailService {
+  const { database } = test.opened;
+  return createMailService({
+    config: test.config,
+    clock: test.now,
+    database: {
+      ...database,
+      read: (statement) => database.read(statement),
+      readFirst: (statement) => database.readFirst(statement),
+      async write(batch) {
+        await options.before(batch);
+        return await database.write(batch);
+      },
+    },
+  }, {
+    log: { info: () => {}, warn: () => {} },
+    transport: (message) => {
+      options.sent.push(message);
+      return Promise.resolve();
+    },
+  });
+}
+
+/** Sends until nothing is due. @returns How many were sent. */
+async function deliverAll({ services, now }: TestApp): Promise<number> {
+  let count = 0;
+  for (;;) {
+    const { sent, nextDueAt } = await services.mail.deliverDue();
+    count += sent;
+    if (nextDueAt === null || nextDueAt > now()) return count;
+  }
+}
+
+function tokenOf({ text }: MailMessage): string {
+  return /\?token=([\w-]{43})$/m.exec(text)?.[1] ?? assert.fail(text);
+}
+
+function findToken(test: TestApp, message: MailMessage) {
+  return findLinkToken(test.opened.database, hash("sha256", tokenOf(message), "hex"), test.now());
+}
+
+for (const { name, ignore, open } of databaseKinds) {
+  Deno.test({
+    name: `${name}: several rounds at once send each mail once, all of them, and the outbox is empty then`,
+    ignore,
+    fn: () =>
+      withServer(async (test, sent) => {
+        const { database } = test.opened;
+        const count = 4 * mailsAtOnceMax + 1;
+        await putMails(
+          database,
+          Array.from({ length: count }, (_, number) => verifyMail(number)),
+          test.now(),
+        );
+        await Promise.all([deliverAll(test), deliverAll(test), deliverAll(test)]);
+        assert.equal(sent.length, count);
+        assert.equal(new Set(sent.map(({ to }) => to)).size, count);
+        assert.deepEqual(await waitingMails(database), []);
+        const [first] = sent;
+        assert(first !== undefined);
+        assert.equal((await findToken(test, first))?.email, first.to);
+      }, { open }),
+  });
+
+  Deno.test({
+    name:
+      `${name}: a mail whose instance died goes out after the lease, with the same Message-ID; each link works`,
+    ignore,
+    async fn() {
+      const messages: MailMessage[] = [];
+      let isDead = true;
+      await withServer(async (test) => {
+        const { database } = test.opened;
+        await putMails(database, [verifyMail(1)], test.now());
+        // What died says nothing any more: this never ends.
+        test.services.mail.deliverDue();
+        await poll(() => messages.length > 0);
+        isDead = false;
+        test.advance(mailLeaseMs - 1);
+        assert.equal(await deliverAll(test), 0);
+        test.advance(1);
+        assert.equal(await deliverAll(test), 1);
+        const [first, second] = messages;
+        assert(first !== undefined && second !== undefined);
+        assert.match(first.messageId, /^<mail_[0-9a-f]{32}@auth\.example\.com>$/);
+        assert.equal(first.messageId, second.messageId);
+        assert.notEqual(tokenOf(first), tokenOf(second));
+        for (const message of messages) assert.equal((await findToken(test, message))?.subject, "usr_1");
+        assert.deepEqual(await waitingMails(database), []);
+      }, {
+        open,
+        onMail: (message) => {
+          messages.push(message);
+          return isDead ? new Promise<void>(() => {}) : undefined;
+        },
+      });
+    },
+  });
+}
+
+Deno.test("a failed mail is tried again ever later, an hour at most, and given up after a day with one warning", async () => {
+  let attempts = 0;
+  await withServer(async (test) => {
+    const start = test.now();
+    const { database } = test.opened;
+    await putMails(database, [verifyMail(1)], start);
+    const waits: number[] = [];
+    for (;;) {
+      await test.services.mail.deliverDue();
+      const [waiting] = await waitingMails(database);
+      if (waiting === undefined) break;
+      waits.push(waiting.dueAt - test.now());
+      test.advance(waiting.dueAt - test.now() - 1);
+      await test.services.mail.deliverDue();
+      assert.equal(attempts, waits.length);
+      test.advance(1);
+    }
+    const wanted = waits.map((_, index) => Math.min(mailRetryMinMs * 2 ** index, mailRetryMaxMs));
+    assert.deepEqual(waits.slice(0, -1), wanted.slice(0, -1));
+    assert.equal(test.now(), start + mailGiveUpMs);
+    assert.equal(attempts, waits.length + 1);
+    const [outage, given, ...more] = test.logged().split("\n");
+    assert.match(outage ?? "", /^the mail server takes no mails; they are tried again /);
+    assert.match(
+      given ?? "",
+      /given up {"mailId":"mail_[0-9a-f]+","kind":"verify_email","attempts":\d+,"reason":"CONN: refused"}$/,
+    );
+    assert.deepEqual(more, []);
+  }, {
+    onMail: () => {
+      attempts++;
+      throw new MailError("server", "CONN: refused");
+    },
+  });
+});
+
+Deno.test("a permanent refusal ends one mail at once with one warning, and the others go out", () =>
+  withServer(async (test, sent) => {
+    await putMails(test.opened.database, [verifyMail(1), verifyMail("bad"), verifyMail(2)], test.now());
+    await deliverAll(test);
+    assert.deepEqual(sent.map(({ to }) => to), ["person1@example.com", "person2@example.com"]);
+    assert.deepEqual(await waitingMails(test.opened.database), []);
+    assert.match(
+      test.logged(),
+      /^a mail cannot be sent and is given up [^\n]*"reason":"RCPT TO: 550 5.1.1"}$/,
+    );
+    assert.doesNotMatch(test.logged(), /personbad/);
+  }, {
+    onMail: ({ to }) => {
+      if (to.startsWith("personbad")) throw new MailError("refused", "RCPT TO: 550 5.1.1");
+    },
+  }));
+
+Deno.test("a request that was replaced sends nothing and makes no link, even after its mail was claimed", () =>
+  withServer(async (test, sent) => {
+    const { database } = test.opened;
+    await putMails(database, [verifyMail(1)], test.now());
+    await database.write(deleteLinks("usr_1", { purposes: ["verify_email"] }));
+    await putMails(database, [verifyMail(1)], test.now());
+    assert.equal(await deliverAll(test), 1);
+    assert.equal(sent.length, 1);
+
+    await putMails(database, [verifyMail(2), verifyMail(3)], test.now());
+    let writes = 0;
+    const other = otherInstance(test, {
+      sent,
+      async before() {
+        // The first write claims, the second makes the links.
+        if (++writes === 2) await database.write(deleteLinks("usr_2", { purposes: ["verify_email"] }));
+      },
+    });
+    assert.deepEqual(await other.deliverDue(), { sent: 1, nextDueAt: null });
+    assert.deepEqual(sent.slice(1).map(({ to }) => to), ["person3@example.com"]);
+    const links = await database.read({ sql: "SELECT subject FROM link_tokens ORDER BY subject", args: [] });
+    assert.deepEqual(links.map(({ subject }) => subject), ["usr_1", "usr_3"]);
+  }));
+
+Deno.test("an instance whose lease has ended makes no link, sends nothing, and does not disturb who has it now", async () => {
+  const calls: PromiseWithResolvers<void>[] = [];
+  await withServer(async (test, sent) => {
+    const { database } = test.opened;
+    const { mail } = test.services;
+    await putMails(database, [verifyMail(1)], test.now());
+    const first = mail.deliverDue();
+    await poll(() => calls.length === 1);
+    test.advance(mailLeaseMs);
+    let writes = 0;
+    let second: Promise<unknown> | undefined;
+    const other = otherInstance(test, {
+      sent,
+      async before() {
+        if (++writes !== 2) return;
+        test.advance(mailLeaseMs);
+        second = mail.deliverDue();
+        await poll(() => calls.length === 2);
+      },
+    });
+    await other.deliverDue();
+    assert.deepEqual(sent, []);
+    calls[0]?.reject(new MailError("server", "CONN: ETIMEDOUT"));
+    await first;
+    const [waiting] = await waitingMails(database);
+    assert.deepEqual([waiting?.attempts, waiting?.dueAt], [3, test.now() + mailLeaseMs]);
+    const links = await database.read({ sql: "SELECT 1 FROM link_tokens", args: [] });
+    assert.equal(links.length, 2);
+    calls[1]?.resolve();
+    await second;
+    assert.equal(sent.length, 1);
+    assert.deepEqual(await waitingMails(database), []);
+  }, {
+    onMail: () => {
+      const call = Promise.withResolvers<void>();
+      calls.push(call);
+      return call.promise;
+    },
+  });
+});
+
+Deno.test("a link works for its time, counted from when it is sent, and is removed after it", () =>
+  withServer(async (test, sent) => {
+    const { database } = test.opened;
+    await putMails(database, [verifyMail(1)], test.now());
+    test.advance(3_600_000);
+    await deliverAll(test);
+    const [message] = sent;
+    assert(message !== undefined);
+    test.advance(linkLifetimesMs.verify_email - 1);
+    assert.notEqual(await findToken(test, message), undefined);
+    test.advance(1);
+    assert.equal(await findToken(test, message), undefined);
+    const count = async () => (await database.read({ sql: "SELECT 1 FROM link_tokens", args: [] })).length;
+    assert.equal(await count(), 1);
+    const ended = new AbortController();
+    const running = test.services.mail.run(ended.signal);
+    await poll(async () => await count() === 0);
+    ended.abort();
+    await running;
+  }));
+
+Deno.test("a mail that the server has is not sent again because the database did not answer then", () =>
+  withServer(async (test, sent) => {
+    const { database } = test.opened;
+    await putMails(database, [verifyMail(1)], test.now());
+    let isDown = true;
+    const other = otherInstance(test, {
+      sent,
+      // deno-lint-ignore require-await -- a database is asynchronous
+      async before([first, ...more]) {
+        if (isDown && more.length === 0 && /^DELETE/.test(first?.sql ?? "")) throw new Error("no answer");
+      },
+    });
+    await assert.rejects(other.deliverDue(), /no answer/);
+    assert.equal((await waitingMails(database)).length, 1);
+    isDown = false;
+    test.advance(mailLeaseMs);
+    assert.deepEqual(await other.deliverDue(), { sent: 0, nextDueAt: null });
+    assert.equal(sent.length, 1);
+  }));
+
+Deno.test("the worker wakes for a mail that was just written, and ends when it is told to", () =>
+  withServer(async (test, sent) => {
+    const ended = new AbortController();
+    const running = test.services.mail.run(ended.signal);
+    for (const number of [1, 2, 3]) {
+      await putMails(test.opened.database, [verifyMail(number)], test.now());
+      test.services.mail.wake();
+      await poll(() => sent.length === number, 5_000);
+    }
+    ended.abort();
+    await running;
+  }));
+
+Deno.test("with SMTP no token is kept in the clear or logged, whatever the server answers", async () => {
+  const tokens: string[] = [];
+  await withServer(async (test, sent) => {
+    const { database, place } = test.opened;
+    await putMails(database, [verifyMail(1), verifyMail("bad"), verifyMail("later")], test.now());
+    await test.services.mail.deliverDue();
+    const fields = { organization: "Acme", inviter: "Ada", role: "MEMBER" };
+    await putMails(
+      database,
+      [{ kind: "invitation", to: "bob@example.com", subject: "inv_1", fields }],
+      test.now(),
+    );
+    await deliverAll(test);
+    assert.equal(sent.length, 2);
+    assert.equal(tokens.length, 4);
+    const files = await Promise.all([place, `${place}-wal`].map((file) => Deno.readFile(file)));
+    const bytes = files.map((file) => new TextDecoder("latin1").decode(file)).join();
+    for (const token of tokens) {
+      // The hash is there, so this would find the token too.
+      assert(bytes.includes(hash("sha256", token, "hex")));
+      assert(!bytes.includes(token));
+      assert(!test.logged().includes(token));
+    }
+  }, {
+    onMail: (message) => {
+      tokens.push(tokenOf(message));
+      if (message.to.startsWith("personbad")) throw new MailError("refused", "DATA: 554");
+      if (message.to.startsWith("personlater")) throw new MailError("later", "DATA: 451");
+    },
+  });
+});
+
+testApp(
+  "without SMTP_URL mails are kept and logged, newest last, and links are of BASE_URL alone",
+  async (test) => {
+    const { database } = test.opened;
+    await putMails(database, [verifyMail(1)], test.now());
+    test.advance(1000);
+    const fields = { name: "Ada" };
+    await putMails(database, [{ kind: "password_changed", to: "a@example.com", fields }], test.now());
+    const [first, second, ...more] = await test.mails();
+    assert.deepEqual(more, []);
+    assert.equal(first?.to, "person1@example.com");
+    assert.match(first?.link ?? "", /^http:\/\/localhost:8000\/verify-email\?token=[\w-]{43}$/);
+    assert.equal(second?.link, null);
+    const link = first?.link ?? "none";
+    assert(first?.text.includes(link) && first.html.includes(link) && test.logged().includes(link));
+  },
+);
+
+testApp(
+  "with https and no SMTP_URL mails go nowhere: it says so, and what waits is dropped after a day",
+  async (test) => {
+    const { mail } = test.services;
+    assert.equal(mail.mode, "none");
+    assert.throws(() => mail.requireMail(), { code: "mail_unavailable" });
+    const { database } = test.opened;
+    await putMails(database, [verifyMail(1)], test.now() - mailGiveUpMs - 1);
+    await putMails(database, [verifyMail(2)], test.now());
+    assert.deepEqual(await mail.deliverDue(), { sent: 0, nextDueAt: null });
+    const ended = new AbortController();
+    const running = mail.run(ended.signal);
+    await poll(async () => (await waitingMails(database)).length === 1);
+    ended.abort();
+    await running;
+    assert.deepEqual((await waitingMails(database)).map(({ recipient }) => recipient), [
+      "person2@example.com",
+    ]);
+  },
+  { BASE_URL: "https://auth.example.com" },
+);

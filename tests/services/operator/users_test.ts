@@ -1,0 +1,317 @@
+// What the operator's verbs write, on every kind of database, while the app runs on it.
+import assert from "node:assert/strict";
+import { sql } from "../../../db/engine/database.ts";
+import type { OperatorActor } from "../../../domain/actor.ts";
+import { AppError, type ErrorCode } from "../../../domain/errors.ts";
+import { operatorLinkLifetimeMs, operatorPageItemsMax } from "../../../domain/limits.ts";
+import { hashToken } from "../../../services/sign_in/session_tokens.ts";
+import { createTestKey, type TestApp, testPassword, type TestPerson } from "../../support/app.ts";
+import { onEveryDatabase } from "../../support/usage.ts";
+
+const client = { address: "", userAgent: "gatehouse user test", requestId: null };
+const actor: OperatorActor = { type: "operator", client };
+const other = "seven blue lanterns";
+
+function refuses(code: ErrorCode) {
+  return (error: unknown) => error instanceof AppError && error.code === code;
+}
+
+/** @returns The status of a sign-in, and whether it wants a second step. */
+async function signIn(test: TestApp, email: string, password = testPassword): Promise<[number, boolean]> {
+  const answer = await test.send("/api/auth/sign-in", { json: { email, password } });
+  return [answer.status, (await answer.text()).includes("secondStep")];
+}
+
+/** @returns The status of choosing a password with a link. */
+async function choose(test: TestApp, link: { address: string } | null, password = other): Promise<number> {
+  const token = new URL(link?.address ?? "").searchParams.get("token");
+  const answer = await test.send("/api/auth/password/reset", { json: { token, password } });
+  await answer.body?.cancel();
+  return answer.status;
+}
+
+async function isSignedIn(test: TestApp, cookie: string): Promise<boolean> {
+  return (await (await test.send("/api/auth/me", { cookie })).json()).authenticated;
+}
+
+/** @returns What the operator did, in order: the action, the organization, the target's name. */
+function entries(test: TestApp): Promise<Record<string, unknown>[]> {
+  return test.opened.database.read(sql(
+    `SELECT action, organization_id AS organizationId, target_name AS target, user_agent AS userAgent
+     FROM audit_events WHERE actor_type = 'operator' ORDER BY id`,
+  ));
+}
+
+/** Two-step sign-in is on, and one is half done. */
+async function turnOnTwoStep(test: TestApp, userId: string): Promise<void> {
+  await test.opened.database.write([
+    sql("INSERT INTO totp VALUES (?, 'SECRET', ?, ?, 0, 0, NULL)", userId, test.now(), test.now()),
+    sql("INSERT INTO recovery_codes VALUES (?, 'hash', NULL)", userId),
+  ]);
+}
+
+/** How many rows of each table are about a user. */
+async function counts(test: TestApp, userId: string): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (const table of ["sessions", "totp", "recovery_codes", "pending_sign_ins", "passkey_challenges"]) {
+    const query = sql(`SELECT count(*) AS n FROM ${table} WHERE user_id = ?`, userId);
+    found[table] = (await test.opened.database.readFirst<{ n: number }>(query))?.n ?? -1;
+  }
+  const links = sql("SELECT count(*) AS n FROM link_tokens WHERE subject = ?", userId);
+  found["links"] = (await test.opened.database.readFirst<{ n: number }>(links))?.n ?? -1;
+  return found;
+}
+
+onEveryDatabase("an account is made with its organization, or in one, and audited there", async (test) => {
+  const { operator } = test.services;
+  const owner = await operator.createUser(actor, {
+    email: "Ada@example.com",
+    name: "Ada",
+    password: testPassword,
+  });
+  assert.equal(owner.link, null);
+  const join = { organizationId: owner.organizationId, role: "ADMIN" } as const;
+  const made = await operator.createUser(actor, { email: "bob@example.com", name: "Bob", join });
+  assert.ok(made.link);
+  assert.deepEqual(await signIn(test, "ada@example.com"), [200, false]);
+  const token = new URL(made.link.address).searchParams.get("token") ?? "";
+  for (const guess of ["", token, hashToken(token)]) {
+    assert.deepEqual(await signIn(test, "bob@example.com", guess), [401, false]);
+  }
+  test.advance(operatorLinkLifetimeMs - 1);
+  assert.equal(await choose(test, made.link), 204);
+  assert.deepEqual(await signIn(test, "bob@example.com", other), [200, false]);
+  const users = (await Array.fromAsync(operator.listUsers())).flat();
+  assert.deepEqual(users.map(({ email, organizations }) => [email, organizations]), [
+    ["ada@example.com", [{ id: owner.organizationId, name: "Ada’s organization", role: "OWNER" }]],
+    ["bob@example.com", [{ id: owner.organizationId, name: "Ada’s organization", role: "ADMIN" }]],
+  ]);
+  const entry = { organizationId: owner.organizationId, userAgent: "gatehouse user test" };
+  assert.deepEqual(await entries(test), [
+    { ...entry, action: "account.created", target: "ada@example.com" },
+    { ...entry, action: "organization.created", target: "Ada’s organization" },
+    { ...entry, action: "account.created", target: "bob@example.com" },
+    { ...entry, action: "member.joined", target: "bob@example.com" },
+  ]);
+});
+
+onEveryDatabase("an account that cannot be made leaves nothing behind", async (test) => {
+  const { operator } = test.services;
+  const { organizationId, email, userId } = await test.signUp();
+  const { database } = test.opened;
+  const tables = ["users", "organizations", "memberships", "link_tokens", "audit_events", "outbox"];
+  const all = async () =>
+    JSON.stringify(await Promise.all(tables.map((table) => database.read(sql(`SELECT * FROM ${table}`)))));
+  const before = await all();
+  const make = (more: Partial<Parameters<typeof operator.createUser>[1]>) =>
+    operator.createUser(actor, { email: "eve@example.com", name: "Eve", ...more });
+  const join = { organizationId, role: "OWNER" } as const;
+  for (
+    const taken of [{ email }, { email: email.toUpperCase() }, { email, join }, { email, password: other }]
+  ) {
+    await assert.rejects(make(taken), refuses("email_taken"));
+  }
+  const nowhere = { organizationId: "org_x", role: "OWNER" } as const;
+  for (
+    const wrong of [{ join: nowhere }, { email: "eve" }, { password: "short" }, {
+      password: "eve@example.com",
+    }]
+  ) {
+    await assert.rejects(make(wrong), refuses("validation_failed"));
+  }
+  assert.equal(await all(), before);
+  await database.write([
+    sql("UPDATE organizations SET deleted_at = 1 WHERE id = ?", organizationId),
+    sql("DELETE FROM memberships WHERE user_id = ?", userId),
+  ]);
+  await assert.rejects(make({ join }), refuses("validation_failed"));
+});
+
+onEveryDatabase(
+  "a link for a password ends older ones and no session; it works once, for a day",
+  async (test) => {
+    const { operator } = test.services;
+    const ada = await test.signUp();
+    const bob = await test.signUp("Bob");
+    const reset = (email = ada.email) => operator.resetPassword(actor, email, { turnOffTwoStep: false });
+    const bobs = await reset(bob.email);
+    const first = await reset();
+    const second = await reset();
+    assert.equal(await choose(test, first.link), 404);
+    assert.equal(await isSignedIn(test, ada.cookie), true);
+    assert.equal(await choose(test, second.link), 204);
+    assert.equal(await choose(test, second.link), 404);
+    assert.equal(await isSignedIn(test, ada.cookie), false);
+    assert.deepEqual(await signIn(test, ada.email, other), [200, false]);
+    const late = await reset();
+    test.advance(operatorLinkLifetimeMs);
+    assert.equal(await choose(test, late.link), 404);
+    assert.equal(await choose(test, bobs.link), 404);
+    // Whoever was handed a link has proved no address.
+    const [user] = (await Array.fromAsync(operator.listUsers())).flat();
+    assert.equal(user?.emailVerifiedAt, null);
+    assert.ok((await entries(test)).every(({ action }) => action === "password.reset_requested"));
+    await assert.rejects(reset("nobody@example.com"), refuses("not_found"));
+  },
+);
+
+onEveryDatabase(
+  "a password that is set ends every session, link, delay and half-done sign-in",
+  async (test) => {
+    const { operator } = test.services;
+    const ada = await test.signUp();
+    const bob = await test.signUp("Bob");
+    await turnOnTwoStep(test, ada.userId);
+    assert.deepEqual(await signIn(test, ada.email), [200, true]);
+    const { link } = await operator.resetPassword(actor, ada.email, { turnOffTwoStep: false });
+    for (let n = 0; n < 7; n++) await signIn(test, ada.email, "a wrong password");
+    assert.deepEqual(await signIn(test, ada.email), [429, false]);
+    await operator.resetPassword(actor, ada.email, { password: other, turnOffTwoStep: false });
+    assert.deepEqual(await counts(test, ada.userId), {
+      sessions: 0,
+      totp: 1,
+      recovery_codes: 1,
+      pending_sign_ins: 0,
+      passkey_challenges: 0,
+      links: 0,
+    });
+    assert.equal(await choose(test, link), 404);
+    assert.equal(await isSignedIn(test, ada.cookie), false);
+    assert.equal(await isSignedIn(test, bob.cookie), true);
+    test.advance(600_000);
+    assert.deepEqual(await signIn(test, ada.email), [401, false]);
+    assert.deepEqual(await signIn(test, ada.email, other), [200, true]);
+    await assert.rejects(
+      operator.resetPassword(actor, ada.email, { password: "short", turnOffTwoStep: true }),
+      refuses("validation_failed"),
+    );
+    assert.equal((await counts(test, ada.userId))["totp"], 1);
+  },
+);
+
+onEveryDatabase(
+  "two-step sign-in is turned off for who lost their device, audited and mailed",
+  async (test) => {
+    const { operator } = test.services;
+    const ada = await test.signUp();
+    const bob = await test.signUp("Bob");
+    for (const { userId } of [ada, bob]) await turnOnTwoStep(test, userId);
+    await test.opened.database.write([
+      sql("INSERT INTO passkeys VALUES ('pas_1', ?, 'c', 'k', 0, '[]', 'Phone', 1, NULL)", ada.userId),
+    ]);
+    await signIn(test, ada.email);
+    const turnOff = { turnOffTwoStep: true } as const;
+    assert.equal((await operator.resetPassword(actor, ada.email, turnOff)).hadTwoStep, true);
+    assert.equal((await operator.resetPassword(actor, ada.email, turnOff)).hadTwoStep, false);
+    const left = await counts(test, ada.userId);
+    assert.deepEqual([left["totp"], left["recovery_codes"], left["pending_sign_ins"]], [0, 0, 0]);
+    assert.deepEqual(await signIn(test, ada.email), [200, false]);
+    assert.deepEqual(await signIn(test, bob.email), [200, true]);
+    // What was never turned on is not turned off.
+    const { database } = test.opened;
+    await database.write([sql("UPDATE totp SET confirmed_at = NULL WHERE user_id = ?", bob.userId)]);
+    assert.equal((await operator.resetPassword(actor, bob.email, turnOff)).hadTwoStep, false);
+    const entry = { organizationId: ada.organizationId, target: ada.email, userAgent: "gatehouse user test" };
+    assert.deepEqual(await entries(test), [
+      { ...entry, action: "password.reset_requested" },
+      { ...entry, action: "two_step.disabled" },
+      { ...entry, action: "passkey.removed" },
+      { ...entry, action: "password.reset_requested" },
+      {
+        ...entry,
+        action: "password.reset_requested",
+        organizationId: bob.organizationId,
+        target: bob.email,
+      },
+    ]);
+    const mails = sql("SELECT recipient FROM outbox WHERE kind = 'two_step_disabled'");
+    assert.deepEqual(await database.read(mails), [{ recipient: ada.email }]);
+  },
+);
+
+onEveryDatabase(
+  "disabling ends everything of one person, and revokes their keys in every organization",
+  async (test) => {
+    const { operator } = test.services;
+    const { database } = test.opened;
+    const ada = await test.signUp();
+    const bob = await test.signUp("Bob");
+    const adas = await createTestKey(test, ada, { name: "Ada’s" });
+    const bobs = await createTestKey(test, bob);
+    const elsewhere = await createTestKey(test, bob, { name: "Elsewhere" });
+    const expired = await createTestKey(test, ada, { expiresAt: new Date(test.now() + 1000).toISOString() });
+    test.advance(2000);
+    await turnOnTwoStep(test, ada.userId);
+    await signIn(test, ada.email);
+    const invite = (by: TestPerson) =>
+      test.send(`/api/portal/organizations/${by.organizationId}/invitations`, {
+        cookie: by.cookie,
+        json: { email: "eve@example.com", role: "OWNER" },
+      });
+    for (const by of [ada, bob]) assert.equal((await invite(by)).status, 201);
+    const { link } = (await test.mails()).find(({ to }) => to === "eve@example.com") ?? {};
+    await operator.resetPassword(actor, ada.email, { turnOffTwoStep: false });
+    await database.write([
+      sql("UPDATE api_keys SET created_by = ? WHERE id = ?", ada.userId, elsewhere.id),
+      sql("INSERT INTO passkey_challenges VALUES ('c', 'second_step', ?, ?)", ada.userId, test.now() + 1000),
+    ]);
+    assert.deepEqual(await operator.disableUser(actor, ada.email, { revokeKeys: false }), {
+      wasDisabled: false,
+      activeKeys: 2,
+      revokedKeys: 0,
+      revokedInvitations: 1,
+    });
+    const offer = await test.send(link?.slice(test.config.baseUrl.origin.length) ?? "");
+    assert.equal(offer.status, 404, await offer.text());
+    const open = sql("SELECT invited_by AS by FROM invitations WHERE revoked_at IS NULL");
+    assert.deepEqual(await database.read(open), [{ by: bob.userId }]);
+    assert.deepEqual(await counts(test, ada.userId), {
+      sessions: 0,
+      totp: 1,
+      recovery_codes: 1,
+      pending_sign_ins: 0,
+      passkey_challenges: 0,
+      links: 0,
+    });
+    assert.deepEqual(await operator.disableUser(actor, ada.email, { revokeKeys: true }), {
+      wasDisabled: true,
+      activeKeys: 0,
+      revokedKeys: 2,
+      revokedInvitations: 0,
+    });
+    const revoked = await database.read<{ id: string }>(
+      sql("SELECT id FROM api_keys WHERE revoked_at IS NOT NULL ORDER BY number"),
+    );
+    assert.deepEqual(revoked.map(({ id }) => id), [adas.id, elsewhere.id]);
+    assert.notEqual(expired.id, bobs.id);
+    const ended = (await entries(test)).filter(({ action }) => action === "invitation.revoked");
+    assert.deepEqual(ended.map(({ organizationId, target }) => [organizationId, target]), [
+      [ada.organizationId, "eve@example.com"],
+    ]);
+    const keyEntries = (await entries(test)).filter(({ action }) => action === "api_key.revoked");
+    assert.deepEqual(
+      keyEntries.map(({ organizationId, target }) => [organizationId, target]).sort(),
+      [[ada.organizationId, "Ada’s"], [bob.organizationId, "Elsewhere"]].sort(),
+    );
+    await assert.rejects(
+      operator.resetPassword(actor, ada.email, { turnOffTwoStep: true }),
+      refuses("validation_failed"),
+    );
+    assert.equal((await counts(test, ada.userId))["totp"], 1);
+    assert.equal(await isSignedIn(test, bob.cookie), true);
+    assert.deepEqual(await operator.enableUser(actor, ada.email), { wasDisabled: true });
+    assert.deepEqual(await signIn(test, ada.email), [200, true]);
+  },
+);
+
+onEveryDatabase("a long list comes in order, a page at a time, and once each", async (test) => {
+  const count = 2 * operatorPageItemsMax + 7;
+  const row = "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, 'N', '', 1)";
+  await test.opened.database.write(
+    Array.from({ length: count }, (_, n) => sql(row, `usr_${n}`, `p${(n * 7919) % count}@example.com`)),
+  );
+  const pages = await Array.fromAsync(test.services.operator.listUsers());
+  assert.deepEqual(pages.map((page) => page.length), [operatorPageItemsMax, operatorPageItemsMax, 7]);
+  const emails = pages.flat().map(({ email }) => email);
+  assert.deepEqual(emails, Array.from({ length: count }, (_, n) => `p${n}@example.com`).sort());
+});

@@ -1,0 +1,143 @@
+// Turns on the reports thread: fair between organizations, bounded, and returned by reports that leave.
+import assert from "node:assert/strict";
+import { AppError } from "../../../domain/errors.ts";
+import { ReportQueue, type ReportQueueLimits } from "../../../services/reports/report_queue.ts";
+
+const limits: ReportQueueLimits = {
+  turnsMax: 1,
+  runningPerOrganizationMax: 2,
+  openPerOrganizationMax: 4,
+  openMax: 6,
+};
+
+/** Runs a report of so many turns. */
+function runner(queue: ReportQueue) {
+  const log: string[] = [];
+  return {
+    log,
+    async run(organization: string, name: string, turns: number): Promise<void> {
+      const place = queue.enter(organization, new AbortController());
+      try {
+        await place.begin();
+        for (let n = 1;; n++) {
+          log.push(name);
+          if (n === turns) return;
+          await place.turn();
+        }
+      } finally {
+        place.leave();
+      }
+    },
+  };
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof AppError && error.code === "unavailable" && error.retryAfterSeconds === 1;
+}
+
+Deno.test("organizations take turns, however many reports each of them has", async () => {
+  const { run, log } = runner(new ReportQueue(limits));
+  await Promise.all([run("a", "a1", 5), run("a", "a2", 5), run("a", "a3", 5), run("b", "b1", 3)]);
+  // The first came when there was no other.
+  assert.deepEqual(log.slice(1, 7).map((name) => name[0]), ["a", "b", "a", "b", "a", "b"]);
+  assert.equal(log.length, 18);
+});
+
+Deno.test("two reports of an organization are under way, and the third begins when one has ended", async () => {
+  const { run, log } = runner(new ReportQueue(limits));
+  await Promise.all([run("a", "a1", 3), run("a", "a2", 3), run("a", "a3", 1)]);
+  assert.deepEqual(log, ["a1", "a2", "a1", "a2", "a1", "a3", "a2"]);
+});
+
+Deno.test("a report that waits for its client holds neither a turn nor a place", async () => {
+  const queue = new ReportQueue({ ...limits, runningPerOrganizationMax: 1 });
+  const { run, log } = runner(queue);
+  const client = Promise.withResolvers<void>();
+  const slow = queue.enter("a", new AbortController());
+  await slow.begin();
+  const back = slow.aside(client.promise).then(() => log.push("slow"));
+  await run("a", "a1", 2);
+  assert.deepEqual(log, ["a1", "a1"]);
+  client.resolve();
+  await back;
+  slow.leave();
+  await run("a", "a2", 1);
+  assert.deepEqual(log.slice(2), ["slow", "a2"]);
+});
+
+Deno.test("rejects one report too many of an organization, and of all", async () => {
+  const queue = new ReportQueue({ ...limits, openMax: 5 });
+  const places = ["a", "a", "a", "a"].map((organization) => queue.enter(organization, new AbortController()));
+  assert.throws(() => queue.enter("a", new AbortController()), isUnavailable);
+  places.push(queue.enter("b", new AbortController()));
+  const crowded = new ReportQueue({ ...limits, openMax: 2 });
+  for (const organization of ["a", "b"]) crowded.enter(organization, new AbortController());
+  assert.throws(() => crowded.enter("c", new AbortController()), isUnavailable);
+  for (const place of places) place.leave();
+  const place = queue.enter("a", new AbortController());
+  await place.begin();
+  place.leave();
+});
+
+Deno.test("an organization with few reports takes a place of the one with the most", async () => {
+  const queue = new ReportQueue(limits);
+  const reports = ["a", "a", "a", "b", "b", "b"].map((organization) => {
+    const cancel = new AbortController();
+    return { cancel, place: queue.enter(organization, cancel) };
+  });
+  await reports[0]?.place.begin();
+  const begun = reports[2]?.place.begin() ?? Promise.resolve();
+  const first = queue.enter("c", new AbortController());
+  const second = queue.enter("c", new AbortController());
+  assert.deepEqual(reports.map(({ cancel }) => cancel.signal.aborted), [
+    false,
+    false,
+    true,
+    false,
+    false,
+    true,
+  ]);
+  await assert.rejects(begun, isUnavailable);
+  assert.throws(() => queue.enter("c", new AbortController()), isUnavailable);
+  for (const { place } of reports) place.leave();
+  // Each place was given up once: there is room for as many as before.
+  const places = ["a", "a", "b", "b"].map((name) => queue.enter(name, new AbortController()));
+  assert.throws(() => queue.enter("c", new AbortController()), isUnavailable);
+  for (const place of [...places, first, second]) place.leave();
+});
+
+Deno.test("a cancelled report gives its place to the next, wherever it waited", async () => {
+  const queue = new ReportQueue({ ...limits, runningPerOrganizationMax: 1 });
+  const [first, second] = [new AbortController(), new AbortController()];
+  const running = queue.enter("a", first);
+  await running.begin();
+  const waiting = queue.enter("a", second);
+  const begun = waiting.begin();
+  const third = queue.enter("a", new AbortController());
+  const started = third.begin();
+  second.abort();
+  await assert.rejects(begun, { name: "AbortError" });
+  waiting.leave();
+  const stalled = running.aside(
+    new Promise((_resolve, reject) =>
+      first.signal.addEventListener("abort", () => reject(first.signal.reason))
+    ),
+  );
+  first.abort();
+  await assert.rejects(stalled, { name: "AbortError" });
+  running.leave();
+  await started;
+  third.leave();
+});
+
+Deno.test("draining rejects what has not begun, and lets the rest end", async () => {
+  const queue = new ReportQueue({ ...limits, runningPerOrganizationMax: 1 });
+  const running = queue.enter("a", new AbortController());
+  await running.begin();
+  const waiting = queue.enter("a", new AbortController()).begin();
+  queue.drain();
+  await assert.rejects(waiting, isUnavailable);
+  assert.throws(() => queue.enter("b", new AbortController()), isUnavailable);
+  await running.turn();
+  running.leave();
+});

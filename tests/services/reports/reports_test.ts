@@ -1,0 +1,74 @@
+// The reports thread as its callers see it: it ends cleanly, and a fault in it ends only what was open.
+import assert from "node:assert/strict";
+import { AppError } from "../../../domain/errors.ts";
+import { DatabaseError } from "../../../db/engine/database.ts";
+import { makeBackup } from "../../../services/backups.ts";
+import { newReportsWorker, Reports } from "../../../services/reports/reports.ts";
+import { embeddedTestDatabase } from "../../support/database.ts";
+
+const input = { organizationId: "org_none", now: Date.UTC(2026, 10, 21), limit: 10 };
+
+Deno.test("a fault in the reports thread is reported, and the next report has a new thread", async () => {
+  const { database, dispose } = await embeddedTestDatabase();
+  const workers: Worker[] = [];
+  const troubles: string[] = [];
+  const reports = new Reports(database.source, {
+    onTrouble: (error) => troubles.push(error.message),
+    startWorker: () => {
+      const worker = newReportsWorker();
+      workers.push(worker);
+      return worker;
+    },
+  });
+  try {
+    assert.deepEqual(await reports.read("usageRecords", input), { usageRecords: [], nextCursor: null });
+    // No message has this form: it ends the thread.
+    workers[0]?.postMessage(null);
+    await assert.rejects(
+      reports.read("usageRecords", input),
+      (error) => error instanceof DatabaseError && error.kind === "unavailable",
+    );
+    assert.equal(troubles.length, 1);
+    assert.match(troubles[0] ?? "", /^the reports thread ended: /);
+    assert.deepEqual(await reports.read("usageRecords", input), { usageRecords: [], nextCursor: null });
+    assert.equal(workers.length, 2);
+  } finally {
+    await reports.close();
+    await dispose();
+  }
+});
+
+Deno.test("errors come through the thread as they were thrown", async () => {
+  const { database, dispose } = await embeddedTestDatabase();
+  const reports = new Reports(database.source, { onTrouble: assert.fail });
+  try {
+    await assert.rejects(
+      reports.read("usageRecords", { ...input, cursor: "none" }),
+      (error) =>
+        error instanceof AppError && error.code === "validation_failed" &&
+        error.details?.[0]?.path === "cursor",
+    );
+  } finally {
+    await reports.close();
+    await dispose();
+  }
+  await assert.rejects(reports.read("usageRecords", input), { name: "DatabaseError" });
+});
+
+Deno.test("reports fail while the database cannot be opened, and work once it can", async () => {
+  const { place, dispose } = await embeddedTestDatabase();
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-reports-" });
+  const path = `${folder}/later/gatehouse.db`;
+  const reports = new Reports({ kind: "file", path }, { onTrouble: assert.fail });
+  try {
+    await assert.rejects(reports.read("usageRecords", input), { name: "DatabaseError" });
+    await assert.rejects(reports.read("usageRecords", input), { name: "DatabaseError" });
+    await Deno.mkdir(`${folder}/later`);
+    await makeBackup(place, { file: path, signal: new AbortController().signal });
+    assert.deepEqual(await reports.read("usageRecords", input), { usageRecords: [], nextCursor: null });
+  } finally {
+    await reports.close();
+    await dispose();
+    await Deno.remove(folder, { recursive: true });
+  }
+});

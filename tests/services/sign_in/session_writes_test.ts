@@ -1,0 +1,138 @@
+// Writing as a session, on both kinds of database: what is refused leaves nothing behind, and says why.
+import assert from "node:assert/strict";
+import { type Database, DatabaseError, sql } from "../../../db/engine/database.ts";
+import type { SessionActor } from "../../../domain/actor.ts";
+import { AppError } from "../../../domain/errors.ts";
+import { sessionWritesWaitingMax } from "../../../domain/limits.ts";
+import type { Act } from "../../../domain/permissions.ts";
+import { requireMembership } from "../../../services/organization/membership.ts";
+import { sessionContext } from "../../../services/sign_in/session_writes.ts";
+import { startTestApp, type TestApp } from "../../support/app.ts";
+import { databaseKinds } from "../../support/database.ts";
+
+const dayMs = 24 * 3_600_000;
+
+interface Stage {
+  readonly test: TestApp;
+  readonly actor: SessionActor;
+  readonly organizationId: string;
+}
+
+async function signedIn(test: TestApp): Promise<Stage> {
+  const { cookie, organizationId } = await test.signUp();
+  const token = cookie.slice(cookie.indexOf("=") + 1);
+  const { session } = await test.services.sessionSearch.findSession([token]);
+  assert.ok(session);
+  const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
+  return { test, actor: { ...session, type: "session", client }, organizationId };
+}
+
+/** @returns The code of the error with which a rename is refused, or null when it was done. */
+async function rename({ test, actor, organizationId }: Stage, act: Act | null): Promise<string | null> {
+  const { config, opened: { database }, now } = test;
+  const { writeAs } = sessionContext({ config, database, clock: now });
+  const by = act === null ? actor : requireMembership(actor, { organizationId, act });
+  const before = await nameOf(database, actor);
+  const to = `${before}+`;
+  const batch = [sql("UPDATE users SET name = ? WHERE id = ?", to, actor.user.id), sql("SELECT 1 AS one")];
+  try {
+    const results = await writeAs(by, batch);
+    assert.deepEqual(results.map(({ changes }) => changes)[0], 1, "results are those of the batch");
+    assert.deepEqual(results[1]?.rows, [{ one: 1 }]);
+    assert.equal(await nameOf(database, actor), to);
+    return null;
+  } catch (error) {
+    assert.ok(error instanceof AppError, String(error));
+    assert.equal(await nameOf(database, actor), before);
+    return error.code;
+  }
+}
+
+async function nameOf(database: Database, { user: { id } }: SessionActor): Promise<string | undefined> {
+  return (await database.readFirst<{ name: string }>(sql("SELECT name FROM users WHERE id = ?", id)))?.name;
+}
+
+for (const { name, ignore, open } of databaseKinds) {
+  Deno.test({
+    name: `a batch is written for a live session with the role, and for no other: ${name}`,
+    ignore,
+    async fn() {
+      const test = await startTestApp({}, { open });
+      try {
+        const stage = await signedIn(test);
+        const { actor: { id, user } } = stage;
+        const run = (text: string, ...args: string[]) => test.opened.database.write([sql(text, ...args)]);
+        const setRole = (role: string) =>
+          run("UPDATE memberships SET role = ? WHERE user_id = ?", role, user.id);
+
+        assert.equal(await rename(stage, null), null);
+        assert.equal(await rename(stage, "organization.manage"), null);
+        await setRole("ADMIN");
+        assert.equal(await rename(stage, "organization.manage"), "forbidden");
+        assert.equal(await rename(stage, "members.manage"), null);
+        await setRole("MEMBER");
+        assert.equal(await rename(stage, "members.manage"), "forbidden");
+        assert.equal(await rename(stage, "members.read"), null);
+        await run("DELETE FROM memberships WHERE user_id = ?", user.id);
+        assert.equal(await rename(stage, "members.read"), "not_found");
+        assert.equal(await rename(stage, null), null);
+
+        await run("UPDATE users SET disabled_at = 1 WHERE id = ?", user.id);
+        assert.equal(await rename(stage, null), "unauthenticated");
+        await run("UPDATE users SET disabled_at = NULL WHERE id = ?", user.id);
+        assert.equal(await rename(stage, null), null);
+        test.advance(test.config.sessionIdleDays * dayMs);
+        assert.equal(await rename(stage, null), "unauthenticated");
+        test.advance(-test.config.sessionIdleDays * dayMs);
+        await run("DELETE FROM sessions WHERE id = ?", id);
+        assert.equal(await rename(stage, null), "unauthenticated");
+        assert.equal(await rename(stage, "members.read"), "unauthenticated");
+        assert.deepEqual(await test.opened.database.read(sql("SELECT * FROM refused_writes")), []);
+      } finally {
+        await test.dispose();
+      }
+    },
+  });
+
+  Deno.test({
+    name: `a rule of the schema that a batch breaks is a fault, and not the session's: ${name}`,
+    ignore,
+    async fn() {
+      const test = await startTestApp({}, { open });
+      try {
+        const { actor } = await signedIn(test);
+        const { config, opened: { database }, now } = test;
+        const { writeAs } = sessionContext({ config, database, clock: now });
+        const broken = sql("UPDATE memberships SET role = 'KING' WHERE user_id = ?", actor.user.id);
+        await assert.rejects(
+          writeAs(actor, [broken]),
+          (error) => error instanceof DatabaseError && error.kind === "constraint",
+        );
+      } finally {
+        await test.dispose();
+      }
+    },
+  });
+}
+
+Deno.test("a person whose changes fill their own places leaves room for everyone else's", async () => {
+  const test = await startTestApp();
+  try {
+    const { actor } = await signedIn(test);
+    const other = await signedIn(test);
+    const { config, opened: { database }, now } = test;
+    const { writeAs } = sessionContext({ config, database, clock: now });
+    const rename = (by: SessionActor) =>
+      writeAs(by, [sql("UPDATE users SET name = 'New' WHERE id = ?", by.user.id)]);
+    const flood = Promise.allSettled(
+      Array.from({ length: sessionWritesWaitingMax + 5 }, () => rename(actor)),
+    );
+    await rename(other.actor);
+    const rejected = (await flood).filter((result) => result.status === "rejected");
+    assert.deepEqual(rejected.map(({ reason }) => reason.code), Array(5).fill("unavailable"));
+    // The places are free again.
+    await rename(actor);
+  } finally {
+    await test.dispose();
+  }
+});

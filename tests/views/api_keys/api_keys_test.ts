@@ -1,0 +1,53 @@
+// The page of API keys: the new key once, what was typed kept, states as words, no acts on keys that ended.
+import assert from "node:assert/strict";
+import { apiKeysPage } from "../../../views/api_keys/api_keys.tsx";
+import { apiKeysProps } from "../sample.ts";
+
+const props = apiKeysProps("Production");
+
+Deno.test("apiKeysPage() shows the new key with a command that uses it, and says that it is the only time", async () => {
+  const html = String(await apiKeysPage(props));
+  assert.match(html, /<code id="new-key" class="pick">service_live_1<\/code>/);
+  assert.match(html, /curl https:\/\/auth\.example\.com\/api\/v1\/usage/);
+  assert.match(html, /Authorization: Bearer service_live_1&quot;/);
+  assert.match(html, /It will not be shown again\./);
+  assert.match(html, /The old key stops <time datetime="2026-11-22T14:05:11\.000Z"[^>]*>in 24 hours<\/time>/);
+});
+
+Deno.test("apiKeysPage() has no key in full when none was just made", async () => {
+  const html = String(await apiKeysPage({ ...props, newKey: null }));
+  assert.ok(!html.includes("service_live_1") && !html.includes("curl"));
+});
+
+Deno.test("apiKeysPage() keeps what was typed and puts the message beside the field", async () => {
+  const html = String(
+    await apiKeysPage({
+      ...props,
+      form: { values: { name: "a | b", expires: "90d" }, fieldErrors: { name: "Too odd." }, error: null },
+    }),
+  );
+  assert.match(html, /<input type="text" id="name" name="name" value="a \| b"[^>]*aria-invalid="true"/);
+  assert.match(html, /<p class="refusal" id="name-error">.*?<span>Too odd\.<\/span><\/p>/);
+  assert.match(html, /<option value="90d" selected[^>]*>/);
+});
+
+Deno.test("apiKeysPage() says each state in words, with the exact time behind it", async () => {
+  const html = String(await apiKeysPage(props));
+  const states = [...html.matchAll(/<span class="badge [a-z]+">(.*?)<\/span>/g)].map(([, words = ""]) =>
+    words.replaceAll(/<[^>]*>/g, "").trim()
+  );
+  assert.deepEqual(states, ["Active", "Expires soon", "Revoked 24 Aug", "Expired"]);
+  assert.match(html, /title="21 Nov 2026, 14:03:11 UTC">2 minutes ago<\/time>/);
+});
+
+Deno.test("apiKeysPage() offers acts on active keys only, under addresses that hold any id", async () => {
+  const html = String(await apiKeysPage(props));
+  assert.deepEqual([...html.matchAll(/href="\/portal\/api-keys\/([^"]+)"/g)].map(([, path]) => path), [
+    "key_1/rename",
+    "key_1/rotate",
+    "key_1/revoke",
+    "key_2%2FProduction/rename",
+    "key_2%2FProduction/rotate",
+    "key_2%2FProduction/revoke",
+  ]);
+});

@@ -1,0 +1,81 @@
+// What mails say: each kind in both forms, and nobody's name becomes a header, markup or a link.
+import assert from "node:assert/strict";
+import { linkPurpose, type MailFields, type MailKind } from "../../../domain/mail/mail.ts";
+import { mailContent, mailKinds } from "../../../views/mail/mails.tsx";
+
+const home = "https://auth.example.com";
+const link = `${home}/verify-email?token=canary&x=1`;
+
+/** A mail whose every field is the same text. */
+function mailOf(kind: MailKind, text: string) {
+  const names = ["name", "from", "to", "organization", "inviter", "role", "left", "passkey", "wrongCodes"];
+  const fields = Object.fromEntries(names.map((name) => [name, text])) as unknown as MailFields[typeof kind];
+  return mailContent(kind, fields, { home, link, linkLifetimeMs: 3_600_000 });
+}
+
+for (const kind of mailKinds) {
+  Deno.test(`${kind}: says the same as text and as HTML, where it is from, and what to do otherwise`, () => {
+    const { subject, text, html: marked } = mailOf(kind, "Ada");
+    const html = marked.replaceAll(/<\/?a\b[^>]*>/g, "");
+    assert.match(subject, /^[A-Z][^\n]{8,}$/);
+    for (const part of text.split(/\n\n/).filter((part) => !part.includes(":\n") && !part.startsWith("--"))) {
+      assert(
+        html.includes(`>${part.trim().replaceAll("'", "&#39;")}</p>`) || html.includes(part.trim()),
+        part,
+      );
+    }
+    assert.match(text, /auth\.example\.com/);
+    assert.match(text, /If (it was|you do) not/);
+    assert.doesNotMatch(text + subject, /undefined|\[object/);
+  });
+
+  Deno.test(`${kind}: has a link just when it is for something, whole in both forms, and how long it works`, () => {
+    const { text, html } = mailOf(kind, "Ada");
+    const isLinked = linkPurpose(kind) !== null;
+    assert.equal(text.includes(`:\n${link}\n`), isLinked);
+    const escaped = link.replaceAll("&", "&amp;");
+    assert.equal(html.split(`href="${escaped}"`).length - 1, isLinked ? 2 : 0);
+    assert.equal(html.includes(`>${escaped}</a>`), isLinked);
+    assert.equal(text.includes("works for 1 hour."), isLinked);
+    for (const address of text.replace(link, "").match(/https:\S+/g) ?? []) {
+      assert.match(address, /^https:\/\/auth\.example\.com\/(portal\/account\/security|forgot-password)$/);
+      assert(html.includes(`href="${address}"`), address);
+    }
+  });
+
+  Deno.test(`${kind}: a name is one line, no markup, no link, and does not turn the writing around`, () => {
+    const evil = `<img src=x>"'&\r\nBcc: x@evil.example\u0000\u2028\u202e`;
+    const { subject, text, html } = mailOf(kind, evil);
+    assert.doesNotMatch(subject, /[\p{Cc}\p{Zl}\p{Zp}\u202e]/u);
+    assert.doesNotMatch(text, /^Bcc|[\u2028\u202e\0]/m);
+    assert.doesNotMatch(html, /<img|[\u202e\0]/);
+    const shape = (page: string) => page.match(/<\/?[a-z][a-z0-9]*/gi)?.join(" ");
+    assert.equal(shape(html), shape(mailOf(kind, "Ada").html));
+    const linked = mailOf(kind, "Win at https://evil.example/x or www.evil.example or a@evil.example").text;
+    assert.doesNotMatch(linked, /https?:\/\/evil|[\w]\.evil|evil\.example|@evil/);
+    const plain = mailOf(kind, "J. R. R. Tolkien, 3.5 Ltd.");
+    assert.doesNotMatch(plain.text + plain.subject, /\u2060/);
+  });
+
+  Deno.test(`${kind}: loads nothing and runs nothing`, () => {
+    assert.doesNotMatch(
+      mailOf(kind, "Ada").html,
+      /<(img|script|link|iframe|object)|\ssrc=|url\(|@import|\son\w+=/i,
+    );
+  });
+}
+
+Deno.test("a long name is cut in the subject, by whole characters, and not in the mail", () => {
+  const name = "𝒜".repeat(100);
+  const { subject, text } = mailOf("invitation", name);
+  assert.equal(subject, `${"𝒜".repeat(60)}… invites you to ${"𝒜".repeat(60)}…`);
+  assert(text.includes(name));
+});
+
+Deno.test("a link's time is told in hours or days", () => {
+  const told = (hours: number) => {
+    const place = { home, link, linkLifetimeMs: hours * 3_600_000 };
+    return /works for (.*)\./.exec(mailContent("reset_password", { name: "Ada" }, place).text)?.[1];
+  };
+  assert.deepEqual([1, 24, 168].map(told), ["1 hour", "24 hours", "7 days"]);
+});

@@ -1,0 +1,128 @@
+// The list of API keys: what each is called, how it begins, what it does, and what can be done with it.
+// deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
+import type { ApiKey } from "../../domain/api_key.ts";
+import { groupDigits } from "../text/number.ts";
+import { Badge } from "../components/badge.tsx";
+import { ButtonLink } from "../components/button.tsx";
+import { DayTime, RelativeTime } from "../components/relative_time.tsx";
+import { Sparkline } from "../components/sparkline.tsx";
+import { Cell, type Column, Row, Table } from "../components/table.tsx";
+
+/** A key in the list. Whoever sees a key may also rename, rotate and revoke it. */
+export type ApiKeyRow = ApiKey & {
+  readonly createdByYou: boolean;
+  /** Records counted on each of the last 30 days, oldest first; null when they are not known now. */
+  readonly days: readonly { readonly start: string; readonly value: number }[] | null;
+};
+
+/** A key that ends within this time is marked. */
+const soonMs = 7 * 24 * 3_600_000;
+/** From here on the number stands beneath its line. */
+const longTotal = 1e9;
+const columns: readonly Column[] = [
+  { title: "Name" },
+  { title: "Key" },
+  { title: "Records, 30 days" },
+  { title: "Last used" },
+  { title: "Expires" },
+  { title: "State" },
+  { title: "Actions", isUnseen: true },
+];
+
+/** The keys as a table, newest first as given. */
+export function ApiKeyTable({ apiKeys, now }: { apiKeys: readonly ApiKeyRow[]; now: number }) {
+  return (
+    <Table label="API keys" columns={columns}>
+      {apiKeys.map((apiKey) => <ApiKeyRowView apiKey={apiKey} now={now} />)}
+    </Table>
+  );
+}
+
+/** The address of a page about one key. */
+export function apiKeyHref(id: string, act: "rename" | "rotate" | "revoke"): string {
+  return `/portal/api-keys/${encodeURIComponent(id)}/${act}`;
+}
+
+/** The state of a key in a word or two. */
+export function ApiKeyBadge({ apiKey, now }: { apiKey: ApiKey; now: number }) {
+  if (apiKey.status === "revoked") {
+    return (
+      <Badge tone="off">Revoked {apiKey.revokedAt && <DayTime at={apiKey.revokedAt} now={now} />}</Badge>
+    );
+  }
+  if (apiKey.status === "expired") {
+    return <Badge tone="off">Expired</Badge>;
+  }
+  const endsSoon = apiKey.expiresAt !== null && Date.parse(apiKey.expiresAt) - now < soonMs;
+  return endsSoon ? <Badge tone="soon">Expires soon</Badge> : <Badge tone="on">Active</Badge>;
+}
+
+function Course({ values }: { values: readonly number[] }) {
+  const total = values.reduce((sum, value) => sum + value, 0);
+  return (
+    <span class={total >= longTotal ? "course long" : "course"}>
+      <Sparkline values={values} />
+      <span class="num small">{groupDigits(total)}</span>
+    </span>
+  );
+}
+
+function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
+  const isActive = apiKey.status === "active";
+  return (
+    <Row over={!isActive}>
+      <Cell place="title">
+        <div class="name">
+          <bdi>{apiKey.name}</bdi>
+        </div>
+        <div class="muted tiny">
+          {makerWords(apiKey)}
+        </div>
+      </Cell>
+      <Cell label="Key">
+        <code class="key">{apiKey.keyPrefix}</code>
+      </Cell>
+      <Cell label="Records, 30 days">
+        {apiKey.days === null
+          ? <span class="muted small">Not available right now</span>
+          : <Course values={apiKey.days.map((day) => day.value)} />}
+      </Cell>
+      <Cell label="Last used">
+        <span class="small">
+          {apiKey.lastUsedAt === null ? "Never" : <RelativeTime at={apiKey.lastUsedAt} now={now} />}
+        </span>
+      </Cell>
+      <Cell label="Expires">
+        <span class="small">
+          <ExpiryWords apiKey={apiKey} now={now} />
+        </span>
+      </Cell>
+      <Cell place="state">
+        <ApiKeyBadge apiKey={apiKey} now={now} />
+      </Cell>
+      <Cell place="actions">{isActive ? <Actions apiKey={apiKey} /> : null}</Cell>
+    </Row>
+  );
+}
+
+function Actions({ apiKey }: { apiKey: ApiKeyRow }) {
+  return (
+    <div class="actions-row">
+      <ButtonLink tone="quiet" href={apiKeyHref(apiKey.id, "rename")} about={apiKey.name}>Rename</ButtonLink>
+      <ButtonLink tone="quiet" href={apiKeyHref(apiKey.id, "rotate")} about={apiKey.name}>Rotate</ButtonLink>
+      <ButtonLink tone="quiet-destroy" href={apiKeyHref(apiKey.id, "revoke")} about={apiKey.name}>
+        Revoke
+      </ButtonLink>
+    </div>
+  );
+}
+
+function ExpiryWords({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
+  if (apiKey.status === "revoked") return <>—</>;
+  return apiKey.expiresAt === null ? <>Never</> : <RelativeTime at={apiKey.expiresAt} now={now} />;
+}
+
+function makerWords(apiKey: ApiKeyRow): string {
+  if (apiKey.createdByYou) return "by you";
+  return apiKey.createdBy === null ? "by a former member" : `by ${apiKey.createdBy.name}`;
+}

@@ -1,0 +1,81 @@
+// The most active keys of the chosen usage: how much of it each had. A key's name leads to its usage alone.
+import { countOf, groupDigits } from "../text/number.ts";
+import { Cell, type Column, Row, Table } from "../components/table.tsx";
+
+/** What one key used. */
+export interface KeyUsageRow {
+  readonly name: string;
+  /** The usage of this key alone. */
+  readonly href: string;
+  /** An exact decimal text. */
+  readonly sum: string;
+  /** Percent of all; null when all is 0. */
+  readonly share: number | null;
+  /** How many records. */
+  readonly count: number;
+}
+
+/** The keys, and those that are not named. */
+export interface KeyUsageProps {
+  readonly keys: readonly KeyUsageRow[];
+  readonly others: (Omit<KeyUsageRow, "name" | "href"> & { readonly keys: number }) | null;
+  /** What is summed: `requests`. */
+  readonly unit: string;
+}
+
+/** The keys as a table, the most active first as given. */
+export function KeyUsageTable({ keys, others, unit }: KeyUsageProps) {
+  const columns: readonly Column[] = [
+    { title: "Key" },
+    { title: "Share" },
+    { title: unit, isNumber: true },
+    { title: "Records", isNumber: true },
+  ];
+  return (
+    <Table label="Most active keys" columns={columns}>
+      {keys.map((key) => (
+        <Row>
+          <Cell place="title">
+            <a class="name" href={key.href}>
+              <bdi>{key.name}</bdi>
+            </a>
+          </Cell>
+          <Amounts {...key} unit={unit} />
+        </Row>
+      ))}
+      {others === null ? null : (
+        <Row>
+          <Cell place="title">
+            <span class="muted">{countOf(others.keys, "other key")}</span>
+          </Cell>
+          <Amounts {...others} unit={unit} />
+        </Row>
+      )}
+    </Table>
+  );
+}
+
+function Amounts({ share, sum, count, unit }: Omit<KeyUsageRow, "name" | "href"> & { unit: string }) {
+  return (
+    <>
+      <Cell label="Share">
+        <span class="share">
+          <ShareBar percent={share ?? 0} />
+          <span class="num">{share === null ? "–" : `${share.toFixed(1)} %`}</span>
+        </span>
+      </Cell>
+      <Cell label={unit} isNumber>{groupDigits(sum)}</Cell>
+      <Cell label="Records" isNumber>{groupDigits(count)}</Cell>
+    </>
+  );
+}
+
+/** Repeats the number beside it. */
+function ShareBar({ percent }: { percent: number }) {
+  return (
+    <svg class="share-bar" aria-hidden="true">
+      <rect class="share-all" width="100%" height="100%" rx="3" />
+      {percent === 0 ? null : <rect class="share-part" width={`${percent}%`} height="100%" rx="3" />}
+    </svg>
+  );
+}
