@@ -25,7 +25,7 @@ import {
 import { mayDo } from "../domain/permissions.ts";
 import type { Session } from "../domain/sign_in/session.ts";
 import { shownAuditEvent } from "./audit_csv.ts";
-import type { ServiceContext } from "./context.ts";
+import type { BaseContext } from "./base_context.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 import type { ReportBytes, Reports } from "./reports/reports.ts";
 import { sessionBounds, wellFormedHash } from "./sign_in/session_tokens.ts";
@@ -86,11 +86,11 @@ export interface AuditService {
 const newest: AuditPosition = { at: Number.MAX_SAFE_INTEGER, id: "" };
 
 /**
- * @param context See {@linkcode ServiceContext}.
+ * @param context See {@linkcode BaseContext}.
  * @param parts `reports`: where the whole log is read. `onBackgroundError`: told when a refused attempt could not be noted.
  */
 export function createAuditService(
-  context: ServiceContext,
+  context: BaseContext,
   parts: { reports: Reports; onBackgroundError: (error: unknown) => void },
 ): AuditService {
   const { config, database, clock } = context;

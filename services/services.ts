@@ -1,5 +1,7 @@
 // Everything that the routes can ask for, made once at start and closed once at the end.
-import type { ServiceContext } from "./context.ts";
+import type { BaseContext } from "./base_context.ts";
+import type { Context } from "./context.ts";
+import { createRateLimits } from "./rate_limits.ts";
 import { type AccountService, createAccountService } from "./account/sign_up.ts";
 import { type ApiKeyService, createApiKeyService } from "./api_keys.ts";
 import { type AuditService, createAuditService } from "./audit.ts";
@@ -10,7 +12,7 @@ import { createForwardAuthService, type ForwardAuthService } from "./meter/forwa
 import { createInvitationService, type InvitationService } from "./organization/invitations.ts";
 import { createLimitedMails } from "./mail/mail_limit_audit.ts";
 import { createMailBudgets } from "./mail/mail_budgets.ts";
-import { createMailService, type MailLog, type MailService } from "./mail/mail.ts";
+import { createMailService, type MailLog } from "./mail/mail.ts";
 import type { MailTransport } from "./mail/mail_transport.ts";
 import { createMemberService, type MemberService } from "./organization/members.ts";
 import type { Measurements } from "./measurements.ts";
@@ -31,7 +33,7 @@ import { createSecondStepCodes } from "./sign_in/second_step_codes.ts";
 import { Reports } from "./reports/reports.ts";
 import { createSecondStepService, type SecondStepService } from "./sign_in/second_step.ts";
 import { createSessionSearchService, type SessionSearchService } from "./sign_in/session_search.ts";
-import { sessionContext } from "./sign_in/session_writes.ts";
+import { createWriteAs } from "./sign_in/session_writes.ts";
 import { createSessionService, type SessionService } from "./sign_in/sessions.ts";
 import { createSignInService, type SignInService } from "./sign_in/sign_in.ts";
 import { createTurnOffLinkService, type TurnOffLinkService } from "./sign_in/turn_off_link.ts";
@@ -43,7 +45,7 @@ import { ping } from "../db/engine/database.ts";
 import { findOutboxState } from "../db/mail/outbox.ts";
 
 /** The verbs of the program. */
-export interface Services {
+export interface Services extends Context {
   readonly accounts: AccountService;
   readonly ownAccount: OwnAccountService;
   readonly signIn: SignInService;
@@ -62,7 +64,6 @@ export interface Services {
   readonly invitations: InvitationService;
   /** For the command line alone: no route may use it. */
   readonly operator: OperatorService;
-  readonly mail: MailService;
   readonly apiKeys: ApiKeyService;
   readonly audit: AuditService;
   readonly usage: UsageService;
@@ -71,8 +72,6 @@ export interface Services {
   readonly organizationEnd: OrganizationEndService;
   /** Swept about once a second by whoever runs the program. */
   readonly deadlines: Deadlines;
-  /** @returns Milliseconds since 1970. */
-  readonly clock: () => number;
   /** @returns Whether the database answers and the program is not shutting down. */
   isReady(): Promise<boolean>;
   readonly measurements: Measurements;
@@ -96,51 +95,60 @@ export interface ServicesOptions {
   readonly startThreads?: boolean;
 }
 
-/** @param context See {@linkcode ServiceContext}. @param options See {@linkcode ServicesOptions}. */
-export function createServices(context: ServiceContext, options: ServicesOptions): Services {
-  const session = sessionContext(context);
-  const limited = createLimitedMails(context);
-  const recorder = new Recorder(context);
+/** @param base See {@linkcode BaseContext}. @param options See {@linkcode ServicesOptions}. */
+export function createServices(base: BaseContext, options: ServicesOptions): Services {
+  const { onBackgroundError } = options;
+  const recorder = new Recorder(base);
   const hasher = options.passwordHasher ??
     createPasswordHasher(navigator.hardwareConcurrency, { startNow: options.startThreads ?? false });
-  const { onBackgroundError } = options;
-  const reports = new Reports(context.database.source, { onTrouble: onBackgroundError });
+  const reports = new Reports(base.database.source, { onTrouble: onBackgroundError });
   if (options.startThreads === true) reports.start();
-  const credentials = createCredentials(context, { hasher, onBackgroundError });
-  const mail = createMailService(context, {
+  const credentials = createCredentials(base, { hasher, onBackgroundError });
+  const mail = createMailService(base, {
     log: options.mailLog ?? { info: () => {}, warn: () => {} },
     transport: options.mailTransport,
   });
-  const budgets = createMailBudgets(context);
-  const codes = createSecondStepCodes(context, { credentials, mail });
+  const context: Context = {
+    ...base,
+    writeAs: createWriteAs(base),
+    rateLimits: createRateLimits(base),
+    credentials,
+    secondStepCodes: createSecondStepCodes(base, { credentials, mail }),
+    mail,
+    mailBudgets: createMailBudgets(base),
+    limitMails: createLimitedMails(base),
+    recorder,
+    reports,
+    onBackgroundError,
+  };
+  const { mailBudgets: budgets, limitMails: limited, secondStepCodes: codes } = context;
   let isDraining = false;
   return {
+    ...context,
     accounts: createAccountService(context, { credentials, mail, budgets }),
-    ownAccount: createOwnAccountService(session, mail),
+    ownAccount: createOwnAccountService(context, mail),
     signIn: createSignInService(context, credentials),
     secondStep: createSecondStepService(context, { credentials, mail, codes }),
-    proofs: createProofService(session, { credentials, codes, mail }),
-    twoStep: createTwoStepService(session, mail),
-    turnOffLink: createTurnOffLinkService(session, { credentials, mail, budgets }),
-    passkeys: createPasskeyService(session, mail),
-    sessions: createSessionService(session),
+    proofs: createProofService(context, { credentials, codes, mail }),
+    twoStep: createTwoStepService(context, mail),
+    turnOffLink: createTurnOffLinkService(context, { credentials, mail, budgets }),
+    passkeys: createPasskeyService(context, mail),
+    sessions: createSessionService(context),
     sessionSearch: createSessionSearchService(context, { onBackgroundError }),
     passwords: createPasswordService(context, { credentials, mail, budgets }),
-    passwordChange: createPasswordChangeService(session, { credentials, mail }),
-    emailAddresses: createEmailAddressService(session, { mail, budgets, limited }),
-    organizations: createOrganizationService(session),
-    members: createMemberService(session),
-    invitations: createInvitationService(session, { mail, budgets, limited }),
+    passwordChange: createPasswordChangeService(context, { credentials, mail }),
+    emailAddresses: createEmailAddressService(context, { mail, budgets, limited }),
+    organizations: createOrganizationService(context),
+    members: createMemberService(context),
+    invitations: createInvitationService(context, { mail, budgets, limited }),
     operator: createOperatorService(context, { credentials, mail }),
-    mail,
-    apiKeys: createApiKeyService(session),
+    apiKeys: createApiKeyService(context),
     audit: createAuditService(context, { reports, onBackgroundError }),
     usage: createUsageService(context, { recorder, reports }),
     usageRecords: createUsageRecordService(context, reports),
     forwardAuth: createForwardAuthService(context, { recorder, onBackgroundError }),
     organizationEnd: createOrganizationEndService(context),
-    deadlines: new Deadlines(context.clock),
-    clock: context.clock,
+    deadlines: new Deadlines(base.clock),
     async isReady() {
       if (isDraining) return false;
       try {

@@ -4,7 +4,7 @@
 /** What a statement takes and gives: finite numbers (whole ones up to 2^53−1), texts, null. Bytes go as `unhex(?)`. */
 export type Value = null | number | string;
 
-/** One SQL statement with `?` parameters in order. */
+/** One SQL statement, or a part of one, with `?` parameters in order. */
 export interface Statement {
   readonly sql: string;
   readonly args: readonly Value[];
@@ -82,9 +82,44 @@ export class DatabaseError extends Error {
   }
 }
 
-/** @returns A statement; a shorthand that reads well in a batch. */
-export function sql(text: string, ...args: readonly Value[]): Statement {
+/** The text of templates that contain no other statement, by the place in the source that they come from. */
+const plainTexts = new WeakMap<TemplateStringsArray, string>();
+
+/**
+ * Builds a statement from a tagged template. A value becomes a parameter; another statement becomes a part of this one,
+ * with its own parameters. Nothing else of a value ever reaches the SQL text.
+ *
+ * @example
+ * ```ts ignore
+ * const isActive = sql`k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${now})`;
+ * database.read(sql`SELECT k.name FROM api_keys k WHERE k.id = ${id} AND ${isActive}`);
+ * ```
+ */
+export function sql(strings: TemplateStringsArray, ...values: readonly (Value | Statement)[]): Statement;
+/** @deprecated Pass a template instead. */
+export function sql(text: string, ...args: readonly Value[]): Statement;
+export function sql(
+  strings: TemplateStringsArray | string,
+  ...values: readonly (Value | Statement)[]
+): Statement {
+  if (typeof strings === "string") return { sql: strings, args: values as readonly Value[] };
+  if (!values.some(isStatement)) {
+    let text = plainTexts.get(strings);
+    if (text === undefined) plainTexts.set(strings, text = strings.join("?"));
+    return { sql: text, args: values as readonly Value[] };
+  }
+  let text = strings[0] ?? "";
+  const args: Value[] = [];
+  for (const [position, value] of values.entries()) {
+    text += (isStatement(value) ? value.sql : "?") + strings[position + 1];
+    if (isStatement(value)) args.push(...value.args);
+    else args.push(value);
+  }
   return { sql: text, args };
+}
+
+function isStatement(value: Value | Statement): value is Statement {
+  return typeof value === "object" && value !== null;
 }
 
 /**

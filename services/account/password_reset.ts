@@ -12,7 +12,7 @@ import type { ClientInfo } from "../../domain/actor.ts";
 import { canonicalEmail } from "../../domain/mail/email.ts";
 import { invalidTokenError, validationError } from "../../domain/errors.ts";
 import { addressWindowMs } from "../../domain/limits.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import type { Credentials } from "../sign_in/credentials.ts";
 import type { MailService } from "../mail/mail.ts";
 import type { MailBudgets } from "../mail/mail_budgets.ts";
@@ -45,9 +45,9 @@ export interface PasswordService {
   resetPassword(input: { token: string; password: string }, client: ClientInfo): Promise<void>;
 }
 
-/** @param context See {@linkcode ServiceContext}. */
+/** @param context See {@linkcode BaseContext}. */
 export function createPasswordService(
-  { database, clock }: ServiceContext,
+  { database, clock }: BaseContext,
   parts: { credentials: Credentials; mail: MailService; budgets: MailBudgets },
 ): PasswordService {
   const { credentials, mail, budgets } = parts;

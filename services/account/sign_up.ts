@@ -13,7 +13,7 @@ import { AppError, invalidTokenError, validationError } from "../../domain/error
 import { newId } from "../../domain/id.ts";
 import { membershipsPerUserMax, sessionsPerUserMax } from "../../domain/limits.ts";
 import { ownOrganizationName } from "../../domain/name.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import type { Credentials } from "../sign_in/credentials.ts";
 import type { MailService } from "../mail/mail.ts";
 import type { MailBudgets } from "../mail/mail_budgets.ts";
@@ -50,9 +50,9 @@ interface Invited {
   readonly role: "OWNER" | "ADMIN" | "MEMBER";
 }
 
-/** @param context See {@linkcode ServiceContext}. */
+/** @param context See {@linkcode BaseContext}. */
 export function createAccountService(
-  context: ServiceContext,
+  context: BaseContext,
   parts: { credentials: Credentials; mail: MailService; budgets: MailBudgets },
 ): AccountService {
   const { config, database, clock } = context;

@@ -29,7 +29,7 @@ import {
 } from "../../domain/limits.ts";
 import { linkLifetimesMs, type LinkPurpose, linkPurpose, type NewMail } from "../../domain/mail/mail.ts";
 import { mailContent, mailKinds } from "../../views/mail/mails.tsx";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import { hashToken, newToken } from "../sign_in/session_tokens.ts";
 import { MailError, type MailMessage, type MailTransport, smtpTransport } from "./mail_transport.ts";
 
@@ -112,8 +112,8 @@ interface WrittenMail {
   readonly message: MailMessage;
 }
 
-/** @param context See {@linkcode ServiceContext}. @param options See {@linkcode MailOptions}. */
-export function createMailService(context: ServiceContext, options: MailOptions): MailService {
+/** @param context See {@linkcode BaseContext}. @param options See {@linkcode MailOptions}. */
+export function createMailService(context: BaseContext, options: MailOptions): MailService {
   const { config, database, clock } = context;
   const { log } = options;
   const mode = mailMode(config);

@@ -6,7 +6,7 @@ import { unverifiedInvitationMailsToRecipientPerDayMax } from "../../domain/limi
 import type { MailKind } from "../../domain/mail/mail.ts";
 import { mailBudget, mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
 import { countOf } from "../../views/text/number.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 
 /** An email that someone asks for. */
 export interface AskedMail {
@@ -37,8 +37,8 @@ export interface MailBudgets {
 
 const hourMs = 3_600_000;
 
-/** @param context See {@linkcode ServiceContext}. */
-export function createMailBudgets({ database, clock }: ServiceContext): MailBudgets {
+/** @param context See {@linkcode BaseContext}. */
+export function createMailBudgets({ database, clock }: BaseContext): MailBudgets {
   function rowOf({ kind, to, isSenderUnverified = false, isConfirmed }: AskedMail) {
     const budget = mailBudget(kind);
     if (budget === null) throw new Error(`${kind} has no budget`);

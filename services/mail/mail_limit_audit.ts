@@ -3,7 +3,7 @@ import { insertAuditEvent } from "../../db/audit.ts";
 import type { Actor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { addressWindowMs } from "../../domain/limits.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import type { About } from "../sign_in/credentials.ts";
 import { RateLimiter } from "../rate_limiter.ts";
 
@@ -23,8 +23,8 @@ export interface LimitedMails {
  */
 export type LimitMails = <T>(take: () => T | Promise<T>, of: LimitedMails) => Promise<T>;
 
-/** @param context See {@linkcode ServiceContext}. */
-export function createLimitedMails({ database, clock }: ServiceContext): LimitMails {
+/** @param context See {@linkcode BaseContext}. */
+export function createLimitedMails({ database, clock }: BaseContext): LimitMails {
   const noted = new RateLimiter({ points: 1, windowMs: addressWindowMs, clock });
   return async (take, { subject, actor, about }) => {
     try {

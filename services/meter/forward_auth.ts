@@ -9,7 +9,7 @@ import {
 } from "../../domain/meter/forward_auth.ts";
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** What each request that is let through counts for: 1. */
@@ -42,11 +42,11 @@ export interface ForwardAuthService {
 }
 
 /**
- * @param context See {@linkcode ServiceContext}.
+ * @param context See {@linkcode BaseContext}.
  * @param parts `recorder`: where records go. `onBackgroundError`: told when noting a key's last use failed.
  */
 export function createForwardAuthService(
-  context: ServiceContext,
+  context: BaseContext,
   parts: { recorder: Recorder; onBackgroundError: (error: unknown) => void },
 ): ForwardAuthService {
   const { database, clock } = context;

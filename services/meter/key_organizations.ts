@@ -2,17 +2,17 @@
 // organization, but it can end: this never says whether a key still works.
 import { findActiveApiKey } from "../../db/api_keys.ts";
 import { rememberedApiKeysMax } from "../../domain/limits.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 
 /** Organizations of API keys, by the keys' hashes. */
 export class KeyOrganizations {
-  readonly #context: ServiceContext;
+  readonly #context: BaseContext;
   readonly #known = new Map<string, string>();
   /** Keys that are being looked up: requests that arrive meanwhile share the result. */
   readonly #lookUps = new Map<string, Promise<string | undefined>>();
 
-  /** @param context See {@linkcode ServiceContext}. */
-  constructor(context: ServiceContext) {
+  /** @param context See {@linkcode BaseContext}. */
+  constructor(context: BaseContext) {
     this.#context = context;
   }
 

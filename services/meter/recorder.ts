@@ -16,7 +16,7 @@ import {
   recorderTurnBytesMax,
   recorderTurnRecordsMax,
 } from "../../domain/limits.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import { KeyOrganizations } from "./key_organizations.ts";
 import { createRecordIds } from "./record_ids.ts";
 import {
@@ -39,7 +39,7 @@ const queueBounds = {
 
 /** Takes requests and commits them in groups. */
 export class Recorder {
-  readonly #context: ServiceContext;
+  readonly #context: BaseContext;
   readonly #organizations: KeyOrganizations;
   readonly #queue = new RecordQueue<Waiting>(queueBounds);
   readonly #recordIds: ReturnType<typeof createRecordIds>;
@@ -50,8 +50,8 @@ export class Recorder {
   readonly #measured = new CommitMeasurements();
   #whenIdle: (() => void) | undefined;
 
-  /** @param context See {@linkcode ServiceContext}. */
-  constructor(context: ServiceContext) {
+  /** @param context See {@linkcode BaseContext}. */
+  constructor(context: BaseContext) {
     this.#context = context;
     this.#organizations = new KeyOrganizations(context);
     this.#recordIds = createRecordIds(context.database);

@@ -4,7 +4,7 @@ import { AppError, invalidApiKeyError } from "../../domain/errors.ts";
 import { mayDo } from "../../domain/permissions.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { UsageInput } from "../../domain/meter/usage_record.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import type { RecordedUsage } from "./record_group.ts";
 import type { Recorder } from "./recorder.ts";
 import type { ReportScope } from "../reports/report_context.ts";
@@ -46,9 +46,9 @@ export interface UsageService {
   ): Promise<UsageCounts>;
 }
 
-/** @param context See {@linkcode ServiceContext}. @param parts Where records go, and where they are added up. */
+/** @param context See {@linkcode BaseContext}. @param parts Where records go, and where they are added up. */
 export function createUsageService(
-  { database, clock }: ServiceContext,
+  { database, clock }: BaseContext,
   { recorder, reports }: { recorder: Recorder; reports: Reports },
 ): UsageService {
   const scope = (session: Session): ReportScope => ({

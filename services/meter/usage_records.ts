@@ -13,7 +13,7 @@ import {
   type StoredUsageRecord,
   type UsageRecord,
 } from "../../domain/meter/usage_record.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import { createRecordIds } from "./record_ids.ts";
 import type { Reports } from "../reports/reports.ts";
 import type { UsageRecordQuery } from "./usage_record_list.ts";
@@ -56,8 +56,8 @@ export interface UsageRecordService {
 
 const dayMs = 24 * 3_600_000;
 
-/** @param context See {@linkcode ServiceContext}. @param reports Where records are listed. */
-export function createUsageRecordService(context: ServiceContext, reports: Reports): UsageRecordService {
+/** @param context See {@linkcode BaseContext}. @param reports Where records are listed. */
+export function createUsageRecordService(context: BaseContext, reports: Reports): UsageRecordService {
   const { database, clock, config } = context;
   const recordIds = createRecordIds(database);
 

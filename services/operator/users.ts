@@ -26,7 +26,7 @@ import { newId } from "../../domain/id.ts";
 import { operatorLinkLifetimeMs, operatorPageItemsMax } from "../../domain/limits.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import type { Credentials } from "../sign_in/credentials.ts";
 import { linkAddress, type MailService } from "../mail/mail.ts";
 import { afterNewPassword } from "../account/password_replacement.ts";
@@ -97,9 +97,9 @@ export interface OperatorService {
   ): Promise<{ link: PasswordLink | null; hadTwoStep: boolean }>;
 }
 
-/** @param context See {@linkcode ServiceContext}. */
+/** @param context See {@linkcode BaseContext}. */
 export function createOperatorService(
-  context: ServiceContext,
+  context: BaseContext,
   parts: { credentials: Credentials; mail: MailService },
 ): OperatorService {
   const { config, database, clock } = context;

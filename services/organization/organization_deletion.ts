@@ -7,7 +7,7 @@ import {
   organizationEndRollupsMax,
   organizationEndSeriesMax,
 } from "../../domain/limits.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 
 /** The end of deleted organizations. */
 export interface OrganizationEndService {
@@ -20,8 +20,8 @@ export interface OrganizationEndService {
   deleteSome(): Promise<boolean>;
 }
 
-/** @param context See {@linkcode ServiceContext}. */
-export function createOrganizationEndService({ database }: ServiceContext): OrganizationEndService {
+/** @param context See {@linkcode BaseContext}. */
+export function createOrganizationEndService({ database }: BaseContext): OrganizationEndService {
   return {
     async deleteSome() {
       const organization = await findDeletedOrganization(database);

@@ -24,7 +24,7 @@ import {
 import { hasPasswordLength, passwordFault } from "../../domain/sign_in/password.ts";
 import { countOf } from "../../views/text/number.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import type { PasswordHasher } from "./password_hasher.ts";
 import { AddressAttempts } from "./address_attempts.ts";
 import { RateLimiter, type RateLimitState } from "../rate_limiter.ts";
@@ -92,9 +92,9 @@ export interface Credentials {
 
 const wrong: ReadonlySet<ErrorCode> = new Set(["invalid_credentials", "invalid_code"]);
 
-/** @param context See {@linkcode ServiceContext}. */
+/** @param context See {@linkcode BaseContext}. */
 export function createCredentials(
-  context: ServiceContext,
+  context: BaseContext,
   parts: { hasher: PasswordHasher; onBackgroundError: (error: unknown) => void },
 ): Credentials {
   const { database, clock } = context;

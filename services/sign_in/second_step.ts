@@ -14,7 +14,7 @@ import type { ClientInfo } from "../../domain/actor.ts";
 import { addressGroup } from "../../domain/address_group.ts";
 import { AppError } from "../../domain/errors.ts";
 import { addressWindowMs, passkeyChallengesMax, sessionsPerUserMax } from "../../domain/limits.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import { type Credentials, rateLimited } from "./credentials.ts";
 import type { MailService } from "../mail/mail.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
@@ -67,9 +67,9 @@ export interface SecondStepService {
   ): Promise<SignedIn>;
 }
 
-/** @param context See {@linkcode ServiceContext}. */
+/** @param context See {@linkcode BaseContext}. */
 export function createSecondStepService(
-  context: ServiceContext,
+  context: BaseContext,
   { credentials, mail, codes }: { credentials: Credentials; mail: MailService; codes: SecondStepCodes },
 ): SecondStepService {
   const { config, database, clock } = context;

@@ -15,7 +15,7 @@ import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { secondStepAttemptsMax, totpWrongCodesMax } from "../../domain/limits.ts";
 import { parseSecondStepCode, type SecondStepCode } from "../../domain/sign_in/recovery_code.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import type { Credentials } from "./credentials.ts";
 import type { MailService } from "../mail/mail.ts";
 import { hashRecoveryCode } from "./recovery_codes.ts";
@@ -42,9 +42,9 @@ export interface SecondStepCodes {
   check(step: SecondStep, input: { user: UserCredentials; code: string; client: ClientInfo }): Promise<Proof>;
 }
 
-/** @param context See {@linkcode ServiceContext}. */
+/** @param context See {@linkcode BaseContext}. */
 export function createSecondStepCodes(
-  context: ServiceContext,
+  context: BaseContext,
   { credentials, mail }: { credentials: Credentials; mail: MailService },
 ): SecondStepCodes {
   const { database, clock } = context;

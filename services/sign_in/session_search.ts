@@ -3,7 +3,7 @@ import { findSessions, updateSessionSeen } from "../../db/sign_in/sessions.ts";
 import { addressGroup } from "../../domain/address_group.ts";
 import { sessionConflictNotedIntervalMs, sessionSeenIntervalMs } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
-import type { ServiceContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import { RateLimiter } from "../rate_limiter.ts";
 import { sessionBounds, wellFormedHash } from "./session_tokens.ts";
 
@@ -33,11 +33,11 @@ export interface SessionSearchService {
 const dayMs = 24 * 3_600_000;
 
 /**
- * @param context See {@linkcode ServiceContext}.
+ * @param context See {@linkcode BaseContext}.
  * @param parts `onBackgroundError`: told when noting a session's last use failed.
  */
 export function createSessionSearchService(
-  { config, database, clock }: ServiceContext,
+  { config, database, clock }: BaseContext,
   parts: { onBackgroundError: (error: unknown) => void },
 ): SessionSearchService {
   /** Sessions whose last use is being noted: of many simultaneous requests, one does it. */

@@ -1,6 +1,6 @@
 // The only way to write for a signed-in person. Each batch asks the database again whether the session is live and whether the
 // role still allows the act, in the transaction that does it.
-import { DatabaseError, type Statement } from "../../db/engine/database.ts";
+import { DatabaseError, type Statement, type WriteResult } from "../../db/engine/database.ts";
 import { findSessionRefusal, requireSession, type SessionRefusal } from "../../db/sign_in/session_guard.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import {
@@ -11,14 +11,26 @@ import {
 } from "../../domain/errors.ts";
 import { sessionWritesWaitingMax } from "../../domain/limits.ts";
 import { rolesThatMay } from "../../domain/permissions.ts";
-import type { ServiceContext, SessionContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
 import type { Permit } from "../organization/membership.ts";
 import { sessionBounds } from "./session_tokens.ts";
 
-/** @returns The context of verbs that act for a session. @param context See {@linkcode ServiceContext}. */
-export function sessionContext(context: ServiceContext): SessionContext {
-  const { config, database, clock } = context;
+/**
+ * Writes a batch for a session. Nothing is written unless the session is live and, with a permit, the role allows the act.
+ *
+ * @param by The session, or the {@linkcode Permit} that it has in an organization.
+ * @returns One result for each statement, in order.
+ * @throws {AppError} `unauthenticated`, `forbidden`, or the permit's error for people who are not members; `unavailable`
+ *   when too many batches of the same person are waiting.
+ * @throws {DatabaseError}
+ */
+export type WriteAs = (
+  by: SessionActor | Permit,
+  batch: readonly Statement[],
+) => Promise<readonly WriteResult[]>;
 
+/** @returns The function that writes for sessions. */
+export function createWriteAs({ config, database, clock }: BaseContext): WriteAs {
   /** Batches that wait for the database, by user: one person must not take the places of all others. */
   const waiting = new Map<string, number>();
 
@@ -37,7 +49,7 @@ export function sessionContext(context: ServiceContext): SessionContext {
     }
   }
 
-  async function writeAs(by: SessionActor | Permit, batch: readonly Statement[]) {
+  return async function writeAs(by, batch) {
     const { actor, permit } = "act" in by ? { actor: by.actor, permit: by } : { actor: by, permit: null };
     const guard = {
       sessionId: actor.id,
@@ -51,9 +63,7 @@ export function sessionContext(context: ServiceContext): SessionContext {
       const refusal = isRefused ? await findSessionRefusal(database, guard) : null;
       throw refusal === null ? error : refusalError(refusal, permit);
     }
-  }
-
-  return { config, database, clock, writeAs };
+  };
 }
 
 function refusalError(refusal: SessionRefusal, permit: Permit | null): AppError {

@@ -16,7 +16,8 @@ import { canonicalEmail } from "../../domain/mail/email.ts";
 import { AppError, unauthenticatedError, unavailableError } from "../../domain/errors.ts";
 import { endedSignInsMax, secondStepTimeoutMs, sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
-import type { ServiceContext, SessionContext } from "../context.ts";
+import type { BaseContext } from "../base_context.ts";
+import type { SessionContext } from "../context.ts";
 import type { Credentials } from "./credentials.ts";
 import { needsRehash } from "./password_hasher.ts";
 import { hashToken, newSession, newToken, sessionBounds, wellFormedHashes } from "./session_tokens.ts";
@@ -54,8 +55,8 @@ export interface SignInService {
   deleteEndedSignIns(): Promise<boolean>;
 }
 
-/** @param context See {@linkcode ServiceContext}. */
-export function createSignInService(context: ServiceContext, credentials: Credentials): SignInService {
+/** @param context See {@linkcode BaseContext}. */
+export function createSignInService(context: BaseContext, credentials: Credentials): SignInService {
   const { config, database, clock } = context;
 
   async function checkAndSignIn(
@@ -176,7 +177,7 @@ export function changedMeanwhile(): AppError {
 
 /** @returns The session of a token that was just written. @throws {AppError} `unauthenticated` when it ended meanwhile. */
 export async function readSignedIn(
-  { config, database, clock }: ServiceContext | SessionContext,
+  { config, database, clock }: BaseContext | SessionContext,
   token: string,
 ): Promise<SignedIn> {
   const [found] = await findSessions(database, [hashToken(token)], sessionBounds(config, clock()));

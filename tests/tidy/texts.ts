@@ -41,7 +41,7 @@ export function sessionsWriteGuarded(files: readonly SourceFile[]): Finding[] {
     (file) => {
       const { code } = scan(file.text);
       if (!/\bSessionActor\b/.test(code)) return [];
-      return findAll(file, code, /\b(ServiceContext|Database)\b/g, (name) => {
+      return findAll(file, code, /\b(BaseContext|Database)\b/g, (name) => {
         return `takes a session and a ${name}, which writes without asking for it: use SessionContext`;
       });
     },

@@ -60,12 +60,12 @@ Deno.test("sqlOutsideDb() finds statements in every kind of string", () => {
 Deno.test("sessionsWriteGuarded() finds services that take a session and can write without it", () => {
   const text = [
     'import type { SessionActor } from "../domain/actor.ts";',
-    "function make({ database }: ServiceContext) {}",
+    "function make({ database }: BaseContext) {}",
     "function rename(actor: SessionActor, database: Database) {}",
   ].join("\n");
   assert.deepEqual(lines(sessionsWriteGuarded, "services/keys.ts", text), [2, 3]);
   assert.deepEqual(lines(sessionsWriteGuarded, "routes/session.ts", text), []);
-  const guarded = text.replace("ServiceContext", "SessionContext").replace(": Database", ": DatabaseReader");
+  const guarded = text.replace("BaseContext", "SessionContext").replace(": Database", ": DatabaseReader");
   assert.deepEqual(lines(sessionsWriteGuarded, "services/keys.ts", guarded), []);
   assert.deepEqual(
     lines(sessionsWriteGuarded, "services/keys.ts", text.replaceAll("SessionActor", "Actor")),

@@ -6,7 +6,7 @@ import { AppError } from "../../../domain/errors.ts";
 import { sessionWritesWaitingMax } from "../../../domain/limits.ts";
 import type { Act } from "../../../domain/permissions.ts";
 import { requireMembership } from "../../../services/organization/membership.ts";
-import { sessionContext } from "../../../services/sign_in/session_writes.ts";
+import { createWriteAs } from "../../../services/sign_in/session_writes.ts";
 import { startTestApp, type TestApp } from "../../support/app.ts";
 import { databaseKinds } from "../../support/database.ts";
 
@@ -30,7 +30,7 @@ async function signedIn(test: TestApp): Promise<Stage> {
 /** @returns The code of the error with which a rename is refused, or null when it was done. */
 async function rename({ test, actor, organizationId }: Stage, act: Act | null): Promise<string | null> {
   const { config, opened: { database }, now } = test;
-  const { writeAs } = sessionContext({ config, database, clock: now });
+  const writeAs = createWriteAs({ config, database, clock: now });
   const by = act === null ? actor : requireMembership(actor, { organizationId, act });
   const before = await nameOf(database, actor);
   const to = `${before}+`;
@@ -102,7 +102,7 @@ for (const { name, ignore, open } of databaseKinds) {
       try {
         const { actor } = await signedIn(test);
         const { config, opened: { database }, now } = test;
-        const { writeAs } = sessionContext({ config, database, clock: now });
+        const writeAs = createWriteAs({ config, database, clock: now });
         const broken = sql("UPDATE memberships SET role = 'KING' WHERE user_id = ?", actor.user.id);
         await assert.rejects(
           writeAs(actor, [broken]),
@@ -121,7 +121,7 @@ Deno.test("a person whose changes fill their own places leaves room for everyone
     const { actor } = await signedIn(test);
     const other = await signedIn(test);
     const { config, opened: { database }, now } = test;
-    const { writeAs } = sessionContext({ config, database, clock: now });
+    const writeAs = createWriteAs({ config, database, clock: now });
     const rename = (by: SessionActor) =>
       writeAs(by, [sql("UPDATE users SET name = 'New' WHERE id = ?", by.user.id)]);
     const flood = Promise.allSettled(

@@ -1,0 +1,11 @@
+// What the long-lived parts of the program are made from. Time comes from here, so that tests never sleep.
+import type { Config } from "../config.ts";
+import type { Database } from "../db/engine/database.ts";
+
+/** The same for the whole life of the program. */
+export interface BaseContext {
+  readonly config: Config;
+  readonly database: Database;
+  /** @returns Milliseconds since 1970. */
+  readonly clock: () => number;
+}
