@@ -1,0 +1,32 @@
+// What verbs work with. A verb is an exported function `revokeApiKey(context, actor, id)` in the file of its noun.
+import type { DatabaseReader } from "../db/engine/database.ts";
+import type { BaseContext } from "./base_context.ts";
+import type { LimitMails } from "./mail/mail_limit_audit.ts";
+import type { MailService } from "./mail/mail.ts";
+import type { MailBudgets } from "./mail/mail_budgets.ts";
+import type { Recorder } from "./meter/recorder.ts";
+import type { RateLimits } from "./rate_limits.ts";
+import type { Reports } from "./reports/reports.ts";
+import type { Credentials } from "./sign_in/credentials.ts";
+import type { SecondStepCodes } from "./sign_in/second_step_codes.ts";
+import type { WriteAs } from "./sign_in/session_writes.ts";
+
+/** What all verbs share: the settings, the database, the clock and the long-lived parts. */
+export interface Context extends BaseContext {
+  readonly writeAs: WriteAs;
+  readonly rateLimits: RateLimits;
+  readonly credentials: Credentials;
+  readonly secondStepCodes: SecondStepCodes;
+  readonly mail: MailService;
+  readonly mailBudgets: MailBudgets;
+  readonly limitMails: LimitMails;
+  readonly recorder: Recorder;
+  readonly reports: Reports;
+  /** Receives errors that no request waits for. */
+  readonly onBackgroundError: (error: unknown) => void;
+}
+
+/** For verbs that act for a session. They can read the database, but write only with `writeAs`. */
+export interface SessionContext extends Omit<Context, "database"> {
+  readonly database: DatabaseReader;
+}

@@ -1,0 +1,61 @@
+// Every rate limit that is counted in memory. Each server counts its own.
+import {
+  accountMailsPerHourMax,
+  addressLinkRequestsMax,
+  addressSignUpsMax,
+  addressSignUpWindowMs,
+  addressWindowMs,
+  auditLookUpsMax,
+  auditNotedIntervalMs,
+  invitationMailsPerHourMax,
+  invitationMailsToAddressPerHourMax,
+  passkeyChallengesMax,
+  refusedApiKeysPerMinuteMax,
+  sessionConflictNotedIntervalMs,
+  unverifiedInvitationMailsPerHourMax,
+} from "../domain/limits.ts";
+import type { BaseContext } from "./base_context.ts";
+import { RateLimiter } from "./rate_limiter.ts";
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** The rate limits by what they limit. */
+export type RateLimits = ReturnType<typeof createRateLimits>;
+
+/** @returns The rate limits of one server, with nothing used. */
+export function createRateLimits({ config, clock }: Pick<BaseContext, "config" | "clock">) {
+  const limit = (points: number, windowMs: number) => new RateLimiter({ points, windowMs, clock });
+  return {
+    /** By API key. */
+    apiKeyCalls: limit(config.apiKeyRequestsPerSecond, 1_000),
+    /** By client address. */
+    rejectedApiKeys: limit(refusedApiKeysPerMinuteMax, minuteMs),
+    /** By client address. */
+    signUps: limit(addressSignUpsMax, addressSignUpWindowMs),
+    /** By client address. */
+    linkRequests: limit(addressLinkRequestsMax, addressWindowMs),
+    /** By client address. */
+    passkeyChallenges: limit(passkeyChallengesMax, addressWindowMs),
+    /** By user. */
+    accountEmails: limit(accountMailsPerHourMax, hourMs),
+    /** By organization and by user. */
+    invitationEmails: limit(invitationMailsPerHourMax, hourMs),
+    /** By user and recipient. */
+    invitationEmailsToAddress: limit(invitationMailsToAddressPerHourMax, hourMs),
+    /** By user; a throw-away account must not be worth more to a spammer. */
+    unverifiedInvitationEmails: limit(unverifiedInvitationMailsPerHourMax, hourMs),
+    /** Audit entries about a limit that keeps being hit: one in each window. By what the limit is for. */
+    limitEntries: limit(1, addressWindowMs),
+    /** The same for email limits. */
+    emailLimitEntries: limit(1, addressWindowMs),
+    /** The same for password resets that are requested again and again. By user. */
+    resetEntries: limit(1, addressWindowMs),
+    /** The same for denied requests. */
+    deniedEntries: limit(1, auditNotedIntervalMs),
+    /** Lookups of who was denied. */
+    deniedLookups: limit(auditLookUpsMax, auditNotedIntervalMs),
+    /** Log lines about conflicting session cookies. By client address. */
+    sessionConflicts: limit(1, sessionConflictNotedIntervalMs),
+  };
+}
