@@ -66,24 +66,17 @@ async function reports(baseUrl: string, apiKey: string, pid: number, cookie: str
 /** Puts records of one quarter of an hour into the database, the last of them the largest. */
 function manyRecords(connection: Connection, { keyId, count }: { keyId: string; count: number }): void {
   const quarter = Math.floor(Date.now() / 900_000) - 8;
-  const [row] = connection.all(sql(
-    `SELECT s.id, s.organization, c.seq FROM usage_series s JOIN api_keys k ON k.number = s.api_key, usage_cursor c
-     WHERE k.id = ? AND s.product_slug = 'tiles'`,
-    keyId,
-  )) as { id: number; organization: number; seq: number }[];
+  const [row] = connection.all(
+    sql`SELECT s.id, s.organization, c.seq FROM usage_series s JOIN api_keys k ON k.number = s.api_key, usage_cursor c
+     WHERE k.id = ${keyId} AND s.product_slug = 'tiles'`,
+  ) as { id: number; organization: number; seq: number }[];
   if (row === undefined) throw new Error("no series");
   const { id, organization, seq } = row;
   connection.exec("BEGIN IMMEDIATE");
-  connection.run(sql(
-    `WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?1)
-     INSERT INTO usage_records SELECT ?2 + value, ?3, ?4, ?5 * 900000 + value % 900000, ?6, value, 0, NULL, NULL FROM n`,
-    count,
-    seq,
-    organization,
-    id,
-    quarter,
-    Date.now(),
-  ));
+  connection.run(
+    sql`WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ${count})
+     INSERT INTO usage_records SELECT ${seq} + value, ${organization}, ${id}, ${quarter} * 900000 + value % 900000, ${Date.now()}, value, 0, NULL, NULL FROM n`,
+  );
   for (
     const [table, stretch] of [["usage_rollups", quarter], ["usage_rollups_hourly", Math.floor(quarter / 4)]]
   ) {
@@ -94,15 +87,15 @@ function manyRecords(connection: Connection, { keyId, count }: { keyId: string; 
       count,
     ));
   }
-  connection.run(sql("UPDATE usage_cursor SET seq = seq + ?", count));
+  connection.run(sql`UPDATE usage_cursor SET seq = seq + ${count}`);
   connection.exec("COMMIT");
 }
 
 async function voids(baseUrl: string, folder: string, keyId: string, fullKey: string): Promise<void> {
   for (const count of [200_000, 1_000_000]) {
     const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
-    const [{ key }] = connection.all(sql("SELECT key FROM record_id_key")) as [{ key: string }];
-    connection.run(sql("DELETE FROM usage_records"));
+    const [{ key }] = connection.all(sql`SELECT key FROM record_id_key`) as [{ key: string }];
+    connection.run(sql`DELETE FROM usage_records`);
     manyRecords(connection, { keyId, count });
     connection.close();
     const authorization = `Bearer ${fullKey}`;
@@ -112,7 +105,7 @@ async function voids(baseUrl: string, folder: string, keyId: string, fullKey: st
     const { usageRecords } = await list.json() as { usageRecords: { id: string; quantity: number }[] };
     // Newest first by timestamp; among the last 100 of a million is not always the largest, so the largest is looked for.
     const reader = new Connection(`${folder}/data/gatehouse.db`, { readOnly: true });
-    const [largest] = reader.all(sql("SELECT max(seq) AS seq FROM usage_records")) as { seq: number }[];
+    const [largest] = reader.all(sql`SELECT max(seq) AS seq FROM usage_records`) as { seq: number }[];
     reader.close();
     if (usageRecords.length === 0 || largest === undefined) throw new Error("no records");
     const { recordedAt } = usageRecords[0] as unknown as { recordedAt: string };

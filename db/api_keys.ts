@@ -113,21 +113,15 @@ export function findActiveApiKey(
   keyHash: string,
   now: number,
 ): Promise<{ id: string; name: string; organizationId: string; lastUsedAt: number | null } | undefined> {
-  return database.readFirst(sql(
-    `SELECT id, name, organization_id AS organizationId, last_used_at AS lastUsedAt FROM api_keys
-     WHERE key_hash = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
-    keyHash,
-    now,
-  ));
+  return database.readFirst(
+    sql`SELECT id, name, organization_id AS organizationId, last_used_at AS lastUsedAt FROM api_keys
+     WHERE key_hash = ${keyHash} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`,
+  );
 }
 
 /** @returns A statement that notes when a key was last used. */
 export function updateApiKeyUsed(id: string, now: number): Statement {
-  return sql(
-    "UPDATE api_keys SET last_used_at = ?1 WHERE id = ?2 AND coalesce(last_used_at, 0) < ?1",
-    now,
-    id,
-  );
+  return sql`UPDATE api_keys SET last_used_at = ${now} WHERE id = ${id} AND coalesce(last_used_at, 0) < ${now}`;
 }
 
 /** @returns A statement that renames a key in the scope. */

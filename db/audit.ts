@@ -168,36 +168,28 @@ export function listAuditActors(
   { organizationId, limit }: { organizationId: string; limit: number },
 ): Promise<AuditActorRow[]> {
   // One step in the index for each person, however many entries they have.
-  return database.read(sql(
-    `WITH RECURSIVE a (id) AS (
-       SELECT min(actor_id) FROM audit_events WHERE organization_id = ?1 AND actor_id >= 'usr_'
+  return database.read(sql`WITH RECURSIVE a (id) AS (
+       SELECT min(actor_id) FROM audit_events WHERE organization_id = ${organizationId} AND actor_id >= 'usr_'
        UNION ALL
-       SELECT (SELECT min(n.actor_id) FROM audit_events n WHERE n.organization_id = ?1 AND n.actor_id > a.id)
-       FROM a WHERE a.id IS NOT NULL LIMIT ?2
+       SELECT (SELECT min(n.actor_id) FROM audit_events n WHERE n.organization_id = ${organizationId} AND n.actor_id > a.id)
+       FROM a WHERE a.id IS NOT NULL LIMIT ${limit}
      )
      SELECT a.id, u.email, coalesce(u.name,
-       (SELECT n.actor_name FROM audit_events n WHERE n.organization_id = ?1 AND n.actor_id = a.id LIMIT 1), a.id) AS name
-     FROM a LEFT JOIN memberships m ON m.user_id = a.id AND m.organization_id = ?1
+       (SELECT n.actor_name FROM audit_events n WHERE n.organization_id = ${organizationId} AND n.actor_id = a.id LIMIT 1), a.id) AS name
+     FROM a LEFT JOIN memberships m ON m.user_id = a.id AND m.organization_id = ${organizationId}
      LEFT JOIN users u ON u.id = m.user_id
-     WHERE a.id IS NOT NULL`,
-    organizationId,
-    limit,
-  ));
+     WHERE a.id IS NOT NULL`);
 }
 
 /** @returns When the oldest entry was written, or undefined when there is none. @throws {DatabaseError} */
 export async function oldestAuditEventAt(database: Database): Promise<number | undefined> {
   const row = await database.readFirst<{ at: number }>(
-    sql("SELECT at FROM audit_events ORDER BY at LIMIT 1"),
+    sql`SELECT at FROM audit_events ORDER BY at LIMIT 1`,
   );
   return row?.at;
 }
 
 /** @returns A statement that deletes entries older than a time, at most so many. */
 export function deleteOldAuditEvents({ before, limit }: { before: number; limit: number }): Statement {
-  return sql(
-    "DELETE FROM audit_events WHERE id IN (SELECT id FROM audit_events WHERE at < ? ORDER BY at LIMIT ?)",
-    before,
-    limit,
-  );
+  return sql`DELETE FROM audit_events WHERE id IN (SELECT id FROM audit_events WHERE at < ${before} ORDER BY at LIMIT ${limit})`;
 }

@@ -88,12 +88,7 @@ export function updatePasswordHash(
   userId: string,
   hashes: { from: string; to: string },
 ): Statement {
-  return sql(
-    "UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ? AND disabled_at IS NULL",
-    hashes.to,
-    userId,
-    hashes.from,
-  );
+  return sql`UPDATE users SET password_hash = ${hashes.to} WHERE id = ${userId} AND password_hash = ${hashes.from} AND disabled_at IS NULL`;
 }
 
 /**
@@ -104,22 +99,15 @@ export function updatePasswordHash(
 export function resetPasswordHash(
   reset: { userId: string; passwordHash: string; tokenHash: string; email: string | null; now: number },
 ): Statement {
-  return sql(
-    `UPDATE users SET password_hash = ?1, email_verified_at = iif(email = ?2, coalesce(email_verified_at, ?3), email_verified_at)
-     WHERE id = ?4 AND disabled_at IS NULL AND (?2 IS NULL OR email = ?2)
+  return sql`UPDATE users SET password_hash = ${reset.passwordHash}, email_verified_at = iif(email = ${reset.email}, coalesce(email_verified_at, ${reset.now}), email_verified_at)
+     WHERE id = ${reset.userId} AND disabled_at IS NULL AND (${reset.email} IS NULL OR email = ${reset.email})
        AND EXISTS (SELECT 1 FROM link_tokens
-         WHERE token_hash = ?5 AND purpose = 'reset_password' AND subject = ?4 AND expires_at > ?3)`,
-    reset.passwordHash,
-    reset.email,
-    reset.now,
-    reset.userId,
-    reset.tokenHash,
-  );
+         WHERE token_hash = ${reset.tokenHash} AND purpose = 'reset_password' AND subject = ${reset.userId} AND expires_at > ${reset.now})`;
 }
 
 /** @returns A statement that changes what a user is called. */
 export function updateUserName(userId: string, name: string): Statement {
-  return sql("UPDATE users SET name = ?2 WHERE id = ?1 AND name <> ?2", userId, name);
+  return sql`UPDATE users SET name = ${name} WHERE id = ${userId} AND name <> ${name}`;
 }
 
 /**
@@ -146,25 +134,14 @@ export function verifyUserEmail(
 export function updateUserEmail(
   user: { id: string; from: string; to: string; tokenHash: string; now: number },
 ): Statement {
-  return sql(
-    `UPDATE users SET email = ?1, email_verified_at = ?2 WHERE id = ?3 AND email = ?4
-       AND NOT EXISTS (SELECT 1 FROM users WHERE email = ?1)
+  return sql`UPDATE users SET email = ${user.to}, email_verified_at = ${user.now} WHERE id = ${user.id} AND email = ${user.from}
+       AND NOT EXISTS (SELECT 1 FROM users WHERE email = ${user.to})
        AND EXISTS (SELECT 1 FROM link_tokens
-         WHERE token_hash = ?5 AND purpose = 'change_email' AND subject = ?3 AND expires_at > ?2)`,
-    user.to,
-    user.now,
-    user.id,
-    user.from,
-    user.tokenHash,
-  );
+         WHERE token_hash = ${user.tokenHash} AND purpose = 'change_email' AND subject = ${user.id} AND expires_at > ${user.now})`;
 }
 
 /** @returns A statement that makes an organization a user's last active one, if they belong to it. */
 export function updateLastOrganization(userId: string, organizationId: string): Statement {
-  return sql(
-    `UPDATE users SET last_organization_id = ?1 WHERE id = ?2
-       AND EXISTS (SELECT 1 FROM memberships WHERE user_id = ?2 AND organization_id = ?1)`,
-    organizationId,
-    userId,
-  );
+  return sql`UPDATE users SET last_organization_id = ${organizationId} WHERE id = ${userId}
+       AND EXISTS (SELECT 1 FROM memberships WHERE user_id = ${userId} AND organization_id = ${organizationId})`;
 }

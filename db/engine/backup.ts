@@ -27,7 +27,7 @@ export function copyDataFile(
     using file = Deno.openSync(to, { write: true, createNew: true, mode: 0o600 });
     // What is committed from here on is not part of the backup; the server's log keeps it apart until the end.
     connection.exec("BEGIN");
-    const { page_count: pages } = connection.first(sql("PRAGMA page_count")) as { page_count: number };
+    const { page_count: pages } = connection.first(sql`PRAGMA page_count`) as { page_count: number };
     let bytes = 0;
     let unsynced = 0;
     for (let first = 1; first <= pages; first += backupStepPagesMax) {
@@ -61,7 +61,7 @@ const formatOffset = 18;
 
 function readPages(connection: Connection, first: number): Uint8Array {
   const rows = connection.all(
-    sql("SELECT data FROM sqlite_dbpage WHERE pgno BETWEEN ? AND ?", first, first + backupStepPagesMax - 1),
+    sql`SELECT data FROM sqlite_dbpage WHERE pgno BETWEEN ${first} AND ${first + backupStepPagesMax - 1}`,
   ) as { data: ArrayBuffer }[];
   const pageBytes = rows[0]?.data.byteLength ?? 0;
   const step = new Uint8Array(rows.length * pageBytes);
@@ -78,11 +78,11 @@ function readPages(connection: Connection, first: number): Uint8Array {
 export function checkBackup(file: string): AppliedMigration[] {
   const connection = new Connection(file, { readOnly: true, isBackup: true });
   try {
-    const [row] = connection.all(sql("PRAGMA integrity_check(1)")) as { integrity_check: string }[];
+    const [row] = connection.all(sql`PRAGMA integrity_check(1)`) as { integrity_check: string }[];
     if (row?.integrity_check !== "ok") {
       throw new DatabaseError("fault", `it is damaged: ${row?.integrity_check ?? "no result"}`);
     }
-    const table = sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'");
+    const table = sql`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'`;
     if (connection.first(table) === undefined) {
       throw new DatabaseError("fault", "it is a database, but not one of Gatehouse");
     }

@@ -149,5 +149,5 @@ export function databaseErrorKind(code: string | undefined): DatabaseErrorKind {
 
 /** Asks the database for a sign of life. @throws {DatabaseError} When it does not answer. */
 export async function ping(database: Database): Promise<void> {
-  await database.read(sql("SELECT 1"));
+  await database.read(sql`SELECT 1`);
 }

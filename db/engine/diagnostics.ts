@@ -9,7 +9,7 @@ import { type Database, DatabaseError, sql } from "./database.ts";
  */
 export async function probeWrite(database: Database): Promise<void> {
   const [result] = await database.write([
-    sql("UPDATE schema_migrations SET applied_at = applied_at WHERE number = 1"),
+    sql`UPDATE schema_migrations SET applied_at = applied_at WHERE number = 1`,
   ]);
   if (result?.changes !== 1) throw new DatabaseError("fault", "a write changed nothing");
 }
@@ -17,7 +17,7 @@ export async function probeWrite(database: Database): Promise<void> {
 /** @returns The clock of the database's machine, in whole seconds since 1970. @throws {DatabaseError} */
 export async function readDatabaseSeconds(database: Database): Promise<number> {
   const row = await database.readFirst<{ seconds: number }>(
-    sql("SELECT CAST(strftime('%s', 'now') AS INTEGER) AS seconds"),
+    sql`SELECT CAST(strftime('%s', 'now') AS INTEGER) AS seconds`,
   );
   if (row === undefined) throw new DatabaseError("fault", "the database gave no time");
   return row.seconds;

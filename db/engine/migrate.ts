@@ -55,11 +55,9 @@ export async function migrate(
   options: { now: number; list?: readonly Migration[] },
 ): Promise<number[]> {
   const list = options.list ?? migrations;
-  await database.write([sql(
-    `CREATE TABLE IF NOT EXISTS schema_migrations (
+  await database.write([sql`CREATE TABLE IF NOT EXISTS schema_migrations (
        number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
-     ) STRICT`,
-  )]);
+     ) STRICT`]);
   const applied: number[] = [];
   for (;;) {
     const known = await appliedMigrations(database);
@@ -69,13 +67,9 @@ export async function migrate(
     try {
       await database.write([
         // First, so that of two programs that start at once one stops here and looks again.
-        sql(
-          "INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)",
-          next.number,
-          next.name,
-          checksum(next),
-          options.now,
-        ),
+        sql`INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES (${next.number}, ${next.name}, ${
+          checksum(next)
+        }, ${options.now})`,
         ...statements(next.text).map((text) => sql(text)),
       ]);
       applied.push(next.number);
@@ -100,7 +94,7 @@ export async function checkSchema(
   options: { list?: readonly Migration[] } = {},
 ): Promise<boolean> {
   const list = options.list ?? migrations;
-  const table = sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'");
+  const table = sql`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'`;
   const known = await database.readFirst(table) === undefined ? [] : await appliedMigrations(database);
   check(known, list);
   const missing = list[known.length];
@@ -124,9 +118,8 @@ export function lacksMigrations(known: readonly AppliedMigration[]): boolean {
 }
 
 /** The query of the migrations that a database has. */
-export const appliedMigrationsQuery: Statement = sql(
-  "SELECT number, name, checksum FROM schema_migrations ORDER BY number",
-);
+export const appliedMigrationsQuery: Statement =
+  sql`SELECT number, name, checksum FROM schema_migrations ORDER BY number`;
 
 /** @returns The SHA-256 of a migration's text, by which a later change of it is noticed. */
 export function checksum(migration: Migration): string {

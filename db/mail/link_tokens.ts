@@ -65,13 +65,8 @@ export function insertMailedLinkToken(
       mail.id,
       mail.attempts,
     ),
-    sql(
-      `DELETE FROM outbox WHERE id = ? AND attempts = ? AND NOT EXISTS (SELECT 1 FROM link_tokens WHERE token_hash = ?)
+    sql`DELETE FROM outbox WHERE id = ${mail.id} AND attempts = ${mail.attempts} AND NOT EXISTS (SELECT 1 FROM link_tokens WHERE token_hash = ${token.tokenHash})
        RETURNING id AS droppedId`,
-      mail.id,
-      mail.attempts,
-      token.tokenHash,
-    ),
   ];
 }
 
@@ -81,11 +76,9 @@ export function findLinkToken(
   tokenHash: string,
   now: number,
 ): Promise<LinkToken | undefined> {
-  return database.readFirst(sql(
-    "SELECT purpose, subject, email FROM link_tokens WHERE token_hash = ? AND expires_at > ?",
-    tokenHash,
-    now,
-  ));
+  return database.readFirst(
+    sql`SELECT purpose, subject, email FROM link_tokens WHERE token_hash = ${tokenHash} AND expires_at > ${now}`,
+  );
 }
 
 /** @returns The address that a user asked to change to, while the link works or its mail waits. @throws {DatabaseError} */
@@ -135,17 +128,12 @@ export const linkWorks =
 export function useTurnOffLink(
   link: { userId: string; tokenHash: string; now: number },
 ): Statement {
-  return sql(
-    `DELETE FROM link_tokens WHERE token_hash = ? AND purpose = 'turn_off_two_step' AND subject = ? AND expires_at > ?
+  return sql`DELETE FROM link_tokens WHERE token_hash = ${link.tokenHash} AND purpose = 'turn_off_two_step' AND subject = ${link.userId} AND expires_at > ${link.now}
        AND EXISTS (SELECT 1 FROM users u JOIN totp t ON t.user_id = u.id AND t.confirmed_at IS NOT NULL
-         WHERE u.id = link_tokens.subject AND u.email = link_tokens.email)`,
-    link.tokenHash,
-    link.userId,
-    link.now,
-  );
+         WHERE u.id = link_tokens.subject AND u.email = link_tokens.email)`;
 }
 
 /** @returns A statement that removes links whose time is over. */
 export function deleteEndedLinks(now: number): Statement {
-  return sql("DELETE FROM link_tokens WHERE expires_at <= ?", now);
+  return sql`DELETE FROM link_tokens WHERE expires_at <= ${now}`;
 }

@@ -30,18 +30,18 @@ export function takeMail(
 
 /** @returns A statement that gives one email back: it was not written. */
 export function giveMailBack(subject: string): Statement {
-  return sql("UPDATE mail_budgets SET mails = mails - 1 WHERE subject = ? AND mails > 0", subject);
+  return sql`UPDATE mail_budgets SET mails = mails - 1 WHERE subject = ${subject} AND mails > 0`;
 }
 
 /** @returns When a budget's window ends, in milliseconds since 1970, or undefined. @throws {DatabaseError} */
 export async function findMailBudgetEnd(database: Database, subject: string): Promise<number | undefined> {
   const row = await database.readFirst<{ endsAt: number }>(
-    sql("SELECT ends_at AS endsAt FROM mail_budgets WHERE subject = ?", subject),
+    sql`SELECT ends_at AS endsAt FROM mail_budgets WHERE subject = ${subject}`,
   );
   return row?.endsAt;
 }
 
 /** @returns A statement that removes windows that are over. */
 export function deleteEndedMailBudgets(now: number): Statement {
-  return sql("DELETE FROM mail_budgets WHERE ends_at <= ?", now);
+  return sql`DELETE FROM mail_budgets WHERE ends_at <= ${now}`;
 }

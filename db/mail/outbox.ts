@@ -92,10 +92,11 @@ export async function findNextMailDue(
   database: Database,
   kinds: readonly MailKind[],
 ): Promise<number | null> {
-  const row = await database.readFirst<{ dueAt: number }>(sql(
-    `SELECT due_at AS dueAt FROM outbox WHERE kind IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT 1`,
-    JSON.stringify(kinds),
-  ));
+  const row = await database.readFirst<{ dueAt: number }>(
+    sql`SELECT due_at AS dueAt FROM outbox WHERE kind IN (SELECT value FROM json_each(${
+      JSON.stringify(kinds)
+    })) ORDER BY due_at LIMIT 1`,
+  );
   return row?.dueAt ?? null;
 }
 
@@ -109,11 +110,10 @@ export interface OutboxState {
 
 /** @returns What is waiting in the outbox. @throws {DatabaseError} */
 export async function findOutboxState(database: Database): Promise<OutboxState> {
-  const state = await database.readFirst<OutboxState>(sql(
-    `SELECT count(*) AS emails, min(created_at) AS oldestAt
-     FROM (SELECT created_at FROM outbox ORDER BY due_at LIMIT ?)`,
-    outboxCountedMax,
-  ));
+  const state = await database.readFirst<OutboxState>(
+    sql`SELECT count(*) AS emails, min(created_at) AS oldestAt
+     FROM (SELECT created_at FROM outbox ORDER BY due_at LIMIT ${outboxCountedMax})`,
+  );
   return state ?? { emails: 0, oldestAt: null };
 }
 
@@ -122,20 +122,20 @@ export function updateMailDue(
   { id, attempts }: Pick<ClaimedMail, "id" | "attempts">,
   dueAt: number,
 ): Statement {
-  return sql("UPDATE outbox SET due_at = ? WHERE id = ? AND attempts = ?", dueAt, id, attempts);
+  return sql`UPDATE outbox SET due_at = ${dueAt} WHERE id = ${id} AND attempts = ${attempts}`;
 }
 
 /** @returns A statement that makes mails due whose time is further away than any wait: the clock was set back since then. */
 export function hastenMails({ now, waitMaxMs }: { now: number; waitMaxMs: number }): Statement {
-  return sql("UPDATE outbox SET due_at = ?1 WHERE due_at > ?1 + ?2", now, waitMaxMs);
+  return sql`UPDATE outbox SET due_at = ${now} WHERE due_at > ${now} + ${waitMaxMs}`;
 }
 
 /** @returns A statement that takes mails out of the outbox. */
 export function deleteMails(ids: readonly string[]): Statement {
-  return sql("DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
+  return sql`DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }
 
 /** @returns A statement that takes mails out of the outbox that were written before a time, in milliseconds since 1970. */
 export function deleteOldMails(before: number): Statement {
-  return sql("DELETE FROM outbox WHERE created_at < ?", before);
+  return sql`DELETE FROM outbox WHERE created_at < ${before}`;
 }

@@ -189,7 +189,7 @@ export function findUsageRecordPosition(
 /** @returns When the oldest record that is kept was recorded, or undefined when there is none. */
 export async function oldestUsageRecordedAt(database: Database): Promise<number | undefined> {
   const row = await database.readFirst<{ recordedAt: number }>(
-    sql("SELECT recorded_at AS recordedAt FROM usage_records ORDER BY seq LIMIT 1"),
+    sql`SELECT recorded_at AS recordedAt FROM usage_records ORDER BY seq LIMIT 1`,
   );
   return row?.recordedAt;
 }

@@ -197,13 +197,8 @@ export function listUsageKeys(
   database: Database,
   { organizationId, alsoId, limit }: { organizationId: string; alsoId: string | null; limit: number },
 ): Promise<UsageKeyRow[]> {
-  return database.read(sql(
-    `SELECT k.id, k.name, k.key_prefix AS keyPrefix FROM api_keys k
-     WHERE k.organization_id = ?1 AND (k.id = ?2 OR k.number IN (SELECT DISTINCT s.api_key FROM usage_series s
-       WHERE s.organization = (SELECT number FROM organizations WHERE id = ?1)))
-     ORDER BY k.id = ?2 DESC, k.id DESC LIMIT ?3`,
-    organizationId,
-    alsoId,
-    limit,
-  ));
+  return database.read(sql`SELECT k.id, k.name, k.key_prefix AS keyPrefix FROM api_keys k
+     WHERE k.organization_id = ${organizationId} AND (k.id = ${alsoId} OR k.number IN (SELECT DISTINCT s.api_key FROM usage_series s
+       WHERE s.organization = (SELECT number FROM organizations WHERE id = ${organizationId})))
+     ORDER BY k.id = ${alsoId} DESC, k.id DESC LIMIT ${limit}`);
 }

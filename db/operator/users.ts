@@ -17,26 +17,18 @@ export function insertJoiningUser(user: NewUser, organizationId: string): Statem
 
 /** @returns A statement that makes a link work, if its subject is a user who exists and is not disabled. */
 export function insertLinkForUser(token: NewLinkToken): Statement {
-  return sql(
-    `INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at)
-     SELECT ?1, ?2, u.id, ?3, ?4, ?5 FROM users u WHERE u.id = ?6 AND u.disabled_at IS NULL`,
-    token.tokenHash,
-    token.purpose,
-    token.email,
-    token.now,
-    token.expiresAt,
-    token.subject,
-  );
+  return sql`INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at)
+     SELECT ${token.tokenHash}, ${token.purpose}, u.id, ${token.email}, ${token.now}, ${token.expiresAt} FROM users u WHERE u.id = ${token.subject} AND u.disabled_at IS NULL`;
 }
 
 /** @returns A statement that disables a user; one who is disabled keeps the time. */
 export function markUserDisabled(userId: string, now: number): Statement {
-  return sql("UPDATE users SET disabled_at = ? WHERE id = ? AND disabled_at IS NULL", now, userId);
+  return sql`UPDATE users SET disabled_at = ${now} WHERE id = ${userId} AND disabled_at IS NULL`;
 }
 
 /** @returns A statement that enables a disabled user. */
 export function markUserEnabled(userId: string): Statement {
-  return sql("UPDATE users SET disabled_at = NULL WHERE id = ? AND disabled_at IS NOT NULL", userId);
+  return sql`UPDATE users SET disabled_at = NULL WHERE id = ${userId} AND disabled_at IS NOT NULL`;
 }
 
 /** An active key, and where it is. */
@@ -89,24 +81,14 @@ export function listOpenInvitationsOfUser(
   userId: string,
   { now, limit }: { now: number; limit: number },
 ): Promise<InvitationOfUser[]> {
-  return database.read(sql(
-    `SELECT id, email, organization_id AS organizationId FROM invitations
-     WHERE invited_by = ? AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > ? LIMIT ?`,
-    userId,
-    now,
-    limit,
-  ));
+  return database.read(sql`SELECT id, email, organization_id AS organizationId FROM invitations
+     WHERE invited_by = ${userId} AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > ${now} LIMIT ${limit}`);
 }
 
 /** @returns A statement that revokes an open invitation of a user. */
 export function revokeInvitationOfUser(userId: string, invitation: { id: string; now: number }): Statement {
-  return sql(
-    `UPDATE invitations SET revoked_at = ? WHERE id = ? AND invited_by = ? AND accepted_at IS NULL
-       AND revoked_at IS NULL`,
-    invitation.now,
-    invitation.id,
-    userId,
-  );
+  return sql`UPDATE invitations SET revoked_at = ${invitation.now} WHERE id = ${invitation.id} AND invited_by = ${userId} AND accepted_at IS NULL
+       AND revoked_at IS NULL`;
 }
 
 /** A user in the operator's list. Times in milliseconds since 1970. */
@@ -132,15 +114,13 @@ export function listUsers(
   database: Database,
   { after, limit }: { after: string; limit: number },
 ): Promise<ListedUserRow[]> {
-  return database.read(sql(
-    `SELECT u.id, u.email, u.name, u.created_at AS createdAt, u.email_verified_at AS emailVerifiedAt,
+  return database.read(
+    sql`SELECT u.id, u.email, u.name, u.created_at AS createdAt, u.email_verified_at AS emailVerifiedAt,
        u.disabled_at AS disabledAt,
        EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL) AS hasTotp,
        (SELECT max(s.created_at) FROM sessions s WHERE s.user_id = u.id) AS lastSignInAt,
        (SELECT json_group_array(json_array(o.id, o.name, m.role))
          FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id) AS memberships
-     FROM users u WHERE u.email > ? ORDER BY u.email LIMIT ?`,
-    after,
-    limit,
-  ));
+     FROM users u WHERE u.email > ${after} ORDER BY u.email LIMIT ${limit}`,
+  );
 }

@@ -72,10 +72,9 @@ export function countMembers(
   database: DatabaseReader,
   organizationId: string,
 ): Promise<{ role: Role; members: number }[]> {
-  return database.read(sql(
-    "SELECT role, count(*) AS members FROM memberships WHERE organization_id = ? GROUP BY role",
-    organizationId,
-  ));
+  return database.read(
+    sql`SELECT role, count(*) AS members FROM memberships WHERE organization_id = ${organizationId} GROUP BY role`,
+  );
 }
 
 /** @returns The names of the OWNERs who can sign in, in the order of their accounts. @throws {DatabaseError} */
@@ -84,12 +83,8 @@ export function listOwners(
   organizationId: string,
   { limit }: { limit: number },
 ): Promise<{ name: string; email: string }[]> {
-  return database.read(sql(
-    `SELECT u.name, u.email FROM memberships m JOIN users u ON u.id = m.user_id
-     WHERE m.organization_id = ? AND m.role = 'OWNER' AND u.disabled_at IS NULL ORDER BY u.id LIMIT ?`,
-    organizationId,
-    limit,
-  ));
+  return database.read(sql`SELECT u.name, u.email FROM memberships m JOIN users u ON u.id = m.user_id
+     WHERE m.organization_id = ${organizationId} AND m.role = 'OWNER' AND u.disabled_at IS NULL ORDER BY u.id LIMIT ${limit}`);
 }
 
 /** A condition: another OWNER than the one changed stays. Takes the organization's id and the user's. */
@@ -134,11 +129,7 @@ export function stepDownFromOwner(
 
 /** @returns A statement that makes a member an OWNER. */
 export function makeOwner({ organizationId, userId }: MembershipKey): Statement {
-  return sql(
-    "UPDATE memberships SET role = 'OWNER' WHERE organization_id = ? AND user_id = ?",
-    organizationId,
-    userId,
-  );
+  return sql`UPDATE memberships SET role = 'OWNER' WHERE organization_id = ${organizationId} AND user_id = ${userId}`;
 }
 
 /** @returns A statement that ends a membership, unless its role is no longer the given one or it is the last OWNER's. */

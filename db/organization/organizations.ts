@@ -24,16 +24,9 @@ export function insertOrganization(
   organization: NewOrganization,
   owner: { userId: string; membershipsMax: number },
 ): Statement {
-  return sql(
-    `INSERT INTO organizations (id, name, created_at)
-     SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM users WHERE id = ?4)
-       AND (SELECT count(*) FROM memberships WHERE user_id = ?4) < ?5`,
-    organization.id,
-    organization.name,
-    organization.now,
-    owner.userId,
-    owner.membershipsMax,
-  );
+  return sql`INSERT INTO organizations (id, name, created_at)
+     SELECT ${organization.id}, ${organization.name}, ${organization.now} WHERE EXISTS (SELECT 1 FROM users WHERE id = ${owner.userId})
+       AND (SELECT count(*) FROM memberships WHERE user_id = ${owner.userId}) < ${owner.membershipsMax}`;
 }
 
 const columns = `o.id, o.name, m.role, o.created_at AS createdAt,
@@ -56,22 +49,12 @@ export function findOrganization(
 
 /** @returns A statement that renames an organization that is still called `from`. */
 export function updateOrganizationName(organization: { id: string; from: string; to: string }): Statement {
-  return sql(
-    "UPDATE organizations SET name = ? WHERE id = ? AND name = ?",
-    organization.to,
-    organization.id,
-    organization.from,
-  );
+  return sql`UPDATE organizations SET name = ${organization.to} WHERE id = ${organization.id} AND name = ${organization.from}`;
 }
 
 /** @returns A statement that marks an organization of this name as deleted. */
 export function markOrganizationDeleted(organization: { id: string; name: string; now: number }): Statement {
-  return sql(
-    "UPDATE organizations SET deleted_at = ? WHERE id = ? AND name = ? AND deleted_at IS NULL",
-    organization.now,
-    organization.id,
-    organization.name,
-  );
+  return sql`UPDATE organizations SET deleted_at = ${organization.now} WHERE id = ${organization.id} AND name = ${organization.name} AND deleted_at IS NULL`;
 }
 
 /** @returns A statement that marks an organization as deleted whose only member is this user, after an audited change. */
@@ -135,5 +118,5 @@ export function endOrganization(
 
 /** @returns The id of an organization whose usage is still to be deleted, or undefined. @throws {DatabaseError} */
 export function findDeletedOrganization(database: DatabaseReader): Promise<{ id: string } | undefined> {
-  return database.readFirst(sql("SELECT id FROM organizations WHERE deleted_at IS NOT NULL LIMIT 1"));
+  return database.readFirst(sql`SELECT id FROM organizations WHERE deleted_at IS NOT NULL LIMIT 1`);
 }

@@ -17,14 +17,8 @@ export interface PasskeyChallenge {
 /** @returns Statements that forget what was not answered in time, and keep a new challenge. */
 export function insertPasskeyChallenge(challenge: PasskeyChallenge, now: number): Statement[] {
   return [
-    sql("DELETE FROM passkey_challenges WHERE expires_at <= ?", now),
-    sql(
-      "INSERT INTO passkey_challenges (challenge, purpose, user_id, expires_at) VALUES (?, ?, ?, ?)",
-      challenge.challenge,
-      challenge.purpose,
-      challenge.userId,
-      challenge.expiresAt,
-    ),
+    sql`DELETE FROM passkey_challenges WHERE expires_at <= ${now}`,
+    sql`INSERT INTO passkey_challenges (challenge, purpose, user_id, expires_at) VALUES (${challenge.challenge}, ${challenge.purpose}, ${challenge.userId}, ${challenge.expiresAt})`,
   ];
 }
 
@@ -32,11 +26,5 @@ export function insertPasskeyChallenge(challenge: PasskeyChallenge, now: number)
 export function takePasskeyChallenge(
   { challenge, purpose, userId, now }: Omit<PasskeyChallenge, "expiresAt"> & { now: number },
 ): Statement {
-  return sql(
-    `DELETE FROM passkey_challenges WHERE challenge = ? AND purpose = ? AND user_id IS ? AND expires_at > ?`,
-    challenge,
-    purpose,
-    userId,
-    now,
-  );
+  return sql`DELETE FROM passkey_challenges WHERE challenge = ${challenge} AND purpose = ${purpose} AND user_id IS ${userId} AND expires_at > ${now}`;
 }

@@ -47,35 +47,19 @@ export function findPasskeyByCredential(
 
 /** @returns A statement that adds a passkey, unless the user has `max` or someone has this one. */
 export function insertPasskey(passkey: PasskeyRow, { max }: { max: number }): Statement {
-  return sql(
-    `INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at, last_used_at)
-     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL WHERE (SELECT count(*) FROM passkeys WHERE user_id = ?2) < ?9
-     ON CONFLICT (credential_id) DO NOTHING`,
-    passkey.id,
-    passkey.userId,
-    passkey.credentialId,
-    passkey.publicKey,
-    passkey.counter,
-    passkey.transports,
-    passkey.name,
-    passkey.createdAt,
-    max,
-  );
+  return sql`INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at, last_used_at)
+     SELECT ${passkey.id}, ${passkey.userId}, ${passkey.credentialId}, ${passkey.publicKey}, ${passkey.counter}, ${passkey.transports}, ${passkey.name}, ${passkey.createdAt}, NULL WHERE (SELECT count(*) FROM passkeys WHERE user_id = ${passkey.userId}) < ${max}
+     ON CONFLICT (credential_id) DO NOTHING`;
 }
 
 /** @returns A statement that gives a passkey another name. */
 export function updatePasskeyName(passkey: { userId: string; id: string; name: string }): Statement {
-  return sql(
-    "UPDATE passkeys SET name = ?3 WHERE user_id = ?1 AND id = ?2 AND name <> ?3",
-    passkey.userId,
-    passkey.id,
-    passkey.name,
-  );
+  return sql`UPDATE passkeys SET name = ${passkey.name} WHERE user_id = ${passkey.userId} AND id = ${passkey.id} AND name <> ${passkey.name}`;
 }
 
 /** @returns A statement that takes a passkey away. */
 export function deletePasskey({ userId, id }: { userId: string; id: string }): Statement {
-  return sql("DELETE FROM passkeys WHERE user_id = ? AND id = ?", userId, id);
+  return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND id = ${id}`;
 }
 
 /** @returns A statement that removes all of a user's passkeys, after an audited change. */

@@ -15,15 +15,9 @@ export interface NewPendingSignIn {
  *   password since, or has turned two-step sign-in off.
  */
 export function insertPendingSignIn(pending: NewPendingSignIn, passwordHash: string): Statement {
-  return sql(
-    `INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts)
-     SELECT ?, u.id, ?, 0 FROM users u WHERE u.id = ? AND u.disabled_at IS NULL AND u.password_hash = ?
-       AND EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL)`,
-    pending.tokenHash,
-    pending.expiresAt,
-    pending.userId,
-    passwordHash,
-  );
+  return sql`INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts)
+     SELECT ${pending.tokenHash}, u.id, ${pending.expiresAt}, 0 FROM users u WHERE u.id = ${pending.userId} AND u.disabled_at IS NULL AND u.password_hash = ${passwordHash}
+       AND EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL)`;
 }
 
 /** A sign-in at its second step. `now`: milliseconds since 1970. */
@@ -79,11 +73,7 @@ export function countSecondStepAttempt(step: SecondStep): Statement {
 
 /** @returns A statement that ends a sign-in which had all its attempts. */
 export function deleteSpentPendingSignIn(tokenHash: string): Statement {
-  return sql(
-    "DELETE FROM pending_sign_ins WHERE token_hash = ? AND attempts >= ?",
-    tokenHash,
-    secondStepAttemptsMax,
-  );
+  return sql`DELETE FROM pending_sign_ins WHERE token_hash = ${tokenHash} AND attempts >= ${secondStepAttemptsMax}`;
 }
 
 /** @returns A statement that uses a sign-in's first step up, with the second. */

@@ -5,10 +5,9 @@ import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_si
 
 /** @returns How many of a user's codes were not used yet. @throws {DatabaseError} */
 export async function countRecoveryCodes(database: DatabaseReader, userId: string): Promise<number> {
-  const row = await database.readFirst<{ n: number }>(sql(
-    "SELECT count(*) AS n FROM recovery_codes WHERE user_id = ? AND used_at IS NULL",
-    userId,
-  ));
+  const row = await database.readFirst<{ n: number }>(
+    sql`SELECT count(*) AS n FROM recovery_codes WHERE user_id = ${userId} AND used_at IS NULL`,
+  );
   return row?.n ?? 0;
 }
 
@@ -17,11 +16,9 @@ export async function hasRecoveryCode(
   database: DatabaseReader,
   code: { userId: string; codeHash: string },
 ): Promise<boolean> {
-  const row = await database.readFirst(sql(
-    "SELECT 1 FROM recovery_codes WHERE user_id = ? AND code_hash = ? AND used_at IS NULL",
-    code.userId,
-    code.codeHash,
-  ));
+  const row = await database.readFirst(
+    sql`SELECT 1 FROM recovery_codes WHERE user_id = ${code.userId} AND code_hash = ${code.codeHash} AND used_at IS NULL`,
+  );
   return row !== undefined;
 }
 

@@ -166,7 +166,7 @@ function byName(a: Membership, b: Membership): number {
 
 /** @returns A statement that notes when a session was last seen. */
 export function updateSessionSeen(sessionId: string, now: number): Statement {
-  return sql("UPDATE sessions SET last_seen_at = max(last_seen_at, ?) WHERE id = ?", now, sessionId);
+  return sql`UPDATE sessions SET last_seen_at = max(last_seen_at, ${now}) WHERE id = ${sessionId}`;
 }
 
 /** A session in the list of a person's own. Times in milliseconds since 1970. */
@@ -187,25 +187,20 @@ export function listSessionsOfUser(
   userId: string,
   { bounds, always, limit }: { bounds: SessionBounds; always: string; limit: number },
 ): Promise<SessionRowOfUser[]> {
-  return database.read(sql(
-    `SELECT id, created_at AS createdAt, last_seen_at AS lastSeenAt, address, user_agent AS userAgent FROM sessions
-     WHERE user_id = ? AND created_at > ? AND last_seen_at > ? ORDER BY id = ? DESC, last_seen_at DESC, id DESC LIMIT ?`,
-    userId,
-    bounds.createdAfter,
-    bounds.seenAfter,
-    always,
-    limit,
-  ));
+  return database.read(
+    sql`SELECT id, created_at AS createdAt, last_seen_at AS lastSeenAt, address, user_agent AS userAgent FROM sessions
+     WHERE user_id = ${userId} AND created_at > ${bounds.createdAfter} AND last_seen_at > ${bounds.seenAfter} ORDER BY id = ${always} DESC, last_seen_at DESC, id DESC LIMIT ${limit}`,
+  );
 }
 
 /** @returns A statement that ends one session of a user. */
 export function deleteSessionOfUser(userId: string, sessionId: string): Statement {
-  return sql("DELETE FROM sessions WHERE user_id = ? AND id = ?", userId, sessionId);
+  return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id = ${sessionId}`;
 }
 
 /** @returns A statement that ends a user's sessions, but for the one to keep. */
 export function deleteSessionsOfUser(userId: string, options: { keep?: string } = {}): Statement {
-  return sql("DELETE FROM sessions WHERE user_id = ? AND id <> ?", userId, options.keep ?? "");
+  return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id <> ${options.keep ?? ""}`;
 }
 
 /** @returns The same, after an audited change. */
@@ -262,29 +257,18 @@ export function updateSessionOrganization(
   session: { id: string; userId: string },
   organizationId: string,
 ): Statement {
-  return sql(
-    `UPDATE sessions SET organization_id = ?1 WHERE id = ?2 AND user_id = ?3
-       AND EXISTS (SELECT 1 FROM memberships WHERE user_id = ?3 AND organization_id = ?1)`,
-    organizationId,
-    session.id,
-    session.userId,
-  );
+  return sql`UPDATE sessions SET organization_id = ${organizationId} WHERE id = ${session.id} AND user_id = ${session.userId}
+       AND EXISTS (SELECT 1 FROM memberships WHERE user_id = ${session.userId} AND organization_id = ${organizationId})`;
 }
 
 /** @returns A statement that ends sessions. */
 export function deleteSessions(tokenHashes: readonly string[]): Statement {
-  return sql(
-    "DELETE FROM sessions WHERE token_hash IN (SELECT value FROM json_each(?))",
-    JSON.stringify(tokenHashes),
-  );
+  return sql`DELETE FROM sessions WHERE token_hash IN (SELECT value FROM json_each(${
+    JSON.stringify(tokenHashes)
+  }))`;
 }
 
 /** @returns A statement that removes a user's sessions that have ended by age; signing in is the time for it. */
 export function deleteEndedSessions(userId: string, bounds: SessionBounds): Statement {
-  return sql(
-    "DELETE FROM sessions WHERE user_id = ? AND (created_at <= ? OR last_seen_at <= ?)",
-    userId,
-    bounds.createdAfter,
-    bounds.seenAfter,
-  );
+  return sql`DELETE FROM sessions WHERE user_id = ${userId} AND (created_at <= ${bounds.createdAfter} OR last_seen_at <= ${bounds.seenAfter})`;
 }

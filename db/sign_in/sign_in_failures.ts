@@ -8,10 +8,9 @@ const forgetAfterMs = 24 * 3_600_000;
 
 /** @returns Until when sign-ins of a subject are refused (milliseconds since 1970), or 0. @throws {DatabaseError} */
 export async function findSignInBlock(database: Database, subject: string): Promise<number> {
-  const row = await database.readFirst<{ blockedUntil: number }>(sql(
-    "SELECT blocked_until AS blockedUntil FROM sign_in_failures WHERE subject = ?",
-    subject,
-  ));
+  const row = await database.readFirst<{ blockedUntil: number }>(
+    sql`SELECT blocked_until AS blockedUntil FROM sign_in_failures WHERE subject = ${subject}`,
+  );
   return row?.blockedUntil ?? 0;
 }
 
@@ -26,7 +25,7 @@ export async function findSignInBlock(database: Database, subject: string): Prom
 export function insertSignInFailure(subject: string, now: number): Statement[] {
   const doublingsMax = Math.ceil(Math.log2(signInDelayMaxMs / signInDelayMinMs));
   return [
-    sql("DELETE FROM sign_in_failures WHERE failed_at <= ?", now - forgetAfterMs),
+    sql`DELETE FROM sign_in_failures WHERE failed_at <= ${now - forgetAfterMs}`,
     sql(
       `INSERT INTO sign_in_failures (subject, failures, blocked_until, failed_at) VALUES (?1, 1, 0, ?2)
        ON CONFLICT (subject) DO UPDATE SET
@@ -44,15 +43,12 @@ export function insertSignInFailure(subject: string, now: number): Statement[] {
 
 /** @returns A statement that takes one counted failure back: the password was never looked at. */
 export function undoSignInFailure(subject: string): Statement {
-  return sql(
-    "UPDATE sign_in_failures SET failures = failures - 1, blocked_until = 0 WHERE subject = ?",
-    subject,
-  );
+  return sql`UPDATE sign_in_failures SET failures = failures - 1, blocked_until = 0 WHERE subject = ${subject}`;
 }
 
 /** @returns A statement that forgets a subject's failures: it signed in. */
 export function deleteSignInFailures(subject: string): Statement {
-  return sql("DELETE FROM sign_in_failures WHERE subject = ?", subject);
+  return sql`DELETE FROM sign_in_failures WHERE subject = ${subject}`;
 }
 
 /** @returns The same, after an audited change. */

@@ -18,22 +18,16 @@ export interface TotpRow {
 
 /** @returns A user's authenticator app, or undefined. @throws {DatabaseError} */
 export function findTotp(database: DatabaseReader, userId: string): Promise<TotpRow | undefined> {
-  return database.readFirst(sql(
-    `SELECT secret, confirmed_at AS confirmedAt, last_step AS lastStep, locked_at AS lockedAt
-     FROM totp WHERE user_id = ?`,
-    userId,
-  ));
+  return database.readFirst(
+    sql`SELECT secret, confirmed_at AS confirmedAt, last_step AS lastStep, locked_at AS lockedAt
+     FROM totp WHERE user_id = ${userId}`,
+  );
 }
 
 /** @returns A statement that begins anew with a secret; it does nothing while two-step sign-in is on. */
 export function insertTotp(totp: { userId: string; secret: string; now: number }): Statement {
-  return sql(
-    `INSERT INTO totp (user_id, secret, created_at, confirmed_at, last_step) VALUES (?1, ?2, ?3, NULL, 0)
-     ON CONFLICT (user_id) DO UPDATE SET secret = ?2, created_at = ?3, last_step = 0 WHERE confirmed_at IS NULL`,
-    totp.userId,
-    totp.secret,
-    totp.now,
-  );
+  return sql`INSERT INTO totp (user_id, secret, created_at, confirmed_at, last_step) VALUES (${totp.userId}, ${totp.secret}, ${totp.now}, NULL, 0)
+     ON CONFLICT (user_id) DO UPDATE SET secret = ${totp.secret}, created_at = ${totp.now}, last_step = 0 WHERE confirmed_at IS NULL`;
 }
 
 /**
@@ -42,13 +36,7 @@ export function insertTotp(totp: { userId: string; secret: string; now: number }
 export function confirmTotp(
   totp: { userId: string; secret: string; step: number; now: number },
 ): Statement {
-  return sql(
-    "UPDATE totp SET confirmed_at = ?, last_step = ? WHERE user_id = ? AND secret = ? AND confirmed_at IS NULL",
-    totp.now,
-    totp.step,
-    totp.userId,
-    totp.secret,
-  );
+  return sql`UPDATE totp SET confirmed_at = ${totp.now}, last_step = ${totp.step} WHERE user_id = ${totp.userId} AND secret = ${totp.secret} AND confirmed_at IS NULL`;
 }
 
 /**
@@ -72,22 +60,13 @@ export function useTotpStep(totp: SecondStep & { secret: string; step: number })
  *   a row with the number of `wrongCodes`, this one included, or none when there were too many.
  */
 export function countTotpGuess(userId: string): Statement {
-  return sql(
-    `UPDATE totp SET wrong_codes = wrong_codes + 1 WHERE user_id = ? AND wrong_codes < ? AND changes() > 0
-     RETURNING wrong_codes AS wrongCodes`,
-    userId,
-    totpWrongCodesMax,
-  );
+  return sql`UPDATE totp SET wrong_codes = wrong_codes + 1 WHERE user_id = ${userId} AND wrong_codes < ${totpWrongCodesMax} AND changes() > 0
+     RETURNING wrong_codes AS wrongCodes`;
 }
 
 /** @returns A statement that notes since when codes are not taken, once; it does nothing before there were too many. */
 export function lockTotp(userId: string, now: number): Statement {
-  return sql(
-    "UPDATE totp SET locked_at = ? WHERE user_id = ? AND locked_at IS NULL AND wrong_codes >= ?",
-    now,
-    userId,
-    totpWrongCodesMax,
-  );
+  return sql`UPDATE totp SET locked_at = ${now} WHERE user_id = ${userId} AND locked_at IS NULL AND wrong_codes >= ${totpWrongCodesMax}`;
 }
 
 /** @returns A statement that lets codes be taken again after an audited change: whoever guessed knows the password no more. */
@@ -101,7 +80,7 @@ export function unlockTotp(userId: string, { audited }: { audited: string }): St
 
 /** @returns A statement that changes nothing, and counts as a change only while two-step sign-in is on. */
 export function requireTotp(userId: string): Statement {
-  return sql("UPDATE totp SET secret = secret WHERE user_id = ? AND confirmed_at IS NOT NULL", userId);
+  return sql`UPDATE totp SET secret = secret WHERE user_id = ${userId} AND confirmed_at IS NOT NULL`;
 }
 
 /**
@@ -109,12 +88,8 @@ export function requireTotp(userId: string): Statement {
  *   passkey then. It does nothing when it is off.
  */
 export function deleteTotpWithProof(userId: string, { sessionId }: { sessionId: string }): Statement {
-  return sql(
-    `DELETE FROM totp WHERE user_id = ?1 AND confirmed_at IS NOT NULL
-       AND EXISTS (SELECT 1 FROM sessions s WHERE s.id = ?2 AND s.user_id = ?1 AND s.proved_at > totp.confirmed_at)`,
-    userId,
-    sessionId,
-  );
+  return sql`DELETE FROM totp WHERE user_id = ${userId} AND confirmed_at IS NOT NULL
+       AND EXISTS (SELECT 1 FROM sessions s WHERE s.id = ${sessionId} AND s.user_id = ${userId} AND s.proved_at > totp.confirmed_at)`;
 }
 
 /** @returns A statement that turns two-step sign-in off after an audited change; it does nothing when it is off. */

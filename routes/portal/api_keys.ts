@@ -8,7 +8,7 @@ import type { Assets } from "../../views/layout.tsx";
 import { renameApiKeyPage } from "../../views/api_keys/rename_api_key.tsx";
 import { revokeApiKeyPage } from "../../views/api_keys/revoke_api_key.tsx";
 import { rotateApiKeyPage } from "../../views/api_keys/rotate_api_key.tsx";
-import { check } from "../api/endpoint.ts";
+import { check } from "../schemas/check.ts";
 import { renameApiKeySchema } from "../schemas/common.ts";
 import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
@@ -126,7 +126,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
       const form = await readOrganizationForm(c, session);
       const values = { name: form["name"] ?? "", expires: form["expires"] ?? "never" };
       try {
-        const { name } = check(renameApiKeySchema, { name: values.name }, "body") as { name: string };
+        const { name } = check(renameApiKeySchema, { name: values.name }, "body");
         const lifetime = choice(lifetimes, "expires", values.expires);
         const expiresAt = lifetime === null ? null : clock() + lifetime;
         const { apiKey, fullKey } = await apiKeys.createApiKey(session, { name, expiresAt });
@@ -156,7 +156,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
       const form = await readFormBody(c);
       const apiKey = await apiKeys.getApiKey(session, id(c));
       try {
-        const { name } = check(renameApiKeySchema, { name: form["name"] ?? "" }, "body") as { name: string };
+        const { name } = check(renameApiKeySchema, { name: form["name"] ?? "" }, "body");
         await apiKeys.renameApiKey(session, apiKey.id, name);
         return redirect(c, `${path}?done=renamed`);
       } catch (error) {

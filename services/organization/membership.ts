@@ -1,8 +1,8 @@
 // The first question of every verb in an organization: does this person belong to it, and as what.
 import type { SessionActor } from "../../domain/actor.ts";
-import { type AppError, forbiddenError, notFoundError } from "../../domain/errors.ts";
+import { AppError, forbiddenError, notFoundError } from "../../domain/errors.ts";
 import { type Act, mayDo } from "../../domain/permissions.ts";
-import type { Membership } from "../../domain/sign_in/session.ts";
+import type { Membership, Session } from "../../domain/sign_in/session.ts";
 
 /** An act that a session may do in an organization. A batch that is written with it asks for the role again. */
 export interface Permit extends Membership {
@@ -26,4 +26,24 @@ export function requireMembership(
   if (membership === undefined) throw notFoundError();
   if (!mayDo(membership.role, act)) throw forbiddenError();
   return { ...membership, actor, act, notMemberError: notFoundError };
+}
+
+/**
+ * Finds the organization that a session works in. Callers don't name it, so the error can say that there is none.
+ *
+ * @throws {AppError} `forbidden` when there is none, or when the role does not allow the act.
+ */
+export function requireActiveOrganization({ organization }: Session, act: Act): Membership {
+  if (organization === null) throw noOrganizationError();
+  if (!mayDo(organization.role, act)) throw forbiddenError();
+  return organization;
+}
+
+/** @returns The same as a {@linkcode Permit}. @throws {AppError} `forbidden`. */
+export function requireActivePermit(actor: SessionActor, act: Act): Permit {
+  return { ...requireActiveOrganization(actor, act), actor, act, notMemberError: noOrganizationError };
+}
+
+function noOrganizationError(): AppError {
+  return new AppError("forbidden", "You don't belong to an organization.");
 }

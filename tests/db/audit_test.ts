@@ -39,8 +39,8 @@ function on(promise: string, test: (database: Database) => Promise<void>): void 
         const { database, dispose } = await kind.open();
         try {
           await database.write([
-            sql("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT"),
-            sql("INSERT INTO notes (text) VALUES ('a'), ('b')"),
+            sql`CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT`,
+            sql`INSERT INTO notes (text) VALUES ('a'), ('b')`,
           ]);
           await test(database);
         } finally {
@@ -51,7 +51,7 @@ function on(promise: string, test: (database: Database) => Promise<void>): void 
   }
 }
 
-const update = (to: string, from: string) => sql("UPDATE notes SET text = ? WHERE text = ?", to, from);
+const update = (to: string, from: string) => sql`UPDATE notes SET text = ${to} WHERE text = ${from}`;
 /** What may stand before an entry, and whether it changes something each time. */
 const before: readonly { name: string; batch: Statement[]; isWritten: boolean }[] = [
   { name: "an UPDATE of a row", batch: [update("A", "a")], isWritten: true },
@@ -66,35 +66,35 @@ const before: readonly { name: string; batch: Statement[]; isWritten: boolean }[
     batch: [update("A", "x"), update("b", "B")],
     isWritten: true,
   },
-  { name: "an INSERT", batch: [sql("INSERT INTO notes (text) VALUES ('c')")], isWritten: true },
+  { name: "an INSERT", batch: [sql`INSERT INTO notes (text) VALUES ('c')`], isWritten: true },
   {
     name: "an INSERT that returns rows",
-    batch: [sql("INSERT INTO notes (text) VALUES ('d'), ('e'), ('f') RETURNING id, text")],
+    batch: [sql`INSERT INTO notes (text) VALUES ('d'), ('e'), ('f') RETURNING id, text`],
     isWritten: true,
   },
   {
     name: "an INSERT that returns no rows",
-    batch: [sql("INSERT INTO notes (text) SELECT 'g' WHERE 1 = 2 RETURNING id")],
+    batch: [sql`INSERT INTO notes (text) SELECT 'g' WHERE 1 = 2 RETURNING id`],
     isWritten: false,
   },
   {
     name: "an INSERT with a conflict",
-    batch: [sql("INSERT INTO notes (text) VALUES ('c') ON CONFLICT DO NOTHING")],
+    batch: [sql`INSERT INTO notes (text) VALUES ('c') ON CONFLICT DO NOTHING`],
     isWritten: false,
   },
   {
     name: "an INSERT that becomes an UPDATE",
     batch: [
-      sql("INSERT INTO notes (text) VALUES ('c') ON CONFLICT (text) DO UPDATE SET text = 'h' RETURNING id"),
+      sql`INSERT INTO notes (text) VALUES ('c') ON CONFLICT (text) DO UPDATE SET text = 'h' RETURNING id`,
     ],
     isWritten: true,
   },
   {
     name: "a DELETE of a row",
-    batch: [sql("DELETE FROM notes WHERE text = 'd' RETURNING id")],
+    batch: [sql`DELETE FROM notes WHERE text = 'd' RETURNING id`],
     isWritten: true,
   },
-  { name: "a DELETE of no row", batch: [sql("DELETE FROM notes WHERE text = 'd'")], isWritten: false },
+  { name: "a DELETE of no row", batch: [sql`DELETE FROM notes WHERE text = 'd'`], isWritten: false },
   { name: "an entry that was written", batch: [update("e2", "e"), entry()], isWritten: true },
   { name: "an entry that was not", batch: [update("i", "i"), entry()], isWritten: false },
 ];

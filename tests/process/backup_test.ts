@@ -203,7 +203,7 @@ Deno.test("restore rejects what is not a usable backup, and leaves the database 
     Deno.writeTextFileSync(`${folder}/letter.db`, "Dear reader, this is not a database. ".repeat(300));
     Deno.writeFileSync(`${folder}/half.db`, whole.subarray(0, Math.floor(whole.length / 8192) * 4096));
     Deno.writeFileSync(`${folder}/damaged.db`, whole.slice().fill(0x55, 5 * 4096, 6 * 4096));
-    change("newer.db", (c) => c.all(sql("INSERT INTO schema_migrations VALUES (999, 'later', 'x', 1)")));
+    change("newer.db", (c) => c.all(sql`INSERT INTO schema_migrations VALUES (999, 'later', 'x', 1)`));
     change("changed.db", (c) => c.exec("UPDATE schema_migrations SET checksum = 'x' WHERE number = 1"));
     change("other.db", (c) => c.exec("DROP TABLE schema_migrations"));
     Deno.copyFileSync(`${folder}/kept.db`, `${folder}/used.db`);

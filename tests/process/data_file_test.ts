@@ -73,7 +73,7 @@ Deno.test("another process that has the file open does not keep the newest data 
     const program = await withServer({ folder }, async (program) => {
       ({ fullKey } = await signUpAndRecord(program.baseUrl));
       const other = new Connection(path, { readOnly: true, isGuest: true });
-      assert.equal(other.all(sql("SELECT * FROM users")).length, 1);
+      assert.equal(other.all(sql`SELECT * FROM users`).length, 1);
       await stop(program);
       await Deno.copyFile(path, `${folder}/copy.db`);
       other.close();

@@ -19,12 +19,9 @@ async function makeOldDatabase(path: string): Promise<void> {
   const database = await openEmbedded({ path, create: "file", onFatal });
   await migrate(database, { now: 1, list: migrations.slice(0, 1) });
   await database.write([
-    sql(
-      `WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < ?)
+    sql`WITH RECURSIVE n (seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < ${records})
        INSERT INTO usage_records SELECT seq, randomblob(16), 1, 1, seq, seq, seq % 1000, 0, NULL, NULL FROM n`,
-      records,
-    ),
-    sql("UPDATE usage_cursor SET seq = ?", records),
+    sql`UPDATE usage_cursor SET seq = ${records}`,
   ]);
   await database.close();
 }
@@ -34,13 +31,12 @@ function stateOf(path: string): number {
   const connection = new Connection(path, { readOnly: true });
   try {
     const { count, sum } = connection.first(
-      sql("SELECT count(*) AS count, sum(quantity_whole) AS sum FROM usage_records"),
+      sql`SELECT count(*) AS count, sum(quantity_whole) AS sum FROM usage_records`,
     ) as { count: number; sum: number };
     assert.deepEqual({ count, sum }, { count: records, sum: (records / 1000) * (999 * 1000 / 2) });
-    assert.deepEqual(connection.all(sql("PRAGMA integrity_check")), [{ integrity_check: "ok" }]);
-    const { n } = connection.first(sql("SELECT count(*) AS n FROM schema_migrations")) as { n: number };
-    const isNew =
-      connection.first(sql("SELECT 1 FROM sqlite_master WHERE name = 'usage_voids'")) !== undefined;
+    assert.deepEqual(connection.all(sql`PRAGMA integrity_check`), [{ integrity_check: "ok" }]);
+    const { n } = connection.first(sql`SELECT count(*) AS n FROM schema_migrations`) as { n: number };
+    const isNew = connection.first(sql`SELECT 1 FROM sqlite_master WHERE name = 'usage_voids'`) !== undefined;
     assert.equal(isNew, n > 1, "the second migration is there whole, or not at all");
     return n;
   } finally {

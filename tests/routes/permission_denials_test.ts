@@ -72,7 +72,7 @@ testApp(
     assert.equal(event?.requestId, answer.headers.get("x-request-id"));
     assert.deepEqual(event?.details, { method: "POST", path: keysPath, reason: "cross_site" });
     const all = await test.opened.database.read(
-      sql("SELECT id FROM audit_events WHERE action = 'access.denied'"),
+      sql`SELECT id FROM audit_events WHERE action = 'access.denied'`,
     );
     assert.equal(all.length, 1);
   },

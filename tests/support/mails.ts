@@ -24,9 +24,7 @@ export function linkSubject({ kind, to, subject }: NewMail): Statement[] {
   if (subject === undefined) return [];
   if (kind === "invitation") {
     return [
-      sql(
-        "INSERT INTO organizations (id, name, created_at) VALUES ('org_of_mails', 'Acme', 0) ON CONFLICT DO NOTHING",
-      ),
+      sql`INSERT INTO organizations (id, name, created_at) VALUES ('org_of_mails', 'Acme', 0) ON CONFLICT DO NOTHING`,
       sql(
         `INSERT INTO invitations (id, organization_id, email, role, created_at, sent_at, expires_at)
          VALUES (?, 'org_of_mails', ?, 'MEMBER', 0, 0, 999999999999999) ON CONFLICT DO NOTHING`,
@@ -35,11 +33,11 @@ export function linkSubject({ kind, to, subject }: NewMail): Statement[] {
       ),
     ];
   }
-  return [sql(
-    "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, 'Ada', '', 0) ON CONFLICT DO NOTHING",
-    subject,
-    kind === "change_email" ? `old-${to}` : to,
-  )];
+  return [
+    sql`INSERT INTO users (id, email, name, password_hash, created_at) VALUES (${subject}, ${
+      kind === "change_email" ? `old-${to}` : to
+    }, 'Ada', '', 0) ON CONFLICT DO NOTHING`,
+  ];
 }
 
 /** @returns A mail with a link, to an address of its own. */
@@ -58,7 +56,7 @@ export interface WaitingMail {
 
 /** @returns What is in the outbox, oldest first. */
 export function waitingMails(database: Database): Promise<WaitingMail[]> {
-  return database.read(sql("SELECT id, recipient, due_at AS dueAt, attempts FROM outbox ORDER BY id"));
+  return database.read(sql`SELECT id, recipient, due_at AS dueAt, attempts FROM outbox ORDER BY id`);
 }
 
 /** Puts mails into the outbox of a program, in its folder. @returns To whom. */

@@ -14,7 +14,8 @@ import {
   cloudEventSchema,
   cloudEventType,
 } from "../../schemas/cloud_event.ts";
-import { check, type OtherBody } from "../endpoint.ts";
+import type { OtherBody } from "../endpoint.ts";
+import { check } from "../../schemas/check.ts";
 
 /** For the OpenAPI document: which events there are, and what one becomes. */
 export const cloudEventsDescription =

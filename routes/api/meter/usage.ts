@@ -13,7 +13,8 @@ import { apiKeyAuth } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
 import { cloudEventHeaders, cloudEventSchemas } from "../../schemas/cloud_event.ts";
 import { csvAnswer, csvHeaders } from "./csv.ts";
-import { check, mount } from "../endpoint.ts";
+import { mount } from "../endpoint.ts";
+import { check } from "../../schemas/check.ts";
 import { sendReport } from "./report.ts";
 import {
   idempotencyKeySchema,

@@ -9,7 +9,7 @@ import { portalReturnTo } from "../../../domain/sign_in/return_to.ts";
 import { accountPage, changeEmailPage } from "../../../views/account/account.tsx";
 import { deleteAccountPage } from "../../../views/account/delete_account.tsx";
 import type { Assets } from "../../../views/layout.tsx";
-import { check } from "../../api/endpoint.ts";
+import { check } from "../../schemas/check.ts";
 import { nameSchema } from "../../schemas/common.ts";
 import { readFormBody } from "../../body.ts";
 import { clearSessionCookies } from "../../cookies.ts";
@@ -75,7 +75,7 @@ export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): 
     signedIn(parts, async (c, session) => {
       const { name: typed = "" } = await readFormBody(c);
       try {
-        const { name } = check(nameForm, { name: typed }, "body") as { name: string };
+        const { name } = check(nameForm, { name: typed }, "body");
         await ownAccount.renameUser(session, name);
         return redirect(c, `${path}?done=renamed`);
       } catch (error) {

@@ -9,7 +9,7 @@ import {
   type Invitee,
 } from "../../../views/organization/accept_invitation.tsx";
 import type { Assets } from "../../../views/layout.tsx";
-import { check } from "../../api/endpoint.ts";
+import { check } from "../../schemas/check.ts";
 import { signUpSchema } from "../../schemas/common.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";

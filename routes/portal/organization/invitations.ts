@@ -8,7 +8,7 @@ import type { Invitation } from "../../../services/organization/invitations.ts";
 import type { Assets } from "../../../views/layout.tsx";
 import { type InvitationRow, type Inviting, membersPage } from "../../../views/organization/members.tsx";
 import { revokeInvitationPage } from "../../../views/organization/revoke_invitation.tsx";
-import { check } from "../../api/endpoint.ts";
+import { check } from "../../schemas/check.ts";
 import { createInvitationSchema } from "../../schemas/people.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { formError } from "../errors.ts";
@@ -55,7 +55,7 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
       const form = await readOrganizationForm(c, session);
       const values = { email: form["email"] ?? "", role: form["role"] ?? "" };
       try {
-        const input = check(createInvitationSchema, values, "body") as { email: string; role: Role };
+        const input = check(createInvitationSchema, values, "body");
         await invitations.createInvitation(session, session.organization.organizationId, input);
         return redirect(c, `${path}?done=invited`);
       } catch (error) {

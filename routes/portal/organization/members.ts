@@ -10,7 +10,7 @@ import { leaveOrganizationPage } from "../../../views/organization/leave_organiz
 import { makeOwnerPage } from "../../../views/organization/make_owner.tsx";
 import { memberRolePage } from "../../../views/organization/member_role.tsx";
 import { removeMemberPage } from "../../../views/organization/remove_member.tsx";
-import { check } from "../../api/endpoint.ts";
+import { check } from "../../schemas/check.ts";
 import { changeRoleSchema } from "../../schemas/people.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
@@ -85,7 +85,7 @@ function mountRole(app: App, parts: AppParts, assets: Assets): void {
       const member = await members.getMember(session, place(c, session));
       const value = form["role"] ?? "";
       try {
-        const { role } = check(changeRoleSchema, { role: value }, "body") as { role: Role };
+        const { role } = check(changeRoleSchema, { role: value }, "body");
         await members.changeRole(session, place(c, session), role);
         // Nothing was changed: nothing is said to be.
         if (role === member.role) return redirect(c, path);

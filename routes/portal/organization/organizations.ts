@@ -13,7 +13,7 @@ import {
   type OrganizationsPageProps,
 } from "../../../views/organization/organizations.tsx";
 import { memberHref } from "../../../views/organization/member_table.tsx";
-import { check } from "../../api/endpoint.ts";
+import { check } from "../../schemas/check.ts";
 import { organizationNameSchema } from "../../schemas/people.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
@@ -80,7 +80,7 @@ function mountOwn(app: App, parts: AppParts, assets: Assets): void {
       const form = await readFormBody(c);
       const typed = form["name"] ?? "";
       try {
-        const { name } = check(organizationNameSchema, { name: typed }, "body") as { name: string };
+        const { name } = check(organizationNameSchema, { name: typed }, "body");
         const { id: organizationId, role } = await organizations.createOrganization(session, name);
         const memberships = [...session.memberships, { organizationId, name, role }];
         await sessions.switchOrganization({ ...session, memberships }, organizationId);
@@ -141,7 +141,7 @@ function mountActive(app: App, parts: AppParts, assets: Assets): void {
       const form = await readOrganizationForm(c, session);
       const value = form["name"] ?? "";
       try {
-        const { name } = check(organizationNameSchema, { name: value }, "body") as { name: string };
+        const { name } = check(organizationNameSchema, { name: value }, "body");
         await organizations.renameOrganization(session, session.organization.organizationId, name);
         return redirect(c, `${path}?done=renamed`, { frameChanges: true });
       } catch (error) {

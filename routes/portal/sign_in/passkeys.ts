@@ -10,7 +10,7 @@ import {
   renamePasskeyPage,
 } from "../../../views/sign_in/passkey_acts.tsx";
 import { addPasskeyPage, passkeysPage } from "../../../views/sign_in/passkeys.tsx";
-import { check } from "../../api/endpoint.ts";
+import { check } from "../../schemas/check.ts";
 import { passkeyNameSchema, registrationAnswerSchema } from "../../schemas/two_step.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
@@ -70,7 +70,7 @@ export function portalPasskeyRoutes(app: App, parts: AppParts, assets: Assets): 
       const form = await readFormBody(c);
       const value = form["name"] ?? "";
       try {
-        const { name } = check(passkeyNameSchema, { name: value }, "body") as { name: string };
+        const { name } = check(passkeyNameSchema, { name: value }, "body");
         await passkeys.addPasskey(session, { name, answer: registration(form["response"]) });
         return redirect(c, `${path}?done=added`);
       } catch (error) {
@@ -96,7 +96,7 @@ export function portalPasskeyRoutes(app: App, parts: AppParts, assets: Assets): 
       const value = (await readFormBody(c))["name"] ?? "";
       const passkey = await passkeys.getPasskey(session, id(c));
       try {
-        const { name } = check(passkeyNameSchema, { name: value }, "body") as { name: string };
+        const { name } = check(passkeyNameSchema, { name: value }, "body");
         await passkeys.renamePasskey(session, { id: passkey.id, name });
         return redirect(c, `${path}?done=renamed`);
       } catch (error) {

@@ -9,7 +9,7 @@ import type { PasskeyAnswer } from "../../../services/sign_in/webauthn.ts";
 import type { Assets } from "../../../views/layout.tsx";
 import { secondStepPage } from "../../../views/sign_in/second_step.tsx";
 import { signInPage } from "../../../views/sign_in/sign_in.tsx";
-import { check } from "../../api/endpoint.ts";
+import { check } from "../../schemas/check.ts";
 import { passkeyAnswerSchema } from "../../schemas/two_step.ts";
 import { readFormBody } from "../../body.ts";
 import { clearSecondStepCookie, secondStepTokens } from "../../cookies.ts";

@@ -13,13 +13,9 @@ Deno.test("copyDataFile() copies one moment, also when every row changes between
   const { database, place, dispose } = await embeddedTestDatabase();
   const bytes = Math.ceil(2.5 * backupStepPagesMax * 4096 / rows);
   await database.write([
-    sql("CREATE TABLE notes (id INTEGER PRIMARY KEY, version INTEGER, filler BLOB)"),
-    sql(
-      `WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < ?)
-       INSERT INTO notes SELECT id, 1, randomblob(?) FROM n`,
-      rows,
-      bytes,
-    ),
+    sql`CREATE TABLE notes (id INTEGER PRIMARY KEY, version INTEGER, filler BLOB)`,
+    sql`WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < ${rows})
+       INSERT INTO notes SELECT id, 1, randomblob(${bytes}) FROM n`,
   ]);
   const writer = new Connection(place, { readOnly: false });
   let steps = 0;
@@ -27,7 +23,7 @@ Deno.test("copyDataFile() copies one moment, also when every row changes between
     to: `${place}.copy`,
     isStopped: () => {
       writer.exec(`UPDATE notes SET version = version + 1, filler = randomblob(${bytes})`);
-      writer.all(sql("PRAGMA wal_checkpoint(PASSIVE)"));
+      writer.all(sql`PRAGMA wal_checkpoint(PASSIVE)`);
       steps++;
       return false;
     },
@@ -37,7 +33,7 @@ Deno.test("copyDataFile() copies one moment, also when every row changes between
   assert.equal((await Deno.stat(`${place}.copy`)).size, copied);
   checkBackup(`${place}.copy`);
   const copy = new Connection(`${place}.copy`, { readOnly: true, isBackup: true });
-  assert.deepEqual(copy.all(sql("SELECT version, count(*) AS n FROM notes GROUP BY version")), [{
+  assert.deepEqual(copy.all(sql`SELECT version, count(*) AS n FROM notes GROUP BY version`), [{
     version: 1,
     n: rows,
   }]);
@@ -49,7 +45,7 @@ Deno.test("copyDataFile() copies one moment, also when every row changes between
 Deno.test("copyDataFile() stops between two steps, and the log can be emptied again", async () => {
   const { database, place, dispose } = await embeddedTestDatabase();
   assert.throws(() => copyDataFile(place, { to: `${place}.copy`, isStopped: () => true }), BackupStopped);
-  await database.write([sql("CREATE TABLE notes (text TEXT)")]);
+  await database.write([sql`CREATE TABLE notes (text TEXT)`]);
   const writer = new Connection(place, { readOnly: false });
   assert.equal(writer.checkpoint({ busyTimeoutMs: 100 }), true);
   writer.close();
@@ -58,9 +54,9 @@ Deno.test("copyDataFile() stops between two steps, and the log can be emptied ag
 
 Deno.test("a second restore in the same second never replaces what the first one put aside", async () => {
   const { database, place, dispose } = await embeddedTestDatabase();
-  await database.write([sql("CREATE TABLE notes (text TEXT)")]);
+  await database.write([sql`CREATE TABLE notes (text TEXT)`]);
   copyDataFile(place, { to: `${place}.copy`, isStopped: () => false });
-  await database.write([sql("INSERT INTO notes VALUES ('only in the former database')")]);
+  await database.write([sql`INSERT INTO notes VALUES ('only in the former database')`]);
   await database.close();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-restore-" });
   const path = `${folder}/gatehouse.db`;

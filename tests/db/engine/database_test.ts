@@ -6,7 +6,7 @@ import { openRemote } from "../../../db/engine/remote.ts";
 import { databaseKinds, type TestDatabase } from "../../support/database.ts";
 import { freePort } from "../../support/sqld.ts";
 
-const table = sql("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT");
+const table = sql`CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT`;
 
 function on(
   kind: (typeof databaseKinds)[number],
@@ -31,9 +31,9 @@ for (const kind of databaseKinds) {
   on(kind, "a batch returns each statement's rows and changes, and is read at once", async ({ database }) => {
     const results = await database.write([
       table,
-      sql("INSERT INTO notes (text) VALUES (?), (?) RETURNING id, text", "a", "b"),
-      sql("UPDATE notes SET text = text || '!' WHERE id > ?", 0),
-      sql("SELECT count(*) AS n FROM notes"),
+      sql`INSERT INTO notes (text) VALUES (${"a"}), (${"b"}) RETURNING id, text`,
+      sql`UPDATE notes SET text = text || '!' WHERE id > ${0}`,
+      sql`SELECT count(*) AS n FROM notes`,
     ]);
     assert.deepEqual(results[1]?.rows.map((row) => ({ ...row })), [{ id: 1, text: "a" }, {
       id: 2,
@@ -41,44 +41,44 @@ for (const kind of databaseKinds) {
     }]);
     assert.equal(results[2]?.changes, 2);
     assert.equal(results[3]?.rows[0]?.["n"], 2);
-    const rows = await database.read<{ text: string }>(sql("SELECT text FROM notes ORDER BY id"));
+    const rows = await database.read<{ text: string }>(sql`SELECT text FROM notes ORDER BY id`);
     assert.deepEqual(rows.map(({ text }) => text), ["a!", "b!"]);
-    const first = await database.readFirst<{ text: string }>(sql("SELECT text FROM notes WHERE id = ?", 2));
+    const first = await database.readFirst<{ text: string }>(sql`SELECT text FROM notes WHERE id = ${2}`);
     assert.equal(first?.text, "b!");
-    assert.equal(await database.readFirst(sql("SELECT text FROM notes WHERE id = 99")), undefined);
+    assert.equal(await database.readFirst(sql`SELECT text FROM notes WHERE id = 99`), undefined);
   });
 
   on(kind, "one failing statement undoes the whole batch", async ({ database }) => {
-    await database.write([table, sql("INSERT INTO notes (text) VALUES ('kept')")]);
+    await database.write([table, sql`INSERT INTO notes (text) VALUES ('kept')`]);
     await assert.rejects(
       database.write([
-        sql("INSERT INTO notes (text) VALUES ('lost')"),
-        sql("INSERT INTO notes (text) VALUES ('kept')"),
+        sql`INSERT INTO notes (text) VALUES ('lost')`,
+        sql`INSERT INTO notes (text) VALUES ('kept')`,
       ]),
       (error) => error instanceof DatabaseError && error.kind === "constraint",
     );
-    assert.equal((await database.read(sql("SELECT * FROM notes"))).length, 1);
+    assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
     await assert.rejects(
       database.write([
-        sql("INSERT INTO notes (text) VALUES ('lost')"),
-        sql("INSERT INTO nowhere VALUES (1)"),
+        sql`INSERT INTO notes (text) VALUES ('lost')`,
+        sql`INSERT INTO nowhere VALUES (1)`,
       ]),
       (error) => error instanceof DatabaseError && error.kind === "fault",
     );
-    assert.equal((await database.read(sql("SELECT * FROM notes"))).length, 1);
+    assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
     // And the writer goes on.
-    await database.write([sql("INSERT INTO notes (text) VALUES ('next')")]);
-    assert.equal((await database.read(sql("SELECT * FROM notes"))).length, 2);
+    await database.write([sql`INSERT INTO notes (text) VALUES ('next')`]);
+    assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 2);
   });
 
   on(kind, "texts, numbers and null come back as they went in", async ({ database }) => {
-    await database.write([sql("CREATE TABLE things (a, b, c, d)")]);
+    await database.write([sql`CREATE TABLE things (a, b, c, d)`]);
     const text = "“Ångström” 🜁 ' \" \\ % \u{10FFFF}";
     await database.write([
-      sql("INSERT INTO things VALUES (?, ?, ?, ?)", text, Number.MAX_SAFE_INTEGER, 0.1, null),
+      sql`INSERT INTO things VALUES (${text}, ${Number.MAX_SAFE_INTEGER}, ${0.1}, ${null})`,
     ]);
     const row = await database.readFirst<{ a: string; b: number; c: number; d: null }>(
-      sql("SELECT a, b, c, d FROM things"),
+      sql`SELECT a, b, c, d FROM things`,
     );
     assert.deepEqual([row?.a, row?.b, row?.c, row?.d], [text, Number.MAX_SAFE_INTEGER, 0.1, null]);
   });
@@ -90,16 +90,16 @@ for (const kind of databaseKinds) {
       await assert.rejects(database.write([statement]), DatabaseError);
       await assert.rejects(database.read(statement), DatabaseError);
     }
-    assert.equal((await database.read(sql("SELECT * FROM notes"))).length, 0);
+    assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 0);
   });
 
   on(kind, "of many batches at once none is lost", async ({ database }) => {
     await database.write([table]);
     const texts = Array.from({ length: 200 }, (_, n) => `note ${n}`);
     await Promise.all(
-      texts.map((text) => database.write([sql("INSERT INTO notes (text) VALUES (?)", text)])),
+      texts.map((text) => database.write([sql`INSERT INTO notes (text) VALUES (${text})`])),
     );
-    const rows = await database.read<{ n: number }>(sql("SELECT count(DISTINCT text) AS n FROM notes"));
+    const rows = await database.read<{ n: number }>(sql`SELECT count(DISTINCT text) AS n FROM notes`);
     assert.equal(rows[0]?.n, 200);
   });
 }
@@ -109,14 +109,14 @@ Deno.test("embedded database: what was written is there after a restart, in a fi
   const path = `${folder}/data.db`;
   const options = { path, create: "file" as const, onFatal: (error: Error) => assert.fail(error) };
   const first = await openEmbedded(options);
-  await first.write([table, sql("INSERT INTO notes (text) VALUES ('kept')")]);
+  await first.write([table, sql`INSERT INTO notes (text) VALUES ('kept')`]);
   // Closing finishes what was accepted.
-  const last = first.write([sql("INSERT INTO notes (text) VALUES ('last')")]);
+  const last = first.write([sql`INSERT INTO notes (text) VALUES ('last')`]);
   await first.close();
   await last;
   assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
   const second = await openEmbedded(options);
-  assert.equal((await second.read(sql("SELECT * FROM notes"))).length, 2);
+  assert.equal((await second.read(sql`SELECT * FROM notes`)).length, 2);
   await second.close();
   await Deno.remove(folder, { recursive: true });
 });
@@ -144,7 +144,7 @@ Deno.test("remote database: a server that cannot be reached is unavailable, and 
     timeoutMs: 2_000,
   });
   const isUnavailable = (error: unknown) => error instanceof DatabaseError && error.kind === "unavailable";
-  await assert.rejects(database.read(sql("SELECT 1")), isUnavailable);
-  await assert.rejects(database.write([sql("SELECT 1")]), isUnavailable);
+  await assert.rejects(database.read(sql`SELECT 1`), isUnavailable);
+  await assert.rejects(database.write([sql`SELECT 1`]), isUnavailable);
   await database.close();
 });

@@ -9,18 +9,18 @@ import { embeddedTestDatabase } from "../../support/database.ts";
 
 Deno.test("a lock that is held too long is unavailable, reads go on, and later writes reach the disk", async () => {
   const { database, place, dispose } = await embeddedTestDatabase();
-  await database.write([sql("CREATE TABLE notes (text TEXT)")]);
+  await database.write([sql`CREATE TABLE notes (text TEXT)`]);
   const other = new Sqlite(place);
   other.exec("BEGIN IMMEDIATE");
-  const blocked = [1, 2, 3].map((n) => database.write([sql("INSERT INTO notes VALUES (?)", `blocked ${n}`)]));
+  const blocked = [1, 2, 3].map((n) => database.write([sql`INSERT INTO notes VALUES (${`blocked ${n}`})`]));
   // Reads and this thread never wait for the lock.
-  assert.equal((await database.read(sql("SELECT * FROM notes"))).length, 0);
+  assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 0);
   for (const result of await Promise.allSettled(blocked)) {
     assert.equal(result.status, "rejected");
     assert(result.reason instanceof DatabaseError && result.reason.kind === "unavailable");
   }
   other.exec("ROLLBACK");
-  for (let n = 0; n < 20; n++) await database.write([sql("INSERT INTO notes VALUES (?)", `after ${n}`)]);
+  for (let n = 0; n < 20; n++) await database.write([sql`INSERT INTO notes VALUES (${`after ${n}`})`]);
   // Seen by another connection: on disk, and not in the writer's imagination.
   assert.deepEqual({ ...other.prepare("SELECT count(*) AS n FROM notes").get() as object, _metadata: 0 }, {
     n: 20,
@@ -32,7 +32,7 @@ Deno.test("a lock that is held too long is unavailable, reads go on, and later w
 
 Deno.test("the writer waits for the disk before it acknowledges: PRAGMA synchronous is FULL", async () => {
   const { database, dispose } = await embeddedTestDatabase();
-  const [synchronous] = await database.write([sql("PRAGMA synchronous")]);
+  const [synchronous] = await database.write([sql`PRAGMA synchronous`]);
   assert.deepEqual(synchronous?.rows.map((row) => row["synchronous"]), [2]);
   await dispose();
 });
@@ -41,13 +41,13 @@ Deno.test("writeBatch() reports a failed statement after undoing the batch, and 
   const { place, dispose } = await embeddedTestDatabase();
   const connection = new Connection(place, { readOnly: false });
   const failed = writeBatch(connection, [
-    sql("CREATE TABLE notes (text TEXT)"),
-    sql("INSERT INTO nowhere VALUES (1)"),
+    sql`CREATE TABLE notes (text TEXT)`,
+    sql`INSERT INTO nowhere VALUES (1)`,
   ]);
   assert.equal(failed.type, "failed");
   assert.equal(connection.inTransaction, false);
   // A batch that ends the transaction by itself makes COMMIT fail for a reason that is not understood.
-  assert.equal(writeBatch(connection, [sql("COMMIT")]).type, "fatal");
+  assert.equal(writeBatch(connection, [sql`COMMIT`]).type, "fatal");
   connection.close();
   await dispose();
 });

@@ -24,7 +24,7 @@ for (const kind of databaseKinds) {
         migrate(database, { now: 1, list }),
       ]);
       assert.deepEqual(applied.flat(), [more.number]);
-      assert.equal((await database.read(sql("SELECT * FROM most"))).length, 0);
+      assert.equal((await database.read(sql`SELECT * FROM most`)).length, 0);
       await dispose();
     },
   );
@@ -33,7 +33,7 @@ for (const kind of databaseKinds) {
     const { database, dispose } = await kind.open();
     const broken = { ...more, text: "CREATE TABLE half (a TEXT);\nINSERT INTO nowhere VALUES (1);\n" };
     await assert.rejects(migrate(database, { now: 1, list: [...migrations, broken] }));
-    await assert.rejects(database.read(sql("SELECT * FROM half")));
+    await assert.rejects(database.read(sql`SELECT * FROM half`));
     assert.deepEqual(await migrate(database, { now: 1, list: [...migrations, more] }), [more.number]);
     await dispose();
   });

@@ -8,10 +8,7 @@ import { sqldMissing, startSqld } from "../../support/sqld.ts";
 
 /** Counts so far that it takes about a second for each 5 million. */
 function slow(count: number): Statement {
-  return sql(
-    "WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?) SELECT count(*) AS n FROM c",
-    count,
-  );
+  return sql`WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${count}) SELECT count(*) AS n FROM c`;
 }
 
 Deno.test({
@@ -22,23 +19,23 @@ Deno.test({
     // Slow for the server, and not for the driver.
     const database = openRemote({ url: server.url, authToken: undefined, timeoutMs: 60_000 });
     const other = openRemote({ url: server.url, authToken: undefined, timeoutMs: 60_000 });
-    await database.write([sql("CREATE TABLE notes (text TEXT)")]);
-    await other.read(sql("SELECT 1"));
+    await database.write([sql`CREATE TABLE notes (text TEXT)`]);
+    await other.read(sql`SELECT 1`);
     const startedAt = performance.now();
     await database.read(slow(1_000_000));
     const perMs = 1_000_000 / (performance.now() - startedAt);
     // The server lets a transaction hold the lock for 5 s while another waits for it.
     const ended = database.write([
-      sql("INSERT INTO notes VALUES ('ended')"),
+      sql`INSERT INTO notes VALUES ('ended')`,
       // Many, as the server ends a transaction only between two statements; more than enough on a noisy machine.
       ...Array<Statement>(100).fill(slow(Math.round(200 * perMs))),
-      sql("INSERT INTO notes VALUES ('ended too')"),
+      sql`INSERT INTO notes VALUES ('ended too')`,
     ]);
     await runOn(500);
-    const waited = other.write([sql("INSERT INTO notes VALUES ('waited')")]);
+    const waited = other.write([sql`INSERT INTO notes VALUES ('waited')`]);
     await assert.rejects(ended, (error) => error instanceof DatabaseError && error.kind === "unavailable");
     await waited;
-    const rows = await database.read<{ text: string }>(sql("SELECT text FROM notes"));
+    const rows = await database.read<{ text: string }>(sql`SELECT text FROM notes`);
     assert.deepEqual(rows.map(({ text }) => text), ["waited"]);
     await database.close();
     await other.close();

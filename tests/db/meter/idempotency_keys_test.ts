@@ -23,7 +23,7 @@ const now = 1_800_000_000_000;
 async function insertKeys(database: Database): Promise<void> {
   await database.write([
     ...["org_one", "org_two"].map((id) =>
-      sql("INSERT INTO organizations (id, name, created_at) VALUES (?, 'Test', 0)", id)
+      sql`INSERT INTO organizations (id, name, created_at) VALUES (${id}, 'Test', 0)`
     ),
     ...([[works, "org_one", null], [worksToo, "org_two", null], [revoked, "org_one", 1]] as const).map((
       [hash, organization, revokedAt],
@@ -114,11 +114,11 @@ async function everything(database: Database): Promise<string> {
 
 /** Puts the sweeps of both moves somewhere; they go on from there. */
 function sweepFrom(database: Database, { recent, middle }: { recent: number; middle: number }) {
-  return database.write([sql(
-    "UPDATE usage_cursor SET recent_moved = ?, middle_moved = ?",
-    Math.floor(recent * idempotencyHashSpace),
-    Math.floor(middle * idempotencyHashSpace),
-  )]);
+  return database.write([
+    sql`UPDATE usage_cursor SET recent_moved = ${Math.floor(recent * idempotencyHashSpace)}, middle_moved = ${
+      Math.floor(middle * idempotencyHashSpace)
+    }`,
+  ]);
 }
 
 for (const kind of databaseKinds) {
@@ -213,7 +213,7 @@ for (const kind of databaseKinds) {
       const shifted = (keyHash + idempotencyHashSpace - 2654435761) % idempotencyHashSpace;
       const stranger: Given = { idempotencyKey: "one", keyHash: shifted };
       assert.equal((await record(database, [stranger], worksToo)).inserted, 1);
-      const hashes = await database.read(sql("SELECT DISTINCT hash FROM usage_keys_recent"));
+      const hashes = await database.read(sql`SELECT DISTINCT hash FROM usage_keys_recent`);
       assert.equal(hashes.length, 1, "the hashes are not the same");
       const names = ["one", "two", "three"];
       for (const [n, table] of tables.entries()) {
@@ -252,7 +252,7 @@ for (const kind of databaseKinds) {
       await sweepFrom(database, { recent: 1 - 0.5 / keysRecentMax, middle: 1 - 0.5 / keysMiddleMax });
       assert.equal((await record(database, [{ idempotencyKey: "one more" }])).inserted, 1);
       const at = await database.readFirst<Record<string, number>>(
-        sql("SELECT recent_moved AS recent, middle_moved AS middle FROM usage_cursor"),
+        sql`SELECT recent_moved AS recent, middle_moved AS middle FROM usage_cursor`,
       );
       assert.deepEqual({ ...at }, { recent: 0, middle: 0 });
       assert.equal(await countOf(database, "usage_keys_settled"), 4);

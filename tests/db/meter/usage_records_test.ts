@@ -25,7 +25,7 @@ const [first, second] = ["a".repeat(64), "b".repeat(64)];
 async function insertKeys(database: Database): Promise<void> {
   await database.write([
     ...[organizationId, "org_other"].map((id) =>
-      sql("INSERT INTO organizations (id, name, created_at) VALUES (?, 'Test', 0)", id)
+      sql`INSERT INTO organizations (id, name, created_at) VALUES (${id}, 'Test', 0)`
     ),
     ...[[first, organizationId], [second, organizationId], ["c".repeat(64), "org_other"]].map((
       [hash, owner],
@@ -77,10 +77,10 @@ for (const kind of databaseKinds) {
           records: Array.from({ length: 45 }, (_, n) => record(n)),
           keys: 0,
         });
-        const { length } = await database.read(sql("SELECT 1 FROM usage_records"));
+        const { length } = await database.read(sql`SELECT 1 FROM usage_records`);
         assert.equal(length, 45);
         const all = (await database.read<UsageRecordPosition>(
-          sql("SELECT timestamp, series, seq FROM usage_records WHERE organization = 1"),
+          sql`SELECT timestamp, series, seq FROM usage_records WHERE organization = 1`,
         )).sort(compare);
         assert.equal(all.length, 36);
         const places = [

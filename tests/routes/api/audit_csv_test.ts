@@ -110,7 +110,7 @@ testApp("no entry has a password, a token, a cookie or a key", async (test) => {
     password,
     ada.cookie.slice(13),
   );
-  const rows = await test.opened.database.read(sql("SELECT * FROM audit_events"));
+  const rows = await test.opened.database.read(sql`SELECT * FROM audit_events`);
   assert.ok(rows.length > 8);
   const text = JSON.stringify(rows);
   for (const secret of secrets) {

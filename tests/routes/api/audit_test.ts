@@ -363,7 +363,7 @@ testApp("entries go when they are 400 days old, and not before", async (test) =>
   test.advance(1_000);
   await createTestKey(test, ada);
   const { audit } = test.services;
-  const count = async () => (await test.opened.database.read(sql("SELECT id FROM audit_events"))).length;
+  const count = async () => (await test.opened.database.read(sql`SELECT id FROM audit_events`)).length;
   const before = await count();
   test.advance(auditRetentionMs - 1_000);
   assert.equal(await audit.deleteOldAuditEvents(), false);

@@ -118,7 +118,7 @@ for (
     });
     await assertError(accepted, 404, "invalid_token");
     const members = await database.read<{ user: string }>(
-      sql("SELECT user_id AS user FROM memberships WHERE organization_id = ?", ada.organizationId),
+      sql`SELECT user_id AS user FROM memberships WHERE organization_id = ${ada.organizationId}`,
     );
     assert.deepEqual(members.map(({ user }) => user), [ada.userId]);
   });

@@ -38,7 +38,7 @@ for (const [what, renew] of Object.entries(ways)) {
     async (test) => {
       const ada = await twoStepPerson(test);
       // A reset of an address that nobody proved would take the account back from her.
-      await test.opened.database.write([sql("UPDATE users SET email_verified_at = 1")]);
+      await test.opened.database.write([sql`UPDATE users SET email_verified_at = 1`]);
       const first = await firstStep(test, ada.email);
       const other = await secondStep(test, { token: first, code: ada.recoveryCodes[0] ?? "" });
       const otherCookie = (other.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
@@ -49,14 +49,14 @@ for (const [what, renew] of Object.entries(ways)) {
         await linkToken(test, ada, { purpose: "reset_password" }),
       ];
       await test.opened.database.write([
-        sql("UPDATE totp SET wrong_codes = ?, locked_at = 1", totpWrongCodesMax),
+        sql`UPDATE totp SET wrong_codes = ${totpWrongCodesMax}, locked_at = 1`,
       ]);
       await renew(test, ada);
 
       assert.equal((await me(test, otherCookie)).authenticated, false);
       const code = codeOf(ada.secret, test.now());
       await assertError(await secondStep(test, { token: half, code }), 409, "two_step_state");
-      const left = await test.opened.database.read(sql("SELECT purpose FROM link_tokens"));
+      const left = await test.opened.database.read(sql`SELECT purpose FROM link_tokens`);
       assert.deepEqual(left.filter(({ purpose }) => purpose !== "verify_email"), [], links.join());
       const told = (await test.mails()).filter(({ subject }) => subject === "Your password was changed");
       assert.deepEqual(told.map(({ to }) => to), [ada.email]);

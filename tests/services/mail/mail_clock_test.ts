@@ -12,7 +12,7 @@ testApp("a mail from before the clock was set back by a day does not wait for a 
   const bob = await test.signUp("Bob");
   // It failed just now, as often as it takes to wait the longest.
   await test.opened.database.write([
-    sql("UPDATE outbox SET due_at = ? WHERE recipient = ?", test.now() + mailRetryMaxMs, bob.email),
+    sql`UPDATE outbox SET due_at = ${test.now() + mailRetryMaxMs} WHERE recipient = ${bob.email}`,
   ]);
   const ended = new AbortController();
   const running = mail.run(ended.signal);

@@ -63,7 +63,7 @@ for (const [what, end] of Object.entries(ends)) {
       /^a mail is not sent: its link would not work {"mailId":"mail_\w+","kind":"invitation"}$/m,
     );
     const links = await test.opened.database.read(
-      sql("SELECT email FROM link_tokens WHERE purpose = 'invitation'"),
+      sql`SELECT email FROM link_tokens WHERE purpose = 'invitation'`,
     );
     assert.deepEqual(links.map(({ email }) => email), ["alive@example.com"]);
   });
@@ -127,12 +127,8 @@ for (const { name, ignore, open } of databaseKinds) {
           const { database } = test.opened;
           for (const [which, mail] of Object.entries(late)) {
             await database.write([
-              sql("DELETE FROM users"),
-              sql(
-                "INSERT INTO users VALUES (?, ?, 'Ada', '', NULL, NULL, NULL, 0)",
-                person.userId,
-                person.email,
-              ),
+              sql`DELETE FROM users`,
+              sql`INSERT INTO users VALUES (${person.userId}, ${person.email}, 'Ada', '', NULL, NULL, NULL, 0)`,
             ]);
             const one = mail(person);
             await putMails(database, [one], test.now());
@@ -161,7 +157,7 @@ testApp("an invitation that was accepted by its first link is not sent a second 
   await invite(test, owner, { email: "grace@example.com", role: "MEMBER" });
   const token = await mailedToken(test, "grace@example.com");
   const [row] = await test.opened.database.read<{ subject: string }>(
-    sql("SELECT subject FROM link_tokens WHERE purpose = 'invitation'"),
+    sql`SELECT subject FROM link_tokens WHERE purpose = 'invitation'`,
   );
   const join = { name: "Grace", password: testPassword, invitationToken: token };
   assert.equal((await test.send("/api/auth/sign-up", { json: join })).status, 201);

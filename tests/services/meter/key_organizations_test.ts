@@ -12,13 +12,10 @@ const hashOf = (n: number) => String(n).padStart(64, "0");
 async function organizationWithKeys(count: number) {
   const { database, dispose } = await embeddedTestDatabase();
   await database.write([
-    sql("INSERT INTO organizations (id, name, created_at) VALUES ('org_test', 'Test', 0)"),
-    sql(
-      `WITH RECURSIVE c (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n < ? - 1)
+    sql`INSERT INTO organizations (id, name, created_at) VALUES ('org_test', 'Test', 0)`,
+    sql`WITH RECURSIVE c (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n < ${count} - 1)
        INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_at)
        SELECT 'key_' || n, 'org_test', format('%064d', n), 'service_live_', 'Test', 0 FROM c`,
-      count,
-    ),
   ]);
   let lookUps = 0;
   const counted: Database = {

@@ -49,7 +49,7 @@ for (const kind of databaseKinds) {
     async ({ opened: { database } }) => {
       const others = Array.from(
         { length: databaseWritesWaitingMax },
-        () => database.write([sql("SELECT 1")]),
+        () => database.write([sql`SELECT 1`]),
       );
       const commit = recordUsage(database, {
         now: 0,
@@ -60,7 +60,7 @@ for (const kind of databaseKinds) {
         seriesMax: 0,
       });
       await assert.rejects(
-        database.write([sql("SELECT 1")]),
+        database.write([sql`SELECT 1`]),
         (error) => error instanceof DatabaseError && error.kind === "unavailable",
       );
       assert.deepEqual((await commit).activeKeys, []);

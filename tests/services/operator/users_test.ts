@@ -36,17 +36,17 @@ async function isSignedIn(test: TestApp, cookie: string): Promise<boolean> {
 
 /** @returns What the operator did, in order: the action, the organization, the target's name. */
 function entries(test: TestApp): Promise<Record<string, unknown>[]> {
-  return test.opened.database.read(sql(
-    `SELECT action, organization_id AS organizationId, target_name AS target, user_agent AS userAgent
+  return test.opened.database.read(
+    sql`SELECT action, organization_id AS organizationId, target_name AS target, user_agent AS userAgent
      FROM audit_events WHERE actor_type = 'operator' ORDER BY id`,
-  ));
+  );
 }
 
 /** Two-step sign-in is on, and one is half done. */
 async function turnOnTwoStep(test: TestApp, userId: string): Promise<void> {
   await test.opened.database.write([
-    sql("INSERT INTO totp VALUES (?, 'SECRET', ?, ?, 0, 0, NULL)", userId, test.now(), test.now()),
-    sql("INSERT INTO recovery_codes VALUES (?, 'hash', NULL)", userId),
+    sql`INSERT INTO totp VALUES (${userId}, 'SECRET', ${test.now()}, ${test.now()}, 0, 0, NULL)`,
+    sql`INSERT INTO recovery_codes VALUES (${userId}, 'hash', NULL)`,
   ]);
 }
 
@@ -57,7 +57,7 @@ async function counts(test: TestApp, userId: string): Promise<Record<string, num
     const query = sql(`SELECT count(*) AS n FROM ${table} WHERE user_id = ?`, userId);
     found[table] = (await test.opened.database.readFirst<{ n: number }>(query))?.n ?? -1;
   }
-  const links = sql("SELECT count(*) AS n FROM link_tokens WHERE subject = ?", userId);
+  const links = sql`SELECT count(*) AS n FROM link_tokens WHERE subject = ${userId}`;
   found["links"] = (await test.opened.database.readFirst<{ n: number }>(links))?.n ?? -1;
   return found;
 }
@@ -121,8 +121,8 @@ onEveryDatabase("an account that cannot be made leaves nothing behind", async (t
   }
   assert.equal(await all(), before);
   await database.write([
-    sql("UPDATE organizations SET deleted_at = 1 WHERE id = ?", organizationId),
-    sql("DELETE FROM memberships WHERE user_id = ?", userId),
+    sql`UPDATE organizations SET deleted_at = 1 WHERE id = ${organizationId}`,
+    sql`DELETE FROM memberships WHERE user_id = ${userId}`,
   ]);
   await assert.rejects(make({ join }), refuses("validation_failed"));
 });
@@ -209,7 +209,7 @@ onEveryDatabase(
     assert.deepEqual(await signIn(test, bob.email), [200, true]);
     // What was never turned on is not turned off.
     const { database } = test.opened;
-    await database.write([sql("UPDATE totp SET confirmed_at = NULL WHERE user_id = ?", bob.userId)]);
+    await database.write([sql`UPDATE totp SET confirmed_at = NULL WHERE user_id = ${bob.userId}`]);
     assert.equal((await operator.resetPassword(actor, bob.email, turnOff)).hadTwoStep, false);
     const entry = { organizationId: ada.organizationId, target: ada.email, userAgent: "gatehouse user test" };
     assert.deepEqual(await entries(test), [
@@ -224,7 +224,7 @@ onEveryDatabase(
         target: bob.email,
       },
     ]);
-    const mails = sql("SELECT recipient FROM outbox WHERE kind = 'two_step_disabled'");
+    const mails = sql`SELECT recipient FROM outbox WHERE kind = 'two_step_disabled'`;
     assert.deepEqual(await database.read(mails), [{ recipient: ada.email }]);
   },
 );
@@ -252,8 +252,8 @@ onEveryDatabase(
     const { link } = (await test.mails()).find(({ to }) => to === "eve@example.com") ?? {};
     await operator.resetPassword(actor, ada.email, { turnOffTwoStep: false });
     await database.write([
-      sql("UPDATE api_keys SET created_by = ? WHERE id = ?", ada.userId, elsewhere.id),
-      sql("INSERT INTO passkey_challenges VALUES ('c', 'second_step', ?, ?)", ada.userId, test.now() + 1000),
+      sql`UPDATE api_keys SET created_by = ${ada.userId} WHERE id = ${elsewhere.id}`,
+      sql`INSERT INTO passkey_challenges VALUES ('c', 'second_step', ${ada.userId}, ${test.now() + 1000})`,
     ]);
     assert.deepEqual(await operator.disableUser(actor, ada.email, { revokeKeys: false }), {
       wasDisabled: false,
@@ -263,7 +263,7 @@ onEveryDatabase(
     });
     const offer = await test.send(link?.slice(test.config.baseUrl.origin.length) ?? "");
     assert.equal(offer.status, 404, await offer.text());
-    const open = sql("SELECT invited_by AS by FROM invitations WHERE revoked_at IS NULL");
+    const open = sql`SELECT invited_by AS by FROM invitations WHERE revoked_at IS NULL`;
     assert.deepEqual(await database.read(open), [{ by: bob.userId }]);
     assert.deepEqual(await counts(test, ada.userId), {
       sessions: 0,
@@ -280,7 +280,7 @@ onEveryDatabase(
       revokedInvitations: 0,
     });
     const revoked = await database.read<{ id: string }>(
-      sql("SELECT id FROM api_keys WHERE revoked_at IS NOT NULL ORDER BY number"),
+      sql`SELECT id FROM api_keys WHERE revoked_at IS NOT NULL ORDER BY number`,
     );
     assert.deepEqual(revoked.map(({ id }) => id), [adas.id, elsewhere.id]);
     assert.notEqual(expired.id, bobs.id);

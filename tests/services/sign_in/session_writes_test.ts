@@ -34,7 +34,7 @@ async function rename({ test, actor, organizationId }: Stage, act: Act | null): 
   const by = act === null ? actor : requireMembership(actor, { organizationId, act });
   const before = await nameOf(database, actor);
   const to = `${before}+`;
-  const batch = [sql("UPDATE users SET name = ? WHERE id = ?", to, actor.user.id), sql("SELECT 1 AS one")];
+  const batch = [sql`UPDATE users SET name = ${to} WHERE id = ${actor.user.id}`, sql`SELECT 1 AS one`];
   try {
     const results = await writeAs(by, batch);
     assert.deepEqual(results.map(({ changes }) => changes)[0], 1, "results are those of the batch");
@@ -49,7 +49,7 @@ async function rename({ test, actor, organizationId }: Stage, act: Act | null): 
 }
 
 async function nameOf(database: Database, { user: { id } }: SessionActor): Promise<string | undefined> {
-  return (await database.readFirst<{ name: string }>(sql("SELECT name FROM users WHERE id = ?", id)))?.name;
+  return (await database.readFirst<{ name: string }>(sql`SELECT name FROM users WHERE id = ${id}`))?.name;
 }
 
 for (const { name, ignore, open } of databaseKinds) {
@@ -87,7 +87,7 @@ for (const { name, ignore, open } of databaseKinds) {
         await run("DELETE FROM sessions WHERE id = ?", id);
         assert.equal(await rename(stage, null), "unauthenticated");
         assert.equal(await rename(stage, "members.read"), "unauthenticated");
-        assert.deepEqual(await test.opened.database.read(sql("SELECT * FROM refused_writes")), []);
+        assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM refused_writes`), []);
       } finally {
         await test.dispose();
       }
@@ -103,7 +103,7 @@ for (const { name, ignore, open } of databaseKinds) {
         const { actor } = await signedIn(test);
         const { config, opened: { database }, now } = test;
         const writeAs = createWriteAs({ config, database, clock: now });
-        const broken = sql("UPDATE memberships SET role = 'KING' WHERE user_id = ?", actor.user.id);
+        const broken = sql`UPDATE memberships SET role = 'KING' WHERE user_id = ${actor.user.id}`;
         await assert.rejects(
           writeAs(actor, [broken]),
           (error) => error instanceof DatabaseError && error.kind === "constraint",
@@ -123,7 +123,7 @@ Deno.test("a person whose changes fill their own places leaves room for everyone
     const { config, opened: { database }, now } = test;
     const writeAs = createWriteAs({ config, database, clock: now });
     const rename = (by: SessionActor) =>
-      writeAs(by, [sql("UPDATE users SET name = 'New' WHERE id = ?", by.user.id)]);
+      writeAs(by, [sql`UPDATE users SET name = 'New' WHERE id = ${by.user.id}`]);
     const flood = Promise.allSettled(
       Array.from({ length: sessionWritesWaitingMax + 5 }, () => rename(actor)),
     );

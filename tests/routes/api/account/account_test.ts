@@ -58,16 +58,14 @@ testApp("all other sessions end at once; somebody else's cannot be ended", async
 testApp("of very many sessions those are listed that were used last, and the current one", async (test) => {
   const ada = await test.signUp();
   const [start, count] = [test.now() + 1, sessionsPerUserMax + 20];
-  await test.opened.database.write(Array.from({ length: count }, (_, n) =>
-    sql(
-      `INSERT INTO sessions (token_hash, id, user_id, created_at, last_seen_at, address, user_agent)
-       VALUES (?, ?, ?, ?, ?, '', '')`,
-      `hash${n}`,
-      `ses_${n}`,
-      ada.userId,
-      start,
-      start + n,
-    )));
+  await test.opened.database.write(
+    Array.from(
+      { length: count },
+      (_, n) =>
+        sql`INSERT INTO sessions (token_hash, id, user_id, created_at, last_seen_at, address, user_agent)
+       VALUES (${`hash${n}`}, ${`ses_${n}`}, ${ada.userId}, ${start}, ${start + n}, '', '')`,
+    ),
+  );
   const listed = await list(test, ada.cookie);
   const ids = listed.map(({ id }) => id);
   assert.deepEqual(

@@ -13,17 +13,13 @@ async function nearlyFull(test: TestApp, room: number) {
   const person = await test.signUp();
   const { fullKey: apiKey, id } = await createTestKey(test, person);
   await test.opened.database.write([
-    sql(
-      `WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?1)
+    sql`WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ${
+      usageSeriesMax - room
+    })
      INSERT INTO usage_series (organization, product_slug, metric, api_key)
      SELECT o.number, 'old', 'm' || n.value, k.number
-     FROM n, api_keys k JOIN organizations o ON o.id = k.organization_id WHERE k.id = ?2`,
-      usageSeriesMax - room,
-      id,
-    ),
-    sql(
-      "INSERT INTO usage_rollups SELECT id, 0, 0, 0, 0, 0, 0, 0 FROM usage_series WHERE product_slug = 'old'",
-    ),
+     FROM n, api_keys k JOIN organizations o ON o.id = k.organization_id WHERE k.id = ${id}`,
+    sql`INSERT INTO usage_rollups SELECT id, 0, 0, 0, 0, 0, 0, 0 FROM usage_series WHERE product_slug = 'old'`,
   ]);
   return { ...person, apiKey };
 }
@@ -41,12 +37,11 @@ function batch(test: TestApp, apiKey: string, records: Record<string, unknown>[]
 
 /** How many series there are, and how many of them have a record. */
 async function seriesOf(test: TestApp, organizationId: string) {
-  const [row] = await test.opened.database.read<{ counted: number; stored: number; used: number }>(sql(
-    `SELECT o.series AS counted, (SELECT count(*) FROM usage_series s WHERE s.organization = o.number) AS stored,
+  const [row] = await test.opened.database.read<{ counted: number; stored: number; used: number }>(
+    sql`SELECT o.series AS counted, (SELECT count(*) FROM usage_series s WHERE s.organization = o.number) AS stored,
        (SELECT count(DISTINCT r.series) FROM usage_records r WHERE r.organization = o.number) AS used
-     FROM organizations o WHERE o.id = ?`,
-    organizationId,
-  ));
+     FROM organizations o WHERE o.id = ${organizationId}`,
+  );
   assert.ok(row);
   assert.equal(row.counted, row.stored);
   return { stored: row.stored, used: row.used };

@@ -147,7 +147,7 @@ testApp("names of keys are cells that no spreadsheet takes for a formula", async
   for (const [n, name] of [...names, ...unlikely].entries()) {
     const key = await createTestKey(test, person, { name: names[n] ?? "Production" });
     if (n >= names.length) {
-      await test.opened.database.write([sql("UPDATE api_keys SET name = ? WHERE id = ?", name, key.id)]);
+      await test.opened.database.write([sql`UPDATE api_keys SET name = ${name} WHERE id = ${key.id}`]);
     }
     await recordOne(test, key.fullKey);
     wanted.set(key.id, /^[=+\-@\t\r]/.test(name) ? `'${name}` : name);

@@ -197,7 +197,7 @@ onEveryDatabase("a record is found by its idempotency key, by its organization a
   const { fullKey: apiKey, id: keyId } = await createTestKey(test, person);
   const { fullKey: other } = await createTestKey(test, await test.signUp());
   // With organizations of large numbers, hashes have more digits than floating-point numbers.
-  await test.opened.database.write([sql("UPDATE organizations SET number = number + 2000000000")]);
+  await test.opened.database.write([sql`UPDATE organizations SET number = number + 2000000000`]);
   // So many that keys have moved on within the index; some of the characters have a meaning in a URL.
   const key = (n: number) => `invoice ${n}, 100% & +more`;
   const records = Array.from(

@@ -133,11 +133,9 @@ Deno.test("settled keys of deleted records are cleaned in proportion, and do not
       await recordAll(test, { apiKey, records: keyed(daily, `day ${day}`) });
       // As if so many keys had come in that these have moved all the way.
       await database.write([
-        sql(
-          "INSERT INTO usage_keys_settled SELECT hash, seq FROM usage_keys_recent UNION ALL SELECT hash, seq FROM usage_keys_middle",
-        ),
-        sql("DELETE FROM usage_keys_recent"),
-        sql("DELETE FROM usage_keys_middle"),
+        sql`INSERT INTO usage_keys_settled SELECT hash, seq FROM usage_keys_recent UNION ALL SELECT hash, seq FROM usage_keys_middle`,
+        sql`DELETE FROM usage_keys_recent`,
+        sql`DELETE FROM usage_keys_middle`,
       ]);
       await retain(test);
       // Keys of records that are kept are never cleaned.

@@ -37,7 +37,7 @@ interface Recorded {
 }
 
 async function numberOf(test: TestApp, organizationId: string): Promise<number> {
-  const query = sql("SELECT number FROM organizations WHERE id = ?", organizationId);
+  const query = sql`SELECT number FROM organizations WHERE id = ${organizationId}`;
   return (await test.opened.database.readFirst<{ number: number }>(query))?.number ?? -1;
 }
 
@@ -65,9 +65,9 @@ async function record(test: TestApp, { apiKey }: Recorded, count: number): Promi
 /** As if so many keys had come in that some of these have moved on. */
 async function moveKeys(test: TestApp): Promise<void> {
   await test.opened.database.write([
-    sql("INSERT INTO usage_keys_settled SELECT hash, seq FROM usage_keys_recent WHERE seq % 3 = 0"),
-    sql("INSERT INTO usage_keys_middle SELECT hash, seq FROM usage_keys_recent WHERE seq % 3 = 1"),
-    sql("DELETE FROM usage_keys_recent WHERE seq % 3 < 2"),
+    sql`INSERT INTO usage_keys_settled SELECT hash, seq FROM usage_keys_recent WHERE seq % 3 = 0`,
+    sql`INSERT INTO usage_keys_middle SELECT hash, seq FROM usage_keys_recent WHERE seq % 3 = 1`,
+    sql`DELETE FROM usage_keys_recent WHERE seq % 3 < 2`,
   ]);
 }
 
@@ -282,8 +282,8 @@ onEveryDatabase("half-done sign-ins are deleted when their time is over, and not
   const { userId } = await test.signUp();
   const { database } = test.opened;
   const insert = (n: number, expiresAt: number) => [
-    sql("INSERT INTO pending_sign_ins VALUES (?, ?, ?, 0)", `pending ${n}`, userId, expiresAt),
-    sql("INSERT INTO passkey_challenges VALUES (?, 'sign_in', NULL, ?)", `challenge ${n}`, expiresAt),
+    sql`INSERT INTO pending_sign_ins VALUES (${`pending ${n}`}, ${userId}, ${expiresAt}, 0)`,
+    sql`INSERT INTO passkey_challenges VALUES (${`challenge ${n}`}, 'sign_in', NULL, ${expiresAt})`,
   ];
   await database.write(Array.from({ length: 600 }, (_, n) => insert(n, test.now())).flat());
   await database.write(insert(1000, test.now() + 1));
@@ -292,9 +292,7 @@ onEveryDatabase("half-done sign-ins are deleted when their time is over, and not
   assert.deepEqual(steps, [true, false, false]);
   assert.deepEqual(
     await database.read(
-      sql(
-        "SELECT token_hash AS name FROM pending_sign_ins UNION ALL SELECT challenge FROM passkey_challenges",
-      ),
+      sql`SELECT token_hash AS name FROM pending_sign_ins UNION ALL SELECT challenge FROM passkey_challenges`,
     ),
     [{ name: "pending 1000" }, { name: "challenge 1000" }],
   );

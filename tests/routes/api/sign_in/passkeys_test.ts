@@ -28,7 +28,7 @@ const signIn = (test: TestApp, json: Record<string, unknown>) =>
   });
 const lastEntry = async (test: TestApp, action: string) =>
   (await test.opened.database.read(
-    sql("SELECT * FROM audit_events WHERE action = ? ORDER BY id DESC LIMIT 1", action),
+    sql`SELECT * FROM audit_events WHERE action = ${action} ORDER BY id DESC LIMIT 1`,
   ))[0];
 
 testApp(
@@ -141,8 +141,8 @@ testApp(
     };
     const { database } = test.opened;
     const changes: readonly (() => Promise<unknown> | void)[] = [
-      () => database.write([sql("UPDATE totp SET confirmed_at = NULL WHERE user_id = ?", ada.userId)]),
-      () => database.write([sql("UPDATE users SET disabled_at = 1 WHERE id = ?", ada.userId)]),
+      () => database.write([sql`UPDATE totp SET confirmed_at = NULL WHERE user_id = ${ada.userId}`]),
+      () => database.write([sql`UPDATE users SET disabled_at = 1 WHERE id = ${ada.userId}`]),
       () => test.advance(10 * minuteMs),
     ];
     for (const change of changes) {
@@ -150,8 +150,8 @@ testApp(
       await change();
       await assertError(await signIn(test, json), 409, "two_step_state");
       await database.write([
-        sql("UPDATE totp SET confirmed_at = 1 WHERE user_id = ?", ada.userId),
-        sql("UPDATE users SET disabled_at = NULL WHERE id = ?", ada.userId),
+        sql`UPDATE totp SET confirmed_at = 1 WHERE user_id = ${ada.userId}`,
+        sql`UPDATE users SET disabled_at = NULL WHERE id = ${ada.userId}`,
       ]);
     }
     assert.equal((await signIn(test, await begin())).status, 200);
@@ -207,7 +207,7 @@ testApp("a challenge is answered once, in five minutes, even by two at once", as
   const own = passkey.signIn({ challenge: "A".repeat(43) });
   await assertError(await signIn(test, { response: own }), 401, "invalid_credentials");
   await signInOptions(test);
-  const rows = await test.opened.database.read(sql("SELECT 1 FROM passkey_challenges"));
+  const rows = await test.opened.database.read(sql`SELECT 1 FROM passkey_challenges`);
   assert.equal(rows.length, 1, "what was not answered is forgotten");
 });
 
@@ -224,7 +224,7 @@ testApp("a disabled user's passkey, and one that was removed, are refused", asyn
     await signIn(test, { response: one.signIn(await signInOptions(test)) });
   await assertError(await tryIt(passkey), 401, "invalid_credentials");
   assert.equal((await tryIt(other)).status, 200);
-  await test.opened.database.write([sql("UPDATE users SET disabled_at = 1 WHERE id = ?", ada.userId)]);
+  await test.opened.database.write([sql`UPDATE users SET disabled_at = 1 WHERE id = ${ada.userId}`]);
   await assertError(await tryIt(other), 401, "invalid_credentials");
 });
 

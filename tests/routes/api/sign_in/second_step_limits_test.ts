@@ -102,7 +102,7 @@ testApp(
       );
     const disabled = await twoStepPerson(test);
     const first = await firstStep(test, disabled.email);
-    await database.write([sql("UPDATE users SET disabled_at = 1 WHERE id = ?", disabled.userId)]);
+    await database.write([sql`UPDATE users SET disabled_at = 1 WHERE id = ${disabled.userId}`]);
     await over(first, disabled.secret);
 
     const ada = await twoStepPerson(test);

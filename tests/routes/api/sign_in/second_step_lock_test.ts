@@ -26,12 +26,12 @@ let address = 0;
 
 /** Says that so many wrong codes were given before: giving them takes a day. */
 async function setWrongCodes(test: TestApp, { userId }: TwoStepPerson, count: number): Promise<void> {
-  await test.opened.database.write([sql("UPDATE totp SET wrong_codes = ? WHERE user_id = ?", count, userId)]);
+  await test.opened.database.write([sql`UPDATE totp SET wrong_codes = ${count} WHERE user_id = ${userId}`]);
 }
 
 async function wrongCodes(test: TestApp, { userId }: TwoStepPerson): Promise<number | undefined> {
   const row = await test.opened.database.readFirst<{ n: number }>(
-    sql("SELECT wrong_codes AS n FROM totp WHERE user_id = ?", userId),
+    sql`SELECT wrong_codes AS n FROM totp WHERE user_id = ${userId}`,
   );
   return row?.n;
 }

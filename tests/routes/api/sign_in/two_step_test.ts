@@ -100,9 +100,9 @@ testApp(
     assert.equal(answer.status, 200);
     assert.equal((await answer.clone().json()).user.id, ada.userId);
     assert.equal((await me(test, cookieOf(answer))).authenticated, true);
-    const [entry] = await test.opened.database.read(sql(
-      "SELECT details FROM audit_events WHERE action = 'session.created' ORDER BY id DESC LIMIT 1",
-    ));
+    const [entry] = await test.opened.database.read(
+      sql`SELECT details FROM audit_events WHERE action = 'session.created' ORDER BY id DESC LIMIT 1`,
+    );
     assert.deepEqual(JSON.parse(String(entry?.["details"])), { method: "password and code" });
   },
 );
@@ -185,7 +185,7 @@ testApp("codes one step away are taken, those two steps away are not", async (te
 testApp("of many requests at once with one code one makes a session", async (test) => {
   const ada = await twoStepPerson(test);
   const sessions = async () =>
-    (await test.opened.database.read(sql("SELECT 1 FROM sessions WHERE user_id = ?", ada.userId))).length;
+    (await test.opened.database.read(sql`SELECT 1 FROM sessions WHERE user_id = ${ada.userId}`)).length;
   const before = await sessions();
   const token = await firstStep(test, ada.email);
   const code = codeOf(ada.secret, test.now());
@@ -231,7 +231,7 @@ testApp(
       secondStep(test, { token: await firstStep(test, ada.email), code: second }),
     ]);
     assert.equal(both.filter(({ status }) => status === 200).length, 1);
-    const kept = await test.opened.database.read(sql("SELECT * FROM recovery_codes"));
+    const kept = await test.opened.database.read(sql`SELECT * FROM recovery_codes`);
     const text = JSON.stringify(kept);
     for (const code of ada.recoveryCodes) {
       assert.ok(

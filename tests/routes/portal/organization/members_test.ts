@@ -249,17 +249,8 @@ testApp("more members than a page has are on the next ones, each once", async (t
   const owner = await test.signUp("Olive Owner");
   const ids = Array.from({ length: 70 }, (_, index) => `usr_${index.toString(16).padStart(32, "0")}`);
   await test.opened.database.write(ids.flatMap((id) => [
-    sql(
-      "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, ?, '', 0)",
-      id,
-      `${id}@example.com`,
-      `Guest ${id}`,
-    ),
-    sql(
-      "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'MEMBER', 0)",
-      id,
-      owner.organizationId,
-    ),
+    sql`INSERT INTO users (id, email, name, password_hash, created_at) VALUES (${id}, ${`${id}@example.com`}, ${`Guest ${id}`}, '', 0)`,
+    sql`INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (${id}, ${owner.organizationId}, 'MEMBER', 0)`,
   ]));
   const first = (await page(test, path, owner)).html;
   const next = /href="(\/portal\/members\?cursor=[^"]+)" ?>More members/.exec(first)?.[1] ?? "";

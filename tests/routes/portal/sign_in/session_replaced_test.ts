@@ -126,7 +126,7 @@ testApp("many simultaneous sign-ins of any kind leave at most fifty sessions", a
   const { secondStep: { token } } = await first.json();
   assert.equal((await secondStep(test, { token, code: codeOf(ada.secret, test.now()) })).status, 200);
   const row = await test.opened.database.readFirst<{ n: number }>(
-    sql("SELECT count(*) AS n FROM sessions WHERE user_id = ?", ada.userId),
+    sql`SELECT count(*) AS n FROM sessions WHERE user_id = ${ada.userId}`,
   );
   assert.equal(row?.n, sessionsPerUserMax);
 });

@@ -128,7 +128,7 @@ testApp(
     assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404, 404]);
     assert.equal(await isOn(test, ada.cookie), false);
     assert.match((await lastMail(test, ada.email)).subject, /two-step sign-in is off/i);
-    assert.deepEqual(await test.opened.database.read(sql("SELECT * FROM recovery_codes")), []);
+    assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM recovery_codes`), []);
     await assertError(await ask(testPassword), 409, "two_step_state");
   },
 );

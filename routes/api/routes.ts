@@ -1,0 +1,43 @@
+// The JSON API: every route that programs call.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { AppEnv, AppParts } from "../env.ts";
+import { createApiKeyLimits } from "../middleware/api_key_limits.ts";
+import { accountRoutes } from "./account/account.ts";
+import { apiKeyRoutes } from "./api_keys.ts";
+import { auditRoutes } from "./audit.ts";
+import { authRoutes } from "./sign_in/auth.ts";
+import { forwardRoutes } from "./meter/forward_auth.ts";
+import { invitationRoutes } from "./organization/invitations.ts";
+import { memberRoutes } from "./organization/members.ts";
+import { openApiRoute } from "./openapi/openapi.ts";
+import { organizationRoutes } from "./organization/organizations.ts";
+import { passwordRoutes } from "./account/passwords.ts";
+import { sessionRoutes } from "./sign_in/sessions.ts";
+import { secondStepRoutes } from "./sign_in/second_step.ts";
+import { twoStepRoutes } from "./sign_in/two_step.ts";
+import { usageRoutes } from "./meter/usage.ts";
+import { usageRecordRoutes } from "./meter/usage_records.ts";
+
+/**
+ * Mounts the JSON API.
+ *
+ * @param options `version`: of the program, for the OpenAPI document.
+ */
+export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { version: string }): void {
+  authRoutes(app, parts);
+  secondStepRoutes(app, parts);
+  twoStepRoutes(app, parts);
+  sessionRoutes(app, parts);
+  passwordRoutes(app, parts);
+  accountRoutes(app, parts);
+  organizationRoutes(app, parts);
+  memberRoutes(app, parts);
+  invitationRoutes(app, parts);
+  auditRoutes(app, parts);
+  apiKeyRoutes(app, parts);
+  const apiKeyLimits = createApiKeyLimits(parts);
+  usageRoutes(app, parts, apiKeyLimits);
+  usageRecordRoutes(app, parts, apiKeyLimits);
+  forwardRoutes(app, parts, apiKeyLimits);
+  openApiRoute(app, { baseUrl: parts.config.baseUrl.origin, version: options.version });
+}
