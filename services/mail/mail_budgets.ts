@@ -5,7 +5,7 @@ import { AppError } from "../../domain/errors.ts";
 import { unverifiedInvitationMailsToRecipientPerDayMax } from "../../domain/limits.ts";
 import type { MailKind } from "../../domain/mail/mail.ts";
 import { mailBudget, mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
-import { countOf } from "../../views/text/number.ts";
+import { countOf } from "../../domain/number_text.ts";
 import type { BaseContext } from "../base_context.ts";
 
 /** An email that someone asks for. */

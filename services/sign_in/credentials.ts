@@ -22,7 +22,7 @@ import {
   addressWindowMs,
 } from "../../domain/limits.ts";
 import { hasPasswordLength, passwordFault } from "../../domain/sign_in/password.ts";
-import { countOf } from "../../views/text/number.ts";
+import { countOf } from "../../domain/number_text.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { PasswordHasher } from "./password_hasher.ts";

@@ -1,7 +1,7 @@
 // The list of API keys: what each is called, how it begins, what it does, and what can be done with it.
 // deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
 import type { ApiKey } from "../../domain/api_key.ts";
-import { groupDigits } from "../text/number.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";

@@ -9,7 +9,7 @@ import { type Choice, SelectField, TextField } from "../components/field.tsx";
 import { type NewKey, NewKeyNotice } from "./new_key_notice.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { groupDigits } from "../text/number.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 
 export type { ApiKeyRow, NewKey };
 

@@ -2,7 +2,7 @@
 // Positions are percentages and text is not scaled, so it is as large on a phone as on a desk.
 // deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
-import { groupDigits } from "../text/number.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 import { chartGeometry, type ChartWindow } from "./chart_geometry.ts";
 
 /** A window of the drawing and of the table. */

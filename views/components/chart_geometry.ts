@@ -3,7 +3,7 @@
 // @ts-types="@types/d3-scale"
 import { scaleBand, scaleLinear } from "d3-scale";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
-import { axisNumber } from "../text/number.ts";
+import { axisNumber } from "../../domain/number_text.ts";
 import type { WindowName } from "../text/zone.ts";
 
 /** One stretch of time with its names, and one value for each series. */

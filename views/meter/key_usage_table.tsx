@@ -1,5 +1,5 @@
 // The most active keys of the chosen usage: how much of it each had. A key's name leads to its usage alone.
-import { countOf, groupDigits } from "../text/number.ts";
+import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 
 /** What one key used. */

@@ -1,5 +1,5 @@
 // The latest usage records, one a row.
-import { groupDigits } from "../text/number.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 import { Badge } from "../components/badge.tsx";
 import { MomentTime } from "../components/relative_time.tsx";

@@ -13,7 +13,7 @@ import { RecordTable, type UsageRecordRow } from "./record_table.tsx";
 import { type UsageAddress, type UsageFilters, usageHref } from "./usage_address.ts";
 import { type UsageChoices, type UsageFaults, UsageFilterBar } from "./usage_filters.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { groupDigits, percentText } from "../text/number.ts";
+import { groupDigits, percentText } from "../../domain/number_text.ts";
 
 export { type UsageAddress, type UsageChoices, type UsageFaults, usageHref, type UsageRecordRow };
 

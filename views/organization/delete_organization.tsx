@@ -5,7 +5,7 @@ import { TextField } from "../components/field.tsx";
 import { DayTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { OrganizationView } from "./organization.tsx";
-import { groupDigits } from "../text/number.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 
 /** What the page shows. */
 export interface DeleteOrganizationPageProps {

@@ -4,7 +4,7 @@ import { ConfirmPanel } from "../components/confirm_panel.tsx";
 import { memberFacts, membersBack, type MemberView } from "./member_table.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { countOf } from "../text/number.ts";
+import { countOf } from "../../domain/number_text.ts";
 
 /** What the page shows. */
 export interface LeaveOrganizationPageProps {

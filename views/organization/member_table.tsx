@@ -1,6 +1,6 @@
 // The list of members: who they are, what they are, and what whoever looks can do about each.
 import type { Role } from "../../domain/sign_in/session.ts";
-import { groupDigits } from "../text/number.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 import { roleWords } from "../text/role.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";

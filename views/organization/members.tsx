@@ -11,7 +11,7 @@ import { type InvitationRow, InvitationTable } from "./invitation_table.tsx";
 import { type MemberRow, MemberTable } from "./member_table.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { countOf } from "../text/number.ts";
+import { countOf } from "../../domain/number_text.ts";
 import { roleWords } from "../text/role.ts";
 
 export type { InvitationRow, MemberRow };

@@ -10,7 +10,7 @@ import { TextField } from "../components/field.tsx";
 import { Notice } from "../components/notice.tsx";
 import { DayTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { groupDigits } from "../text/number.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 import { asRole, yourRoleSentences } from "../text/role.ts";
 
 /** An organization as one of its members sees it. */

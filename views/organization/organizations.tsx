@@ -10,7 +10,7 @@ import { DayTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { OrganizationView } from "./organization.tsx";
-import { groupDigits } from "../text/number.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 import { roleWords } from "../text/role.ts";
 
 /** What the page shows. */

@@ -4,7 +4,7 @@ import { aboutOrganization } from "./form_organization.tsx";
 import { RadioGroup } from "../components/field.tsx";
 import { memberFacts, memberHref, membersBack, type MemberView } from "./member_table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { countOf } from "../text/number.ts";
+import { countOf } from "../../domain/number_text.ts";
 
 /** What the page shows. */
 export interface RemoveMemberPageProps {

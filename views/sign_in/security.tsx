@@ -6,7 +6,7 @@ import { PasswordField, UsernameField } from "../components/field.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type SessionRow, SessionTable } from "./session_table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { countOf } from "../text/number.ts";
+import { countOf } from "../../domain/number_text.ts";
 import { codesLeft, isFewCodes } from "./two_step.tsx";
 
 export type { SessionRow };

@@ -1,8 +1,8 @@
 // Numbers in words: grouped exactly, short on axes.
 import assert from "node:assert/strict";
-import { holds } from "../../domain/properties.ts";
-import fc from "../../support/fast_check.ts";
-import { axisNumber, groupDigits, percentText } from "../../../views/text/number.ts";
+import { holds } from "./properties.ts";
+import fc from "../support/fast_check.ts";
+import { axisNumber, groupDigits, percentText } from "../../domain/number_text.ts";
 
 for (
   const [value, text] of [
