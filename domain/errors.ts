@@ -114,7 +114,7 @@ export function unauthenticatedError(): AppError {
 }
 
 /** @returns The error for a sensitive act of somebody who proved who they are too long ago. */
-export function proofRequiredError(): AppError {
+export function recentAuthenticationError(): AppError {
   return new AppError("proof_required", "Enter your password once more before you do this.");
 }
 

@@ -70,7 +70,7 @@ export const addressSignUpWindowMs = 3_600_000;
 export const addressLinkRequestsMax = 20;
 export const addressWindowMs = 600_000;
 /** For so long after giving a password or using a passkey a person may change what protects their account. */
-export const proofLifetimeMs = 10 * 60_000;
+export const recentAuthenticationMs = 10 * 60_000;
 /** From the password to the second step, in milliseconds, and wrong codes in that time. */
 export const secondStepTimeoutMs = 10 * 60_000;
 export const secondStepAttemptsMax = 5;

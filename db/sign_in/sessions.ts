@@ -90,7 +90,7 @@ type SessionRow = [
   email: string,
   emailVerifiedAt: number | null,
   memberships: [organizationId: string, name: string, role: Role][],
-  provedAt: number,
+  authenticatedAt: number,
   createdAt: number,
   tokenHash: string,
 ];
@@ -143,7 +143,7 @@ function parseRow(text: string): FoundSession {
     email,
     emailVerifiedAt,
     rows,
-    provedAt,
+    authenticatedAt,
     createdAt,
     tokenHash,
   ] = JSON.parse(text) as SessionRow;
@@ -156,7 +156,7 @@ function parseRow(text: string): FoundSession {
   if (memberships.length > 1) memberships.sort(byName);
   const organization = memberships.find((m) => m.organizationId === organizationId) ?? memberships[0] ?? null;
   const user = { id: userId, name, email, emailVerified: emailVerifiedAt !== null };
-  const session = { id, user, organization, memberships, provedAt };
+  const session = { id, user, organization, memberships, authenticatedAt };
   return { session, createdAt, lastSeenAt, tokenHash };
 }
 

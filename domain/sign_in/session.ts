@@ -30,7 +30,7 @@ export interface Session {
   readonly organization: Membership | null;
   readonly memberships: readonly Membership[];
   /** When this person last gave a password or used a passkey here, in milliseconds since 1970. */
-  readonly provedAt: number;
+  readonly authenticatedAt: number;
 }
 
 /** The answer of `GET /api/auth/me`. */

@@ -4,7 +4,7 @@ import type { SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { hasProof } from "../../services/sign_in/recent_authentication.ts";
+import { hasRecentAuthentication } from "../../services/sign_in/recent_authentication.ts";
 import { readFormBody } from "../body.ts";
 import type { AppContext, AppParts } from "../env.ts";
 import { findSession, sessionActor } from "../session.ts";
@@ -73,10 +73,14 @@ export function toSignIn(c: AppContext): Response {
  * @returns A redirect to the page that asks for the password once more, and back to this page afterwards; null when the
  *   person gave it a short time ago.
  */
-export function needsProof(c: AppContext, parts: AppParts, session: SessionActor): Response | null {
-  if (hasProof(session, parts.services.clock())) return null;
+export function reauthenticationIfNeeded(
+  c: AppContext,
+  parts: AppParts,
+  session: SessionActor,
+): Response | null {
+  if (hasRecentAuthentication(session, parts.services.clock())) return null;
   const { pathname, search } = new URL(c.req.url);
-  return askForProof(c, pathname + search);
+  return askToReauthenticate(c, pathname + search);
 }
 
 /**
@@ -84,13 +88,17 @@ export function needsProof(c: AppContext, parts: AppParts, session: SessionActor
  * @param options `again`: also when a proof was given a short time ago, which is not enough for this form.
  * @returns The same redirect, for a form that was refused with `proof_required`.
  */
-export function askForProof(c: AppContext, page: string, options: { again?: boolean } = {}): Response {
+export function askToReauthenticate(
+  c: AppContext,
+  page: string,
+  options: { again?: boolean } = {},
+): Response {
   const again = options.again ? "again=1&" : "";
   return redirect(c, `/portal/confirm-password?${again}return_to=${encodeURIComponent(page)}`);
 }
 
 /** @returns Whether a form was refused with `proof_required`. */
-export function isProofRequired(error: unknown): boolean {
+export function needsReauthentication(error: unknown): boolean {
   return error instanceof AppError && error.code === "proof_required";
 }
 

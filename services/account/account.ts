@@ -16,7 +16,7 @@ import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, unauthenticatedError, unavailableError } from "../../domain/errors.ts";
 import type { SessionContext } from "../context.ts";
 import type { MailService } from "../mail/mail.ts";
-import { requireProof } from "../sign_in/recent_authentication.ts";
+import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 
 /** The verbs of one's own account. */
 export interface OwnAccountService {
@@ -66,7 +66,7 @@ export function createOwnAccountService(
 
     async deleteAccount(actor) {
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const found = await findUserCredentialsById(database, actor.user.id);
       if (found === undefined) throw unauthenticatedError();
       const account = insertAuditEvent(actor, {

@@ -19,7 +19,7 @@ import { rateLimited } from "../sign_in/credentials.ts";
 import type { LimitMails } from "../mail/mail_limit_audit.ts";
 import type { MailService } from "../mail/mail.ts";
 import type { AskedMail, MailBudgets } from "../mail/mail_budgets.ts";
-import { requireProof } from "../sign_in/recent_authentication.ts";
+import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { RateLimiter } from "../rate_limiter.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 
@@ -168,7 +168,7 @@ export function createEmailAddressService(
     async requestEmailChange(actor, typed) {
       mail.requireMail();
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const to = canonicalEmail(typed);
       const { id, email: from, name } = await present(actor);
       if (to === null || to === from) {

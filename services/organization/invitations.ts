@@ -36,7 +36,7 @@ import type { MailService } from "../mail/mail.ts";
 import type { MailBudgets } from "../mail/mail_budgets.ts";
 import { type Permit, requireMembership } from "./membership.ts";
 import { membershipLimitError } from "./organizations.ts";
-import { requireProof } from "../sign_in/recent_authentication.ts";
+import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { wellFormedHash } from "../sign_in/session_tokens.ts";
 
 /** An invitation as the organization sees it. Times are ISO 8601 UTC. */
@@ -131,8 +131,8 @@ export function createInvitationService(
     }, { subject, actor, about });
   }
 
-  function requireProofToGive(actor: SessionActor, role: Role): void {
-    if (role === "OWNER") requireProof(actor, clock());
+  function requireRecentAuthenticationToGive(actor: SessionActor, role: Role): void {
+    if (role === "OWNER") requireRecentAuthentication(actor, clock());
   }
 
   async function find({ organizationId, id }: InvitationPlace): Promise<InvitationRow> {
@@ -201,7 +201,7 @@ export function createInvitationService(
           message: "Enter an e-mail address such as ada@example.com.",
         }]);
       }
-      requireProofToGive(actor, input.role);
+      requireRecentAuthenticationToGive(actor, input.role);
       const now = clock();
       const id = newId("inv");
       const expiresAt = now + linkLifetimesMs.invitation;
@@ -241,7 +241,7 @@ export function createInvitationService(
       const { row, permit } = await findManaged(actor, place);
       mail.requireMail();
       // An invitation that ran out is alive again by this.
-      requireProofToGive(actor, row.role);
+      requireRecentAuthenticationToGive(actor, row.role);
       const now = clock();
       const entry = {
         action: "invitation.resent",

@@ -20,7 +20,7 @@ import type { Role } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
 import type { SessionContext } from "../context.ts";
 import { requireMembership } from "./membership.ts";
-import { requireProof } from "../sign_in/recent_authentication.ts";
+import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 
 /** A member as the others see them. */
 export interface Member {
@@ -117,7 +117,7 @@ export function createMemberService({ database, clock, writeAs }: SessionContext
       const before = await find(place);
       if (before.role === role) return shown(before, { actor, organizationId });
       const now = clock();
-      if (role === "OWNER") requireProof(actor, now);
+      if (role === "OWNER") requireRecentAuthentication(actor, now);
       const entry = {
         action: "member.role_changed",
         organizationId,

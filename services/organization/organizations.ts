@@ -25,7 +25,7 @@ import { isTypedName } from "../../domain/typed_name.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
 import type { SessionContext } from "../context.ts";
 import { requireMembership } from "./membership.ts";
-import { requireProof } from "../sign_in/recent_authentication.ts";
+import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 
 /** An organization as one of its members sees it. */
 export interface Organization {
@@ -116,7 +116,7 @@ export function createOrganizationService(
     async transferOrganization(actor, id, userId) {
       const permit = requireMembership(actor, { organizationId: id, act: "organization.manage" });
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const notThem = validationError([{ path: "userId", message: "must be another member's." }]);
       if (userId === actor.user.id) throw notThem;
       const member = await findMember(database, id, { userId, now });
@@ -140,7 +140,7 @@ export function createOrganizationService(
       const permit = requireMembership(actor, { organizationId: id, act: "organization.manage" });
       const { name } = permit;
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const notTheName = validationError([{
         path: "name",
         message: "must be the organization's name, as it is written above.",

@@ -20,7 +20,7 @@ import { isoTime } from "../../domain/meter/usage_window.ts";
 import type { SessionContext } from "../context.ts";
 import type { MailService } from "../mail/mail.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
-import { requireProof } from "./recent_authentication.ts";
+import { requireRecentAuthentication } from "./recent_authentication.ts";
 import {
   type PasskeyOptions,
   type RegistrationAnswer,
@@ -72,7 +72,7 @@ export function createPasskeyService(context: SessionContext, mail: MailService)
 
     async beginPasskey(actor) {
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const { id, email, name } = actor.user;
       const present = await listPasskeys(database, id);
       if (present.length >= passkeysPerUserMax) throw limitError();
@@ -82,7 +82,7 @@ export function createPasskeyService(context: SessionContext, mail: MailService)
 
     async addPasskey(actor, { name, answer }) {
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const { id: userId, email: to } = actor.user;
       const challenge = await takeChallenge(writerOf(actor, now), { purpose: "register", userId, answer });
       const made = challenge === null ? null : await verifyRegistration(party, { answer, challenge });
@@ -113,7 +113,7 @@ export function createPasskeyService(context: SessionContext, mail: MailService)
 
     async renamePasskey(actor, { id, name }) {
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const found = await find(actor, id);
       const entry = {
         action: "passkey.renamed",
@@ -129,7 +129,7 @@ export function createPasskeyService(context: SessionContext, mail: MailService)
 
     async removePasskey(actor, id) {
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const { name: passkey } = await find(actor, id);
       const audit = insertAuditEvent(actor, {
         action: "passkey.removed",

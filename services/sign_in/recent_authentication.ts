@@ -1,15 +1,18 @@
 // Whether somebody proved who they are a short time ago: sensitive acts ask for it.
 import type { Session } from "../../domain/sign_in/session.ts";
-import { proofRequiredError } from "../../domain/errors.ts";
-import { proofLifetimeMs } from "../../domain/limits.ts";
+import { recentAuthenticationError } from "../../domain/errors.ts";
+import { recentAuthenticationMs } from "../../domain/limits.ts";
 
 /** @returns Whether the last proof of a session is young enough at `now`, in milliseconds since 1970. */
-export function hasProof({ provedAt }: Pick<Session, "provedAt">, now: number): boolean {
+export function hasRecentAuthentication(
+  { authenticatedAt }: Pick<Session, "authenticatedAt">,
+  now: number,
+): boolean {
   // A proof from the future is one of a clock that was set back.
-  return provedAt > now - proofLifetimeMs && provedAt <= now + proofLifetimeMs;
+  return authenticatedAt > now - recentAuthenticationMs && authenticatedAt <= now + recentAuthenticationMs;
 }
 
 /** @throws {AppError} `proof_required` when the last proof is too old. */
-export function requireProof(session: Pick<Session, "provedAt">, now: number): void {
-  if (!hasProof(session, now)) throw proofRequiredError();
+export function requireRecentAuthentication(session: Pick<Session, "authenticatedAt">, now: number): void {
+  if (!hasRecentAuthentication(session, now)) throw recentAuthenticationError();
 }

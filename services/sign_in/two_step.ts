@@ -15,13 +15,13 @@ import {
   requireTotp,
 } from "../../db/sign_in/totp.ts";
 import type { SessionActor } from "../../domain/actor.ts";
-import { AppError, proofRequiredError } from "../../domain/errors.ts";
+import { AppError, recentAuthenticationError } from "../../domain/errors.ts";
 import { parseSecondStepCode } from "../../domain/sign_in/recovery_code.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
 import { qrCodeSvg } from "../../views/sign_in/qr_code.ts";
 import type { SessionContext } from "../context.ts";
 import type { MailService } from "../mail/mail.ts";
-import { requireProof } from "./recent_authentication.ts";
+import { requireRecentAuthentication } from "./recent_authentication.ts";
 import { newRecoveryCodes } from "./recovery_codes.ts";
 import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";
 
@@ -106,7 +106,7 @@ export function createTwoStepService(context: SessionContext, mail: MailService)
 
     async beginTotp(actor) {
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const secret = await newTotpSecret();
       const [begun] = await writeAs(actor, [insertTotp({ userId: actor.user.id, secret, now })]);
       if (begun?.changes !== 1) throw stateError(isOn);
@@ -114,14 +114,14 @@ export function createTwoStepService(context: SessionContext, mail: MailService)
     },
 
     async findTotpSetUp(actor) {
-      requireProof(actor, clock());
+      requireRecentAuthentication(actor, clock());
       const totp = await findTotp(database, actor.user.id);
       return totp?.confirmedAt === null ? await setUp(actor, totp.secret) : null;
     },
 
     async confirmTotp(actor, text) {
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const { id: userId, email: to, name } = actor.user;
       const totp = await findTotp(database, userId);
       if (totp === undefined) throw stateError("Begin to set two-step sign-in up first.");
@@ -150,14 +150,14 @@ export function createTwoStepService(context: SessionContext, mail: MailService)
       return codes;
     },
 
-    async hasProofToTurnOff({ user, provedAt }) {
+    async hasProofToTurnOff({ user, authenticatedAt }) {
       const totp = await findTotp(database, user.id);
-      return provedAt > (totp?.confirmedAt ?? Infinity);
+      return authenticatedAt > (totp?.confirmedAt ?? Infinity);
     },
 
     async turnOffTotp(actor) {
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const { id: userId, email: to, name } = actor.user;
       const audit = insertAuditEvent(actor, { action: "two_step.disabled" }, { now });
       const audited = { now, audited: audit.id };
@@ -170,14 +170,14 @@ export function createTwoStepService(context: SessionContext, mail: MailService)
       ]);
       if (written?.rows.length !== 1) {
         const totp = await findTotp(database, userId);
-        throw (totp?.confirmedAt ?? null) === null ? stateError(isOff) : proofRequiredError();
+        throw (totp?.confirmedAt ?? null) === null ? stateError(isOff) : recentAuthenticationError();
       }
       mail.wake();
     },
 
     async replaceRecoveryCodes(actor) {
       const now = clock();
-      requireProof(actor, now);
+      requireRecentAuthentication(actor, now);
       const { id: userId, email: to, name } = actor.user;
       const { codes, codeHashes } = newRecoveryCodes();
       const audit = insertAuditEvent(actor, { action: "recovery_codes.replaced" }, { now });

@@ -1,7 +1,7 @@
 // The pages of one's own account in a real browser, with scripts and without: what a browser adds to a form, and what
 // axe-core finds, light and dark, on a phone and on a desk.
 import assert from "node:assert/strict";
-import { proofLifetimeMs } from "../../domain/limits.ts";
+import { recentAuthenticationMs } from "../../domain/limits.ts";
 import { type TestApp, testPassword } from "../support/app.ts";
 import {
   type BrowserContext,
@@ -73,7 +73,7 @@ for (
         await heading(page, "Account");
 
         // The password is asked for once more, and then the page that was wanted comes.
-        test.advance(proofLifetimeMs);
+        test.advance(recentAuthenticationMs);
         await page.getByRole("link", { name: "Change address" }).click();
         await heading(page, "Confirm that it is you");
         await page.getByLabel("Password", { exact: true }).fill("not my password");
@@ -154,7 +154,7 @@ Deno.test({
       const { cookie } = await test.signUp("Grace");
       await giveCookie(context, test, cookie);
       await look(`/verify-email?token=${verify}`);
-      test.advance(proofLifetimeMs);
+      test.advance(recentAuthenticationMs);
       await giveCookie(context, test, person.cookie);
       await look("/portal/account/delete");
       await heading(page, "Confirm that it is you");

@@ -36,7 +36,7 @@ export function portalFrame(text: string): PortalFrame {
     assets,
     now,
     sendsMail: true,
-    session: { id: "ses_1", user, organization, memberships: [organization], provedAt: now },
+    session: { id: "ses_1", user, organization, memberships: [organization], authenticatedAt: now },
   };
 }
 

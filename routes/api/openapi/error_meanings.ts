@@ -8,8 +8,8 @@ import {
   bodyReadTimeoutMs,
   headerCharactersMax,
   jsonDepthMax,
-  proofLifetimeMs,
   queryParametersMax,
+  recentAuthenticationMs,
   totpWrongCodesMax,
   urlCharactersMax,
   usageBodyBytesMax,
@@ -60,7 +60,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   },
   proof_required: {
     when: `The last proof of who the person is is older than ${
-      proofLifetimeMs / 60_000
+      recentAuthenticationMs / 60_000
     } minutes. Give one with \`POST /api/portal/account/proof\`, then try again.`,
     message: "Enter your password once more before you do this.",
   },

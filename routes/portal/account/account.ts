@@ -16,10 +16,10 @@ import { clearSessionCookies } from "../../cookies.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { formError } from "../errors.ts";
 import {
-  askForProof,
-  isProofRequired,
-  needsProof,
+  askToReauthenticate,
+  needsReauthentication,
   portalFrame,
+  reauthenticationIfNeeded,
   redirect,
   sendPage,
   signedIn,
@@ -120,7 +120,7 @@ function changeEmailRoutes(app: App, parts: AppParts, assets: Assets): void {
     page,
     signedIn(parts, (c, session) => {
       const frame = portalFrame(parts, assets, session);
-      return needsProof(c, parts, session) ??
+      return reauthenticationIfNeeded(c, parts, session) ??
         sendPage(c, changeEmailPage({ frame, value: "", error: null, fieldErrors: {} }));
     }),
   );
@@ -133,7 +133,7 @@ function changeEmailRoutes(app: App, parts: AppParts, assets: Assets): void {
         await emailAddresses.requestEmailChange(session, email);
         return redirect(c, `${path}?done=asked`);
       } catch (error) {
-        if (isProofRequired(error)) return askForProof(c, page);
+        if (needsReauthentication(error)) return askToReauthenticate(c, page);
         const { message, fields, status } = formError(c, error);
         const frame = portalFrame(parts, assets, session);
         return sendPage(
@@ -167,7 +167,10 @@ function deleteAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
 
   app.get(
     page,
-    signedIn(parts, async (c, session) => needsProof(c, parts, session) ?? await ask(c, session, null)),
+    signedIn(
+      parts,
+      async (c, session) => reauthenticationIfNeeded(c, parts, session) ?? await ask(c, session, null),
+    ),
   );
 
   app.post(
@@ -182,7 +185,7 @@ function deleteAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
         clearSessionCookies(c, config);
         return redirect(c, "/sign-in?deleted=1", { frameChanges: true });
       } catch (error) {
-        if (isProofRequired(error)) return askForProof(c, page);
+        if (needsReauthentication(error)) return askToReauthenticate(c, page);
         const { message, fields, status } = formError(c, error);
         return await ask(c, session, { value: email, error: message, fieldErrors: fields }, status);
       }

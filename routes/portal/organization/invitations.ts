@@ -14,10 +14,10 @@ import type { App, AppContext, AppParts } from "../../env.ts";
 import { formError } from "../errors.ts";
 import { memberActs } from "./members.ts";
 import {
-  askForProof,
+  askToReauthenticate,
   inOrganization,
-  isProofRequired,
   type MemberActor,
+  needsReauthentication,
   portalFrame,
   readOrganizationForm,
   redirect,
@@ -59,7 +59,9 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
         await invitations.createInvitation(session, session.organization.organizationId, input);
         return redirect(c, `${path}?done=invited`);
       } catch (error) {
-        if (isProofRequired(error)) return askForProof(c, `${path}?${new URLSearchParams(values)}`);
+        if (needsReauthentication(error)) {
+          return askToReauthenticate(c, `${path}?${new URLSearchParams(values)}`);
+        }
         const { message, fields, status } = formError(c, error);
         const about = aboutAddress(error, message);
         return await list(c, session, {
@@ -77,7 +79,7 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
         await invitations.resendInvitation(session, place(c, session));
         return redirect(c, `${path}?done=resent`);
       } catch (error) {
-        if (isProofRequired(error)) return askForProof(c, path);
+        if (needsReauthentication(error)) return askToReauthenticate(c, path);
         const { message, status } = formError(c, error);
         return await list(c, session, { trouble: message, status });
       }

@@ -16,13 +16,13 @@ import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { formError } from "../errors.ts";
 import {
-  askForProof,
+  askToReauthenticate,
   inOrganization,
-  isProofRequired,
   type MemberActor,
-  needsProof,
+  needsReauthentication,
   portalFrame,
   readOrganizationForm,
+  reauthenticationIfNeeded,
   redirect,
   sendPage,
 } from "../page.ts";
@@ -91,7 +91,9 @@ function mountRole(app: App, parts: AppParts, assets: Assets): void {
         if (role === member.role) return redirect(c, path);
         return redirect(c, `${path}?done=role`, { frameChanges: member.user.id === session.user.id });
       } catch (error) {
-        if (isProofRequired(error)) return askForProof(c, `${path}/${member.user.id}/role?role=${value}`);
+        if (needsReauthentication(error)) {
+          return askToReauthenticate(c, `${path}/${member.user.id}/role?role=${value}`);
+        }
         const { message, fields, status } = formError(c, error);
         const shown = { value, fieldErrors: fields, error: message };
         return sendPage(c, memberRolePage({ ...page(session, member), ...shown }), status);
@@ -188,7 +190,7 @@ function mountOwner(app: App, parts: AppParts, assets: Assets): void {
       const member = await members.getMember(session, place(c, session));
       requireAct(session, "organization.manage");
       if (member.user.id === session.user.id || member.role === "OWNER") return redirect(c, path);
-      return needsProof(c, parts, session) ??
+      return reauthenticationIfNeeded(c, parts, session) ??
         sendPage(c, makeOwnerPage({ frame: portalFrame(parts, assets, session), member, error: null }));
     }),
   );
@@ -197,7 +199,7 @@ function mountOwner(app: App, parts: AppParts, assets: Assets): void {
     `${path}/:id/owner`,
     inOrganization(parts, async (c, session) => {
       const member = await members.getMember(session, place(c, session));
-      const unproved = needsProof(c, parts, session);
+      const unproved = reauthenticationIfNeeded(c, parts, session);
       if (unproved !== null) return unproved;
       const { organizationId } = session.organization;
       try {

@@ -22,10 +22,10 @@ import {
   home,
   inOrganization,
   type MemberActor,
-  needsProof,
   organizationsHome,
   portalFrame,
   readOrganizationForm,
+  reauthenticationIfNeeded,
   redirect,
   sendPage,
   signedIn,
@@ -213,7 +213,7 @@ function mountDelete(app: App, parts: AppParts, assets: Assets): void {
     `${path}/delete`,
     inOrganization(parts, async (c, session) => {
       requireOwner(session);
-      return needsProof(c, parts, session) ??
+      return reauthenticationIfNeeded(c, parts, session) ??
         sendPage(c, await show(session, { value: "", fieldErrors: {}, error: null }));
     }),
   );
@@ -221,7 +221,7 @@ function mountDelete(app: App, parts: AppParts, assets: Assets): void {
   app.post(
     `${path}/delete`,
     inOrganization(parts, async (c, session) => {
-      const unproved = needsProof(c, parts, session);
+      const unproved = reauthenticationIfNeeded(c, parts, session);
       if (unproved !== null) return unproved;
       const form = await readFormBody(c);
       const value = form["name"] ?? "";

@@ -8,7 +8,7 @@ import { AppError } from "../../../domain/errors.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { formError } from "../errors.ts";
-import { needsProof, portalFrame, redirect, sendPage, signedIn } from "../page.ts";
+import { portalFrame, reauthenticationIfNeeded, redirect, sendPage, signedIn } from "../page.ts";
 
 const path = "/portal/confirm-password";
 const home = "/portal/account";
@@ -40,7 +40,7 @@ export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: A
     signedIn(parts, async (c, session) => {
       const target = returnTo(c.req.query("return_to"));
       // Going back to this page, or opening it once more, asks for nothing that was just given.
-      const isAsked = c.req.query("again") === "1" || needsProof(c, parts, session) !== null;
+      const isAsked = c.req.query("again") === "1" || reauthenticationIfNeeded(c, parts, session) !== null;
       if (!isAsked) return redirect(c, target);
       return await show(c, session, { target, error: null, fieldErrors: {} });
     }),

@@ -15,7 +15,14 @@ import { passkeyNameSchema, registrationAnswerSchema } from "../../schemas/two_s
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { formError } from "../errors.ts";
-import { needsProof, portalFrame, type PortalHandler, redirect, sendPage, signedIn } from "../page.ts";
+import {
+  portalFrame,
+  type PortalHandler,
+  reauthenticationIfNeeded,
+  redirect,
+  sendPage,
+  signedIn,
+} from "../page.ts";
 
 const flashes: ReadonlyMap<string, string> = new Map([
   ["added", "The passkey is added. Sign in with it from now on."],
@@ -33,7 +40,7 @@ export function portalPasskeyRoutes(app: App, parts: AppParts, assets: Assets): 
   function proved(handler: PortalHandler) {
     return signedIn(parts, async (c, session) => {
       // The path of each form is that of its page.
-      return needsProof(c, parts, session) ?? await handler(c, session);
+      return reauthenticationIfNeeded(c, parts, session) ?? await handler(c, session);
     });
   }
 

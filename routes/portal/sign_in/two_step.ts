@@ -9,7 +9,14 @@ import { twoStepSetUpPage } from "../../../views/sign_in/two_step_set_up.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { formError } from "../errors.ts";
-import { askForProof, needsProof, portalFrame, redirect, sendPage, signedIn } from "../page.ts";
+import {
+  askToReauthenticate,
+  portalFrame,
+  reauthenticationIfNeeded,
+  redirect,
+  sendPage,
+  signedIn,
+} from "../page.ts";
 
 const flashes: ReadonlyMap<string, string> = new Map([
   ["link-sent", "Check your email: the link in it turns off two-step sign-in. Earlier links no longer work."],
@@ -62,7 +69,9 @@ export function portalTwoStepRoutes(app: App, parts: AppParts, assets: Assets): 
         if (!(error instanceof AppError)) throw error;
         if (error.code === "proof_required") {
           // A proof of a short time ago is not enough here.
-          return askForProof(c, page, { again: needsProof(c, parts, session) === null });
+          return askToReauthenticate(c, page, {
+            again: reauthenticationIfNeeded(c, parts, session) === null,
+          });
         }
         if (error.code !== "two_step_state") throw error;
         return await show(c, session, { error: error.message, status: 409 });
@@ -73,7 +82,7 @@ export function portalTwoStepRoutes(app: App, parts: AppParts, assets: Assets): 
   /** A page that asks, for people who gave the password a short time ago. */
   function asks(isOn: boolean, page: (c: AppContext, session: SessionActor) => Promise<Response>) {
     return signedIn(parts, async (c, session) => {
-      const proof = needsProof(c, parts, session);
+      const proof = reauthenticationIfNeeded(c, parts, session);
       if (proof !== null) return proof;
       const { totp } = await twoStep.getTwoStep(session);
       return totp.enabled === isOn ? await page(c, session) : redirect(c, path);
@@ -147,7 +156,7 @@ export function portalTwoStepRoutes(app: App, parts: AppParts, assets: Assets): 
     `${path}/turn-off`,
     asks(true, async (c, session) => {
       const isProved = await twoStep.hasProofToTurnOff(session);
-      if (!isProved) return askForProof(c, `${path}/turn-off`, { again: true });
+      if (!isProved) return askToReauthenticate(c, `${path}/turn-off`, { again: true });
       return await sendPage(c, turnOffTwoStepPage(await asked(session)));
     }),
   );

@@ -1,6 +1,6 @@
 // `return_to` through every page that takes it, with every trick: no answer names another place, in its Location or its page.
 import assert from "node:assert/strict";
-import { proofLifetimeMs } from "../../../domain/limits.ts";
+import { recentAuthenticationMs } from "../../../domain/limits.ts";
 import { cookieOf, type SendOptions, type TestApp, testApp, testPassword } from "../../support/app.ts";
 import { signInAgain } from "../../support/people.ts";
 import { badReturns, goodReturns, returnToSettings } from "../../support/return_to.ts";
@@ -171,7 +171,7 @@ testApp("/portal/confirm-password leads to the portal alone", async (test) => {
     const page = await send(test, query(proof, text), { cookie });
     assert.equal(page.location, away(target), JSON.stringify(text));
   }
-  test.advance(proofLifetimeMs + 1);
+  test.advance(recentAuthenticationMs + 1);
   for (const [text, target] of all) {
     const page = await send(test, query(proof, text), { cookie });
     // The first is the sidebar's, which leads back to this very page.

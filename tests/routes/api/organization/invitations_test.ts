@@ -1,6 +1,6 @@
 // Invitations: for one address, good once, for seven days, until they are revoked or replaced.
 import assert from "node:assert/strict";
-import { proofLifetimeMs } from "../../../../domain/limits.ts";
+import { recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { listAudit } from "../../../support/audit.ts";
 import {
   assertError,
@@ -243,7 +243,7 @@ testApp("inviting an OWNER takes a young proof, and sending that invitation agai
   const made = await (await invite(test, owner, { email: "one@example.com", role: "OWNER" })).json();
   const resend = () =>
     test.send(at(owner, `/${made.invitation.id}/resend`), { cookie: owner.cookie, method: "POST" });
-  test.advance(proofLifetimeMs);
+  test.advance(recentAuthenticationMs);
   assert.equal((await invite(test, owner, { email: "admin@example.com", role: "ADMIN" })).status, 201);
   const inviteOwner = () => invite(test, owner, { email: "two@example.com", role: "OWNER" });
   await assertError(await inviteOwner(), 403, "proof_required");

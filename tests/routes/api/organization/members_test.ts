@@ -8,7 +8,7 @@ import {
   testApp,
   type TestPerson,
 } from "../../../support/app.ts";
-import { proofLifetimeMs } from "../../../../domain/limits.ts";
+import { recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { remoteTestDatabase } from "../../../support/database.ts";
 import { joinedPerson, me, proveAgain } from "../../../support/people.ts";
 import { sqldMissing } from "../../../support/sqld.ts";
@@ -109,7 +109,7 @@ testApp(
     const second = await joinedPerson(test, owner, "OWNER");
     const member = await joinedPerson(test, owner, "MEMBER");
     const own = { owner, userId: member.userId };
-    test.advance(proofLifetimeMs);
+    test.advance(recentAuthenticationMs);
     for (const role of ["ADMIN", "MEMBER"]) {
       assert.equal((await changeRole(test, owner, { ...own, role })).status, 200);
     }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { insertMembership } from "../../../../db/organization/memberships.ts";
 import { insertAuditEvent } from "../../../../db/audit.ts";
-import { accountMailsPerHourMax, proofLifetimeMs } from "../../../../domain/limits.ts";
+import { accountMailsPerHourMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { linkLifetimesMs } from "../../../../domain/mail/mail.ts";
 import {
   cookieOf,
@@ -219,7 +219,7 @@ testApp(
       assert.match(refused.html, /id="email-error"[\s\S]*This is not the address of your account/);
       assert.doesNotMatch(refused.html, /<i>/);
     }
-    test.advance(proofLifetimeMs);
+    test.advance(recentAuthenticationMs);
     assert.equal((await openPage(test, path, { person })).location, confirmHref(path));
     assert.equal(
       (await openPage(test, path, { person, form: { email: person.email } })).location,
@@ -268,7 +268,7 @@ testApp(
   "the password once more: a wrong one is said beside the field, and guesses are limited",
   async (test) => {
     const person = await test.signUp();
-    test.advance(proofLifetimeMs);
+    test.advance(recentAuthenticationMs);
     const path = confirmHref("/portal/account/email");
     const page = await openPage(test, path, { person });
     assert.match(page.html, /name="return_to" value="\/portal\/account\/email"/);

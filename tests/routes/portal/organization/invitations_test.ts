@@ -1,7 +1,7 @@
 // Inviting by a form, and what is done about invitations, by those who may.
 import assert from "node:assert/strict";
 import { verifiedPerson } from "../../../support/people.ts";
-import { invitationMailsPerHourMax, proofLifetimeMs } from "../../../../domain/limits.ts";
+import { invitationMailsPerHourMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { cookieOf, testApp, testPassword } from "../../../support/app.ts";
 import { actsOf, invite, joinBy, latestLink, news, page, submit } from "../../../support/portal_people.ts";
@@ -79,7 +79,7 @@ testApp("an admin invites members and admins, and does nothing about an owner's 
 testApp("inviting an owner asks for a fresh proof, and leads back to what was typed", async (test) => {
   const owner = await test.signUp("Olive Owner");
   await invite(test, owner, { email: "boss@example.com", role: "OWNER" });
-  test.advance(proofLifetimeMs);
+  test.advance(recentAuthenticationMs);
   const asksFirst = (back: string) => `/portal/confirm-password?return_to=${encodeURIComponent(back)}`;
   const form = { email: "grace@example.com", role: "OWNER" };
   const back = `${path}?email=grace%40example.com&role=OWNER`;

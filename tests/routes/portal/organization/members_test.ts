@@ -1,6 +1,6 @@
 // The pages of members over plain forms: what each role is offered, and that the verbs refuse what is not.
 import assert from "node:assert/strict";
-import { proofLifetimeMs } from "../../../../domain/limits.ts";
+import { recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { actsOf, joinBy, news, page, submit } from "../../../support/portal_people.ts";
@@ -97,7 +97,7 @@ testApp(
   async (test) => {
     const { owner, member } = await team(test);
     const address = `${path}/${member.userId}/role`;
-    test.advance(proofLifetimeMs);
+    test.advance(recentAuthenticationMs);
     const refused = await submit(test, address, { form: { role: "OWNER" }, person: owner });
     const chosen = `${address}?role=OWNER`;
     assert.equal(refused.location, `/portal/confirm-password?return_to=${encodeURIComponent(chosen)}`);
@@ -187,12 +187,12 @@ testApp("handing over asks for a fresh proof, then once more, then swaps the rol
     person: owner,
   });
   assert.equal(chosen.location, address);
-  test.advance(proofLifetimeMs);
+  test.advance(recentAuthenticationMs);
   const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(address)}`;
   assert.equal((await page(test, address, owner)).location, confirm);
   assert.equal((await submit(test, address, { person: owner })).location, confirm);
   assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
-  test.advance(-proofLifetimeMs);
+  test.advance(-recentAuthenticationMs);
   assert.match((await page(test, address, owner)).html, /Make <bdi>Mia Member<\/bdi> the owner\?/);
   assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=owner`);
   const after = await rolesOf(test, owner);
@@ -203,7 +203,7 @@ testApp("handing over asks for a fresh proof, then once more, then swaps the rol
 testApp("a proof that is given on the way leads back to the page, which then works", async (test) => {
   const { owner, member } = await team(test);
   const address = `${path}/${member.userId}/owner`;
-  test.advance(proofLifetimeMs);
+  test.advance(recentAuthenticationMs);
   const asked = await page(test, (await page(test, address, owner)).location ?? "", owner);
   const return_to = /name="return_to" value="([^"]+)"/.exec(asked.html)?.[1] ?? "";
   const form = { password: testPassword, return_to };

@@ -1,6 +1,6 @@
 // The pages of organizations over plain forms: making, switching, renaming, deleting.
 import assert from "node:assert/strict";
-import { membershipsPerUserMax, proofLifetimeMs } from "../../../../domain/limits.ts";
+import { membershipsPerUserMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { createTestKey, testApp } from "../../../support/app.ts";
 import { joinBy, news, page, submit } from "../../../support/portal_people.ts";
 
@@ -123,12 +123,12 @@ testApp("deleting takes a fresh proof and the name, and stops the keys at once",
   await submit(test, path, { form: { name: "Olive’s maps" }, person: owner });
   const { fullKey } = await createTestKey(test, owner);
   const address = `${path}/delete`;
-  test.advance(proofLifetimeMs);
+  test.advance(recentAuthenticationMs);
   const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(address)}`;
   assert.equal((await page(test, address, owner)).location, confirm);
   const form = { name: "Olive’s maps" };
   assert.equal((await submit(test, address, { form, person: owner })).location, confirm);
-  test.advance(-proofLifetimeMs);
+  test.advance(-recentAuthenticationMs);
   const asked = (await page(test, address, owner)).html;
   assert.match(asked, /<dt>Members<\/dt><dd>2<\/dd>/);
   assert.match(asked, /<dt>Active keys<\/dt><dd>1<\/dd>/);

@@ -1,7 +1,7 @@
 // Turning two-step sign-in off takes more than a stolen session and the password: a code, a passkey, or a link in an email.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
-import { proofLifetimeMs, totpPeriodMs } from "../../../../domain/limits.ts";
+import { recentAuthenticationMs, totpPeriodMs } from "../../../../domain/limits.ts";
 import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app.ts";
 import { lastMail, mailedToken } from "../../../support/people.ts";
 import {
@@ -26,7 +26,7 @@ testApp("a fresh password alone never turns two-step sign-in off", async (test) 
   const { error } = await assertError(await prove({ password: testPassword }), 422, "validation_failed");
   assert.deepEqual(error.details?.map(({ path }) => path), ["code"]);
   await assertError(await off(test, ada.cookie), 403, "proof_required");
-  test.advance(proofLifetimeMs);
+  test.advance(recentAuthenticationMs);
   const changed = await test.send("/api/auth/password/change", {
     cookie: ada.cookie,
     json: { currentPassword: testPassword, newPassword: "another 7 fine battery" },
@@ -84,7 +84,7 @@ testApp("signing in with a code or a passkey counts for ten minutes", async (tes
       return await secondStep(test, { token, code: codeOf(ada.secret, test.now()) });
     };
     const old = cookieOf(await signIn());
-    test.advance(proofLifetimeMs + totpPeriodMs);
+    test.advance(recentAuthenticationMs + totpPeriodMs);
     await assertError(await off(test, old), 403, "proof_required");
     assert.equal((await off(test, cookieOf(await signIn()))).status, 204, way);
   }
