@@ -31,7 +31,7 @@ export interface AppEnv {
     /** Reads the body, which did not arrive in time. */
     unfinishedBody: Promise<unknown> | undefined;
     /** Headers that go with whatever the answer will be, instead of the usual ones of the same name. Hono's `c.header` before an answer exists costs five times as much. */
-    answerHeaders: readonly (readonly [name: string, value: string])[] | undefined;
+    responseHeaders: readonly (readonly [name: string, value: string])[] | undefined;
     /** The code of the error that the response reports, for the metrics. */
     errorCode: ErrorCode | undefined;
   };

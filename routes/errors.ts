@@ -28,7 +28,7 @@ export function setErrorHeaders(c: AppContext, error: AppError): void {
   if (error.code === "invalid_api_key") {
     c.header("WWW-Authenticate", "Bearer");
     // A missing key, an unknown one and a revoked one get the same answer, to the byte.
-    c.set("answerHeaders", undefined);
+    c.set("responseHeaders", undefined);
   }
 }
 

@@ -20,7 +20,7 @@ export function serveFile(app: Hono<AppEnv>, file: ServedFile): void {
   const body = typeof content === "string" ? content : new Uint8Array(content);
   const etag = `"${hash("sha256", content, "hex").slice(0, 16)}"`;
   app.get(path, (c) => {
-    c.set("answerHeaders", [...headers, ["ETag", etag]]);
+    c.set("responseHeaders", [...headers, ["ETag", etag]]);
     // Whoever compresses an answer on its way weakens its tag.
     const known = c.req.header("If-None-Match")?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
     if (known?.includes(etag)) return c.body(null, 304);

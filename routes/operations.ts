@@ -39,7 +39,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
     path: "/health/live",
     operationId: "getLiveness",
     summary: "Whether the process is up",
-    answers: { 200: healthy },
+    responses: { 200: healthy },
   }, everywhere));
   openAPIRegistry.registerPath(describe({
     ...common,
@@ -47,7 +47,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
     operationId: "getReadiness",
     summary: "Whether requests can be answered",
     description: "The database answers, and the process is not about to end.",
-    answers: {
+    responses: {
       200: healthy,
       503: {
         description: "Not now.",
@@ -64,7 +64,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
     security: "metricsToken",
     operationId: "getMetrics",
     summary: "Metrics, for Prometheus",
-    answers: {
+    responses: {
       200: {
         description: "Prometheus' text format.",
         contentType: "text/plain; version=0.0.4; charset=utf-8",

@@ -31,11 +31,11 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "createApiKey",
     summary: "Create a key",
     body: createApiKeySchema,
-    answers: { 201: { description: "The key, whole, this once.", schema: createdApiKeySchema } },
+    responses: { 201: { description: "The key, whole, this once.", schema: createdApiKeySchema } },
     errors: ["forbidden", "key_limit_reached"],
   }, {
     ...session,
-    async answer(c, { body }, session) {
+    async handle(c, { body }, session) {
       const created = await apiKeys.createApiKey(session, {
         name: body.name,
         expiresAt: body.expiresAt ?? null,
@@ -52,7 +52,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "List keys, newest first, revoked ones included",
     description: "A MEMBER sees their own keys; an ADMIN and an OWNER see everyone's.",
     query: pageQuerySchema,
-    answers: {
+    responses: {
       200: {
         description: "A page of keys.",
         schema: z.object({ apiKeys: z.array(apiKeySchema), nextCursor: nextCursorSchema }),
@@ -60,7 +60,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     },
   }, {
     ...session,
-    answer: async (c, { query }, session) => c.json(await apiKeys.listApiKeys(session, query)),
+    handle: async (c, { query }, session) => c.json(await apiKeys.listApiKeys(session, query)),
   });
 
   mount(app, {
@@ -71,10 +71,10 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Rename a key",
     params,
     body: renameApiKeySchema,
-    answers: { 200: { description: "The key.", schema: one } },
+    responses: { 200: { description: "The key.", schema: one } },
   }, {
     ...session,
-    answer: async (c, { params, body }, session) =>
+    handle: async (c, { params, body }, session) =>
       c.json({ apiKey: await apiKeys.renameApiKey(session, params.id, body.name) }),
   });
 
@@ -86,10 +86,10 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Revoke a key",
     description: "It is refused from the very next request on. Revoking it again gives the same answer.",
     params,
-    answers: { 200: { description: "The key.", schema: one } },
+    responses: { 200: { description: "The key.", schema: one } },
   }, {
     ...session,
-    answer: async (c, { params }, session) =>
+    handle: async (c, { params }, session) =>
       c.json({ apiKey: await apiKeys.revokeApiKey(session, params.id) }),
   });
 
@@ -103,11 +103,11 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     params,
     body: rotateApiKeySchema,
     bodyOptional: true,
-    answers: { 201: { description: "The new key, whole, this once.", schema: createdApiKeySchema } },
+    responses: { 201: { description: "The new key, whole, this once.", schema: createdApiKeySchema } },
     errors: ["forbidden", "key_limit_reached"],
   }, {
     ...session,
-    async answer(c, { params, body }, session) {
+    async handle(c, { params, body }, session) {
       const input = { expireOldAt: body.expireOldAt ?? null };
       return c.json(await apiKeys.rotateApiKey(session, params.id, input), 201);
     },

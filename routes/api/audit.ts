@@ -4,7 +4,7 @@ import { type AuditAction, auditActions, auditActionsOf, auditGroups } from "../
 import { isoTime } from "../../domain/meter/usage_window.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
-import { csvAnswer, csvHeaders } from "./meter/csv.ts";
+import { csvHeaders, csvResponse } from "./meter/csv.ts";
 import { mount } from "./endpoint.ts";
 import { sendReport } from "./meter/report.ts";
 import { exampleId, idOut, nextCursorSchema, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
@@ -83,7 +83,7 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Read the active organization's audit log, newest first",
     description: "For ADMINs and OWNERs. Entries are kept for 400 days.",
     query: pageQuerySchema.extend(filters),
-    answers: {
+    responses: {
       200: {
         description: "A page of entries.",
         schema: z.object({ events: z.array(auditEventSchema), nextCursor: nextCursorSchema }),
@@ -91,7 +91,7 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     },
   }, {
     ...byActor(parts),
-    answer: async (c, { query: { action: actions, ...query } }, actor) =>
+    handle: async (c, { query: { action: actions, ...query } }, actor) =>
       c.json(await audit.listAuditEvents(actor, { ...query, actions })),
   });
 
@@ -102,10 +102,10 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "The same as a table for spreadsheets, of any length",
     description: "`details` is JSON.",
     query: z.strictObject(filters),
-    answers: { 200: csvAnswer },
+    responses: { 200: csvResponse },
   }, {
     ...byActor(parts),
-    async answer(c, { query: { action: actions, ...query } }, actor) {
+    async handle(c, { query: { action: actions, ...query } }, actor) {
       const report = await audit.readAuditCsv(actor, { ...query, actions }, c.req.raw.signal);
       return sendReport(c, report, csvHeaders(`audit-${isoTime(clock()).slice(0, 10)}.csv`));
     },

@@ -4,19 +4,19 @@ import { type ErrorCode, validationError } from "../../domain/errors.ts";
 import { type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv } from "../env.ts";
 import { check, type Output, type Schema } from "../schemas/check.ts";
-import { type AnswerHeader, headersOf } from "./openapi/response_headers.ts";
+import { headersOf, type ResponseHeader } from "./openapi/response_headers.ts";
 import { endpointErrors, errorResponses } from "./openapi/error_responses.ts";
 import type { Tag } from "./openapi/tags.ts";
-import { type Security, ways } from "./openapi/security_schemes.ts";
+import { type Security, securityRequirements } from "./openapi/security_schemes.ts";
 
-/** What a route answers when all is well. */
-export interface Answer {
+/** A successful response of a route. */
+export interface EndpointResponse {
   readonly description: string;
-  /** Of the JSON; for another type of content, leave it out and say `contentType`. */
+  /** The JSON body. For any other type of content, set `contentType` instead. */
   readonly schema?: z.ZodType;
   readonly contentType?: string;
-  /** Those of this answer alone, which it always has. */
-  readonly headers?: Readonly<Record<string, AnswerHeader>>;
+  /** Headers that only this response has, and always has. */
+  readonly headers?: Readonly<Record<string, ResponseHeader>>;
 }
 
 /** A route with what it takes and gives. */
@@ -40,7 +40,7 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
   readonly query?: Query;
   readonly params?: Params;
   readonly headers?: z.ZodObject;
-  readonly answers: Readonly<Record<number, Answer>>;
+  readonly responses: Readonly<Record<number, EndpointResponse>>;
   /** Its own errors, beyond those that follow from what it takes: see {@linkcode endpointErrors}. */
   readonly errors?: readonly ErrorCode[];
 }
@@ -60,16 +60,14 @@ export interface OtherBody {
   readonly contentType: string;
   /** No body at all is as good as an empty object. */
   readonly optional: boolean;
-  readonly answer: (body: JsonBody) => Promise<Response>;
+  readonly handle: (body: JsonBody) => Promise<Response>;
 }
 
 /**
  * Mounts a route and describes it in the app's OpenAPI registry.
  *
- * @param app Where.
- * @param endpoint The definition.
- * @param handler Called with checked input; what it throws becomes the error's answer. `authenticate` runs before
- *   anything of the body is read, so that a stranger learns nothing from it.
+ * @param handler `authenticate` runs before the body is read, so that an unauthenticated caller learns nothing about
+ *   the input. `handle` gets checked input; any error it throws becomes the error response.
  */
 export function mount<
   Auth,
@@ -81,15 +79,15 @@ export function mount<
   endpoint: Endpoint<Body, Query, Params>,
   handler: {
     readonly authenticate: (c: AppContext) => Auth | Promise<Auth>;
-    readonly answer: (
+    readonly handle: (
       c: AppContext,
       input: Input<Body, Query, Params>,
       auth: Auth,
     ) => Response | Promise<Response>;
     /** @returns What to read instead of the route's own body, or null. */
     readonly otherBody?: (c: AppContext, auth: Auth) => OtherBody | null;
-    /** Sees every error first. @returns The error to answer with. */
-    readonly failed?: (c: AppContext, error: unknown) => Promise<unknown>;
+    /** Maps every error before it becomes a response. */
+    readonly onError?: (c: AppContext, error: unknown) => Promise<unknown>;
   },
 ): void {
   app.openAPIRegistry.registerPath(describe(endpoint, endpointErrors(endpoint)));
@@ -108,13 +106,13 @@ export function mount<
       const other = handler.otherBody?.(c, auth) ?? null;
       if (other !== null) {
         const { contentType: type, optional } = other;
-        return await other.answer(await readJsonBody(c, { ...bodyOptions, type, optional }));
+        return await other.handle(await readJsonBody(c, { ...bodyOptions, type, optional }));
       }
       const { value, bytes } = endpoint.body === undefined ? noBody : await readJsonBody(c, bodyOptions);
       const body = check(endpoint.body, value, "body");
-      return await handler.answer(c, { body, query, params, bytes } as Input<Body, Query, Params>, auth);
+      return await handler.handle(c, { body, query, params, bytes } as Input<Body, Query, Params>, auth);
     } catch (error) {
-      throw handler.failed === undefined ? error : await handler.failed(c, error);
+      throw handler.onError === undefined ? error : await handler.onError(c, error);
     }
   });
 }
@@ -134,16 +132,16 @@ function queryOf(c: AppContext): Record<string, string | string[]> {
 }
 
 /**
- * @param endpoint The definition.
- * @param errors All that it can answer.
- * @returns What the OpenAPI document says of a route.
+ * Describes a route for the OpenAPI document.
+ *
+ * @param errors Every error code of the route.
  */
 export function describe(
   endpoint: Endpoint<Schema, Schema, Schema>,
   errors: readonly ErrorCode[],
 ): RouteConfig {
-  const answers = Object.entries(endpoint.answers).map(([status, answer]) => {
-    const { description, schema, contentType, headers } = answer;
+  const responses = Object.entries(endpoint.responses).map(([status, response]) => {
+    const { description, schema, contentType, headers } = response;
     return [status, {
       description,
       headers: headersOf(endpoint.security, headers),
@@ -158,7 +156,7 @@ export function describe(
     operationId: endpoint.operationId ?? nameOf(endpoint),
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
-    security: ways[endpoint.security].map((way) => ({ ...way })),
+    security: securityRequirements[endpoint.security].map((requirement) => ({ ...requirement })),
     request: {
       ...(endpoint.body === undefined ? {} : {
         body: {
@@ -173,7 +171,7 @@ export function describe(
       ...(endpoint.params === undefined ? {} : { params: endpoint.params as z.ZodObject }),
       ...(endpoint.headers === undefined ? {} : { headers: endpoint.headers }),
     },
-    responses: { ...Object.fromEntries(answers), ...errorResponses(errors) },
+    responses: { ...Object.fromEntries(responses), ...errorResponses(errors) },
   };
 }
 

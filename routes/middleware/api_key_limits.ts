@@ -39,7 +39,7 @@ export function createApiKeyLimits({ config, services }: AppParts): ApiKeyLimits
     admit(c, keyHash) {
       if (perSecond === 0) return;
       const state = calls.take(keyHash);
-      c.set("answerHeaders", [
+      c.set("responseHeaders", [
         ["ratelimit", `"key";r=${state.remaining};t=${Math.ceil(state.resetMs / 1000)}`],
         ["ratelimit-policy", policy],
       ]);

@@ -42,7 +42,7 @@ export interface ConversationOptions {
 export function conversation(parts: AppParts, options: ConversationOptions): AppMiddleware {
   const { guards, answerError, onResponse } = options;
   const { config, log } = parts;
-  const headers = answerHeaders(config);
+  const headers = standardHeaders(config);
   const nextRequestId = requestIds(parts.services.clock);
   return async function conversationMiddleware(c, next) {
     const startedAt = performance.now();
@@ -63,7 +63,7 @@ export function conversation(parts: AppParts, options: ConversationOptions): App
     for (const [name, value] of headers) answer.set(name, value);
     // A policy for documents: what the API answers runs and loads nothing.
     if (!c.req.path.startsWith("/api/")) answer.set("content-security-policy", contentSecurityPolicy);
-    const own = c.get("answerHeaders");
+    const own = c.get("responseHeaders");
     if (own !== undefined) { for (const [name, value] of own) answer.set(name, value); }
     onResponse(c, startedAt);
     log.debug?.("answered", { requestId, method: c.req.method, path: c.req.path, status: c.res.status });
@@ -132,7 +132,7 @@ class RequestClient implements ClientInfo {
 }
 
 /** In lower case, as they go over the line: the runtime need not change them for each answer. */
-function answerHeaders(config: Config): [string, string][] {
+function standardHeaders(config: Config): [string, string][] {
   const headers: [string, string][] = [
     ["x-content-type-options", "nosniff"],
     ["referrer-policy", "strict-origin-when-cross-origin"],

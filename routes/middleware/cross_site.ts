@@ -36,7 +36,7 @@ export function crossSite(config: Config, isKnown: (c: AppContext) => boolean): 
       ? needsPreflight(c)
       : (origin === undefined || origin === own) && (site === undefined || site === "same-origin");
     if (!isAllowedOrigin && !fits && isKnown(c)) {
-      c.set("answerHeaders", [["Vary", "Origin"]]);
+      c.set("responseHeaders", [["Vary", "Origin"]]);
       throw new AppError("cross_site", rejection(c, config));
     }
   };

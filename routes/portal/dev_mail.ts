@@ -42,7 +42,7 @@ export function devMailRoutes(app: App, parts: AppParts, assets: Assets): void {
 
   app.get("/dev/mail/:id", (c) => {
     const found = find(c);
-    c.set("answerHeaders", [["content-security-policy", pagePolicy]]);
+    c.set("responseHeaders", [["content-security-policy", pagePolicy]]);
     const shown = { ...listed(found), text: found.text };
     const home = config.baseUrl.origin;
     return sendPage(c, devMailPage({ frame, mail: shown, home, now: services.clock() }));
@@ -50,7 +50,7 @@ export function devMailRoutes(app: App, parts: AppParts, assets: Assets): void {
 
   app.get("/dev/mail/:id/html", (c) => {
     const { html } = find(c);
-    c.set("answerHeaders", [["content-security-policy", mailPolicy], ["referrer-policy", "no-referrer"]]);
+    c.set("responseHeaders", [["content-security-policy", mailPolicy], ["referrer-policy", "no-referrer"]]);
     return c.html(html);
   });
 }

@@ -107,7 +107,7 @@ export function withoutReferrer(
   handler: (c: AppContext) => Response | Promise<Response>,
 ): (c: AppContext) => Response | Promise<Response> {
   return (c) => {
-    c.set("answerHeaders", [["referrer-policy", "no-referrer"]]);
+    c.set("responseHeaders", [["referrer-policy", "no-referrer"]]);
     return handler(c);
   };
 }

@@ -194,7 +194,7 @@ export const sessionUserSchema = z.object({
   })).openapi({ description: "Every organization of the person." }),
 }).openapi("SessionUser");
 
-export const signInAnswerSchema = sessionUserSchema.extend({
+export const signInResponseSchema = sessionUserSchema.extend({
   secondStep: z.object({
     token: z.string().openapi({ description: "For the second step alone, once." }),
     expiresAt: timeOut("Until when the second step must be done."),

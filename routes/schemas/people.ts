@@ -34,7 +34,7 @@ export const organizationSchema = z.object({
   createdAt: timeOut("When it was made."),
 }).openapi("Organization");
 
-export const organizationAnswerSchema = z.object({ organization: organizationSchema });
+export const organizationResponseSchema = z.object({ organization: organizationSchema });
 export const organizationsSchema = z.object({ organizations: z.array(organizationSchema) });
 export const organizationNameSchema = z.strictObject({ name: organizationName }).openapi("OrganizationName");
 export const deleteOrganizationSchema = z.strictObject({
@@ -61,7 +61,7 @@ export const memberSchema = z.object({
     description: "Active keys that they made in this organization.",
   }),
 }).openapi("Member");
-export const memberAnswerSchema = z.object({ member: memberSchema });
+export const memberResponseSchema = z.object({ member: memberSchema });
 export const membersSchema = z.object({ members: z.array(memberSchema), nextCursor: nextCursorSchema });
 export const changeRoleSchema = z.strictObject({ role: roleSchema }).openapi("ChangeRole");
 export const removeMemberQuerySchema = z.strictObject({
@@ -85,7 +85,7 @@ export const invitationSchema = z.object({
   expiresAt: timeOut("Until when its link works."),
   acceptedAt: timeOut("When it was accepted.").nullable(),
 }).openapi("Invitation");
-export const invitationAnswerSchema = z.object({ invitation: invitationSchema });
+export const invitationResponseSchema = z.object({ invitation: invitationSchema });
 export const invitationsSchema = z.object({
   invitations: z.array(invitationSchema),
   nextCursor: nextCursorSchema,

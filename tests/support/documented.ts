@@ -7,7 +7,7 @@ import { Ajv2020, type ValidateFunction } from "npm:ajv@8.20.0/dist/2020.js";
 import type { JsonSchema, JsonSchemas } from "../../routes/api/openapi/examples.ts";
 import { resolved } from "../../routes/api/openapi/examples.ts";
 import {
-  type DocumentedAnswer,
+  type DocumentedResponse,
   type OpenApiDocument,
   openApiDocument,
   type Operation,
@@ -108,7 +108,7 @@ async function assertBody(
     what: string;
     request: Request;
     answer: Response;
-    documented: DocumentedAnswer;
+    documented: DocumentedResponse;
   },
 ): Promise<void> {
   const { components } = check.document;

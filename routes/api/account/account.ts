@@ -23,10 +23,10 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "renameUser",
     summary: "Change your name",
     body: userNameSchema,
-    answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
+    responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
   }, {
     ...session,
-    async answer(c, { body }, actor) {
+    async handle(c, { body }, actor) {
       await ownAccount.renameUser(actor, body.name);
       return c.json(sessionUser(await requireSession(c, parts)));
     },
@@ -41,11 +41,11 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description:
       "With a proof of who you are that is at most ten minutes old. Your keys are revoked; organizations in which " +
       "nobody else is are deleted. Not while you are the last OWNER of an organization with other members.",
-    answers: { 204: { description: "Deleted; the cookie is cleared." } },
+    responses: { 204: { description: "Deleted; the cookie is cleared." } },
     errors: ["proof_required", "last_owner"],
   }, {
     ...session,
-    async answer(c, _input, actor) {
+    async handle(c, _input, actor) {
       await ownAccount.deleteAccount(actor);
       clearSessionCookies(c, config);
       return c.body(null, 204);
@@ -62,11 +62,11 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       "For ten minutes it allows what changes or protects the account. While two-step sign-in is on, " +
       "`code` is required; signing in with a code or a passkey confirms it too.",
     body: proofSchema,
-    answers: { 204: { description: "Confirmed." } },
+    responses: { 204: { description: "Confirmed." } },
     errors: ["invalid_credentials", "invalid_code", "codes_locked", "two_step_state", "rate_limited"],
   }, {
     ...session,
-    async answer(c, { body }, actor) {
+    async handle(c, { body }, actor) {
       await proofs.prove(actor, body);
       return c.body(null, 204);
     },
@@ -82,11 +82,11 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       "With a proof of who you are that is at most ten minutes old. The new address gets a link, the present one is told. " +
       "Until the link is used nothing changes. The answer is the same when another account has the address.",
     body: emailSchema,
-    answers: { 202: { description: "The mails are on their way." } },
+    responses: { 202: { description: "The mails are on their way." } },
     errors: ["proof_required", "rate_limited", "mail_unavailable"],
   }, {
     ...session,
-    async answer(c, { body }, actor) {
+    async handle(c, { body }, actor) {
       await emailAddresses.requestEmailChange(actor, body.email);
       return c.body(null, 202);
     },

@@ -29,11 +29,11 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     description:
       "The answer is the same whether the address has an account or not. The link works once, for an hour.",
     body: emailSchema,
-    answers: { 202: { description: "If the address has an account, a mail is on its way." } },
+    responses: { 202: { description: "If the address has an account, a mail is on its way." } },
     errors: ["rate_limited", "mail_unavailable"],
   }, {
     ...nobody,
-    async answer(c, { body }) {
+    async handle(c, { body }) {
       await passwords.forgotPassword(body.email, c.get("client"));
       return c.body(null, 202);
     },
@@ -51,11 +51,11 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
       "it, revokes all API keys and invitations in the account's organizations, removes all other members from them, and turns " +
       "off two-step sign-in and passkeys.",
     body: resetPasswordSchema,
-    answers: { 204: { description: "Set." } },
+    responses: { 204: { description: "Set." } },
     errors: ["invalid_token", "rate_limited"],
   }, {
     ...nobody,
-    async answer(c, { body }) {
+    async handle(c, { body }) {
       await passwords.resetPassword(body, c.get("client"));
       return c.body(null, 204);
     },
@@ -70,11 +70,11 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     summary: "Change your password",
     description: "Every other session ends, and the cookie gets a new token.",
     body: changePasswordSchema,
-    answers: { 204: { description: "Changed; the cookie is set anew." } },
+    responses: { 204: { description: "Changed; the cookie is set anew." } },
     errors: ["invalid_credentials", "rate_limited"],
   }, {
     ...session,
-    async answer(c, { body }, actor) {
+    async handle(c, { body }, actor) {
       const { token } = await passwordChange.changePassword(actor, body);
       setSessionCookie(c, config, { token });
       return c.body(null, 204);
@@ -90,11 +90,11 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
     summary: "Send the mail that confirms your address",
     description:
       "The link works once, for 24 hours; an older one ends. Nothing is sent when the address is confirmed.",
-    answers: { 202: { description: "The mail is on its way." } },
+    responses: { 202: { description: "The mail is on its way." } },
     errors: ["rate_limited", "mail_unavailable"],
   }, {
     ...session,
-    async answer(c, _input, actor) {
+    async handle(c, _input, actor) {
       await emailAddresses.requestVerification(actor);
       return c.body(null, 202);
     },
@@ -111,11 +111,11 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
       "Takes the links of new accounts and of changed addresses. It needs a session of the same account: a link " +
       "alone would let a stranger's account be confirmed by a click of the address's owner. Other sessions of the account end.",
     body: linkTokenSchema,
-    answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
+    responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
     errors: ["wrong_account", "invalid_token", "email_taken"],
   }, {
     ...session,
-    async answer(c, { body }, actor) {
+    async handle(c, { body }, actor) {
       await emailAddresses.verifyEmail(actor, body.token);
       return c.json(sessionUser(await requireSession(c, parts)));
     },

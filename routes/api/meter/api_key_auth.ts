@@ -10,7 +10,7 @@ export interface ApiKeyAuth {
   /** @returns The key's hash. @throws {AppError} `invalid_api_key`, `rate_limited`. */
   authenticate(c: AppContext): Promise<string>;
   /** @returns The error to answer with: what is wrong with a request is told to those who have a key that works. */
-  failed(c: AppContext, error: unknown): Promise<unknown>;
+  onError(c: AppContext, error: unknown): Promise<unknown>;
 }
 
 /** Errors that say nothing of the request's content. */
@@ -31,7 +31,7 @@ export function apiKeyAuth({ services }: AppParts, limits: ApiKeyLimits): ApiKey
       limits.admit(c, keyHash);
       return keyHash;
     },
-    async failed(c, error) {
+    async onError(c, error) {
       const isAboutInput = error instanceof AppError && !aboutTheKey.has(error.code);
       const isStranger = isAboutInput && !(await usage.isActiveApiKey(bearerKeyHash(c)));
       return limits.noteFailure(c, isStranger ? invalidApiKeyError() : error);

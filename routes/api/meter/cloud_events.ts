@@ -52,7 +52,7 @@ function structured(c: AppContext, recording: EventRecording): OtherBody {
   return {
     contentType: cloudEventType,
     optional: false,
-    async answer({ value, bytes }) {
+    async handle({ value, bytes }) {
       refuseIdempotencyHeader(c);
       const event = check(cloudEventSchema, value, "body") as z.output<typeof cloudEventSchema>;
       return single(c, await record([event], { ...recording, bytes, pathOf: (_index, name) => name }));
@@ -64,7 +64,7 @@ function batched(c: AppContext, recording: EventRecording): OtherBody {
   return {
     contentType: cloudEventBatchType,
     optional: false,
-    async answer({ value, bytes }) {
+    async handle({ value, bytes }) {
       refuseIdempotencyHeader(c);
       const events = check(cloudEventBatchSchema, value, "body") as z.output<typeof cloudEventBatchSchema>;
       const pathOf: PathOf = (index, name) => `[${index}].${name}`;
@@ -88,7 +88,7 @@ function binary(c: AppContext, recording: EventRecording): OtherBody {
     contentType: dataType(c.get("headers")["content-type"]),
     // An event without data has no body.
     optional: true,
-    async answer({ value, bytes }) {
+    async handle({ value, bytes }) {
       refuseIdempotencyHeader(c);
       const attributes = attributesOf(c);
       let event: UsageInput;

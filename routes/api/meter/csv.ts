@@ -1,7 +1,7 @@
 // Responses with CSV.
 
 /** Such a response, for the OpenAPI document. */
-export const csvAnswer = {
+export const csvResponse = {
   description: "CSV (RFC 4180) with a line of names first.",
   contentType: "text/csv",
   headers: {

@@ -132,7 +132,7 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
     isAllowedOrigin: (origin: string) => allowedOrigins.some((allowed) => allowed.matches(origin)),
   };
 
-  async function answerApiKey(
+  async function admitApiKey(
     c: AppContext,
     options: { conditions: ForwardConditions; meter: Meter | null },
   ): Promise<Response> {
@@ -140,7 +140,7 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
       const keyHash = await apiKey.authenticate(c);
       return c.body(null, 200, identityHeaders(await forwardAuth.admitApiKey(keyHash, options)));
     } catch (error) {
-      throw await apiKey.failed(c, error);
+      throw await apiKey.onError(c, error);
     }
   }
 
@@ -164,7 +164,7 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
     throw error;
   }
 
-  async function answerSession(
+  async function admitSession(
     c: AppContext,
     options: { conditions: ForwardConditions; user: ForwardUser; redirect: "302" | "401" },
   ): Promise<Response> {
@@ -196,7 +196,7 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
     security: "sessionOrApiKey",
     query: forwardQuerySchema,
     headers: forwardedHeaders,
-    answers: {
+    responses: {
       200: { description: "Let it through.", headers: identityHeaderTexts },
       302: {
         description:
@@ -214,15 +214,15 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits:
   }, {
     // Who has to be there depends on what the proxy asks for.
     authenticate: () => null,
-    answer(c, { query }) {
+    handle(c, { query }) {
       const { role, organization, email, user = "id" } = query;
       const { accept = "session", meter = null, redirect = "302" } = query;
       const conditions = { role, organization, email };
       // A request that shows a key, whatever it is, is never let through for its cookie.
       const showsKey = accept === "key" || c.get("headers")["authorization"] !== undefined;
       return accept !== "session" && showsKey
-        ? answerApiKey(c, { conditions, meter })
-        : answerSession(c, { conditions, user, redirect });
+        ? admitApiKey(c, { conditions, meter })
+        : admitSession(c, { conditions, user, redirect });
     },
   });
 }

@@ -12,7 +12,7 @@ import { requireSession } from "../../session.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
 import { cloudEventHeaders, cloudEventSchemas } from "../../schemas/cloud_event.ts";
-import { csvAnswer, csvHeaders } from "./csv.ts";
+import { csvHeaders, csvResponse } from "./csv.ts";
 import { mount } from "../endpoint.ts";
 import { check } from "../../schemas/check.ts";
 import { sendReport } from "./report.ts";
@@ -51,7 +51,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     headers: z.object({ "Idempotency-Key": idempotencyKeySchema.optional(), ...cloudEventHeaders }),
     body: usageInputSchema,
     otherBodies: cloudEventSchemas,
-    answers: {
+    responses: {
       201: {
         description: "Recorded; of a batch of CloudEvents, how many.",
         schema: z.union([recordedUsageSchema, recordedBatchSchema]),
@@ -61,7 +61,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
   }, {
     ...apiKey,
     otherBody: (c, keyHash) => cloudEventsBody(c, { keyHash, usage, clock }),
-    async answer(c, { body, bytes }, keyHash) {
+    async handle(c, { body, bytes }, keyHash) {
       const header = idempotencyHeader(c);
       if (header !== null && (body.idempotencyKey ?? header) !== header) {
         throw validationError([{
@@ -83,10 +83,10 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     operationId: "recordUsageBatch",
     summary: "Record up to 1,000 records, all or none",
     body: usageBatchSchema,
-    answers: { 201: { description: "Recorded.", schema: recordedBatchSchema } },
+    responses: { 201: { description: "Recorded.", schema: recordedBatchSchema } },
   }, {
     ...apiKey,
-    async answer(c, { body, bytes }, keyHash) {
+    async handle(c, { body, bytes }, keyHash) {
       if (idempotencyHeader(c) !== null) {
         const message = "is for single records; give each record of a batch its own idempotencyKey.";
         throw validationError([{ path: "Idempotency-Key", message }]);
@@ -102,13 +102,13 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     method: "get",
     tag: "Usage",
     query: usageQuerySchema,
-    answers: { 200: { description: "Sums by window and group.", schema: usageSumsSchema } },
+    responses: { 200: { description: "Sums by window and group.", schema: usageSumsSchema } },
   } as const;
   const readingCsv = {
     ...reading,
     summary: "The same as CSV, of any length",
     description: "Sums are exact decimal numbers. The columns are those of the groups and of the sums.",
-    answers: { 200: csvAnswer },
+    responses: { 200: csvResponse },
   } as const;
 
   mount(app, {
@@ -120,7 +120,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     errors: ["range_too_long"],
   }, {
     ...apiKey,
-    answer: async (c, { query }, keyHash) =>
+    handle: async (c, { query }, keyHash) =>
       sendReport(c, await usage.readUsageByApiKey(keyHash, inputOf(query), c.req.raw.signal)),
   });
 
@@ -132,7 +132,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     errors: ["range_too_long"],
   }, {
     ...apiKey,
-    answer: async (c, { query }, keyHash) =>
+    handle: async (c, { query }, keyHash) =>
       sendCsv(c, await usage.readUsageCsvByApiKey(keyHash, inputOf(query), c.req.raw.signal)),
   });
 
@@ -145,7 +145,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     errors: ["forbidden", "range_too_long"],
   }, {
     authenticate: (c) => requireSession(c, parts),
-    answer: async (c, { query }, session) =>
+    handle: async (c, { query }, session) =>
       sendReport(c, await usage.readUsage(session, inputOf(query), c.req.raw.signal)),
   });
 
@@ -157,7 +157,7 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
     errors: ["forbidden", "range_too_long"],
   }, {
     authenticate: (c) => requireSession(c, parts),
-    async answer(c, { query }, session) {
+    async handle(c, { query }, session) {
       return sendCsv(c, await usage.readUsageCsv(session, inputOf(query), c.req.raw.signal));
     },
   });

@@ -27,16 +27,16 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
     description:
       "By timestamp. Voided records are there too. Records are kept for as long as the server is set to.",
     query: usageRecordsQuerySchema,
-    answers: { 200: { description: "A page of records.", schema: usageRecordsSchema } },
+    responses: { 200: { description: "A page of records.", schema: usageRecordsSchema } },
   }, {
     ...apiKey,
-    answer: async (c, { query }, keyHash) =>
+    handle: async (c, { query }, keyHash) =>
       c.json(await usageRecords.listUsageRecordsByApiKey(keyHash, query, c.req.raw.signal)),
   });
 
   const one = {
     params: z.object({ id: idParam("use", "The record's id.") }),
-    answers: { 200: { description: "The record.", schema: z.object({ usageRecord: usageRecordSchema }) } },
+    responses: { 200: { description: "The record.", schema: z.object({ usageRecord: usageRecordSchema }) } },
   } as const;
 
   mount(app, {
@@ -48,7 +48,7 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
     summary: "Read a record of the key's organization",
   }, {
     ...apiKey,
-    answer: async (c, { params }, keyHash) =>
+    handle: async (c, { params }, keyHash) =>
       c.json({ usageRecord: await usageRecords.readUsageRecord(keyHash, params.id) }),
   });
 
@@ -65,7 +65,7 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
     body: voidUsageSchema,
   }, {
     ...apiKey,
-    answer: async (c, { params, body }, keyHash) =>
+    handle: async (c, { params, body }, keyHash) =>
       c.json({
         usageRecord: await usageRecords.voidUsageRecord(keyHash, { ...params, ...body }, c.req.raw.signal),
       }),

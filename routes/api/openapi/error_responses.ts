@@ -5,7 +5,7 @@ import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
 import { errorMeanings } from "./error_meanings.ts";
 import { headersOf } from "./response_headers.ts";
 import type { JsonSchema } from "./examples.ts";
-import { asksFor, type Security } from "./security_schemes.ts";
+import { requiresScheme, type Security } from "./security_schemes.ts";
 
 /** What of a route says which errors it has. */
 export interface ErrorSources {
@@ -30,8 +30,8 @@ export function endpointErrors(endpoint: ErrorSources): ErrorCode[] {
     add("request_timeout", "body_too_large", "unsupported_media_type");
   }
   if (endpoint.params !== undefined) add("not_found");
-  if (asksFor(endpoint.security, "session")) add("unauthenticated");
-  if (asksFor(endpoint.security, "apiKey")) add("invalid_api_key", "rate_limited");
+  if (requiresScheme(endpoint.security, "session")) add("unauthenticated");
+  if (requiresScheme(endpoint.security, "apiKey")) add("invalid_api_key", "rate_limited");
   if (endpoint.method !== "get" && !endpoint.path.startsWith("/api/v1/")) add("cross_site");
   return sorted(codes);
 }

@@ -1,13 +1,13 @@
 // The OpenAPI document, made from the route definitions that validate requests.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { errorStatuses } from "../../../domain/errors.ts";
-import { sessionCookieName } from "../../cookies.ts";
 import type { AppEnv } from "../../env.ts";
 import { describe } from "../endpoint.ts";
 import { errorMeanings } from "./error_meanings.ts";
-import { answerHeaders } from "./response_headers.ts";
+import { responseHeaders } from "./response_headers.ts";
 import { errorComponent, errorSchema, everywhere } from "./error_responses.ts";
 import { exampleOf, type JsonSchema, type JsonSchemas } from "./examples.ts";
+import { securitySchemes } from "./security_schemes.ts";
 import { tagDescriptions } from "./tags.ts";
 
 /** A body in one type of content. */
@@ -17,7 +17,7 @@ export interface Content {
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-/** A header of an answer, or a reference to one. */
+/** A header of a response, or a reference to one. */
 export interface DocumentedHeader {
   readonly $ref?: string;
   readonly description?: string;
@@ -25,8 +25,8 @@ export interface DocumentedHeader {
   readonly schema?: JsonSchema;
 }
 
-/** What an operation answers under one status. */
-export interface DocumentedAnswer {
+/** The response of an operation with one status. */
+export interface DocumentedResponse {
   readonly $ref?: string;
   readonly description: string;
   readonly headers?: Readonly<Record<string, DocumentedHeader>>;
@@ -51,7 +51,7 @@ export interface Operation {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Content>> };
-  readonly responses: Readonly<Record<string, DocumentedAnswer>>;
+  readonly responses: Readonly<Record<string, DocumentedResponse>>;
 }
 
 /** The part of an OpenAPI 3.1 document that is used here. */
@@ -63,7 +63,7 @@ export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
     readonly schemas: JsonSchemas;
-    readonly responses: Record<string, DocumentedAnswer>;
+    readonly responses: Record<string, DocumentedResponse>;
     readonly securitySchemes: Readonly<Record<string, { readonly description: string }>>;
   };
 }
@@ -90,7 +90,7 @@ export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions):
     operationId: "getOpenApiDocument",
     summary: "This document",
     security: "none",
-    answers: {
+    responses: {
       200: {
         description: "OpenAPI 3.1.",
         schema: z.looseObject({
@@ -102,41 +102,17 @@ export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions):
   for (const [name, scheme] of Object.entries(securitySchemes)) {
     app.openAPIRegistry.registerComponent("securitySchemes", name, scheme);
   }
-  for (const [name, header] of Object.entries(answerHeaders)) {
+  for (const [name, header] of Object.entries(responseHeaders)) {
     app.openAPIRegistry.registerComponent("headers", name, header);
   }
   app.openAPIRegistry.register("Error", errorSchema);
   let text: string | undefined;
   app.get(path, (c) => {
     text ??= JSON.stringify(openApiDocument(app, options));
-    c.set("answerHeaders", [["Cache-Control", "public, max-age=60"]]);
+    c.set("responseHeaders", [["Cache-Control", "public, max-age=60"]]);
     return c.body(text, 200, { "Content-Type": "application/json" });
   });
 }
-
-const securitySchemes = {
-  session: {
-    type: "apiKey",
-    in: "cookie",
-    name: sessionCookieName,
-    description:
-      "The cookie that signing in sets. A browser's write with it must come from the service itself or, under `/api/auth/`, " +
-      "from an allowed origin. Programs send no `Origin`, and `Content-Type: application/json` with every POST.",
-  },
-  apiKey: {
-    type: "http",
-    scheme: "bearer",
-    description:
-      "An API key that a customer made in the portal. Answers have the headers `RateLimit` and `RateLimit-Policy` when " +
-      "calls of a key are limited.",
-  },
-  metricsToken: {
-    type: "http",
-    scheme: "bearer",
-    description:
-      "The operator's `METRICS_TOKEN`. Where none is set, the metrics are for the same machine only.",
-  },
-} as const;
 
 /**
  * @param app With every API route mounted.
@@ -167,14 +143,14 @@ export function operationsOf(document: OpenApiDocument): Operation[] {
   return Object.values(document.paths).flatMap((methods) => Object.values(methods));
 }
 
-/** Adds the shared answers that an operation refers to, and its examples. */
+/** Adds the shared responses that an operation refers to, and its examples. */
 function complete(operation: Operation, { components }: OpenApiDocument): void {
-  for (const answer of Object.values(operation.responses)) {
-    if (answer.$ref !== undefined) {
-      const { name, component } = errorComponent(answer.$ref);
+  for (const response of Object.values(operation.responses)) {
+    if (response.$ref !== undefined) {
+      const { name, component } = errorComponent(response.$ref);
       components.responses[name] ??= component;
     }
-    addExamples(answer.content, components.schemas);
+    addExamples(response.content, components.schemas);
   }
   addExamples(operation.requestBody?.content, components.schemas);
 }

@@ -2,7 +2,7 @@
 import type { Security } from "./security_schemes.ts";
 
 /** By the name that references have. */
-export const answerHeaders = {
+export const responseHeaders = {
   RequestId: {
     description: "The request's id, which is also in the server's log.",
     schema: { type: "string", example: "req_0199d3c1a2b47c6e8f00000000000001" },
@@ -22,19 +22,19 @@ export const answerHeaders = {
 } as const;
 
 /** A header that one answer has. */
-export interface AnswerHeader {
+export interface ResponseHeader {
   readonly description: string;
   readonly example: string;
 }
 
-const ref = (name: keyof typeof answerHeaders) => ({ $ref: `#/components/headers/${name}` });
+const ref = (name: keyof typeof responseHeaders) => ({ $ref: `#/components/headers/${name}` });
 
 /**
  * @param security What the route asks for.
  * @param own Headers of the answer itself, which it always has.
  * @returns All headers of an answer, as the document has them.
  */
-export function headersOf(security: Security, own: Readonly<Record<string, AnswerHeader>> = {}) {
+export function headersOf(security: Security, own: Readonly<Record<string, ResponseHeader>> = {}) {
   return {
     "X-Request-Id": ref("RequestId"),
     ...(security === "apiKey"

@@ -1,21 +1,49 @@
-// How a caller may prove who they are: what routes ask for, and how the OpenAPI document says so.
+// The security schemes of the API, and which of them each kind of route accepts.
+import { sessionCookieName } from "../../cookies.ts";
 
-/** For each kind of route the ways that will do, any one of them; an empty one is nobody, none at all everybody. */
-export const ways = {
+/** The schemes of the OpenAPI document. */
+export const securitySchemes = {
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: sessionCookieName,
+    description:
+      "The cookie that signing in sets. A browser's write with it must come from the service itself or, under `/api/auth/`, " +
+      "from an allowed origin. Programs send no `Origin`, and `Content-Type: application/json` with every POST.",
+  },
+  apiKey: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "An API key that a customer made in the portal. Answers have the headers `RateLimit` and `RateLimit-Policy` when " +
+      "calls of a key are limited.",
+  },
+  metricsToken: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "The operator's `METRICS_TOKEN`. Where none is set, the metrics are for the same machine only.",
+  },
+} as const;
+
+type Requirement = Readonly<Partial<Record<keyof typeof securitySchemes, readonly string[]>>>;
+
+/** The alternatives that each kind of route accepts, in the form of OpenAPI: `{}` is an anonymous caller. */
+export const securityRequirements = {
   none: [],
   session: [{ session: [] }],
-  /** Nobody is an answer as well. */
   maybeSession: [{ session: [] }, {}],
   sessionOrApiKey: [{ session: [] }, { apiKey: [] }],
   apiKey: [{ apiKey: [] }],
   metricsToken: [{ metricsToken: [] }],
-} as const satisfies Readonly<Record<string, readonly Readonly<Record<string, readonly string[]>>[]>>;
+} as const satisfies Readonly<Record<string, readonly Requirement[]>>;
 
-/** One of {@linkcode ways}. */
-export type Security = keyof typeof ways;
+/** One of {@linkcode securityRequirements}. */
+export type Security = keyof typeof securityRequirements;
 
-/** @returns Whether one of the ways of a route is this one, and nobody is not let in. */
-export function asksFor(security: Security, way: "session" | "apiKey"): boolean {
-  const list: readonly Readonly<Record<string, readonly string[]>>[] = ways[security];
-  return list.some((one) => way in one) && list.every((one) => Object.keys(one).length > 0);
+/** @returns Whether a kind of route accepts a scheme, and rejects anonymous callers. */
+export function requiresScheme(security: Security, scheme: "session" | "apiKey"): boolean {
+  const requirements: readonly Requirement[] = securityRequirements[security];
+  return requirements.some((one) => scheme in one) &&
+    requirements.every((one) => Object.keys(one).length > 0);
 }

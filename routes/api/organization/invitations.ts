@@ -6,8 +6,8 @@ import { byActor, requireSession } from "../../session.ts";
 import { mount } from "../endpoint.ts";
 import {
   createInvitationSchema,
-  invitationAnswerSchema,
   invitationParamsSchema,
+  invitationResponseSchema,
   invitationsSchema,
   linkTokenSchema,
   listQuerySchema,
@@ -36,13 +36,13 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     description: "For an ADMIN or OWNER.",
     params: organizationParamsSchema,
     query: listQuerySchema,
-    answers: {
+    responses: {
       200: { description: "A page of invitations, those included that ended.", schema: invitationsSchema },
     },
     errors: ["forbidden"],
   }, {
     ...session,
-    answer: async (c, { params, query }, actor) =>
+    handle: async (c, { params, query }, actor) =>
       c.json(await invitations.listInvitations(actor, params.id, query)),
   });
 
@@ -57,7 +57,7 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       "old. The link in the mail works once, for seven days.",
     params: organizationParamsSchema,
     body: createInvitationSchema,
-    answers: { 201: { description: "The invitation.", schema: invitationAnswerSchema } },
+    responses: { 201: { description: "The invitation.", schema: invitationResponseSchema } },
     errors: [
       "forbidden",
       "proof_required",
@@ -69,7 +69,7 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     ],
   }, {
     ...session,
-    answer: async (c, { params, body }, actor) =>
+    handle: async (c, { params, body }, actor) =>
       c.json({ invitation: await invitations.createInvitation(actor, params.id, body) }, 201),
   });
 
@@ -83,11 +83,11 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       "With a new link and seven more days; the old link ends. That of an OWNER takes a proof of who you are that is at " +
       "most ten minutes old.",
     params: invitationParamsSchema,
-    answers: { 200: { description: "The invitation.", schema: invitationAnswerSchema } },
+    responses: { 200: { description: "The invitation.", schema: invitationResponseSchema } },
     errors: ["forbidden", "proof_required", "limit_reached", "rate_limited", "mail_unavailable"],
   }, {
     ...session,
-    answer: async (c, { params }, actor) =>
+    handle: async (c, { params }, actor) =>
       c.json({ invitation: await invitations.resendInvitation(actor, place(params)) }),
   });
 
@@ -99,11 +99,11 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     summary: "Revoke an invitation",
     description: "Its links end at once. One that was accepted or revoked before is `not_found`.",
     params: invitationParamsSchema,
-    answers: { 204: { description: "Revoked." } },
+    responses: { 204: { description: "Revoked." } },
     errors: ["forbidden"],
   }, {
     ...session,
-    async answer(c, { params }, actor) {
+    async handle(c, { params }, actor) {
       await invitations.revokeInvitation(actor, place(params));
       return c.body(null, 204);
     },
@@ -119,11 +119,11 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       "Signed in with the invited address, which must be confirmed. The organization becomes the active one. " +
       "Somebody without an account sends the token to `POST /api/auth/sign-up` instead.",
     body: linkTokenSchema,
-    answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
+    responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
     errors: ["wrong_account", "email_unverified", "invalid_token", "already_member", "limit_reached"],
   }, {
     ...session,
-    async answer(c, { body }, actor) {
+    async handle(c, { body }, actor) {
       await invitations.acceptInvitation(actor, body.token);
       return c.json(sessionUser(await requireSession(c, parts)));
     },

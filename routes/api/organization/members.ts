@@ -6,8 +6,8 @@ import { mount } from "../endpoint.ts";
 import {
   changeRoleSchema,
   listQuerySchema,
-  memberAnswerSchema,
   memberParamsSchema,
+  memberResponseSchema,
   membersSchema,
   organizationParamsSchema,
   removeMemberQuerySchema,
@@ -29,10 +29,10 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "List members",
     params: organizationParamsSchema,
     query: listQuerySchema,
-    answers: { 200: { description: "A page of members, oldest account first.", schema: membersSchema } },
+    responses: { 200: { description: "A page of members, oldest account first.", schema: membersSchema } },
   }, {
     ...session,
-    answer: async (c, { params, query }, actor) => c.json(await members.listMembers(actor, params.id, query)),
+    handle: async (c, { params, query }, actor) => c.json(await members.listMembers(actor, params.id, query)),
   });
 
   mount(app, {
@@ -46,11 +46,11 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       "An organization keeps at least one OWNER.",
     params: memberParamsSchema,
     body: changeRoleSchema,
-    answers: { 200: { description: "The member.", schema: memberAnswerSchema } },
+    responses: { 200: { description: "The member.", schema: memberResponseSchema } },
     errors: ["forbidden", "proof_required", "last_owner"],
   }, {
     ...session,
-    answer: async (c, { params, body }, actor) =>
+    handle: async (c, { params, body }, actor) =>
       c.json({
         member: await members.changeRole(
           actor,
@@ -71,11 +71,11 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       "sessions cannot use the organization. The keys that they made in it are revoked, unless `keys=keep`.",
     params: memberParamsSchema,
     query: removeMemberQuerySchema,
-    answers: { 204: { description: "Removed." } },
+    responses: { 204: { description: "Removed." } },
     errors: ["forbidden", "last_owner"],
   }, {
     ...session,
-    async answer(c, { params, query }, actor) {
+    async handle(c, { params, query }, actor) {
       const place = { organizationId: params.id, userId: params.userId };
       await members.removeMember(actor, place, { keepKeys: query.keys === "keep" });
       return c.body(null, 204);

@@ -7,9 +7,9 @@ import { mount } from "../endpoint.ts";
 import {
   activeOrganizationSchema,
   deleteOrganizationSchema,
-  organizationAnswerSchema,
   organizationNameSchema,
   organizationParamsSchema,
+  organizationResponseSchema,
   organizationsSchema,
   transferOrganizationSchema,
 } from "../../schemas/people.ts";
@@ -22,7 +22,7 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
   const { organizations, sessions } = parts.services;
   const session = byActor(parts);
   const common = { tag: "Organizations", security: "session" } as const;
-  const one = { 200: { description: "The organization.", schema: organizationAnswerSchema } };
+  const one = { 200: { description: "The organization.", schema: organizationResponseSchema } };
 
   mount(app, {
     ...common,
@@ -30,10 +30,10 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     path,
     operationId: "listOrganizations",
     summary: "List your organizations",
-    answers: { 200: { description: "All of them, by name.", schema: organizationsSchema } },
+    responses: { 200: { description: "All of them, by name.", schema: organizationsSchema } },
   }, {
     ...session,
-    answer: async (c, _input, actor) =>
+    handle: async (c, _input, actor) =>
       c.json({ organizations: await organizations.listOrganizations(actor) }),
   });
 
@@ -45,11 +45,11 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     summary: "Create an organization that you own",
     description: "It does not become the active one by this.",
     body: organizationNameSchema,
-    answers: { 201: { description: "The organization.", schema: organizationAnswerSchema } },
+    responses: { 201: { description: "The organization.", schema: organizationResponseSchema } },
     errors: ["limit_reached"],
   }, {
     ...session,
-    answer: async (c, { body }, actor) =>
+    handle: async (c, { body }, actor) =>
       c.json({ organization: await organizations.createOrganization(actor, body.name) }, 201),
   });
 
@@ -60,10 +60,10 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     operationId: "getOrganization",
     summary: "One of your organizations",
     params: organizationParamsSchema,
-    answers: one,
+    responses: one,
   }, {
     ...session,
-    answer: async (c, { params }, actor) =>
+    handle: async (c, { params }, actor) =>
       c.json({ organization: await organizations.getOrganization(actor, params.id) }),
   });
 
@@ -76,11 +76,11 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     description: "For an OWNER.",
     params: organizationParamsSchema,
     body: organizationNameSchema,
-    answers: one,
+    responses: one,
     errors: ["forbidden"],
   }, {
     ...session,
-    answer: async (c, { params, body }, actor) =>
+    handle: async (c, { params, body }, actor) =>
       c.json({ organization: await organizations.renameOrganization(actor, params.id, body.name) }),
   });
 
@@ -95,11 +95,11 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
       "next request on, memberships and invitations end; what was recorded is deleted in the background.",
     params: organizationParamsSchema,
     body: deleteOrganizationSchema,
-    answers: { 204: { description: "Deleted." } },
+    responses: { 204: { description: "Deleted." } },
     errors: ["forbidden", "proof_required"],
   }, {
     ...session,
-    async answer(c, { params, body }, actor) {
+    async handle(c, { params, body }, actor) {
       await organizations.deleteOrganization(actor, params.id, body.name);
       return c.body(null, 204);
     },
@@ -115,11 +115,11 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
       "For an OWNER, who becomes an ADMIN, with a proof of who they are that is at most ten minutes old.",
     params: organizationParamsSchema,
     body: transferOrganizationSchema,
-    answers: one,
+    responses: one,
     errors: ["forbidden", "proof_required"],
   }, {
     ...session,
-    answer: async (c, { params, body }, actor) =>
+    handle: async (c, { params, body }, actor) =>
       c.json({ organization: await organizations.transferOrganization(actor, params.id, body.userId) }),
   });
 
@@ -132,11 +132,11 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
     summary: "Make another of your organizations the active one",
     description: "For this session now, and for the next sign-in.",
     body: activeOrganizationSchema,
-    answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
+    responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
     errors: ["not_found"],
   }, {
     ...session,
-    answer: async (c, { body }, actor) =>
+    handle: async (c, { body }, actor) =>
       c.json(sessionUser(await sessions.switchOrganization(actor, body.organizationId))),
   });
 }

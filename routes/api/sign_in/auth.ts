@@ -5,7 +5,7 @@ import { sessionUser } from "../../../domain/sign_in/session.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { beginSession, endSessions, findSession } from "../../session.ts";
 import { mount } from "../endpoint.ts";
-import { sessionUserSchema, signInAnswerSchema, signInSchema, signUpSchema } from "../../schemas/common.ts";
+import { sessionUserSchema, signInResponseSchema, signInSchema, signUpSchema } from "../../schemas/common.ts";
 
 /** Mounts `/api/auth/*`. */
 export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -20,11 +20,11 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Make an account and an organization, and sign in",
     security: "none",
     body: signUpSchema,
-    answers: { 201: { description: "Signed in; the cookie is set.", schema: sessionUserSchema } },
+    responses: { 201: { description: "Signed in; the cookie is set.", schema: sessionUserSchema } },
     errors: ["sign_up_closed", "invalid_token", "email_taken", "rate_limited"],
   }, {
     ...nobody,
-    async answer(c, { body }) {
+    async handle(c, { body }) {
       const { session } = await beginSession(c, parts, (client) => services.accounts.signUp(body, client));
       return c.json(sessionUser(session), 201);
     },
@@ -40,16 +40,16 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     body: signInSchema,
     description:
       "With two-step sign-in on, `authenticated` is false, there is no cookie, and `secondStep` has what the second step takes.",
-    answers: {
+    responses: {
       200: {
         description: "Signed in, and the cookie is set; or half signed in.",
-        schema: signInAnswerSchema,
+        schema: signInResponseSchema,
       },
     },
     errors: ["invalid_credentials", "rate_limited"],
   }, {
     ...nobody,
-    async answer(c, { body }) {
+    async handle(c, { body }) {
       const result = await beginSession(c, parts, (client) => services.signIn.signIn(body, client));
       if ("secondStep" in result) {
         const { token, expiresAt } = result.secondStep;
@@ -66,10 +66,10 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "signOut",
     summary: "End the session on the server and clear the cookie",
     security: "maybeSession",
-    answers: { 204: { description: "Signed out; also when nobody was signed in." } },
+    responses: { 204: { description: "Signed out; also when nobody was signed in." } },
   }, {
     ...nobody,
-    async answer(c) {
+    async handle(c) {
       await endSessions(c, parts);
       return c.body(null, 204);
     },
@@ -83,9 +83,9 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Who is signed in",
     description: "Nobody is an answer, not an error: `authenticated` is then false.",
     security: "maybeSession",
-    answers: { 200: { description: "The session user.", schema: sessionUserSchema } },
+    responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
   }, {
     authenticate: (c) => findSession(c, parts),
-    answer: (c, _input, session) => c.json(sessionUser(session)),
+    handle: (c, _input, session) => c.json(sessionUser(session)),
   });
 }

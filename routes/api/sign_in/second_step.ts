@@ -32,11 +32,11 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       `After ${totpWrongCodesMax} wrong codes of the app in a row it takes none until the password is new (\`codes_locked\`); ` +
       "recovery codes and passkeys still sign in.",
     body: secondStepSchema,
-    answers: signedIn,
+    responses: signedIn,
     errors: ["invalid_code", "codes_locked", "two_step_state", "rate_limited"],
   }, {
     ...nobody,
-    async answer(c, { body }) {
+    async handle(c, { body }) {
       const { session } = await beginSession(c, parts, (client) => secondStep.finishWithCode(body, client));
       return c.json(sessionUser(session));
     },
@@ -51,11 +51,11 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       "Alone, or with a `token` as the second step of that sign-in. The challenge is good once, for five minutes.",
     body: passkeyOptionsRequestSchema,
     bodyOptional: true,
-    answers: { 200: { description: "What the browser needs.", schema: passkeyOptionsSchema } },
+    responses: { 200: { description: "What the browser needs.", schema: passkeyOptionsSchema } },
     errors: ["two_step_state", "rate_limited"],
   }, {
     ...nobody,
-    answer: async (c, { body }) =>
+    handle: async (c, { body }) =>
       c.json({ options: await secondStep.beginPasskeySignIn(body.token, c.get("client")) }),
   });
 
@@ -66,11 +66,11 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     summary: "Sign in with a passkey",
     description: "Alone, or with a `token` as the second step of that sign-in.",
     body: passkeySignInSchema,
-    answers: signedIn,
+    responses: signedIn,
     errors: ["invalid_credentials", "two_step_state", "rate_limited"],
   }, {
     ...nobody,
-    async answer(c, { body: { response, token } }) {
+    async handle(c, { body: { response, token } }) {
       const input = { answer: response, token };
       const { session } = await beginSession(
         c,

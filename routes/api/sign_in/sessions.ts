@@ -22,10 +22,10 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Where you are signed in",
     description:
       `At most ${sessionsPerUserMax}: signing in once more ends the session that was used longest ago.`,
-    answers: { 200: { description: "Your sessions, the last used first.", schema: sessionsSchema } },
+    responses: { 200: { description: "Your sessions, the last used first.", schema: sessionsSchema } },
   }, {
     ...session,
-    answer: async (c, _input, actor) => c.json({ sessions: await sessions.listSessions(actor) }),
+    handle: async (c, _input, actor) => c.json({ sessions: await sessions.listSessions(actor) }),
   });
 
   mount(app, {
@@ -36,10 +36,10 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "End one of your sessions",
     description: "It is refused from the very next request on. The session that asks can end itself.",
     params: sessionParamsSchema,
-    answers: { 204: { description: "Ended." } },
+    responses: { 204: { description: "Ended." } },
   }, {
     ...session,
-    async answer(c, { params }, actor) {
+    async handle(c, { params }, actor) {
       await sessions.endSession(actor, params.id);
       return c.body(null, 204);
     },
@@ -51,10 +51,10 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path,
     operationId: "endOtherSessions",
     summary: "End all of your sessions but this one",
-    answers: { 204: { description: "Ended." } },
+    responses: { 204: { description: "Ended." } },
   }, {
     ...session,
-    async answer(c, _input, actor) {
+    async handle(c, _input, actor) {
       await sessions.endOtherSessions(actor);
       return c.body(null, 204);
     },

@@ -37,10 +37,10 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path: `${path}/two-step`,
     operationId: "getTwoStep",
     summary: "How your two-step sign-in stands",
-    answers: { 200: { description: "What is on.", schema: twoStepSchema } },
+    responses: { 200: { description: "What is on.", schema: twoStepSchema } },
   }, {
     ...session,
-    answer: async (c, _input, actor) =>
+    handle: async (c, _input, actor) =>
       c.json({ ...await twoStep.getTwoStep(actor), passkeys: await passkeys.listPasskeys(actor) }),
   });
 
@@ -51,11 +51,11 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "beginTotp",
     summary: "Begin to set an authenticator app up",
     description: `${proof} Nothing is on before a code of the app is confirmed.`,
-    answers: { 200: { description: "What the app needs.", schema: totpSetUpSchema } },
+    responses: { 200: { description: "What the app needs.", schema: totpSetUpSchema } },
     errors: ["proof_required", "two_step_state"],
   }, {
     ...session,
-    answer: async (c, _input, actor) => c.json(await twoStep.beginTotp(actor)),
+    handle: async (c, _input, actor) => c.json(await twoStep.beginTotp(actor)),
   });
 
   mount(app, {
@@ -66,11 +66,11 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Turn two-step sign-in on with a code of the app",
     description: proof,
     body: totpCodeSchema,
-    answers: { 200: { description: "It is on.", schema: recoveryCodesSchema } },
+    responses: { 200: { description: "It is on.", schema: recoveryCodesSchema } },
     errors: ["proof_required", "invalid_code", "two_step_state"],
   }, {
     ...session,
-    answer: async (c, { body }, actor) =>
+    handle: async (c, { body }, actor) =>
       c.json({ recoveryCodes: await twoStep.confirmTotp(actor, body.code) }),
   });
 
@@ -83,11 +83,11 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description:
       `${proof} It has to be younger than two-step sign-in, and took a code or a passkey then. The recovery codes end; ` +
       "passkeys stay.",
-    answers: { 204: { description: "It is off." } },
+    responses: { 204: { description: "It is off." } },
     errors: ["proof_required", "two_step_state"],
   }, {
     ...session,
-    async answer(c, _input, actor) {
+    async handle(c, _input, actor) {
       await twoStep.turnOffTotp(actor);
       return c.body(null, 204);
     },
@@ -103,11 +103,11 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       "For people who lost the device and the recovery codes. The link goes to the account's address and works " +
       "once, for an hour, with a session of the account.",
     body: currentPasswordSchema,
-    answers: { 202: { description: "The email is on its way." } },
+    responses: { 202: { description: "The email is on its way." } },
     errors: ["invalid_credentials", "two_step_state", "rate_limited", "mail_unavailable"],
   }, {
     ...session,
-    async answer(c, { body }, actor) {
+    async handle(c, { body }, actor) {
       await turnOffLink.requestLink(actor, body.password);
       return c.body(null, 202);
     },
@@ -121,11 +121,11 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Turn two-step sign-in off with the mailed link",
     description: "The recovery codes end; passkeys stay.",
     body: linkTokenSchema,
-    answers: { 204: { description: "It is off." } },
+    responses: { 204: { description: "It is off." } },
     errors: ["invalid_token", "wrong_account"],
   }, {
     ...session,
-    async answer(c, { body }, actor) {
+    async handle(c, { body }, actor) {
       await turnOffLink.turnOff(actor, body.token);
       return c.body(null, 204);
     },
@@ -138,11 +138,11 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "replaceRecoveryCodes",
     summary: "Make new recovery codes",
     description: `${proof} The old codes end.`,
-    answers: { 200: { description: "The new ones.", schema: recoveryCodesSchema } },
+    responses: { 200: { description: "The new ones.", schema: recoveryCodesSchema } },
     errors: ["proof_required", "two_step_state"],
   }, {
     ...session,
-    answer: async (c, _input, actor) => c.json({ recoveryCodes: await twoStep.replaceRecoveryCodes(actor) }),
+    handle: async (c, _input, actor) => c.json({ recoveryCodes: await twoStep.replaceRecoveryCodes(actor) }),
   });
 }
 
@@ -156,10 +156,10 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path: `${path}/passkeys`,
     operationId: "listPasskeys",
     summary: "List your passkeys",
-    answers: { 200: { description: "The oldest first.", schema: passkeysSchema } },
+    responses: { 200: { description: "The oldest first.", schema: passkeysSchema } },
   }, {
     ...session,
-    answer: async (c, _input, actor) => c.json({ passkeys: await passkeys.listPasskeys(actor) }),
+    handle: async (c, _input, actor) => c.json({ passkeys: await passkeys.listPasskeys(actor) }),
   });
 
   mount(app, {
@@ -169,11 +169,11 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "beginPasskey",
     summary: "Begin to add a passkey",
     description: `${proof} The challenge is good once, for five minutes.`,
-    answers: { 200: { description: "What the browser needs.", schema: passkeyOptionsSchema } },
+    responses: { 200: { description: "What the browser needs.", schema: passkeyOptionsSchema } },
     errors: ["proof_required", "limit_reached"],
   }, {
     ...session,
-    answer: async (c, _input, actor) => c.json({ options: await passkeys.beginPasskey(actor) }),
+    handle: async (c, _input, actor) => c.json({ options: await passkeys.beginPasskey(actor) }),
   });
 
   mount(app, {
@@ -184,11 +184,11 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Add the passkey that the browser made",
     description: proof,
     body: addPasskeySchema,
-    answers: { 201: { description: "Added.", schema: passkeyBodySchema } },
+    responses: { 201: { description: "Added.", schema: passkeyBodySchema } },
     errors: ["proof_required", "limit_reached", "two_step_state"],
   }, {
     ...session,
-    async answer(c, { body: { name, response } }, actor) {
+    async handle(c, { body: { name, response } }, actor) {
       return c.json({ passkey: await passkeys.addPasskey(actor, { name, answer: response }) }, 201);
     },
   });
@@ -202,11 +202,11 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description: proof,
     params: passkeyParamsSchema,
     body: passkeyNameSchema,
-    answers: { 200: { description: "Renamed.", schema: passkeyBodySchema } },
+    responses: { 200: { description: "Renamed.", schema: passkeyBodySchema } },
     errors: ["proof_required"],
   }, {
     ...session,
-    answer: async (c, { params: { id }, body: { name } }, actor) =>
+    handle: async (c, { params: { id }, body: { name } }, actor) =>
       c.json({ passkey: await passkeys.renamePasskey(actor, { id, name }) }),
   });
 
@@ -218,11 +218,11 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     summary: "Remove a passkey",
     description: `${proof} It is refused from now on.`,
     params: passkeyParamsSchema,
-    answers: { 204: { description: "Removed." } },
+    responses: { 204: { description: "Removed." } },
     errors: ["proof_required"],
   }, {
     ...session,
-    async answer(c, { params: { id } }, actor) {
+    async handle(c, { params: { id } }, actor) {
       await passkeys.removePasskey(actor, id);
       return c.body(null, 204);
     },

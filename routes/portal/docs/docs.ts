@@ -17,7 +17,7 @@ export function docsRoutes(app: App, { assets, document }: DocsOptions): void {
   let page: Promise<string> | undefined;
   app.get("/docs", async (c) => {
     page ??= Promise.resolve(docsPage({ assets, content: docsContent(document()) })).then(String);
-    c.set("answerHeaders", [["cache-control", "public, max-age=60"]]);
+    c.set("responseHeaders", [["cache-control", "public, max-age=60"]]);
     return c.html(await page);
   });
 }

@@ -125,5 +125,5 @@ function addressOf(token: string): string {
 
 /** The token in the address goes to nobody else. */
 function hideAddress(c: AppContext): void {
-  c.set("answerHeaders", [["referrer-policy", "same-origin"]]);
+  c.set("responseHeaders", [["referrer-policy", "same-origin"]]);
 }
