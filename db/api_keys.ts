@@ -27,75 +27,66 @@ export interface ApiKeyRow {
   readonly revokedAt: number | null;
 }
 
-/** Keys of one organization, or, with `createdBy`, only those that one user made. */
+/** Keys of one organization, or, with `createdBy`, only those that one user created. */
 export interface ApiKeyScope {
   readonly organizationId: string;
   readonly createdBy?: string | undefined;
 }
 
-const columns = `k.id, k.name, k.key_prefix AS keyPrefix, k.created_at AS createdAt, u.id AS createdById,
-  u.name AS createdByName, k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt
+/** @returns A condition: the key `k` works at `now`, in milliseconds since 1970. */
+export const activeApiKey = (now: number): Statement =>
+  sql`k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${now})`;
+
+const inScope = ({ organizationId, createdBy }: ApiKeyScope): Statement =>
+  createdBy === undefined
+    ? sql`k.organization_id = ${organizationId}`
+    : sql`k.organization_id = ${organizationId} AND k.created_by = ${createdBy}`;
+
+const selectApiKeys = sql`
+  SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.created_at AS createdAt, u.id AS createdById,
+    u.name AS createdByName, k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
-const inScope = "k.organization_id = ? AND (? IS NULL OR k.created_by = ?)";
-const scopeOf = (scope: ApiKeyScope) =>
-  [scope.organizationId, scope.createdBy ?? null, scope.createdBy ?? null] as const;
 
 /**
- * @param options `activeMax`: with so many active keys in the organization, nothing is inserted. `replacing`: the id of
- *   a key that must still be active.
+ * @param options `activeMax`: inserts nothing if the organization has this many active keys. `replacing`: the id of a key
+ *   that must still be active.
  * @returns A statement that returns the id when it inserted the key.
  */
 export function insertApiKey(key: NewApiKey, options: { activeMax: number; replacing?: string }): Statement {
-  const active = "organization_id = ?2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?7)";
-  return sql(
-    `INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_at, expires_at)
-     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
-     WHERE (SELECT count(*) FROM api_keys WHERE ${active}) < ?9
-       AND (?10 IS NULL OR EXISTS (SELECT 1 FROM api_keys WHERE id = ?10 AND ${active}))
-     RETURNING id`,
-    key.id,
-    key.organizationId,
-    key.keyHash,
-    key.keyPrefix,
-    key.name,
-    key.createdBy,
-    key.now,
-    key.expiresAt,
-    options.activeMax,
-    options.replacing ?? null,
-  );
+  const { organizationId, now } = key;
+  const active = sql`FROM api_keys k WHERE k.organization_id = ${organizationId} AND ${activeApiKey(now)}`;
+  const isReplaceable = options.replacing === undefined
+    ? sql`true`
+    : sql`EXISTS (SELECT 1 ${active} AND k.id = ${options.replacing})`;
+  return sql`
+    INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_at, expires_at)
+    SELECT ${key.id}, ${organizationId}, ${key.keyHash}, ${key.keyPrefix}, ${key.name}, ${key.createdBy}, ${now},
+      ${key.expiresAt}
+    WHERE (SELECT count(*) ${active}) < ${options.activeMax} AND ${isReplaceable}
+    RETURNING id`;
 }
 
 /** @returns Keys newest first, from after the id `before`. @throws {DatabaseError} */
-export function listApiKeys(
+export function findApiKeys(
   database: DatabaseReader,
   scope: ApiKeyScope,
-  page: { limit: number; before?: string | undefined },
+  { limit, before = null }: { limit: number; before?: string | null | undefined },
 ): Promise<ApiKeyRow[]> {
-  return database.read(sql(
-    `SELECT ${columns} WHERE ${inScope} AND (? IS NULL OR k.id < ?) ORDER BY k.id DESC LIMIT ?`,
-    ...scopeOf(scope),
-    page.before ?? null,
-    page.before ?? null,
-    page.limit,
-  ));
+  return database.read(sql`${selectApiKeys}
+    WHERE ${inScope(scope)} AND (${before} IS NULL OR k.id < ${before}) ORDER BY k.id DESC LIMIT ${limit}`);
 }
 
 /** @returns How many keys are active at `now`, and how many are not. @throws {DatabaseError} */
-export async function countApiKeys(
+export async function findApiKeyCounts(
   database: DatabaseReader,
   scope: ApiKeyScope,
   now: number,
-): Promise<{ active: number; ended: number }> {
-  const row = await database.readFirst<{ total: number; active: number }>(sql(
-    `SELECT count(*) AS total,
-       count(*) FILTER (WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)) AS active
-     FROM api_keys k WHERE ${inScope}`,
-    now,
-    ...scopeOf(scope),
-  ));
+): Promise<{ active: number; inactive: number }> {
+  const row = await database.readFirst<{ total: number; active: number }>(sql`
+    SELECT count(*) AS total, count(*) FILTER (WHERE ${activeApiKey(now)}) AS active
+    FROM api_keys k WHERE ${inScope(scope)}`);
   const { total = 0, active = 0 } = row ?? {};
-  return { active, ended: total - active };
+  return { active, inactive: total - active };
 }
 
 /** @returns One key, or undefined when it is not in the scope. @throws {DatabaseError} */
@@ -104,19 +95,18 @@ export function findApiKey(
   scope: ApiKeyScope,
   id: string,
 ): Promise<ApiKeyRow | undefined> {
-  return database.readFirst(sql(`SELECT ${columns} WHERE ${inScope} AND k.id = ?`, ...scopeOf(scope), id));
+  return database.readFirst(sql`${selectApiKeys} WHERE ${inScope(scope)} AND k.id = ${id}`);
 }
 
-/** @returns Which active key and organization a hash belongs to, or undefined. @throws {DatabaseError} */
+/** @returns The active key with this hash, or undefined. @throws {DatabaseError} */
 export function findActiveApiKey(
   database: DatabaseReader,
   keyHash: string,
   now: number,
 ): Promise<{ id: string; name: string; organizationId: string; lastUsedAt: number | null } | undefined> {
-  return database.readFirst(
-    sql`SELECT id, name, organization_id AS organizationId, last_used_at AS lastUsedAt FROM api_keys
-     WHERE key_hash = ${keyHash} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`,
-  );
+  return database.readFirst(sql`
+    SELECT k.id, k.name, k.organization_id AS organizationId, k.last_used_at AS lastUsedAt
+    FROM api_keys k WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
 }
 
 /** @returns A statement that notes when a key was last used. */
@@ -126,22 +116,18 @@ export function updateApiKeyUsed(id: string, now: number): Statement {
 
 /** @returns A statement that renames a key in the scope. */
 export function updateApiKeyName(scope: ApiKeyScope, id: string, name: string): Statement {
-  return sql(`UPDATE api_keys AS k SET name = ? WHERE ${inScope} AND k.id = ?`, name, ...scopeOf(scope), id);
+  return sql`UPDATE api_keys AS k SET name = ${name} WHERE ${inScope(scope)} AND k.id = ${id}`;
 }
 
-/** @returns A statement that revokes a key in the scope; a revoked one keeps its time. */
-export function revokeApiKeyStatement(scope: ApiKeyScope, id: string, now: number): Statement {
-  return sql(
-    `UPDATE api_keys AS k SET revoked_at = ? WHERE ${inScope} AND k.id = ? AND k.revoked_at IS NULL`,
-    now,
-    ...scopeOf(scope),
-    id,
-  );
+/** @returns A statement that revokes a key in the scope, unless it is revoked already. */
+export function markApiKeyRevoked(scope: ApiKeyScope, id: string, now: number): Statement {
+  return sql`UPDATE api_keys AS k SET revoked_at = ${now}
+    WHERE ${inScope(scope)} AND k.id = ${id} AND k.revoked_at IS NULL`;
 }
 
 /**
- * @param options `replacedBy`: the id of the new key; without it the old one stays as it is. `revokedAt` or `expiresAt`:
- *   when the old key ends; never later than it would have anyway.
+ * @param options `replacedBy`: the id of the new key; if it does not exist, the old one stays as it is. `revokedAt` or
+ *   `expiresAt`: when the old key ends; never later than it would have anyway.
  * @returns A statement that ends a key in the scope after its rotation.
  */
 export function endRotatedApiKey(
@@ -149,28 +135,19 @@ export function endRotatedApiKey(
   id: string,
   options: { replacedBy: string; revokedAt?: number; expiresAt?: number },
 ): Statement {
-  const expiresAt = options.expiresAt ?? null;
-  return sql(
-    `UPDATE api_keys AS k SET revoked_at = ?, expires_at = coalesce(min(k.expires_at, ?), k.expires_at, ?)
-     WHERE ${inScope} AND k.id = ? AND k.revoked_at IS NULL AND EXISTS (SELECT 1 FROM api_keys WHERE id = ?)`,
-    options.revokedAt ?? null,
-    expiresAt,
-    expiresAt,
-    ...scopeOf(scope),
-    id,
-    options.replacedBy,
-  );
+  const { replacedBy, revokedAt = null, expiresAt = null } = options;
+  return sql`
+    UPDATE api_keys AS k SET revoked_at = ${revokedAt},
+      expires_at = coalesce(min(k.expires_at, ${expiresAt}), k.expires_at, ${expiresAt})
+    WHERE ${inScope(scope)} AND k.id = ${id} AND k.revoked_at IS NULL
+      AND EXISTS (SELECT 1 FROM api_keys WHERE id = ${replacedBy})`;
 }
 
-/** @returns A statement that revokes every key that a user made, in any organization, after the audited end of their access. */
+/** @returns A statement that revokes all keys that a user created, in any organization, after the audited end of their access. */
 export function revokeApiKeysMadeBy(
   userId: string,
   { now, audited }: { now: number; audited: string },
 ): Statement {
-  return sql(
-    `UPDATE api_keys SET revoked_at = ? WHERE created_by = ? AND revoked_at IS NULL AND ${ifAudited}`,
-    now,
-    userId,
-    audited,
-  );
+  return sql`UPDATE api_keys SET revoked_at = ${now}
+    WHERE created_by = ${userId} AND revoked_at IS NULL AND ${ifAudited(audited)}`;
 }

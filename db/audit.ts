@@ -1,10 +1,10 @@
-// All SQL of the audit log. An entry is written in the batch of the change that it is about, and only if that change was made.
+// All SQL of the audit log. An entry is written in the same batch as the change it describes, and only if that change was made.
 import type { Actor } from "../domain/actor.ts";
 import { type AuditAction, auditActions, type AuditEntry } from "../domain/audit.ts";
 import { newId } from "../domain/id.ts";
 import { type Database, sql, type Statement } from "./engine/database.ts";
 
-/** A statement that writes an entry, and the entry's id, which later statements of the batch can ask for. */
+/** A statement that writes an entry, and the entry's id for later statements of the batch. */
 export interface AuditStatement {
   readonly id: string;
   readonly statement: Statement;
@@ -12,47 +12,37 @@ export interface AuditStatement {
 
 const userAgentCharactersMax = 400;
 const insert =
-  `INSERT INTO audit_events (id, at, action, organization_id, actor_type, actor_id, actor_name, target_id, target_name,
-    details, address, user_agent, request_id)`;
+  sql`INSERT INTO audit_events (id, at, action, organization_id, actor_type, actor_id, actor_name, target_id,
+    target_name, details, address, user_agent, request_id)`;
 
-function actorColumns(actor: Actor) {
+function actorColumns(actor: Actor): Statement {
   const name = actor.type === "session" ? actor.user.name : null;
   const id = actor.type === "session" ? actor.user.id : actor.type === "apiKey" ? actor.id : null;
-  return [actor.type, id, name] as const;
+  return sql`${actor.type}, ${id}, ${name}`;
 }
 
-function clientColumns({ client }: Actor) {
-  return [client.address, client.userAgent.slice(0, userAgentCharactersMax), client.requestId] as const;
+function clientColumns({ client }: Actor): Statement {
+  return sql`${client.address}, ${client.userAgent.slice(0, userAgentCharactersMax)}, ${client.requestId}`;
 }
 
 /**
- * @param entry What was done. Without `organizationId` it belongs to the actor's active organization.
- * @param options `now`: milliseconds since 1970. `always`: write it whatever the statement before did. Otherwise it is
- *   written only when the statement directly before it in the batch changed at least one row.
+ * @param entry What was done. Without `organizationId`, it belongs to the actor's active organization.
+ * @param options `now`: milliseconds since 1970. `always`: write the entry in any case. Otherwise it is written only when the
+ *   statement directly before it in the batch changed at least one row.
  * @returns The statement. It returns the entry's id when it wrote it, so its result says whether the change was made.
  */
 export function insertAuditEvent(
   actor: Actor,
-  entry: AuditEntry,
-  options: { now: number; always?: boolean },
+  { action, organizationId, target, details = {} }: AuditEntry,
+  { now, always = false }: { now: number; always?: boolean },
 ): AuditStatement {
   const id = newId("aud");
   const active = actor.type === "session" ? actor.organization?.organizationId ?? null : null;
-  const statement = sql(
-    `${insert}
-     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? ${
-      options.always ? "" : "WHERE changes() > 0"
-    } RETURNING id`,
-    id,
-    options.now,
-    entry.action,
-    entry.organizationId === undefined ? active : entry.organizationId,
-    ...actorColumns(actor),
-    entry.target?.id ?? null,
-    entry.target?.name ?? null,
-    JSON.stringify(entry.details ?? {}),
-    ...clientColumns(actor),
-  );
+  const statement = sql`${insert}
+    SELECT ${id}, ${now}, ${action}, ${organizationId === undefined ? active : organizationId},
+      ${actorColumns(actor)}, ${target?.id ?? null}, ${target?.name ?? null}, ${JSON.stringify(details)},
+      ${clientColumns(actor)}
+    WHERE ${always ? sql`true` : sql`changes() > 0`} RETURNING id`;
   return { id, statement };
 }
 
@@ -68,23 +58,18 @@ export function insertAuditEvents(
 ): Statement {
   // The time of the id, with random digits for each entry.
   const idStart = newId("aud").slice(0, -16);
-  return sql(
-    `${insert}
-     SELECT ? || lower(hex(randomblob(8))), ?, ?, r.organizationId, ?, ?, ?, r.targetId, r.targetName, r.details, ?, ?, ?
-     FROM (${rows.sql}) r`,
-    idStart,
-    now,
-    action,
-    ...actorColumns(actor),
-    ...clientColumns(actor),
-    ...rows.args,
-  );
+  return sql`${insert}
+    SELECT ${idStart} || lower(hex(randomblob(8))), ${now}, ${action}, r.organizationId, ${
+    actorColumns(actor)
+  },
+      r.targetId, r.targetName, r.details, ${clientColumns(actor)}
+    FROM (${rows}) r`;
 }
 
-/** A condition for later statements of a batch: the change that an audit entry is about was made. Takes the entry's id. */
-export const ifAudited = "EXISTS (SELECT 1 FROM audit_events WHERE id = ?)";
+/** @returns A condition for later statements of a batch: the change that an audit entry is about was made. */
+export const ifAudited = (id: string): Statement => sql`EXISTS (SELECT 1 FROM audit_events WHERE id = ${id})`;
 
-/** A place in the order of the list: by time, then by id, both descending. */
+/** A position in the list, which is ordered by time and then by id, both descending. */
 export interface AuditPosition {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -94,12 +79,12 @@ export interface AuditPosition {
 /** Which entries of an organization. */
 export interface AuditQuery {
   readonly organizationId: string;
-  /** Left out: every action. */
+  /** All actions by default. */
   readonly actions?: readonly AuditAction[] | undefined;
   readonly actorId?: string | undefined;
-  /** Only entries from then on, in milliseconds since 1970. */
+  /** The earliest time, in milliseconds since 1970. */
   readonly from: number;
-  /** Only entries after this place in the list, which are older. */
+  /** The position in the list after which to read; older entries follow. */
   readonly before: AuditPosition;
   readonly limit: number;
 }
@@ -121,75 +106,66 @@ export interface AuditEventRow {
   readonly requestId: string | null;
 }
 
-const inRange = "n.organization_id = ?1 AND (n.at, n.id) < (?2, ?3) AND n.at >= ?4";
-const newestFirst = "ORDER BY n.at DESC, n.id DESC LIMIT ?5";
-const shownColumns =
-  `n.id, n.at, n.action, n.actor_type AS actorType, n.actor_id AS actorId, n.actor_name AS actorName,
-  n.target_id AS targetId, n.target_name AS targetName, n.details, n.address, n.user_agent AS userAgent,
-  n.request_id AS requestId`;
-/**
- * Among a million entries three may fit. So each action's newest are taken from an index in the order of the list, and put
- * together: however many there are of others, nothing else is looked at.
- */
-const ofActions = (fits: string) =>
-  `SELECT ${shownColumns.replaceAll("n.", "e.")} FROM json_each(?6) a
-   CROSS JOIN audit_events e ON e.id IN (
-     SELECT n.id FROM audit_events n WHERE ${inRange} AND n.action = a.value ${fits} ${newestFirst})
-   ${newestFirst.replaceAll("n.", "e.")}`;
-const listAll = `SELECT ${shownColumns} FROM audit_events n WHERE ${inRange} ${newestFirst}`;
-const listOfActions = ofActions("");
-const listOfActor = ofActions("AND n.actor_id = ?7");
+const columns = sql`e.id, e.at, e.action, e.actor_type AS actorType, e.actor_id AS actorId,
+  e.actor_name AS actorName, e.target_id AS targetId, e.target_name AS targetName, e.details, e.address,
+  e.user_agent AS userAgent, e.request_id AS requestId`;
 
 /** @returns Entries newest first. @throws {DatabaseError} */
-export function listAuditEvents(database: Database, query: AuditQuery): Promise<AuditEventRow[]> {
+export function findAuditEvents(database: Database, query: AuditQuery): Promise<AuditEventRow[]> {
   const { organizationId, actions, actorId, from, before, limit } = query;
-  const range = [organizationId, before.at, before.id, from, limit] as const;
-  if (actorId !== undefined) {
-    const names = JSON.stringify(actions ?? Object.keys(auditActions));
-    return database.read(sql(listOfActor, ...range, names, actorId));
+  const isInRange = sql`e.organization_id = ${organizationId}
+    AND (e.at, e.id) < (${before.at}, ${before.id}) AND e.at >= ${from}`;
+  const newest = sql`ORDER BY e.at DESC, e.id DESC LIMIT ${limit}`;
+  if (actions === undefined && actorId === undefined) {
+    return database.read(sql`SELECT ${columns} FROM audit_events e WHERE ${isInRange} ${newest}`);
   }
-  return database.read(
-    actions === undefined ? sql(listAll, ...range) : sql(listOfActions, ...range, JSON.stringify(actions)),
-  );
+  const names = JSON.stringify(actions ?? Object.keys(auditActions));
+  const isActor = actorId === undefined ? sql`true` : sql`e.actor_id = ${actorId}`;
+  // Among a million entries three may match. So the newest of each action are read from an index in the order of the list, and
+  // merged: no other entries are read, however many there are.
+  return database.read(sql`
+    SELECT ${columns} FROM json_each(${names}) a CROSS JOIN audit_events e ON e.id IN (
+      SELECT e.id FROM audit_events e WHERE ${isInRange} AND e.action = a.value AND ${isActor} ${newest})
+    ${newest}`);
 }
 
-/** Somebody who did something in an organization. */
+/** A person who did something in an organization. */
 export interface AuditActorRow {
   readonly id: string;
-  /** As it is now, or for who has left as it was. */
+  /** Their current name; for former members, the name they had. */
   readonly name: string;
-  /** Null for who has left. */
+  /** Null for former members. */
   readonly email: string | null;
 }
 
-/** @returns The people in an organization's audit log, at most so many. @throws {DatabaseError} */
-export function listAuditActors(
+/** @returns The people in an organization's audit log, at most `limit`. @throws {DatabaseError} */
+export function findAuditActors(
   database: Database,
   { organizationId, limit }: { organizationId: string; limit: number },
 ): Promise<AuditActorRow[]> {
   // One step in the index for each person, however many entries they have.
-  return database.read(sql`WITH RECURSIVE a (id) AS (
-       SELECT min(actor_id) FROM audit_events WHERE organization_id = ${organizationId} AND actor_id >= 'usr_'
-       UNION ALL
-       SELECT (SELECT min(n.actor_id) FROM audit_events n WHERE n.organization_id = ${organizationId} AND n.actor_id > a.id)
-       FROM a WHERE a.id IS NOT NULL LIMIT ${limit}
-     )
-     SELECT a.id, u.email, coalesce(u.name,
-       (SELECT n.actor_name FROM audit_events n WHERE n.organization_id = ${organizationId} AND n.actor_id = a.id LIMIT 1), a.id) AS name
-     FROM a LEFT JOIN memberships m ON m.user_id = a.id AND m.organization_id = ${organizationId}
-     LEFT JOIN users u ON u.id = m.user_id
-     WHERE a.id IS NOT NULL`);
+  return database.read(sql`
+    WITH RECURSIVE a (id) AS (
+      SELECT min(actor_id) FROM audit_events WHERE organization_id = ${organizationId} AND actor_id >= 'usr_'
+      UNION ALL
+      SELECT (SELECT min(e.actor_id) FROM audit_events e
+        WHERE e.organization_id = ${organizationId} AND e.actor_id > a.id)
+      FROM a WHERE a.id IS NOT NULL LIMIT ${limit}
+    )
+    SELECT a.id, u.email, coalesce(u.name, (SELECT e.actor_name FROM audit_events e
+      WHERE e.organization_id = ${organizationId} AND e.actor_id = a.id LIMIT 1), a.id) AS name
+    FROM a LEFT JOIN memberships m ON m.user_id = a.id AND m.organization_id = ${organizationId}
+    LEFT JOIN users u ON u.id = m.user_id
+    WHERE a.id IS NOT NULL`);
 }
 
 /** @returns When the oldest entry was written, or undefined when there is none. @throws {DatabaseError} */
-export async function oldestAuditEventAt(database: Database): Promise<number | undefined> {
-  const row = await database.readFirst<{ at: number }>(
-    sql`SELECT at FROM audit_events ORDER BY at LIMIT 1`,
-  );
-  return row?.at;
+export async function findOldestAuditEventAt(database: Database): Promise<number | undefined> {
+  return (await database.readFirst<{ at: number }>(sql`SELECT at FROM audit_events ORDER BY at LIMIT 1`))?.at;
 }
 
-/** @returns A statement that deletes entries older than a time, at most so many. */
-export function deleteOldAuditEvents({ before, limit }: { before: number; limit: number }): Statement {
-  return sql`DELETE FROM audit_events WHERE id IN (SELECT id FROM audit_events WHERE at < ${before} ORDER BY at LIMIT ${limit})`;
+/** @returns A statement that deletes entries from before a time, at most `limit`. */
+export function deleteAuditEventsBefore(before: number, { limit }: { limit: number }): Statement {
+  return sql`DELETE FROM audit_events
+    WHERE id IN (SELECT id FROM audit_events WHERE at < ${before} ORDER BY at LIMIT ${limit})`;
 }

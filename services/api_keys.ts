@@ -2,12 +2,12 @@
 import {
   type ApiKeyRow,
   type ApiKeyScope,
-  countApiKeys,
   endRotatedApiKey,
   findApiKey,
+  findApiKeyCounts,
+  findApiKeys,
   insertApiKey,
-  listApiKeys,
-  revokeApiKeyStatement,
+  markApiKeyRevoked,
   updateApiKeyName,
 } from "../db/api_keys.ts";
 import { insertAuditEvent } from "../db/audit.ts";
@@ -44,7 +44,7 @@ export interface ApiKeyService {
     page: { limit: number; cursor?: string | undefined },
   ): Promise<{ apiKeys: ApiKey[]; nextCursor: string | null }>;
   /** @returns How many keys are active, and how many are not any more. */
-  countApiKeys(session: Session): Promise<{ active: number; ended: number }>;
+  countApiKeys(session: Session): Promise<{ active: number; inactive: number }>;
   /** @throws {AppError} `not_found`. */
   getApiKey(session: Session, id: string): Promise<ApiKey>;
   /** @throws {AppError} `not_found`. */
@@ -111,7 +111,7 @@ export function createApiKeyService({ database, clock, writeAs }: SessionContext
       if (cursor !== undefined && !isId("key", cursor)) {
         throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
       }
-      const rows = await listApiKeys(database, readScope(session), { limit: limit + 1, before: cursor });
+      const rows = await findApiKeys(database, readScope(session), { limit: limit + 1, before: cursor });
       const page = rows.slice(0, limit);
       const now = clock();
       return {
@@ -120,7 +120,7 @@ export function createApiKeyService({ database, clock, writeAs }: SessionContext
       };
     },
 
-    countApiKeys: async (session) => await countApiKeys(database, readScope(session), clock()),
+    countApiKeys: async (session) => await findApiKeyCounts(database, readScope(session), clock()),
     getApiKey: async (session, id) => await getShown(readScope(session), id),
 
     async renameApiKey(session, id, name) {
@@ -140,7 +140,7 @@ export function createApiKeyService({ database, clock, writeAs }: SessionContext
       const { name } = await get(scope, id);
       const now = clock();
       await writeAs(permit, [
-        revokeApiKeyStatement(scope, id, now),
+        markApiKeyRevoked(scope, id, now),
         insertAuditEvent(session, { action: "api_key.revoked", target: { id, name } }, { now }).statement,
       ]);
       return getShown(scope, id);

@@ -3,11 +3,11 @@ import { findActiveApiKey } from "../db/api_keys.ts";
 import {
   type AuditActorRow,
   type AuditPosition,
-  deleteOldAuditEvents,
+  deleteAuditEventsBefore,
+  findAuditActors,
+  findAuditEvents,
+  findOldestAuditEventAt,
   insertAuditEvent,
-  listAuditActors,
-  listAuditEvents,
-  oldestAuditEventAt,
 } from "../db/audit.ts";
 import { findSessions } from "../db/sign_in/sessions.ts";
 import type { Actor, ClientInfo, SessionActor } from "../domain/actor.ts";
@@ -124,7 +124,7 @@ export function createAuditService(
   return {
     async listAuditEvents(session, { limit, cursor, ...filter }) {
       const query = rangeOf(session, filter, cursor);
-      const rows = await listAuditEvents(database, { ...query, limit: limit + 1 });
+      const rows = await findAuditEvents(database, { ...query, limit: limit + 1 });
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       const isMore = rows.length > limit && last !== undefined;
@@ -135,7 +135,7 @@ export function createAuditService(
       await reports.bytes("auditCsv", { ...rangeOf(session, filter), now: clock() }, signal),
 
     listAuditActors: async (session) =>
-      await listAuditActors(database, {
+      await findAuditActors(database, {
         organizationId: organizationOf(session),
         limit: auditPageActorsMax,
       }),
@@ -168,10 +168,10 @@ export function createAuditService(
 
     async deleteOldAuditEvents() {
       const before = clock() - auditRetentionMs;
-      const oldest = await oldestAuditEventAt(database);
+      const oldest = await findOldestAuditEventAt(database);
       if (oldest === undefined || oldest >= before) return false;
       const [deleted] = await database.write([
-        deleteOldAuditEvents({ before, limit: retentionStepRecordsMax }),
+        deleteAuditEventsBefore(before, { limit: retentionStepRecordsMax }),
       ]);
       return deleted?.changes === retentionStepRecordsMax;
     },

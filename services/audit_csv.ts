@@ -1,5 +1,5 @@
 // Audit entries as they are shown, and the whole log as CSV, written out on the reports thread.
-import { type AuditEventRow, type AuditQuery, listAuditEvents } from "../db/audit.ts";
+import { type AuditEventRow, type AuditQuery, findAuditEvents } from "../db/audit.ts";
 import type { AuditEvent } from "../domain/audit.ts";
 import { csvLine } from "../domain/csv.ts";
 import { auditTurnEventsMax } from "../domain/limits.ts";
@@ -27,7 +27,7 @@ export async function auditCsv(
   const text = new ReportText(context);
   text.add(csvLine(columns));
   for (let before = newest;;) {
-    const rows = await listAuditEvents(context.database, { ...query, before, limit: auditTurnEventsMax });
+    const rows = await findAuditEvents(context.database, { ...query, before, limit: auditTurnEventsMax });
     for (const row of rows) text.add(csvLine(cellsOf(shownAuditEvent(row))));
     const last = rows.at(-1);
     if (last === undefined || rows.length < auditTurnEventsMax) return text.rest();

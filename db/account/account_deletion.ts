@@ -55,12 +55,8 @@ export function leaveWithAccount(
   { userId, organizationId }: { userId: string; organizationId: string },
   audited: string,
 ): Statement {
-  return sql(
-    `DELETE FROM memberships WHERE user_id = ? AND organization_id = ? AND ${ifAudited}`,
-    userId,
-    organizationId,
-    audited,
-  );
+  return sql`DELETE FROM memberships
+    WHERE user_id = ${userId} AND organization_id = ${organizationId} AND ${ifAudited(audited)}`;
 }
 
 /**
@@ -71,15 +67,15 @@ export function deleteAccountTraces(
   userId: string,
   options: { now: number; audited: string },
 ): Statement[] {
-  const forUser = (text: string) => sql(`${text} AND ${ifAudited}`, userId, options.audited);
+  const ifDeleted = ifAudited(options.audited);
   return [
     revokeApiKeysMadeBy(userId, options),
-    forUser("UPDATE api_keys SET created_by = NULL WHERE created_by = ?"),
+    sql`UPDATE api_keys SET created_by = NULL WHERE created_by = ${userId} AND ${ifDeleted}`,
     revokeInvitationsMadeBy(userId, options),
-    forUser("DELETE FROM link_tokens WHERE subject = ?"),
-    forUser("DELETE FROM outbox WHERE subject = ?"),
-    forUser("DELETE FROM sessions WHERE user_id = ?"),
-    forUser("DELETE FROM memberships WHERE user_id = ?"),
-    forUser("DELETE FROM users WHERE id = ?"),
+    sql`DELETE FROM link_tokens WHERE subject = ${userId} AND ${ifDeleted}`,
+    sql`DELETE FROM outbox WHERE subject = ${userId} AND ${ifDeleted}`,
+    sql`DELETE FROM sessions WHERE user_id = ${userId} AND ${ifDeleted}`,
+    sql`DELETE FROM memberships WHERE user_id = ${userId} AND ${ifDeleted}`,
+    sql`DELETE FROM users WHERE id = ${userId} AND ${ifDeleted}`,
   ];
 }

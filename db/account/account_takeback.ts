@@ -3,7 +3,7 @@ import type { Actor } from "../../domain/actor.ts";
 import { revokeApiKeysMadeBy } from "../api_keys.ts";
 import { ifAudited, insertAuditEvents } from "../audit.ts";
 import { sql, type Statement } from "../engine/database.ts";
-import { revokeInvitationsMadeBy } from "../organization/invitations.ts";
+import { openInvitation, revokeInvitationsMadeBy } from "../organization/invitations.ts";
 import { deletePasskeys } from "../sign_in/passkeys.ts";
 import { deleteRecoveryCodes } from "../sign_in/recovery_codes.ts";
 
@@ -20,7 +20,7 @@ export function endUnprovedAccess(
   const { userId, audited } = options;
   return [
     // Also one that was begun only: whoever made it knows its secret.
-    sql(`DELETE FROM totp WHERE user_id = ? AND ${ifAudited}`, userId, audited),
+    sql`DELETE FROM totp WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
     deleteRecoveryCodes(userId, options),
     deletePasskeys(userId, options),
     revokeApiKeysMadeBy(userId, options),
@@ -37,31 +37,18 @@ function endOthersAccess(
   actor: Actor,
   { userId, now, audited }: { userId: string; now: number; audited: string },
 ): Statement[] {
-  const own = "organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ?)";
-  const others = sql(
-    `SELECT organization_id AS organizationId, user_id AS targetId,
-       (SELECT name FROM users WHERE id = user_id) AS targetName,
-       json_object('role', role, 'keys', 'revoked') AS details
-     FROM memberships WHERE user_id <> ? AND ${own} AND ${ifAudited}`,
-    userId,
-    userId,
-    audited,
-  );
+  const own = sql`organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ${userId})
+    AND ${ifAudited(audited)}`;
+  const others = sql`
+    SELECT organization_id AS organizationId, user_id AS targetId,
+      (SELECT name FROM users WHERE id = user_id) AS targetName,
+      json_object('role', role, 'keys', 'revoked') AS details
+    FROM memberships WHERE user_id <> ${userId} AND ${own}`;
   return [
     insertAuditEvents(actor, "member.removed", { now, rows: others }),
-    sql(
-      `UPDATE api_keys SET revoked_at = ? WHERE revoked_at IS NULL AND ${own} AND ${ifAudited}`,
-      now,
-      userId,
-      audited,
-    ),
-    sql(
-      `UPDATE invitations SET revoked_at = ? WHERE accepted_at IS NULL AND revoked_at IS NULL AND ${own} AND ${ifAudited}`,
-      now,
-      userId,
-      audited,
-    ),
-    sql(`DELETE FROM memberships WHERE user_id <> ? AND ${own} AND ${ifAudited}`, userId, userId, audited),
-    sql(`UPDATE memberships SET role = 'OWNER' WHERE user_id = ? AND ${ifAudited}`, userId, audited),
+    sql`UPDATE api_keys SET revoked_at = ${now} WHERE revoked_at IS NULL AND ${own}`,
+    sql`UPDATE invitations AS i SET revoked_at = ${now} WHERE ${openInvitation} AND ${own}`,
+    sql`DELETE FROM memberships WHERE user_id <> ${userId} AND ${own}`,
+    sql`UPDATE memberships SET role = 'OWNER' WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
   ];
 }

@@ -29,7 +29,7 @@ export interface NewUser {
 }
 
 /** The organization that a user `u` lands in: the last active one if they still belong to it, else their oldest. */
-export const landingOrganization = `coalesce(
+export const landingOrganization = sql`coalesce(
   (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id AND m.organization_id = u.last_organization_id),
   (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id ORDER BY m.created_at LIMIT 1))`;
 
@@ -59,8 +59,8 @@ export function insertInvitedUser(user: NewUser, tokenHash: string): Statement {
   );
 }
 
-const credentials =
-  `SELECT u.id, u.name, u.email, u.email_verified_at AS emailVerifiedAt, u.password_hash AS passwordHash,
+const credentials = sql`
+  SELECT u.id, u.name, u.email, u.email_verified_at AS emailVerifiedAt, u.password_hash AS passwordHash,
     u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId,
     EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL) AS hasTotp
   FROM users u WHERE`;
@@ -70,7 +70,7 @@ export function findUserCredentials(
   database: DatabaseReader,
   email: string,
 ): Promise<UserCredentials | undefined> {
-  return database.readFirst(sql(`${credentials} u.email = ?`, email));
+  return database.readFirst(sql`${credentials} u.email = ${email}`);
 }
 
 /** @returns The same of an id. @throws {DatabaseError} */
@@ -78,7 +78,7 @@ export function findUserCredentialsById(
   database: DatabaseReader,
   id: string,
 ): Promise<UserCredentials | undefined> {
-  return database.readFirst(sql(`${credentials} u.id = ?`, id));
+  return database.readFirst(sql`${credentials} u.id = ${id}`);
 }
 
 /**

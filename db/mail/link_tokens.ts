@@ -103,17 +103,11 @@ export function deleteLinks(
   subject: string,
   options: { purposes: readonly LinkPurpose[]; audited?: string },
 ): Statement[] {
-  const args = [subject, JSON.stringify(options.purposes), options.audited ?? null];
-  const ifWanted = `(?3 IS NULL OR ${ifAudited.replace("?", "?3")})`;
+  const ofPurposes = sql`IN (SELECT value FROM json_each(${JSON.stringify(options.purposes)}))`;
+  const condition = options.audited === undefined ? sql`true` : ifAudited(options.audited);
   return [
-    sql(
-      `DELETE FROM link_tokens WHERE subject = ?1 AND purpose IN (SELECT value FROM json_each(?2)) AND ${ifWanted}`,
-      ...args,
-    ),
-    sql(
-      `DELETE FROM outbox WHERE subject = ?1 AND kind IN (SELECT value FROM json_each(?2)) AND ${ifWanted}`,
-      ...args,
-    ),
+    sql`DELETE FROM link_tokens WHERE subject = ${subject} AND purpose ${ofPurposes} AND ${condition}`,
+    sql`DELETE FROM outbox WHERE subject = ${subject} AND kind ${ofPurposes} AND ${condition}`,
   ];
 }
 

@@ -1,5 +1,5 @@
 // All SQL of the emails that one recipient gets. The address is never here, only its hash.
-import { type Database, sql, type Statement, type Value } from "../engine/database.ts";
+import { type Database, sql, type Statement } from "../engine/database.ts";
 
 /** How many emails of a kind one recipient gets in a window of time. */
 export interface MailBudgetRow {
@@ -9,23 +9,24 @@ export interface MailBudgetRow {
 }
 
 /** A window that ends later than any window can is from before the clock was set back: it is over too. */
-const isOver = "(ends_at <= ?2 OR ends_at > ?2 + ?3)";
-
-const take = (condition: string) =>
-  `INSERT INTO mail_budgets (subject, mails, ends_at) SELECT ?1, 1, ?2 + ?3 WHERE ${condition}
-   ON CONFLICT (subject) DO UPDATE SET
-     mails = iif(${isOver}, 1, mails + 1), ends_at = iif(${isOver}, ?2 + ?3, ends_at)
-   WHERE ${isOver} OR mails < ?4`;
+const isWindowOver = (now: number, windowMs: number) =>
+  sql`(ends_at <= ${now} OR ends_at > ${now + windowMs})`;
 
 /**
- * @param options `now`: milliseconds since 1970. `only`: a condition on `?5` and later parameters, with their values.
+ * @param options `now`: milliseconds since 1970. `only`: a condition.
  * @returns A statement that takes one email of a budget; it changes nothing when there is none left.
  */
 export function takeMail(
   { subject, mailsMax, windowMs }: MailBudgetRow,
-  { now, only }: { now: number; only?: { condition: string; args: readonly Value[] } },
+  { now, only }: { now: number; only?: Statement },
 ): Statement {
-  return sql(take(only?.condition ?? "true"), subject, now, windowMs, mailsMax, ...only?.args ?? []);
+  const isOver = isWindowOver(now, windowMs);
+  return sql`
+    INSERT INTO mail_budgets (subject, mails, ends_at)
+    SELECT ${subject}, 1, ${now + windowMs} WHERE ${only ?? sql`true`}
+    ON CONFLICT (subject) DO UPDATE SET
+      mails = iif(${isOver}, 1, mails + 1), ends_at = iif(${isOver}, ${now + windowMs}, ends_at)
+    WHERE ${isOver} OR mails < ${mailsMax}`;
 }
 
 /** @returns A statement that gives one email back: it was not written. */

@@ -7,7 +7,8 @@ import { ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
 import { takeMail } from "./mail_budgets.ts";
 
-const hasConfirmedAccount = "EXISTS (SELECT 1 FROM users WHERE email = ? AND email_verified_at IS NOT NULL)";
+const hasConfirmedAccount = (email: string) =>
+  sql`EXISTS (SELECT 1 FROM users WHERE email = ${email} AND email_verified_at IS NOT NULL)`;
 
 /**
  * A notice to an address that no account has confirmed takes from that recipient's budget: an account with someone else's
@@ -22,18 +23,14 @@ export function insertMail(mail: NewMail, options: { now: number; audited: strin
   const { kind, to, subject = null, wasConfirmed = false, fields } = mail;
   const { now, audited } = options;
   const isLimited = mailBudget(kind) === null && !wasConfirmed;
-  const insert = sql(
-    `INSERT INTO outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)
-     SELECT ?, ?, ?, ?, ?, ?, ?, 0 WHERE ${ifAudited} ${
-      isLimited ? `AND (changes() > 0 OR ${hasConfirmedAccount})` : ""
-    }`,
-    ...[newId("mail"), kind, to, subject, JSON.stringify(fields), now, now, audited],
-    ...(isLimited ? [to] : []),
-  );
+  const condition = isLimited ? sql`(changes() > 0 OR ${hasConfirmedAccount(to)})` : sql`true`;
+  const insert = sql`
+    INSERT INTO outbox (id, kind, recipient, subject, fields, created_at, due_at, attempts)
+    SELECT ${newId("mail")}, ${kind}, ${to}, ${subject}, ${JSON.stringify(fields)}, ${now}, ${now}, 0
+    WHERE ${ifAudited(audited)} AND ${condition}`;
   if (!isLimited) return [insert];
   const { name, mailsMax, windowMs } = noticeBudget;
-  const condition = `${ifAudited.replace("?", "?5")} AND NOT ${hasConfirmedAccount.replace("?", "?6")}`;
-  const only = { condition, args: [audited, to] };
+  const only = sql`${ifAudited(audited)} AND NOT ${hasConfirmedAccount(to)}`;
   return [takeMail({ subject: mailBudgetSubject(name, to), mailsMax, windowMs }, { now, only }), insert];
 }
 

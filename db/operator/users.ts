@@ -1,8 +1,10 @@
 // All SQL of what the operator does with users. Unlike everything else it is bounded by no organization: nothing that a
 // request can reach may use it.
 import type { Role } from "../../domain/sign_in/session.ts";
+import { activeApiKey } from "../api_keys.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
 import type { NewLinkToken } from "../mail/link_tokens.ts";
+import { openInvitation, pendingInvitation } from "../organization/invitations.ts";
 import { insertNewUser, type NewUser, newUserArgs } from "../account/users.ts";
 
 /** @returns A statement like `insertUser`, which also does nothing unless there is an organization of this id. */
@@ -38,9 +40,8 @@ export interface KeyOfUser {
   readonly organizationId: string;
 }
 
-/** `?1` the user's id, `?2` the time. */
-const activeKeys = `FROM api_keys WHERE created_by = ?1 AND revoked_at IS NULL
-  AND (expires_at IS NULL OR expires_at > ?2)`;
+const activeKeysOf = (userId: string, now: number) =>
+  sql`FROM api_keys k WHERE k.created_by = ${userId} AND ${activeApiKey(now)}`;
 
 /** @returns How many active keys, of any organization, a user made. @throws {DatabaseError} */
 export async function countActiveKeysOfUser(
@@ -49,7 +50,7 @@ export async function countActiveKeysOfUser(
   now: number,
 ): Promise<number> {
   const row = await database.readFirst<{ keys: number }>(
-    sql(`SELECT count(*) AS keys ${activeKeys}`, userId, now),
+    sql`SELECT count(*) AS keys ${activeKeysOf(userId, now)}`,
   );
   return row?.keys ?? 0;
 }
@@ -60,12 +61,9 @@ export function listActiveKeysOfUser(
   userId: string,
   { now, limit }: { now: number; limit: number },
 ): Promise<KeyOfUser[]> {
-  return database.read(sql(
-    `SELECT id, name, organization_id AS organizationId ${activeKeys} LIMIT ?3`,
-    userId,
-    now,
-    limit,
-  ));
+  return database.read(
+    sql`SELECT id, name, organization_id AS organizationId ${activeKeysOf(userId, now)} LIMIT ${limit}`,
+  );
 }
 
 /** An open invitation, and where it leads. */
@@ -81,14 +79,15 @@ export function listOpenInvitationsOfUser(
   userId: string,
   { now, limit }: { now: number; limit: number },
 ): Promise<InvitationOfUser[]> {
-  return database.read(sql`SELECT id, email, organization_id AS organizationId FROM invitations
-     WHERE invited_by = ${userId} AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > ${now} LIMIT ${limit}`);
+  return database.read(sql`
+    SELECT i.id, i.email, i.organization_id AS organizationId FROM invitations i
+    WHERE i.invited_by = ${userId} AND ${pendingInvitation(now)} LIMIT ${limit}`);
 }
 
 /** @returns A statement that revokes an open invitation of a user. */
 export function revokeInvitationOfUser(userId: string, invitation: { id: string; now: number }): Statement {
-  return sql`UPDATE invitations SET revoked_at = ${invitation.now} WHERE id = ${invitation.id} AND invited_by = ${userId} AND accepted_at IS NULL
-       AND revoked_at IS NULL`;
+  return sql`UPDATE invitations AS i SET revoked_at = ${invitation.now}
+    WHERE i.id = ${invitation.id} AND i.invited_by = ${userId} AND ${openInvitation}`;
 }
 
 /** A user in the operator's list. Times in milliseconds since 1970. */

@@ -1,4 +1,4 @@
-// All SQL of invitations. That an invitation is good once is a condition of the statement that accepts it.
+// All SQL of invitations. The statement that accepts an invitation makes sure that it works only once.
 import type { Role } from "../../domain/sign_in/session.ts";
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
@@ -32,70 +32,57 @@ export interface NewInvitation {
 }
 
 const columns =
-  `i.id, i.organization_id AS organizationId, o.name AS organizationName, i.email, i.role, u.id AS invitedById,
+  sql`i.id, i.organization_id AS organizationId, o.name AS organizationName, i.email, i.role, u.id AS invitedById,
     u.name AS invitedByName, i.created_at AS createdAt, i.sent_at AS sentAt, i.expires_at AS expiresAt,
     i.accepted_at AS acceptedAt, i.revoked_at AS revokedAt
   FROM invitations i JOIN organizations o ON o.id = i.organization_id AND o.deleted_at IS NULL
   LEFT JOIN users u ON u.id = i.invited_by`;
-const isOpen = "accepted_at IS NULL AND revoked_at IS NULL";
-/** Those of an organization that can be accepted now. */
-const openCount = (organization: string, now: string) =>
-  `SELECT count(*) FROM invitations WHERE organization_id = ${organization} AND ${isOpen} AND expires_at > ${now}`;
 
-/** A condition: the actor may invite people with a role. Takes the organization's id, the actor's, and the role. */
-const mayInvite = (organization: string, actor: string, role: string) =>
-  `EXISTS (SELECT 1 FROM memberships a WHERE a.organization_id = ${organization} AND a.user_id = ${actor}
-    AND (a.role = 'OWNER' OR (a.role = 'ADMIN' AND ${role} <> 'OWNER')))`;
+/** A condition: nobody has accepted or revoked the invitation `i`. It may have expired. */
+export const openInvitation = sql`i.accepted_at IS NULL AND i.revoked_at IS NULL`;
+
+/** @returns A condition: the invitation `i` can be accepted at `now`, in milliseconds since 1970. */
+export const pendingInvitation = (now: number): Statement => sql`${openInvitation} AND i.expires_at > ${now}`;
+
+const countPending = (organizationId: string, now: number): Statement =>
+  sql`(SELECT count(*) FROM invitations i WHERE i.organization_id = ${organizationId} AND ${
+    pendingInvitation(now)
+  })`;
+
+const countMembersWith = (email: string, organizationId: string): Statement =>
+  sql`(SELECT count(*) FROM memberships m JOIN users u ON u.id = m.user_id
+    WHERE m.organization_id = ${organizationId} AND u.email = ${email})`;
 
 /**
- * @param options `openMax`: with so many open invitations nothing is inserted.
- * @returns Statements that end one that is too old, and that insert a new one, unless the address belongs to a member or
- *   another invitation for it is open.
+ * @param options `pendingMax`: inserts nothing if the organization has this many pending invitations.
+ * @returns Statements that revoke an expired invitation to the address and insert a new one, unless the address belongs to
+ *   a member or has another open invitation.
  */
-export function insertInvitation(invitation: NewInvitation, options: { openMax: number }): Statement[] {
-  const { organizationId, email, now } = invitation;
+export function insertInvitation(invitation: NewInvitation, options: { pendingMax: number }): Statement[] {
+  const { id, organizationId, email, role, invitedBy, now, expiresAt } = invitation;
   return [
-    sql(
-      `UPDATE invitations SET revoked_at = ?1 WHERE organization_id = ?2 AND email = ?3 AND ${isOpen} AND expires_at <= ?1`,
-      now,
-      organizationId,
-      email,
-    ),
-    sql(
-      `INSERT INTO invitations (id, organization_id, email, role, invited_by, created_at, sent_at, expires_at)
-       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7
-       WHERE NOT EXISTS (SELECT 1 FROM memberships m JOIN users u ON u.id = m.user_id
-           WHERE m.organization_id = ?2 AND u.email = ?3)
-         AND (${openCount("?2", "?6")}) < ?8
-       ON CONFLICT DO NOTHING`,
-      invitation.id,
-      organizationId,
-      email,
-      invitation.role,
-      invitation.invitedBy,
-      now,
-      invitation.expiresAt,
-      options.openMax,
-    ),
+    sql`UPDATE invitations AS i SET revoked_at = ${now} WHERE i.organization_id = ${organizationId}
+      AND i.email = ${email} AND ${openInvitation} AND i.expires_at <= ${now}`,
+    sql`
+      INSERT INTO invitations (id, organization_id, email, role, invited_by, created_at, sent_at, expires_at)
+      SELECT ${id}, ${organizationId}, ${email}, ${role}, ${invitedBy}, ${now}, ${now}, ${expiresAt}
+      WHERE ${countMembersWith(email, organizationId)} = 0
+        AND ${countPending(organizationId, now)} < ${options.pendingMax}
+      ON CONFLICT DO NOTHING`,
   ];
 }
 
-/** @returns Invitations newest first, from before the id `before`. @throws {DatabaseError} */
-export function listInvitations(
+/** @returns Invitations newest first, from before the id `before`; open or closed ones, or all. @throws {DatabaseError} */
+export function findInvitations(
   database: DatabaseReader,
   organizationId: string,
-  page: { limit: number; before?: string | undefined; onlyOpen?: boolean; onlyEnded?: boolean },
+  page: { limit: number; before?: string | undefined; isOpen?: boolean | undefined },
 ): Promise<InvitationRow[]> {
-  const isOpenHere = `(i.${isOpen.replace("AND ", "AND i.")})`;
-  return database.read(sql(
-    `SELECT ${columns} WHERE i.organization_id = ?1 AND (?2 IS NULL OR i.id < ?2)
-       AND (?3 = 0 OR ${isOpenHere}) AND (?4 = 0 OR NOT ${isOpenHere}) ORDER BY i.id DESC LIMIT ?5`,
-    organizationId,
-    page.before ?? null,
-    page.onlyOpen ? 1 : 0,
-    page.onlyEnded ? 1 : 0,
-    page.limit,
-  ));
+  const { limit, before = null, isOpen } = page;
+  const status = isOpen === undefined ? sql`true` : isOpen ? openInvitation : sql`NOT (${openInvitation})`;
+  return database.read(sql`
+    SELECT ${columns} WHERE i.organization_id = ${organizationId} AND (${before} IS NULL OR i.id < ${before})
+      AND ${status} ORDER BY i.id DESC LIMIT ${limit}`);
 }
 
 /** @returns One invitation of an organization, or undefined. @throws {DatabaseError} */
@@ -104,133 +91,106 @@ export function findInvitation(
   organizationId: string,
   id: string,
 ): Promise<InvitationRow | undefined> {
-  return database.readFirst(sql(
-    `SELECT ${columns} WHERE i.organization_id = ? AND i.id = ?`,
-    organizationId,
-    id,
-  ));
+  return database.readFirst(
+    sql`SELECT ${columns} WHERE i.organization_id = ${organizationId} AND i.id = ${id}`,
+  );
 }
 
-/** @returns What stands in the way of an invitation: numbers of people, and of open invitations. @throws {DatabaseError} */
+/** @returns What can prevent an invitation: open ones to the address, members with it, and all pending ones. @throws {DatabaseError} */
 export async function findInvitationObstacles(
   database: DatabaseReader,
   { organizationId, email, now }: { organizationId: string; email: string; now: number },
-): Promise<{ invited: number; members: number; open: number }> {
-  const found = await database.readFirst<{ invited: number; members: number; open: number }>(sql(
-    `SELECT (SELECT count(*) FROM invitations WHERE organization_id = ?1 AND email = ?2 AND ${isOpen}) AS invited,
-       (SELECT count(*) FROM memberships m JOIN users u ON u.id = m.user_id
-         WHERE m.organization_id = ?1 AND u.email = ?2) AS members,
-       (${openCount("?1", "?3")}) AS open`,
-    organizationId,
-    email,
-    now,
-  ));
-  return found ?? { invited: 0, members: 0, open: 0 };
+): Promise<{ invited: number; members: number; pending: number }> {
+  const found = await database.readFirst<{ invited: number; members: number; pending: number }>(sql`
+    SELECT (SELECT count(*) FROM invitations i
+        WHERE i.organization_id = ${organizationId} AND i.email = ${email} AND ${openInvitation}) AS invited,
+      ${countMembersWith(email, organizationId)} AS members,
+      ${countPending(organizationId, now)} AS pending`);
+  return found ?? { invited: 0, members: 0, pending: 0 };
 }
 
-/** An invitation that a link leads to, and whether its address has an account. */
+/** The invitation of a link, and whether its email address has an account. */
 export type InvitationOfLink = InvitationRow & { readonly hasAccount: number };
 
-/** @returns The open invitation that a link is for, or undefined. @throws {DatabaseError} */
+/** @returns The pending invitation that a link is for, or undefined. @throws {DatabaseError} */
 export function findInvitationByToken(
   database: DatabaseReader,
   tokenHash: string,
   now: number,
 ): Promise<InvitationOfLink | undefined> {
-  return database.readFirst(sql(
-    `SELECT EXISTS (SELECT 1 FROM users WHERE email = i.email) AS hasAccount, ${columns}
-     JOIN link_tokens l ON l.subject = i.id AND l.purpose = 'invitation'
-     WHERE l.token_hash = ?1 AND l.expires_at > ?2 AND i.expires_at > ?2 AND i.accepted_at IS NULL
-       AND i.revoked_at IS NULL`,
-    tokenHash,
-    now,
-  ));
+  return database.readFirst(sql`
+    SELECT EXISTS (SELECT 1 FROM users WHERE email = i.email) AS hasAccount, ${columns}
+    JOIN link_tokens l ON l.subject = i.id AND l.purpose = 'invitation'
+    WHERE l.token_hash = ${tokenHash} AND l.expires_at > ${now} AND ${pendingInvitation(now)}`);
 }
 
 /**
- * @param options `openMax`: with so many open invitations one that is too old stays so.
- * @returns A statement that lets an open invitation start over.
+ * @param options `pendingMax`: with this many pending invitations, an expired one is not renewed.
+ * @returns A statement that gives an open invitation a new expiry time.
  */
 export function renewInvitation(
   invitation: { id: string; organizationId: string; now: number; expiresAt: number },
-  options: { openMax: number },
+  options: { pendingMax: number },
 ): Statement {
-  return sql(
-    `UPDATE invitations SET sent_at = ?1, expires_at = ?2 WHERE id = ?3 AND organization_id = ?4 AND ${isOpen}
-       AND (expires_at > ?1 OR (${openCount("?4", "?1")}) < ?5)`,
-    invitation.now,
-    invitation.expiresAt,
-    invitation.id,
-    invitation.organizationId,
-    options.openMax,
-  );
+  const { id, organizationId, now, expiresAt } = invitation;
+  return sql`
+    UPDATE invitations AS i SET sent_at = ${now}, expires_at = ${expiresAt}
+    WHERE i.id = ${id} AND i.organization_id = ${organizationId} AND ${openInvitation}
+      AND (i.expires_at > ${now} OR ${countPending(organizationId, now)} < ${options.pendingMax})`;
 }
 
 /** @returns A statement that revokes an open invitation. */
-export function revokeInvitationStatement(
-  invitation: { id: string; organizationId: string; now: number },
+export function markInvitationRevoked(
+  { id, organizationId, now }: { id: string; organizationId: string; now: number },
 ): Statement {
-  return sql(
-    `UPDATE invitations SET revoked_at = ? WHERE id = ? AND organization_id = ? AND ${isOpen}`,
-    invitation.now,
-    invitation.id,
-    invitation.organizationId,
-  );
+  return sql`UPDATE invitations AS i SET revoked_at = ${now}
+    WHERE i.id = ${id} AND i.organization_id = ${organizationId} AND ${openInvitation}`;
 }
 
 /**
- * @param options `membershipsMax`: with so many the user joins no further organization.
- * @returns A statement that uses an invitation up, for a user whose proved address is the invited one and who is no member yet.
+ * @param options `membershipsMax`: a user with this many memberships cannot join another organization.
+ * @returns A statement that accepts an invitation for a user whose confirmed address is the invited one and who is not a
+ *   member yet.
  */
-export function acceptInvitationStatement(
+export function markInvitationAccepted(
   invitation: { id: string; tokenHash: string; userId: string; now: number },
   options: { membershipsMax: number },
 ): Statement {
-  return sql(
-    `UPDATE invitations SET accepted_at = ?1, accepted_by = ?2
-     WHERE id = ?3 AND ${isOpen} AND expires_at > ?1
-       AND EXISTS (SELECT 1 FROM link_tokens WHERE token_hash = ?4 AND purpose = 'invitation' AND subject = ?3
-         AND expires_at > ?1)
-       AND EXISTS (SELECT 1 FROM users u WHERE u.id = ?2 AND u.email = invitations.email
-         AND u.email_verified_at IS NOT NULL AND u.disabled_at IS NULL)
-       AND NOT EXISTS (SELECT 1 FROM memberships m
-         WHERE m.user_id = ?2 AND m.organization_id = invitations.organization_id)
-       AND (SELECT count(*) FROM memberships WHERE user_id = ?2) < ?5`,
-    invitation.now,
-    invitation.userId,
-    invitation.id,
-    invitation.tokenHash,
-    options.membershipsMax,
-  );
+  const { id, tokenHash, userId, now } = invitation;
+  return sql`
+    UPDATE invitations AS i SET accepted_at = ${now}, accepted_by = ${userId}
+    WHERE i.id = ${id} AND ${pendingInvitation(now)}
+      AND EXISTS (SELECT 1 FROM link_tokens WHERE token_hash = ${tokenHash} AND purpose = 'invitation'
+        AND subject = ${id} AND expires_at > ${now})
+      AND EXISTS (SELECT 1 FROM users u WHERE u.id = ${userId} AND u.email = i.email
+        AND u.email_verified_at IS NOT NULL AND u.disabled_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM memberships m
+        WHERE m.user_id = ${userId} AND m.organization_id = i.organization_id)
+      AND (SELECT count(*) FROM memberships WHERE user_id = ${userId}) < ${options.membershipsMax}`;
 }
 
 /**
- * @returns A statement that ends the open invitations that somebody could not make any more, after the audited change of their
- *   role or the end of their membership: nobody comes back by an invitation to a role that was taken from them.
+ * @returns A statement that revokes the open invitations that a user may no longer send, after the audited change or end of
+ *   their membership. Otherwise they could regain a role by their own invitation.
  */
 export function endInvitationsBy(
   { organizationId, userId, now }: { organizationId: string; userId: string; now: number },
   audited: string,
 ): Statement {
-  return sql(
-    `UPDATE invitations SET revoked_at = ?1 WHERE organization_id = ?2 AND invited_by = ?3 AND ${isOpen}
-       AND NOT ${mayInvite("?2", "?3", "invitations.role")} AND ${ifAudited.replace("?", "?4")}`,
-    now,
-    organizationId,
-    userId,
-    audited,
-  );
+  return sql`
+    UPDATE invitations AS i SET revoked_at = ${now}
+    WHERE i.organization_id = ${organizationId} AND i.invited_by = ${userId} AND ${openInvitation}
+      AND NOT EXISTS (SELECT 1 FROM memberships m
+        WHERE m.organization_id = ${organizationId} AND m.user_id = ${userId}
+          AND (m.role = 'OWNER' OR (m.role = 'ADMIN' AND i.role <> 'OWNER')))
+      AND ${ifAudited(audited)}`;
 }
 
-/** @returns A statement that ends every open invitation that a user sent, after the audited end of their access. */
+/** @returns A statement that revokes all open invitations that a user sent, after the audited end of their access. */
 export function revokeInvitationsMadeBy(
   userId: string,
   { now, audited }: { now: number; audited: string },
 ): Statement {
-  return sql(
-    `UPDATE invitations SET revoked_at = ? WHERE invited_by = ? AND ${isOpen} AND ${ifAudited}`,
-    now,
-    userId,
-    audited,
-  );
+  return sql`UPDATE invitations AS i SET revoked_at = ${now}
+    WHERE i.invited_by = ${userId} AND ${openInvitation} AND ${ifAudited(audited)}`;
 }

@@ -64,7 +64,7 @@ export function deletePasskey({ userId, id }: { userId: string; id: string }): S
 
 /** @returns A statement that removes all of a user's passkeys, after an audited change. */
 export function deletePasskeys(userId: string, { audited }: { audited: string }): Statement {
-  return sql(`DELETE FROM passkeys WHERE user_id = ? AND ${ifAudited}`, userId, audited);
+  return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND ${ifAudited(audited)}`;
 }
 
 /** A use of a passkey, with what its counter said. */

@@ -78,17 +78,14 @@ export function deleteSpentPendingSignIn(tokenHash: string): Statement {
 
 /** @returns A statement that uses a sign-in's first step up, with the second. */
 export function consumePendingSignIn(tokenHash: string, { audited }: { audited: string }): Statement {
-  return sql(
-    `DELETE FROM pending_sign_ins WHERE token_hash = ? AND ${ifAudited} RETURNING token_hash`,
-    tokenHash,
-    audited,
-  );
+  return sql`DELETE FROM pending_sign_ins WHERE token_hash = ${tokenHash} AND ${ifAudited(audited)}
+    RETURNING token_hash`;
 }
 
 /** @returns Statements that end a user's sign-ins that are half done, after an audited change of what they began with. */
 export function endHalfDoneSignIns(userId: string, { audited }: { audited: string }): Statement[] {
   return [
-    sql(`DELETE FROM pending_sign_ins WHERE user_id = ? AND ${ifAudited}`, userId, audited),
-    sql(`DELETE FROM passkey_challenges WHERE user_id = ? AND ${ifAudited}`, userId, audited),
+    sql`DELETE FROM pending_sign_ins WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
+    sql`DELETE FROM passkey_challenges WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
   ];
 }

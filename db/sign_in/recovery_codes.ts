@@ -44,17 +44,14 @@ export function replaceRecoveryCodes(
 ): Statement[] {
   return [
     deleteRecoveryCodes(userId, options),
-    sql(
-      `INSERT INTO recovery_codes (user_id, code_hash, used_at)
-       SELECT ?, value, NULL FROM json_each(?) WHERE ${ifAudited}`,
-      userId,
-      JSON.stringify(options.codeHashes),
-      options.audited,
-    ),
+    sql`
+      INSERT INTO recovery_codes (user_id, code_hash, used_at)
+      SELECT ${userId}, value, NULL FROM json_each(${JSON.stringify(options.codeHashes)})
+      WHERE ${ifAudited(options.audited)}`,
   ];
 }
 
 /** @returns A statement that takes a user's codes away, after an audited change. */
 export function deleteRecoveryCodes(userId: string, { audited }: { audited: string }): Statement {
-  return sql(`DELETE FROM recovery_codes WHERE user_id = ? AND ${ifAudited}`, userId, audited);
+  return sql`DELETE FROM recovery_codes WHERE user_id = ${userId} AND ${ifAudited(audited)}`;
 }

@@ -31,12 +31,14 @@ export interface SessionBounds {
   readonly seenAfter: number;
 }
 
-const insert = `INSERT INTO sessions
-    (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at, address, user_agent)
-  SELECT ?1, ?2, u.id, ${landingOrganization}, ?3, ?3, ?3, ?4, ?5
-  FROM users u WHERE u.id = ?6 AND u.disabled_at IS NULL AND`;
-const columnsOf = (session: NewSession) =>
-  [session.tokenHash, session.id, session.now, session.address, session.userAgent, session.userId] as const;
+function insertSessionIf(session: NewSession, condition: Statement): Statement {
+  const { tokenHash, id, userId, now, address, userAgent } = session;
+  return sql`
+    INSERT INTO sessions
+      (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at, address, user_agent)
+    SELECT ${tokenHash}, ${id}, u.id, ${landingOrganization}, ${now}, ${now}, ${now}, ${address}, ${userAgent}
+    FROM users u WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition}`;
+}
 
 /**
  * @returns A statement that inserts a session, with the user's last organization as the active one if they still
@@ -44,17 +46,16 @@ const columnsOf = (session: NewSession) =>
  *   password since `passwordHash` was checked, or has turned two-step sign-in on.
  */
 export function insertSession(session: NewSession, passwordHash: string): Statement {
-  return sql(
-    `${insert} u.password_hash = ?7
-       AND NOT EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL)`,
-    ...columnsOf(session),
-    passwordHash,
+  return insertSessionIf(
+    session,
+    sql`u.password_hash = ${passwordHash}
+      AND NOT EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL)`,
   );
 }
 
 /** @returns A statement like {@linkcode insertSession} for somebody who proved more than a password in this batch. */
 export function insertProvedSession(session: NewSession, audited: string): Statement {
-  return sql(`${insert} ${ifAudited.replace("?", "?7")}`, ...columnsOf(session), audited);
+  return insertSessionIf(session, ifAudited(audited));
 }
 
 /**
@@ -208,23 +209,19 @@ export function deleteSessionsIfAudited(
   userId: string,
   options: { keep?: string; audited: string },
 ): Statement {
-  return sql(
-    `DELETE FROM sessions WHERE user_id = ? AND id <> ? AND ${ifAudited}`,
-    userId,
-    options.keep ?? "",
-    options.audited,
-  );
+  return sql`DELETE FROM sessions
+    WHERE user_id = ${userId} AND id <> ${options.keep ?? ""} AND ${ifAudited(options.audited)}`;
 }
 
 const hasTwoSteps =
-  "EXISTS (SELECT 1 FROM totp t WHERE t.user_id = sessions.user_id AND t.confirmed_at IS NOT NULL)";
+  sql`EXISTS (SELECT 1 FROM totp t WHERE t.user_id = sessions.user_id AND t.confirmed_at IS NOT NULL)`;
 
 /**
  * @returns A statement that notes that the person behind a session has just given their password. It does nothing while
  *   two-step sign-in is on: then a proof takes a code too.
  */
 export function updateSessionProved(sessionId: string, now: number): Statement {
-  return sql(`UPDATE sessions SET proved_at = ? WHERE id = ? AND NOT ${hasTwoSteps}`, now, sessionId);
+  return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND NOT ${hasTwoSteps}`;
 }
 
 /** @returns A statement that notes that they have just given a code too, after an audited use of it. */
@@ -232,7 +229,7 @@ export function updateSessionProvedIfAudited(
   sessionId: string,
   { now, audited }: { now: number; audited: string },
 ): Statement {
-  return sql(`UPDATE sessions SET proved_at = ? WHERE id = ? AND ${ifAudited}`, now, sessionId, audited);
+  return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND ${ifAudited(audited)}`;
 }
 
 /**
@@ -243,13 +240,10 @@ export function updateSessionToken(
   sessionId: string,
   options: { tokenHash: string; now: number; audited: string },
 ): Statement {
-  return sql(
-    `UPDATE sessions SET token_hash = ?, proved_at = iif(${hasTwoSteps}, proved_at, ?) WHERE id = ? AND ${ifAudited}`,
-    options.tokenHash,
-    options.now,
-    sessionId,
-    options.audited,
-  );
+  return sql`
+    UPDATE sessions SET token_hash = ${options.tokenHash},
+      proved_at = iif(${hasTwoSteps}, proved_at, ${options.now})
+    WHERE id = ${sessionId} AND ${ifAudited(options.audited)}`;
 }
 
 /** @returns A statement that makes an organization a session's active one, if the user belongs to it. */

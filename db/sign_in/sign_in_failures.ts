@@ -53,5 +53,5 @@ export function deleteSignInFailures(subject: string): Statement {
 
 /** @returns The same, after an audited change. */
 export function deleteSignInFailuresIfAudited(subject: string, { audited }: { audited: string }): Statement {
-  return sql(`DELETE FROM sign_in_failures WHERE subject = ? AND ${ifAudited}`, subject, audited);
+  return sql`DELETE FROM sign_in_failures WHERE subject = ${subject} AND ${ifAudited(audited)}`;
 }

@@ -71,11 +71,9 @@ export function lockTotp(userId: string, now: number): Statement {
 
 /** @returns A statement that lets codes be taken again after an audited change: whoever guessed knows the password no more. */
 export function unlockTotp(userId: string, { audited }: { audited: string }): Statement {
-  return sql(
-    `UPDATE totp SET wrong_codes = 0, locked_at = NULL WHERE user_id = ? AND ${ifAudited}`,
-    userId,
-    audited,
-  );
+  return sql`UPDATE totp SET wrong_codes = 0, locked_at = NULL WHERE user_id = ${userId} AND ${
+    ifAudited(audited)
+  }`;
 }
 
 /** @returns A statement that changes nothing, and counts as a change only while two-step sign-in is on. */
@@ -94,9 +92,7 @@ export function deleteTotpWithProof(userId: string, { sessionId }: { sessionId: 
 
 /** @returns A statement that turns two-step sign-in off after an audited change; it does nothing when it is off. */
 export function deleteTotp(userId: string, { audited }: { audited: string }): Statement {
-  return sql(
-    `DELETE FROM totp WHERE user_id = ? AND confirmed_at IS NOT NULL AND ${ifAudited}`,
-    userId,
-    audited,
-  );
+  return sql`DELETE FROM totp WHERE user_id = ${userId} AND confirmed_at IS NOT NULL AND ${
+    ifAudited(audited)
+  }`;
 }

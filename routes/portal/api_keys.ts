@@ -43,7 +43,7 @@ const flashes: ReadonlyMap<string, string> = new Map([
 /** What is shown of the list when it could not be read. */
 const nothingRead = [
   { apiKeys: [], nextCursor: null },
-  { active: 0, ended: 0 },
+  { active: 0, inactive: 0 },
 ] as const;
 
 /** What the list page shows beyond the list. */

@@ -7,8 +7,8 @@ import {
 } from "../../db/account/account_deletion.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import {
-  endOrganization,
-  listOrganizations,
+  endOrganizationAccess,
+  findOrganizations,
   markOwnOrganizationDeleted,
 } from "../../db/organization/organizations.ts";
 import { findUserCredentialsById, updateUserName } from "../../db/account/users.ts";
@@ -73,7 +73,7 @@ export function createOwnAccountService(
         action: "account.deleted",
         target: { id: actor.user.id, name: found.email },
       }, { now });
-      const organizations = await listOrganizations(database, actor.user.id);
+      const organizations = await findOrganizations(database, actor.user.id);
       const alone = organizations.filter(({ members }) => members === 1);
       const ends = alone.flatMap(({ id, name }) => {
         const entry = { action: "organization.deleted", organizationId: id, target: { id, name } } as const;
@@ -81,7 +81,7 @@ export function createOwnAccountService(
         return [
           markOwnOrganizationDeleted({ id, now, audited: account.id }, actor.user.id),
           audit.statement,
-          ...endOrganization(id, { now, audited: audit.id }),
+          ...endOrganizationAccess(id, { now, audited: audit.id }),
         ];
       });
       const leaves = organizations.filter(({ members }) => members > 1).flatMap(({ id, role }) => {

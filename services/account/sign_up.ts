@@ -1,7 +1,7 @@
 // Accounts: signing up, alone or by an invitation.
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
-import { acceptInvitationStatement, findInvitationByToken } from "../../db/organization/invitations.ts";
+import { findInvitationByToken, markInvitationAccepted } from "../../db/organization/invitations.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import { insertMembership } from "../../db/organization/memberships.ts";
 import { insertOrganization } from "../../db/organization/organizations.ts";
@@ -198,7 +198,7 @@ function invitedStatements(
   return [
     insertInvitedUser(user, tokenHash),
     account.statement,
-    acceptInvitationStatement({ id: invited.id, tokenHash, userId, now }, {
+    markInvitationAccepted({ id: invited.id, tokenHash, userId, now }, {
       membershipsMax: membershipsPerUserMax,
     }),
     joined.statement,

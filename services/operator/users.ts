@@ -1,7 +1,7 @@
 // What whoever runs the program does with accounts, at its command line: the first account, and emergencies. It writes
 // beside running servers, and keeps nothing in memory that they would have to be told of.
 import { insertAuditEvent } from "../../db/audit.ts";
-import { revokeApiKeyStatement } from "../../db/api_keys.ts";
+import { markApiKeyRevoked } from "../../db/api_keys.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import {
@@ -148,7 +148,7 @@ export function createOperatorService(
       const keys = await listActiveKeysOfUser(database, userId, { now, limit: operatorPageItemsMax });
       if (keys.length === 0) return revoked;
       const results = await database.write(keys.flatMap(({ id, name, organizationId }) => [
-        revokeApiKeyStatement({ organizationId, createdBy: userId }, id, now),
+        markApiKeyRevoked({ organizationId, createdBy: userId }, id, now),
         insertAuditEvent(actor, { action: "api_key.revoked", organizationId, target: { id, name } }, { now })
           .statement,
       ]));

@@ -1,15 +1,15 @@
 // Invitations: one address, one role, one use, seven days.
 import { insertAuditEvent } from "../../db/audit.ts";
 import {
-  acceptInvitationStatement,
   findInvitation,
   findInvitationByToken,
   findInvitationObstacles,
+  findInvitations,
   insertInvitation,
   type InvitationRow,
-  listInvitations,
+  markInvitationAccepted,
+  markInvitationRevoked,
   renewInvitation,
-  revokeInvitationStatement,
 } from "../../db/organization/invitations.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import { insertMembership } from "../../db/organization/memberships.ts";
@@ -164,7 +164,7 @@ export function createInvitationService(
     if (obstacles.members > 0) {
       return new AppError("already_member", "Somebody with this address is a member already.");
     }
-    return obstacles.open >= openInvitationsMax
+    return obstacles.pending >= openInvitationsMax
       ? openLimitError()
       : unavailableError("The invitations were changed by someone else just now. Try again.");
   }
@@ -175,11 +175,10 @@ export function createInvitationService(
       if (cursor !== undefined && !isId("inv", cursor)) {
         throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
       }
-      const rows = await listInvitations(database, organizationId, {
+      const rows = await findInvitations(database, organizationId, {
         limit: limit + 1,
         before: cursor,
-        onlyOpen,
-        onlyEnded,
+        isOpen: onlyOpen ? true : onlyEnded ? false : undefined,
       });
       const now = clock();
       const invitations = rows.slice(0, limit).map((row) => shown(row, now));
@@ -224,7 +223,7 @@ export function createInvitationService(
       const fields = { organization: permit.name, inviter: actor.user.name, role: input.role };
       await withMail(actor, { organizationId, email }, async () => {
         const [, inserted] = await writeAs(permit, [
-          ...insertInvitation(invitation, { openMax: openInvitationsMax }),
+          ...insertInvitation(invitation, { pendingMax: openInvitationsMax }),
           audit.statement,
           ...mail.outgoing({ kind: "invitation", to: email, subject: id, fields }, {
             now,
@@ -259,14 +258,14 @@ export function createInvitationService(
             ...place,
             now,
             expiresAt: now + linkLifetimesMs.invitation,
-          }, { openMax: openInvitationsMax }),
+          }, { pendingMax: openInvitationsMax }),
           audit.statement,
           ...deleteLinks(row.id, { purposes: ["invitation"], audited: audit.id }),
           ...mail.outgoing({ kind: "invitation", to: email, subject: row.id, fields }, audited),
         ]);
         if (renewed?.changes !== 1) {
-          const { open } = await findInvitationObstacles(database, { organizationId, email, now });
-          throw row.expiresAt <= now && open >= openInvitationsMax ? openLimitError() : notFoundError();
+          const { pending } = await findInvitationObstacles(database, { organizationId, email, now });
+          throw row.expiresAt <= now && pending >= openInvitationsMax ? openLimitError() : notFoundError();
         }
       });
       mail.wake();
@@ -283,7 +282,7 @@ export function createInvitationService(
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
       const [revoked] = await writeAs(permit, [
-        revokeInvitationStatement({ ...place, now }),
+        markInvitationRevoked({ ...place, now }),
         audit.statement,
         ...deleteLinks(row.id, { purposes: ["invitation"], audited: audit.id }),
       ]);
@@ -334,7 +333,7 @@ export function createInvitationService(
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
       const [accepted] = await writeAs(actor, [
-        acceptInvitationStatement({ id, tokenHash, userId, now }, { membershipsMax: membershipsPerUserMax }),
+        markInvitationAccepted({ id, tokenHash, userId, now }, { membershipsMax: membershipsPerUserMax }),
         audit.statement,
         insertMembership({ userId, organizationId, role, now }, audit.id),
         ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),

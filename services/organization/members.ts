@@ -2,12 +2,12 @@
 import { insertAuditEvent } from "../../db/audit.ts";
 import { endInvitationsBy } from "../../db/organization/invitations.ts";
 import {
-  countMembers,
   deleteMembership,
-  endMember,
+  endMemberAccess,
   findMember,
-  listMembers,
-  listOwners,
+  findMemberCounts,
+  findMembers,
+  findOwners,
   type MemberRow,
   updateMemberRole,
 } from "../../db/organization/memberships.ts";
@@ -85,7 +85,7 @@ export function createMemberService({ database, clock, writeAs }: SessionContext
       if (cursor !== undefined && !isId("usr", cursor)) {
         throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
       }
-      const rows = await listMembers(database, organizationId, {
+      const rows = await findMembers(database, organizationId, {
         now: clock(),
         limit: limit + 1,
         after: cursor,
@@ -97,13 +97,15 @@ export function createMemberService({ database, clock, writeAs }: SessionContext
     async countMembers(actor, organizationId) {
       requireMembership(actor, { organizationId, act: "members.read" });
       const counts = { OWNER: 0, ADMIN: 0, MEMBER: 0 };
-      for (const { role, members } of await countMembers(database, organizationId)) counts[role] = members;
+      for (const { role, members } of await findMemberCounts(database, organizationId)) {
+        counts[role] = members;
+      }
       return counts;
     },
 
     async listOwners(actor, organizationId) {
       requireMembership(actor, { organizationId, act: "members.read" });
-      return await listOwners(database, organizationId, { limit: ownersShownMax });
+      return await findOwners(database, organizationId, { limit: ownersShownMax });
     },
 
     async getMember(actor, place) {
@@ -164,7 +166,7 @@ export function createMemberService({ database, clock, writeAs }: SessionContext
       const [removed] = await writeAs(permit, [
         deleteMembership(place, member.role),
         audit.statement,
-        ...endMember(place, { now, audited: audit.id, handTo: keepKeys ? actor.user.id : undefined }),
+        ...endMemberAccess(place, { now, audited: audit.id, handTo: keepKeys ? actor.user.id : undefined }),
         endInvitationsBy({ ...place, now }, audit.id),
       ]);
       if (removed?.changes !== 1) throw await whyUnchanged(await find(place), organizationId);
@@ -173,7 +175,7 @@ export function createMemberService({ database, clock, writeAs }: SessionContext
 
   /** @returns Why a member was not changed: they are the last OWNER, or someone else has just changed them. */
   async function whyUnchanged({ role }: MemberRow, organizationId: string): Promise<AppError> {
-    const counts = await countMembers(database, organizationId);
+    const counts = await findMemberCounts(database, organizationId);
     const owners = counts.find((one) => one.role === "OWNER")?.members ?? 0;
     return role === "OWNER" && owners === 1
       ? new AppError("last_owner", "An organization needs an owner. Make someone else an owner first.")

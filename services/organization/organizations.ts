@@ -2,16 +2,16 @@
 import { insertAuditEvent } from "../../db/audit.ts";
 import { endInvitationsBy } from "../../db/organization/invitations.ts";
 import {
+  demoteOwner,
   findMember,
   insertMembership,
-  makeOwner,
-  stepDownFromOwner,
+  promoteToOwner,
 } from "../../db/organization/memberships.ts";
 import {
-  endOrganization,
+  endOrganizationAccess,
   findOrganization,
+  findOrganizations,
   insertOrganization,
-  listOrganizations,
   markOrganizationDeleted,
   type OrganizationRow,
   updateOrganizationName,
@@ -76,7 +76,7 @@ export function createOrganizationService(
   }
 
   return {
-    listOrganizations: async (actor) => (await listOrganizations(database, actor.user.id)).map(shown),
+    listOrganizations: async (actor) => (await findOrganizations(database, actor.user.id)).map(shown),
     getOrganization: get,
 
     async createOrganization(actor, name) {
@@ -127,9 +127,9 @@ export function createOrganizationService(
       } as const;
       const audit = insertAuditEvent(actor, entry, { now });
       const [made] = await writeAs(permit, [
-        makeOwner({ organizationId: id, userId }),
+        promoteToOwner({ organizationId: id, userId }),
         audit.statement,
-        stepDownFromOwner({ organizationId: id, userId: actor.user.id }, audit.id),
+        demoteOwner({ organizationId: id, userId: actor.user.id }, audit.id),
         endInvitationsBy({ organizationId: id, userId: actor.user.id, now }, audit.id),
       ]);
       if (made?.changes !== 1) throw notThem;
@@ -151,7 +151,7 @@ export function createOrganizationService(
       const [marked] = await writeAs(permit, [
         markOrganizationDeleted({ id, name, now }),
         audit.statement,
-        ...endOrganization(id, { now, audited: audit.id }),
+        ...endOrganizationAccess(id, { now, audited: audit.id }),
       ]);
       if (marked?.changes !== 1) throw notTheName;
     },

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import {
   type AuditQuery,
-  deleteOldAuditEvents,
+  deleteAuditEventsBefore,
+  findAuditActors,
+  findAuditEvents,
+  findOldestAuditEventAt,
   insertAuditEvent,
-  listAuditActors,
-  listAuditEvents,
-  oldestAuditEventAt,
 } from "../../db/audit.ts";
 import { type Database, sql, type Statement } from "../../db/engine/database.ts";
 import type { AuditAction } from "../../domain/audit.ts";
@@ -133,7 +133,7 @@ on(
       await database.write([entry({ ...one, organizationId: "org_other", always: true })]);
     }
     const list = async (more: Partial<AuditQuery>) =>
-      (await listAuditEvents(database, { ...query, ...more })).map(({ action, actorId, at }) =>
+      (await findAuditEvents(database, { ...query, ...more })).map(({ action, actorId, at }) =>
         `${action} ${actorId} ${at}`
       );
     const expected = (fits: (one: typeof all[number]) => boolean) =>
@@ -158,25 +158,25 @@ on(
     const byKey = { type: "apiKey", id: "key_1", client } as const;
     const limited = { action: "api_key.limited", organizationId } as const;
     await database.write([insertAuditEvent(byKey, limited, { now: 5_000, always: true }).statement]);
-    const people = await listAuditActors(database, { organizationId, limit: 10 });
+    const people = await findAuditActors(database, { organizationId, limit: 10 });
     assert.deepEqual(people.map((one) => ({ ...one })), [
       { id: "usr_ada", name: "ada", email: null },
       { id: "usr_eve", name: "eve", email: null },
     ]);
-    assert.equal((await listAuditActors(database, { organizationId, limit: 1 })).length, 1);
-    assert.deepEqual(await listAuditActors(database, { organizationId: "org_none", limit: 10 }), []);
+    assert.equal((await findAuditActors(database, { organizationId, limit: 1 })).length, 1);
+    assert.deepEqual(await findAuditActors(database, { organizationId: "org_none", limit: 10 }), []);
   },
 );
 
 on("what is too old goes, the oldest first and so many at a time", async (database) => {
-  assert.equal(await oldestAuditEventAt(database), undefined);
+  assert.equal(await findOldestAuditEventAt(database), undefined);
   for (const now of [1_000, 2_000, 3_000, 4_000]) await database.write([entry({ now, always: true })]);
-  const [first] = await database.write([deleteOldAuditEvents({ before: 4_000, limit: 2 })]);
+  const [first] = await database.write([deleteAuditEventsBefore(4_000, { limit: 2 })]);
   assert.equal(first?.changes, 2);
-  assert.equal(await oldestAuditEventAt(database), 3_000);
-  const [second] = await database.write([deleteOldAuditEvents({ before: 4_000, limit: 2 })]);
+  assert.equal(await findOldestAuditEventAt(database), 3_000);
+  const [second] = await database.write([deleteAuditEventsBefore(4_000, { limit: 2 })]);
   assert.equal(second?.changes, 1);
-  assert.deepEqual((await listAuditEvents(database, query)).map(({ at }) => at), [4_000]);
+  assert.deepEqual((await findAuditEvents(database, query)).map(({ at }) => at), [4_000]);
 });
 
 Deno.test("embedded database: whatever is asked for, an index in the order of the list answers", async () => {
@@ -192,11 +192,11 @@ Deno.test("embedded database: whatever is asked for, an index in the order of th
         return Promise.resolve([]);
       },
     };
-    await listAuditEvents(spy, query);
-    await listAuditEvents(spy, { ...query, actions: ["api_key.created", "api_key.revoked"] });
-    await listAuditEvents(spy, { ...query, actions: ["api_key.created"], actorId: "usr_ada" });
-    await listAuditEvents(spy, { ...query, actorId: "usr_ada" });
-    await listAuditActors(spy, { organizationId, limit: 10 });
+    await findAuditEvents(spy, query);
+    await findAuditEvents(spy, { ...query, actions: ["api_key.created", "api_key.revoked"] });
+    await findAuditEvents(spy, { ...query, actions: ["api_key.created"], actorId: "usr_ada" });
+    await findAuditEvents(spy, { ...query, actorId: "usr_ada" });
+    await findAuditActors(spy, { organizationId, limit: 10 });
     const range = "(organization_id=? AND at>? AND (at,id)<(?,?))";
     const expected = [
       [`audit_events_organization ${range}`],

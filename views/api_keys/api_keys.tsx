@@ -17,7 +17,7 @@ export type { ApiKeyRow, NewKey };
 export interface ApiKeysPageProps {
   readonly frame: PortalFrame;
   readonly apiKeys: readonly ApiKeyRow[];
-  readonly counts: { readonly active: number; readonly ended: number };
+  readonly counts: { readonly active: number; readonly inactive: number };
   /** Where the next page of the list begins. */
   readonly nextCursor: string | null;
   readonly newKey: NewKey | null;
@@ -104,8 +104,8 @@ function NewKeyForm({ form, frame }: Pick<ApiKeysPageProps, "form" | "frame">) {
   );
 }
 
-function Counts({ active, ended }: ApiKeysPageProps["counts"]) {
-  return <p class="muted small">{`${groupDigits(active)} active · ${groupDigits(ended)} ended`}</p>;
+function Counts({ active, inactive }: ApiKeysPageProps["counts"]) {
+  return <p class="muted small">{`${groupDigits(active)} active · ${groupDigits(inactive)} inactive`}</p>;
 }
 
 function listTitle({ session }: PortalFrame): string {

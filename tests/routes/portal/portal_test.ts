@@ -144,7 +144,7 @@ testApp("revoking asks first, by a page; then the key is refused", async (test) 
   assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
   const list = await page(test, done.location ?? "", person);
   assert.match(list.html, /The key is revoked/);
-  assert.match(list.html, /0 active · 1 ended/);
+  assert.match(list.html, /0 active · 1 inactive/);
 });
 
 testApp("renaming and rotating work by forms", async (test) => {
