@@ -1,27 +1,42 @@
-// What a check has to say: what was seen, whether it fits, and what to do when it does not. Plain words for an operator; never
-// a secret.
+// What a check found: what it saw, whether that is fine, and what to do if not. Never contains a secret.
 
-/** `warning`: it works, and somebody should look at it. `wrong`: something does not work, or is not safe. */
+/** `warning`: it works, but someone should look at it. `wrong`: something is broken or unsafe. */
 export type Verdict = "ok" | "warning" | "wrong";
 
-/** The answer of one check. */
-export interface Finding {
-  /** What was looked at: a word or two. */
+/** The result of one check, in words for an operator. */
+export interface CheckResult {
+  /** What was checked, in a word or two. */
   readonly about: string;
   readonly verdict: Verdict;
   /** One or two sentences. */
   readonly saw: string;
-  /** What to do. Missing when there is nothing to do. */
+  /** The remedy; missing when nothing needs one. */
   readonly advice?: string;
-  /** The reverse proxy's settings can be what is to be changed. */
+  /** The reverse proxy's configuration may be the cause. */
   readonly isForProxy?: boolean;
+}
+
+/** Creates the results of one check. */
+export interface CheckResults {
+  ok(saw: string): CheckResult;
+  warning(saw: string, advice: string): CheckResult;
+  wrong(saw: string, advice: string): CheckResult;
+}
+
+/** @param about What is checked. @param options `isForProxy`: the reverse proxy may be the cause of problems. */
+export function resultsOf(about: string, options: { isForProxy?: boolean } = {}): CheckResults {
+  return {
+    ok: (saw) => ({ about, verdict: "ok", saw }),
+    warning: (saw, advice) => ({ about, verdict: "warning", saw, advice, ...options }),
+    wrong: (saw, advice) => ({ about, verdict: "wrong", saw, advice, ...options }),
+  };
 }
 
 const rank: Readonly<Record<Verdict, number>> = { ok: 0, warning: 1, wrong: 2 };
 
-/** @returns The worst of all; `ok` of none. */
-export function worstVerdict(findings: readonly Finding[]): Verdict {
-  return findings.reduce<Verdict>(
+/** @returns The worst verdict; `ok` if there are no results. */
+export function worstVerdict(results: readonly CheckResult[]): Verdict {
+  return results.reduce<Verdict>(
     (worst, { verdict }) => rank[verdict] > rank[worst] ? verdict : worst,
     "ok",
   );

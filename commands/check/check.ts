@@ -1,86 +1,83 @@
-// `gatehouse check`: looks at the settings and at the deployment, and says in plain words what is wrong. It changes nothing,
-// and works beside a running server and without one.
+// `gatehouse check`: examines the settings and the deployment, and reports problems in plain words. It changes nothing and
+// works with or without a running server.
 import type { Config, Settings } from "../../config.ts";
-import { type Finding, type Verdict, worstVerdict } from "../../domain/check_result.ts";
-import { databaseFindings } from "./database.ts";
-import { mailFinding } from "./mail.ts";
-import { publicFindings, serverAnswers } from "./public_address.ts";
-import { strangeNameFindings } from "./setting_names.ts";
-import { settingsFindings } from "./settings.ts";
+import { type CheckResult, type Verdict, worstVerdict } from "../../domain/check_result.ts";
+import { countOf } from "../../domain/number_text.ts";
 import { proxyBlock } from "../proxy/configuration.ts";
 import { exitConfig, exitUsage, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
+import { checkDatabase } from "./database.ts";
+import { checkMail } from "./mail.ts";
+import { checkPublicAddress, isServerRunning } from "./public_address.ts";
+import { checkSettingNames } from "./setting_names.ts";
+import { checkSettings } from "./settings.ts";
 
 /** Exit status when something is wrong. */
 const exitWrong = 1;
 
 /**
+ * Runs all checks and prints the results.
+ *
  * @param args As typed, without `gatehouse check`.
  * @param environment See {@linkcode CommandLine}.
- * @returns The exit status: 0 when nothing is wrong, 1 when something is, 78 for settings that are not taken.
+ * @returns The exit status: 0 when nothing is wrong, 1 when something is, 78 for invalid settings.
  */
 export async function checkCommand(args: readonly string[], environment: Settings): Promise<number> {
   const [option, ...rest] = args;
   if (rest.length > 0 || (option !== undefined && option !== "--json")) {
-    writeLine(`gatehouse check: ${args.join(" ")} is no option. It takes --json, or nothing.`, "stderr");
+    writeLine(`gatehouse check: unknown option ${args.join(" ")}. The only option is --json.`, "stderr");
     return exitUsage;
   }
   const config = readSettings(environment);
   if (config === null) return exitConfig;
-  const findings = await allFindings(config, environment);
-  writeLine(option === "--json" ? asJson(findings, config) : asText(findings, config));
-  return worstVerdict(findings) === "wrong" ? exitWrong : 0;
+  const results = await runChecks(config, environment);
+  writeLine(option === "--json" ? asJson(results, config) : asText(results, config));
+  return worstVerdict(results) === "wrong" ? exitWrong : 0;
 }
 
-async function allFindings(config: Config, environment: Settings): Promise<Finding[]> {
-  const running = serverAnswers(config);
+async function runChecks(config: Config, environment: Settings): Promise<CheckResult[]> {
+  const isRunning = isServerRunning(config);
   const parts = await Promise.all([
-    [{ about: "Settings", verdict: "ok", saw: "Every one of them can be read." } as const],
-    strangeNameFindings(environment),
-    settingsFindings(config),
-    databaseFindings(config, { serverAnswers: running }),
-    mailFinding(config).then((found) => [found]),
-    publicFindings(config, { running }),
+    [{ about: "Settings", verdict: "ok", saw: "All settings are valid." } as const],
+    checkSettingNames(environment),
+    checkSettings(config),
+    checkDatabase(config, { isRunning }),
+    checkMail(config).then((result) => [result]),
+    checkPublicAddress(config, { isRunning }),
   ]);
   return parts.flat();
 }
 
-function asJson(findings: readonly Finding[], config: Config): string {
-  const checks = findings.map(({ about, verdict, saw, advice }) => ({
-    about,
-    verdict,
-    saw,
-    advice: advice ?? null,
-  }));
-  return JSON.stringify({ verdict: worstVerdict(findings), checks, proxy: proxyBlocks(config) }, null, 2);
+function asJson(results: readonly CheckResult[], config: Config): string {
+  const checks = results.map(({ about, verdict, saw, advice = null }) => ({ about, verdict, saw, advice }));
+  return JSON.stringify({ verdict: worstVerdict(results), checks, proxy: proxyBlocks(config) }, null, 2);
 }
 
-const widest = "warning".length;
+const verdictWidth = "warning".length;
 
-function asText(findings: readonly Finding[], config: Config): string {
-  const width = Math.max(...findings.map(({ about }) => about.length));
-  const indent = " ".repeat(widest + 2);
-  const lines = findings.flatMap(({ verdict, about, saw, advice }) => [
-    `${verdict.padEnd(widest)}  ${about.padEnd(width)}  ${saw}`,
-    ...(advice === undefined ? [] : [`${indent}${" ".repeat(width)}  → ${advice}`]),
+function asText(results: readonly CheckResult[], config: Config): string {
+  const width = Math.max(...results.map(({ about }) => about.length));
+  const indent = " ".repeat(verdictWidth + 2 + width);
+  const lines = results.flatMap(({ verdict, about, saw, advice }) => [
+    `${verdict.padEnd(verdictWidth)}  ${about.padEnd(width)}  ${saw}`,
+    ...(advice === undefined ? [] : [`${indent}  → ${advice}`]),
   ]);
-  const count = (wanted: Verdict) => findings.filter(({ verdict }) => verdict === wanted).length;
-  const warnings = count("warning") === 1 ? "1 warning" : `${count("warning")} warnings`;
-  const summary = `${count("wrong")} wrong, ${warnings}, ${count("ok")} ok.`;
-  return [...lines, ...proxyLines(findings, config), "", summary].join("\n");
+  const count = (wanted: Verdict) => results.filter(({ verdict }) => verdict === wanted).length;
+  const summary = `${count("wrong")} wrong, ${countOf(count("warning"), "warning")}, ${count("ok")} ok.`;
+  return [...lines, ...proxyLines(results, config), "", summary].join("\n");
 }
 
-/** @returns The blocks that are shown, of those that `gatehouse proxy` prints; null when the port is any free one. */
+/** @returns Two of the blocks that `gatehouse proxy` prints; null when the system chooses the port. */
 function proxyBlocks(config: Config): { readonly caddy: string; readonly nginx: string } | null {
   const [caddy, nginx] = [proxyBlock("caddy", config), proxyBlock("nginx", config)];
   return caddy === null || nginx === null ? null : { caddy, nginx };
 }
 
-/** The block that would put right what is not, when the proxy can be what is not. */
-function proxyLines(findings: readonly Finding[], config: Config): string[] {
-  const isAsked = findings.some(({ verdict, isForProxy }) => verdict !== "ok" && isForProxy === true);
+/** @returns The proxy configuration to use, if the proxy may be the cause of a problem. */
+function proxyLines(results: readonly CheckResult[], config: Config): string[] {
+  const isNeeded = results.some(({ verdict, isForProxy }) => verdict !== "ok" && isForProxy === true);
   const blocks = proxyBlocks(config);
-  if (!isAsked || blocks === null) return [];
+  if (!isNeeded || blocks === null) return [];
   return [
     "",
     "The block for this host in Caddy's Caddyfile:",

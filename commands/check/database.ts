@@ -1,97 +1,84 @@
-// Whether the database can be used as it is. Nothing is made, migrated or left behind: a server may be running on it, or the
+// Checks whether the database is usable as it is. Creates, migrates and leaves behind nothing: a server may be using it, or the
 // settings may name the wrong one.
 import { statfs } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Config, DatabaseTarget } from "../../config.ts";
 import { type Database, DatabaseError } from "../../db/engine/database.ts";
+import { probeWrite, readDatabaseSeconds } from "../../db/engine/diagnostics.ts";
 import { checkSchema, MigrationError } from "../../db/engine/migrate.ts";
 import { openDatabase } from "../../db/engine/open.ts";
-import { probeWrite, readDatabaseSeconds } from "../../db/engine/diagnostics.ts";
-import type { Finding, Verdict } from "../../domain/check_result.ts";
+import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { checkFreeBytesMin, checkFreeBytesWarningMin } from "../../domain/limits.ts";
-import { clockFinding, inTime, reasonOf } from "./time.ts";
+import { checkClock, inTime, reasonOf } from "./time.ts";
 
-const about = "Database";
+const result = resultsOf("Database");
 
 /**
- * @param options `serverAnswers`: whether the server of the same settings is running now.
- * @returns Whether the database is there, is this program's, takes writes, has room, and is nobody else's to read.
+ * Checks whether the database exists, has this program's schema, is writable, has space, and is private.
+ *
+ * @param options `isRunning`: whether a server with the same settings is running.
  */
-export async function databaseFindings(
+export async function checkDatabase(
   { database: target }: Pick<Config, "database">,
-  options: { serverAnswers: Promise<boolean> },
-): Promise<Finding[]> {
-  if (target.kind === "remote") return await contentFindings(target);
+  options: { isRunning: Promise<boolean> },
+): Promise<CheckResult[]> {
+  if (target.kind === "remote") return await checkContent(target);
   const file = await fileInfo(target.path);
-  const space = await spaceFinding(target.path);
-  if (typeof file === "string") return [await missingFinding(target, file, options), ...space];
-  return [...await contentFindings(target), ...modeFindings(target.path, file), ...space];
+  const space = await checkSpace(target.path);
+  if (typeof file === "string") return [await missingResult(target, file, options), ...space];
+  return [...await checkContent(target), ...checkMode(target.path, file), ...space];
 }
 
-/** @returns The file, or why it cannot be looked at. */
+/** @returns The file, or why it can't be used. */
 async function fileInfo(path: string): Promise<Deno.FileInfo | string> {
   try {
     const info = await Deno.stat(path);
-    return info.size === 0 ? "it is empty" : info;
+    return info.size === 0 ? "the file is empty" : info;
   } catch (error) {
-    return error instanceof Deno.errors.NotFound ? "it is not there" : reasonOf(error);
+    return error instanceof Deno.errors.NotFound ? "the file does not exist" : reasonOf(error);
   }
 }
 
-async function missingFinding(
+async function missingResult(
   { path, createFolder }: DatabaseTarget & { kind: "file" },
-  why: string,
-  { serverAnswers }: { serverAnswers: Promise<boolean> },
-): Promise<Finding> {
-  const saw = `${resolve(path)}: ${why}.`;
-  if (await serverAnswers) {
-    const advice = "A server is running, so it has another file: run this with its settings, in its folder.";
-    return { about, verdict: "wrong", saw, advice };
+  reason: string,
+  { isRunning }: { isRunning: Promise<boolean> },
+): Promise<CheckResult> {
+  const saw = `${resolve(path)}: ${reason}.`;
+  if (await isRunning) {
+    const advice =
+      "A server is running with another file: run this command in its folder and with its settings.";
+    return result.wrong(saw, advice);
   }
   const folder = await Deno.stat(folderOf(path)).catch(() => null);
-  if (folder?.isDirectory !== true && !createFolder) {
-    return {
-      about,
-      verdict: "wrong",
-      saw: `${saw} Neither is its folder.`,
-      advice: `Make ${folderOf(path)}`,
-    };
-  }
-  const advice =
-    "The first start makes it. If there should be one: look at DATABASE_URL, and from which folder this runs.";
-  return { about, verdict: "warning", saw, advice };
+  return folder?.isDirectory === true || createFolder
+    ? result.warning(
+      saw,
+      "The first start creates it. If it should already exist, check DATABASE_URL and the current folder.",
+    )
+    : result.wrong(`${saw} Its folder does not exist either.`, `Create ${folderOf(path)}`);
 }
 
-/** What only an open database tells. */
-async function contentFindings(target: DatabaseTarget): Promise<Finding[]> {
+/** Checks what only an open database can show. */
+async function checkContent(target: DatabaseTarget): Promise<CheckResult[]> {
   const name = target.kind === "file" ? resolve(target.path) : new URL(target.url).host;
   let database: Database | undefined;
   try {
     database = await inTime(openDatabase(target, { onFatal: () => {}, isGuest: true }));
-    const schema = schemaFinding(name, await inTime(schemaState(database)));
+    const schema = schemaResult(name, await inTime(schemaState(database)));
     if (schema !== null) return [schema];
     await inTime(probeWrite(database));
-    const written: Finding = {
-      about,
-      verdict: "ok",
-      saw: `${name} has this program's schema, and takes writes.`,
-    };
-    // A file's clock is this machine's.
-    return target.kind === "file" ? [written] : [written, await databaseClock(database)];
+    const writable = result.ok(`${name} has this program's schema and is writable.`);
+    // A file has this machine's clock.
+    return target.kind === "file" ? [writable] : [writable, await checkDatabaseClock(database)];
   } catch (error) {
-    return [{
-      about,
-      verdict: "wrong",
-      saw: `${name}: ${reasonOf(error)}`,
-      advice: adviceFor(error, target),
-    }];
+    return [result.wrong(`${name}: ${reasonOf(error)}`, adviceFor(error, target))];
   } finally {
-    // What hangs would keep this waiting.
+    // A database that hangs must not keep the command waiting.
     await inTime(database?.close() ?? Promise.resolve()).catch(() => {});
   }
 }
 
-/** @returns What is not as it should be, or `current` or `none`. */
 async function schemaState(database: Database): Promise<MigrationError | "current" | "none"> {
   try {
     return await checkSchema(database) ? "current" : "none";
@@ -101,90 +88,65 @@ async function schemaState(database: Database): Promise<MigrationError | "curren
   }
 }
 
-function schemaFinding(name: string, state: MigrationError | "current" | "none"): Finding | null {
+function schemaResult(name: string, state: MigrationError | "current" | "none"): CheckResult | null {
   if (state === "current") return null;
   if (state === "none") {
-    return {
-      about,
-      verdict: "warning",
-      saw: `${name} has no schema yet.`,
-      advice: "The first start makes it. If there should be one: DATABASE_URL names another database.",
-    };
+    const advice = "The first start creates it. If the database should have one, DATABASE_URL names another.";
+    return result.warning(`${name} has no schema yet.`, advice);
   }
+  const saw = `${name}: ${state.message}.`;
   return state.isOlder
-    ? {
-      about,
-      verdict: "warning",
-      saw: `${name}: ${state.message}.`,
-      advice: "Copy it, then start the server or run gatehouse migrate: either brings it up to date.",
-    }
-    : {
-      about,
-      verdict: "wrong",
-      saw: `${name}: ${state.message}.`,
-      advice: "Run the version of gatehouse that this database belongs to, or bring back its copy.",
-    };
+    ? result.warning(saw, "Back it up, then start the server or run gatehouse migrate to upgrade it.")
+    : result.wrong(saw, "Run the version of gatehouse that this database belongs to, or restore a backup.");
 }
 
 function adviceFor(error: unknown, target: DatabaseTarget): string {
   if (target.kind === "remote") {
-    return "Look at DATABASE_URL and DATABASE_AUTH_TOKEN, and whether the server is running and reached from here.";
+    return "Check DATABASE_URL and DATABASE_AUTH_TOKEN, and that the server is running and reachable.";
   }
   return error instanceof DatabaseError && error.kind === "unavailable"
-    ? "Something holds its lock, or the disk is full: see who has it open (fuser), and how much room there is (df)."
-    : "Look at who owns it and its folder, and that its file system is not mounted read-only.";
+    ? "Another program holds its lock, or the disk is full: check open files (fuser) and free space (df)."
+    : "Check the owner of the file and of its folder, and that the file system is not mounted read-only.";
 }
 
-async function databaseClock(database: Database): Promise<Finding> {
+async function checkDatabaseClock(database: Database): Promise<CheckResult> {
   const askedAt = Date.now();
   const seconds = await inTime(readDatabaseSeconds(database));
-  return clockFinding("the database", { at: seconds * 1000, askedAt, answeredAt: Date.now() });
+  return checkClock("the database", { at: seconds * 1000, askedAt, answeredAt: Date.now() });
 }
 
-function modeFindings(path: string, { mode, uid }: Deno.FileInfo): Finding[] {
+function checkMode(path: string, { mode, uid }: Deno.FileInfo): CheckResult[] {
   // Windows has neither.
   if (mode === null || uid === null) return [];
-  const findings: Finding[] = [];
-  const name = "Data file";
+  const file = resultsOf("Data file");
+  const results: CheckResult[] = [];
   const bits = mode & 0o777;
   if ((bits & 0o077) !== 0) {
-    findings.push({
-      about: name,
-      verdict: "warning",
-      saw: `Its mode is 0${bits.toString(8)}: other users of this machine can get at it.`,
-      advice: `chmod 600 ${path}`,
-    });
+    const saw = `Its mode is 0${bits.toString(8)}: other users of this machine can access it.`;
+    results.push(file.warning(saw, `chmod 600 ${path}`));
   }
-  const own = Deno.uid();
-  if (own !== uid) {
-    findings.push({
-      about: name,
-      verdict: "warning",
-      saw:
-        `It belongs to the user with the number ${uid}, and this check runs as ${own}: it may see what the server cannot.`,
-      advice: "Run it as the server's user.",
-    });
+  const ownUid = Deno.uid();
+  if (ownUid !== uid) {
+    results.push(file.warning(
+      `User ${uid} owns it, but this check runs as user ${ownUid} and may have other permissions than the server.`,
+      "Run this command as the server's user.",
+    ));
   }
-  return findings.length > 0
-    ? findings
-    : [{ about: name, verdict: "ok", saw: "Only its owner can read and write it (mode 0600)." }];
+  return results.length > 0 ? results : [file.ok("Only its owner can read and write it (mode 0600).")];
 }
 
-/** @returns How much room there is, where that can be known. */
-async function spaceFinding(path: string): Promise<Finding[]> {
+/** Checks the free space, where the system reports it. */
+async function checkSpace(path: string): Promise<CheckResult[]> {
+  const disk = resultsOf("Disk");
   try {
     const { bavail, bsize } = await statfs(folderOf(path));
     const free = bavail * bsize;
-    const verdict: Verdict = free < checkFreeBytesMin
-      ? "wrong"
-      : free < checkFreeBytesWarningMin
-      ? "warning"
-      : "ok";
-    const saw = `${Math.floor(free / 1024 / 1024)} MB are free beside the data file.`;
-    const advice = "Make room: on a full disk nothing is recorded, and nobody can sign in.";
-    return [{ about: "Disk", verdict, saw, ...(verdict === "ok" ? {} : { advice }) }];
+    const saw = `${Math.floor(free / 1024 / 1024)} MB are free next to the data file.`;
+    if (free >= checkFreeBytesWarningMin) return [disk.ok(saw)];
+    const advice = "Free up space: on a full disk, recording and sign-in fail.";
+    return [disk[free < checkFreeBytesMin ? "wrong" : "warning"](saw, advice)];
   } catch {
-    // No such folder: that is told already.
+    // The folder does not exist, which another result reports.
     return [];
   }
 }

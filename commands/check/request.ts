@@ -1,44 +1,39 @@
-// What checks of the public address have in common: requests, and findings that tell when there was no answer.
+// What all checks of the public address share: requests, and results when there is no response.
 import type { Config } from "../../config.ts";
-import type { Finding } from "../../domain/check_result.ts";
+import { type CheckResult, type CheckResults, resultsOf } from "../../domain/check_result.ts";
 import { reasonOf } from "./time.ts";
 
-/** The settings that say what a browser should see. */
+/** The settings that determine what a browser should see. */
 export type PublicSettings = Pick<
   Config,
   "baseUrl" | "secure" | "host" | "port" | "cookieDomain" | "allowedOrigins" | "metricsToken"
 >;
 
-/** Sends a request; a test puts a proxy of its own here. */
+/** Sends a request. Tests replace it by a proxy of their own. */
 export type Send = (address: string, init?: RequestInit) => Promise<Response>;
 
-/** Makes a finding of one check. */
-export type Found = (verdict: Finding["verdict"], saw: string, advice?: string) => Finding;
-
 /**
- * @param about What is looked at.
- * @param check Looks, and calls what it is given with what it found.
- * @returns What the check finds; that it failed, when it did.
+ * Runs a check that sends requests.
+ *
+ * @param about What is checked.
+ * @returns The check's result, or that it failed.
  */
-export async function attempt(about: string, check: (found: Found) => Promise<Finding>): Promise<Finding> {
-  const found: Found = (verdict, saw, advice) => ({
-    about,
-    verdict,
-    saw,
-    isForProxy: true,
-    ...(advice === undefined ? {} : { advice }),
-  });
+export async function attempt(
+  about: string,
+  check: (result: CheckResults) => Promise<CheckResult>,
+): Promise<CheckResult> {
+  const result = resultsOf(about, { isForProxy: true });
   try {
-    return await check(found);
+    return await check(result);
   } catch (error) {
-    const advice = "The server was reachable just before: look at its log, and at the proxy's.";
-    return found("wrong", `There was no answer: ${reasonOf(error)}`, advice);
+    const advice = "The server was reachable a moment ago: check its log and the proxy's log.";
+    return result.wrong(`No response: ${reasonOf(error)}`, advice);
   }
 }
 
-/** @returns The answer, without its body. */
-export async function emptied(asked: Promise<Response>): Promise<Response> {
-  const answer = await asked;
-  await answer.body?.cancel();
-  return answer;
+/** @returns The response, after discarding its body. */
+export async function withoutBody(pending: Promise<Response>): Promise<Response> {
+  const response = await pending;
+  await response.body?.cancel();
+  return response;
 }

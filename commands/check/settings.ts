@@ -1,154 +1,120 @@
-// What the settings say about each other: rules without a network.
+// Checks settings against each other, without a network.
 import { getDomain } from "tldts";
 import type { AllowedOrigin, Config } from "../../config.ts";
-import type { Finding } from "../../domain/check_result.ts";
+import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
+import { isLoopbackHost } from "../../domain/loopback.ts";
 import { isBehindProxy } from "../proxy/configuration.ts";
 
-/** The settings that these rules read. */
+/** The settings that these checks read. */
 export type CheckedSettings = Pick<
   Config,
   "baseUrl" | "secure" | "host" | "port" | "cookieDomain" | "allowedOrigins" | "trustedProxies"
 >;
 
-/** @returns What fits and what does not in settings that are each good alone. */
-export function settingsFindings(config: CheckedSettings): Finding[] {
+/** Checks whether settings that are valid by themselves also fit together. */
+export function checkSettings(config: CheckedSettings): CheckResult[] {
   return [
-    addressFinding(config),
-    cookieFinding(config),
-    ...noOriginFindings(config),
-    ...config.allowedOrigins.map((origin) => originFinding(origin, config)),
-    ...proxyFindings(config),
+    checkBaseUrl(config),
+    checkCookieDomain(config),
+    ...checkProductOrigins(config),
+    ...config.allowedOrigins.map((origin) => checkOrigin(origin, config)),
+    checkTrustedProxies(config),
   ];
 }
 
-/** @returns An origin as a browser would send it: for a wildcard, one that it stands for. */
+/** @returns An origin as a browser would send it; for a wildcard, one that it matches. */
 export function exampleOrigin({ text }: AllowedOrigin): URL {
   return new URL(text.replace("*", "check"));
 }
 
-function addressFinding({ baseUrl, secure }: CheckedSettings): Finding {
-  const about = "BASE_URL";
-  if (secure) {
-    return { about, verdict: "ok", saw: `${baseUrl.origin}: cookies are Secure, and HSTS is sent.` };
+function checkBaseUrl({ baseUrl, secure }: CheckedSettings): CheckResult {
+  const result = resultsOf("BASE_URL", { isForProxy: true });
+  if (secure) return result.ok(`${baseUrl.origin}: cookies are Secure, and HSTS is sent.`);
+  if (isLoopbackHost(baseUrl.hostname)) {
+    return result.ok(`${baseUrl.origin}: plain http, which is fine on this machine.`);
   }
-  if (isThisMachine(baseUrl.hostname)) {
-    return { about, verdict: "ok", saw: `${baseUrl.origin}: plain http, which is fine on this machine.` };
-  }
-  return {
-    about,
-    verdict: "warning",
-    saw: `${baseUrl.origin} is plain http: whoever is on the line reads passwords and cookies.`,
-    advice: `Put a proxy with a certificate in front, and set BASE_URL=https://${baseUrl.hostname}`,
-    isForProxy: true,
-  };
+  return result.warning(
+    `${baseUrl.origin} is plain http: anyone on the network path can read passwords and cookies.`,
+    `Put a proxy with a certificate in front, and set BASE_URL=https://${baseUrl.hostname}`,
+  );
 }
 
-function cookieFinding({ baseUrl, cookieDomain }: CheckedSettings): Finding {
-  const about = "COOKIE_DOMAIN";
-  const saw = cookieDomain === undefined
-    ? `Not set: the browser sends the cookie to ${baseUrl.hostname} alone.`
-    : `${cookieDomain}: the browser sends the cookie to every host under it.`;
-  return { about, verdict: "ok", saw };
+function checkCookieDomain({ baseUrl, cookieDomain }: CheckedSettings): CheckResult {
+  return resultsOf("COOKIE_DOMAIN").ok(
+    cookieDomain === undefined
+      ? `Not set: browsers send the cookie only to ${baseUrl.hostname}.`
+      : `${cookieDomain}: browsers send the cookie to every host under it.`,
+  );
 }
 
-/** A cookie for other hosts, and none of them may make use of it. */
-function noOriginFindings({ baseUrl, cookieDomain, allowedOrigins }: CheckedSettings): Finding[] {
-  const about = "ALLOWED_ORIGINS";
-  const isForOthers = allowedOrigins.some(({ text }) => text.toLowerCase() !== baseUrl.origin);
-  if (isForOthers) return [];
-  if (cookieDomain === undefined) {
-    return [{ about, verdict: "ok", saw: "No page of another origin can ask who is signed in." }];
-  }
+function checkProductOrigins({ baseUrl, cookieDomain, allowedOrigins }: CheckedSettings): CheckResult[] {
+  const result = resultsOf("ALLOWED_ORIGINS");
+  if (allowedOrigins.some(({ text }) => text.toLowerCase() !== baseUrl.origin)) return [];
+  if (cookieDomain === undefined) return [result.ok("No other origin can use the sign-in API.")];
   const port = baseUrl.port === "" ? "" : `:${baseUrl.port}`;
-  return [{
-    about,
-    verdict: "warning",
-    saw:
-      "There is a COOKIE_DOMAIN, and no product's origin: their pages cannot ask who is signed in, and nobody is " +
-      "led back to them after signing in.",
-    advice:
-      `Name the products' origins, such as ALLOWED_ORIGINS=${baseUrl.protocol}//app${cookieDomain}${port}`,
-  }];
+  return [result.warning(
+    "COOKIE_DOMAIN is set but ALLOWED_ORIGINS lists no product, so product pages can't use the sign-in API, " +
+      "and nobody returns to them after signing in.",
+    `Add the products' origins, such as ALLOWED_ORIGINS=${baseUrl.protocol}//app${cookieDomain}${port}`,
+  )];
 }
 
-/** Whether the cookie gets from pages of this origin to the service, and to the origin's own server. */
-function originFinding(origin: AllowedOrigin, { baseUrl, cookieDomain }: CheckedSettings): Finding {
-  const about = `Origin ${origin.text}`;
-  const url = exampleOrigin(origin);
+/** Checks whether browsers send the cookie from pages of this origin to the service, and to the origin's own server. */
+function checkOrigin(origin: AllowedOrigin, { baseUrl, cookieDomain }: CheckedSettings): CheckResult {
+  const result = resultsOf(`Origin ${origin.text}`);
+  const { hostname, protocol } = exampleOrigin(origin);
   const domain = getDomain(baseUrl.hostname, { allowPrivateDomains: true });
-  const isSameHost = url.hostname === baseUrl.hostname;
+  const isSameHost = hostname === baseUrl.hostname;
   const isSameSite = isSameHost ||
-    (domain !== null && getDomain(url.hostname, { allowPrivateDomains: true }) === domain);
+    (domain !== null && getDomain(hostname, { allowPrivateDomains: true }) === domain);
   if (!isSameSite) {
-    return {
-      about,
-      verdict: "warning",
-      saw:
-        `For a browser this is another site than ${baseUrl.hostname}: it never sends the cookie from there.`,
-      advice: `Serve the product on a host under ${domain ?? "BASE_URL's domain"}, or take the origin out.`,
-    };
+    return result.warning(
+      `Browsers treat it as another site than ${baseUrl.hostname} and never send the cookie from there.`,
+      `Serve the product on a host under ${domain ?? "BASE_URL's domain"}, or remove the origin.`,
+    );
   }
-  if (url.protocol !== baseUrl.protocol) {
-    return {
-      about,
-      verdict: "warning",
-      saw:
-        `http and https are mixed: from ${url.protocol}// a browser does not send the cookie to ${baseUrl.origin}.`,
-      advice: `Use ${baseUrl.protocol}// for both.`,
-    };
+  if (protocol !== baseUrl.protocol) {
+    return result.warning(
+      `It mixes http and https: from ${protocol}// browsers don't send the cookie to ${baseUrl.origin}.`,
+      `Use ${baseUrl.protocol}// for both.`,
+    );
   }
-  const isCovered = isSameHost || (cookieDomain !== undefined && `.${url.hostname}`.endsWith(cookieDomain));
-  if (isCovered) {
-    return { about, verdict: "ok", saw: "The browser sends the cookie from its pages and to its server." };
+  if (isSameHost || (cookieDomain !== undefined && `.${hostname}`.endsWith(cookieDomain))) {
+    return result.ok("Browsers send the cookie from its pages and to its server.");
   }
-  const why = cookieDomain === undefined
+  const reason = cookieDomain === undefined
     ? "COOKIE_DOMAIN is not set"
-    : `it lies outside of COOKIE_DOMAIN=${cookieDomain}`;
-  return {
-    about,
-    verdict: "warning",
-    saw: `The cookie never reaches the server of ${url.hostname}: ${why}.`,
-    advice: domain === null
+    : `it is outside COOKIE_DOMAIN=${cookieDomain}`;
+  return result.warning(
+    `The cookie never reaches the server of ${hostname}: ${reason}.`,
+    domain === null
       ? "Serve the product on the host of BASE_URL."
-      : `If that server is to know who is signed in, set COOKIE_DOMAIN=.${domain}`,
-  };
+      : `If that server needs to know who is signed in, set COOKIE_DOMAIN=.${domain}`,
+  );
 }
 
-function proxyFindings(config: CheckedSettings): Finding[] {
-  const about = "TRUSTED_PROXIES";
+function checkTrustedProxies(config: CheckedSettings): CheckResult {
+  const result = resultsOf("TRUSTED_PROXIES", { isForProxy: true });
   const { trustedProxies, host, baseUrl, port } = config;
   if (trustedProxies.some(([, bits]) => bits === 0)) {
-    return [{
-      about,
-      verdict: "wrong",
-      saw: "Every address is trusted: anybody can claim to be any address, in limits and in the audit log.",
-      advice: `Name only the proxy: TRUSTED_PROXIES=${likelyProxy(host)}`,
-    }];
+    return result.wrong(
+      "Every address is trusted, so anyone can fake their address in limits and in the audit log.",
+      `List only the proxy: TRUSTED_PROXIES=${likelyProxy(host)}`,
+    );
   }
   if (trustedProxies.length > 0) {
     const blocks = trustedProxies.map(([address, bits]) => `${address.toString()}/${bits}`);
-    return [{ about, verdict: "ok", saw: `X-Forwarded-For is believed from ${blocks.join(", ")}.` }];
+    return result.ok(`X-Forwarded-For is trusted from ${blocks.join(", ")}.`);
   }
-  if (!isBehindProxy(config)) {
-    return [{ about, verdict: "ok", saw: "Not set, and no proxy seems to be in front." }];
-  }
-  return [{
-    about,
-    verdict: "warning",
-    saw:
-      `${baseUrl.origin} is not served by port ${port} itself, so a proxy is in front. It is not trusted: in limits ` +
-      "and in the audit log every address is the proxy's.",
-    advice: `Name the proxy. When it is on this machine: TRUSTED_PROXIES=${likelyProxy(host)}`,
-    isForProxy: true,
-  }];
+  if (!isBehindProxy(config)) return result.ok("Not set, and there seems to be no proxy.");
+  return result.warning(
+    `Port ${port} does not serve ${baseUrl.origin} itself, so there is a proxy. It is not trusted: limits and the ` +
+      "audit log see only the proxy's address.",
+    `List the proxy. If it runs on this machine: TRUSTED_PROXIES=${likelyProxy(host)}`,
+  );
 }
 
-/** From where a proxy on this machine connects to the address that is listened on. */
+/** @returns The address that a proxy on this machine connects from. */
 function likelyProxy(host: string): string {
-  return isThisMachine(host) || host === "0.0.0.0" || host === "::" ? "127.0.0.1,::1" : host;
-}
-
-function isThisMachine(host: string): boolean {
-  return /^(.*\.)?localhost$/.test(host) || host === "[::1]" || host === "::1" ||
-    /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+  return isLoopbackHost(host) || host === "0.0.0.0" || host === "::" ? "127.0.0.1,::1" : host;
 }

@@ -1,58 +1,50 @@
-// Time in checks: how long one may take, and whether another clock goes like this machine's.
-import type { Finding } from "../../domain/check_result.ts";
+// Time in checks: how long one may take, and whether another clock agrees with this machine's.
+import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
 import { checkClockWarningMs, checkClockWrongMs, checkTimeoutMs } from "../../domain/limits.ts";
 
-/** @returns What the act resolves to. @throws What it throws, or an error when it takes too long. */
-export async function inTime<T>(act: Promise<T>): Promise<T> {
+/** Waits for a promise for a limited time. @throws What it rejects with, or an error when it takes too long. */
+export async function inTime<T>(promise: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`no answer within ${checkTimeoutMs / 1000} seconds`)),
-      checkTimeoutMs,
-    );
+    const error = new Error(`no response within ${checkTimeoutMs / 1000} seconds`);
+    timer = setTimeout(() => reject(error), checkTimeoutMs);
   });
   try {
-    return await Promise.race([act, late]);
+    return await Promise.race([promise, late]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** A clock that was read somewhere else. All in milliseconds since 1970. */
+/** A reading of another clock. All times in milliseconds since 1970. */
 export interface ClockReading {
-  /** Cut to whole seconds, as both HTTP and SQL give it. */
+  /** Truncated to whole seconds, as in HTTP and SQL. */
   readonly at: number;
-  /** By this machine's clock, before it was asked and after it had answered. */
+  /** By this machine's clock, before the request. */
   readonly askedAt: number;
+  /** By this machine's clock, after the response. */
   readonly answeredAt: number;
 }
 
-/**
- * @param about Whose clock.
- * @returns Whether it goes like this machine's, as far as the answer can tell: it may be off by the time that the answer took.
- */
-export function clockFinding(about: string, { at, askedAt, answeredAt }: ClockReading): Finding {
-  // The moment was somewhere in the second that begins at `at`, and between asking and answering.
-  const ahead = at - answeredAt;
-  const behind = askedAt - (at + 1000);
-  const offMs = Math.max(ahead, behind, 0);
-  const name = `Clock of ${about}`;
-  if (offMs <= checkClockWarningMs) {
-    return { about: name, verdict: "ok", saw: "It goes like this machine's." };
-  }
-  const seconds = `${Math.round(offMs / 1000)} seconds ${ahead > 0 ? "ahead of" : "behind"} this machine's`;
-  return {
-    about: name,
-    verdict: offMs > checkClockWrongMs ? "wrong" : "warning",
-    saw: `It is ${seconds}: sessions, links and codes end too early or too late.`,
-    advice: "Let both machines set their clocks by NTP (timedatectl set-ntp true).",
-  };
+/** Compares a clock with this machine's, allowing for the time that the response took. */
+export function checkClock(owner: string, { at, askedAt, answeredAt }: ClockReading): CheckResult {
+  const result = resultsOf(`Clock of ${owner}`);
+  // The clock was read within the second that begins at `at`, and between request and response.
+  const aheadMs = at - answeredAt;
+  const behindMs = askedAt - (at + 1000);
+  const offMs = Math.max(aheadMs, behindMs, 0);
+  if (offMs <= checkClockWarningMs) return result.ok("Agrees with this machine's clock.");
+  const difference = `${Math.round(offMs / 1000)} seconds ${aheadMs > 0 ? "ahead of" : "behind"}`;
+  return result[offMs > checkClockWrongMs ? "wrong" : "warning"](
+    `It is ${difference} this machine's clock, so sessions, links and codes expire early or late.`,
+    "Synchronize both clocks by NTP (timedatectl set-ntp true).",
+  );
 }
 
-/** @returns What an error says, on one line. */
+/** @returns An error's message on one line. */
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  // The address that was asked stands beside it already.
+  // The result already names the address.
   return message.replace(/^error sending request for url \(.*?\): /, "").replaceAll(/\s+/g, " ").slice(
     0,
     300,

@@ -1,14 +1,14 @@
-// Caddy's block. Caddy gets the certificates, redirects from http and sets the forwarding headers by itself.
+// The configuration for Caddy, which obtains certificates, redirects from http and sets forwarding headers by itself.
 import type { ProxiedApplication } from "../../domain/proxied_application.ts";
-import type { ProxyPlace } from "./placement.ts";
+import type { ProxyPlacement } from "./placement.ts";
 
 /** @returns The lines of a Caddyfile. */
-export function caddyBlock(place: ProxyPlace, applications: readonly ProxiedApplication[]): string[] {
-  const site = (host: string) => siteAddress(place, host);
+export function caddyBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {
+  const site = (host: string) => siteAddress(placement, host);
   return [
-    `${site(place.host)} {`,
+    `${site(placement.host)} {`,
     "\t# No encode here: responses with secrets must not be compressed.",
-    `\treverse_proxy ${place.upstream}`,
+    `\treverse_proxy ${placement.upstream}`,
     "}",
     ...(applications.length === 0 ? [] : snippets),
     ...applications.flatMap(({ host, address, query }) => [
@@ -16,7 +16,7 @@ export function caddyBlock(place: ProxyPlace, applications: readonly ProxiedAppl
       `${site(host)} {`,
       "\troute {",
       "\t\timport gatehouse_before",
-      `\t\tforward_auth ${place.upstream} {`,
+      `\t\tforward_auth ${placement.upstream} {`,
       `\t\t\turi /api/auth/forward?${query}`,
       "\t\t\tcopy_headers Remote-User Remote-Email Remote-Email-Verified Remote-Name Remote-Organization Remote-Role Remote-Api-Key",
       "\t\t}",
@@ -28,7 +28,7 @@ export function caddyBlock(place: ProxyPlace, applications: readonly ProxiedAppl
   ];
 }
 
-function siteAddress({ secure, publicPort }: ProxyPlace, host: string): string {
+function siteAddress({ secure, publicPort }: ProxyPlacement, host: string): string {
   const isUsual = publicPort === (secure ? 443 : 80);
   return `${secure ? "https" : "http"}://${host}${isUsual ? "" : `:${publicPort}`}`;
 }

@@ -1,4 +1,4 @@
-// nginx's block. It understands only 401 and 403 of a rejection and hands on no other header of it: hence the variables.
+// The configuration for nginx. Its auth_request accepts only 401 and 403 and drops the other headers, hence the variables.
 import {
   answerHeaderCharactersMax,
   headerCharactersMax,
@@ -6,11 +6,11 @@ import {
   usageBodyBytesMax,
 } from "../../domain/limits.ts";
 import type { ProxiedApplication } from "../../domain/proxied_application.ts";
-import type { ProxyPlace } from "./placement.ts";
+import type { ProxyPlacement } from "./placement.ts";
 
 /** @returns The lines of a file for nginx's http block. */
-export function nginxBlock(place: ProxyPlace, applications: readonly ProxiedApplication[]): string[] {
-  const { host, secure, publicPort, upstream } = place;
+export function nginxBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {
+  const { host, secure, publicPort, upstream } = placement;
   const names = [host, ...applications.map((application) => application.host)].join(" ");
   return [
     "# /etc/nginx/conf.d/gatehouse.conf",
@@ -23,12 +23,12 @@ export function nginxBlock(place: ProxyPlace, applications: readonly ProxiedAppl
       : []),
     `upstream gatehouse { server ${upstream}; keepalive 16; }`,
     ...(applications.length === 0 ? [] : maps),
-    // On a port of its own there is no http beside it to lead away from.
+    // A port other than 443 has no http counterpart to redirect from.
     ...(secure && publicPort === 443
       ? [`server { ${listen(80)} server_name ${names}; return 301 https://$host$request_uri; }`]
       : []),
-    ...ownServer(place),
-    ...applications.flatMap((application) => applicationServer(place, application)),
+    ...ownServer(placement),
+    ...applications.flatMap((application) => applicationServer(placement, application)),
   ];
 }
 
@@ -36,17 +36,17 @@ function listen(port: number, more = ""): string {
   return `listen ${port}${more}; listen [::]:${port}${more};`;
 }
 
-function publicListen({ publicPort, secure }: ProxyPlace): string {
+function publicListen({ publicPort, secure }: ProxyPlacement): string {
   return listen(publicPort, secure ? " ssl" : "");
 }
 
 const bufferSize = `proxy_buffer_size ${kibibytes(answerHeaderCharactersMax)}k;`;
 
-function ownServer(place: ProxyPlace): string[] {
+function ownServer(placement: ProxyPlacement): string[] {
   const headerSize = kibibytes(Math.max(urlCharactersMax, headerCharactersMax));
   return [
     "server {",
-    `    ${publicListen(place)} server_name ${place.host};`,
+    `    ${publicListen(placement)} server_name ${placement.host};`,
     `    client_max_body_size ${
       kibibytes(usageBodyBytesMax)
     }k; large_client_header_buffers 4 ${headerSize}k;`,
@@ -62,7 +62,7 @@ function ownServer(place: ProxyPlace): string[] {
   ];
 }
 
-/** What no application gets: the session's token, API keys, and upgrades other than WebSockets, which tunnel requests. */
+/** Removes what no application may receive: session tokens, API keys, and upgrades other than WebSockets, which tunnel requests. */
 const maps = [
   "map $http_cookie $gatehouse_cookie {",
   "    default $http_cookie;",
@@ -79,10 +79,13 @@ const maps = [
 
 const identityNames = ["User", "Email", "Email-Verified", "Name", "Organization", "Role", "Api-Key"];
 
-function applicationServer(place: ProxyPlace, { host, address, query, isMetered }: ProxiedApplication) {
+function applicationServer(
+  placement: ProxyPlacement,
+  { host, address, query, isMetered }: ProxiedApplication,
+) {
   return [
     "server {",
-    `    ${publicListen(place)} server_name ${host};`,
+    `    ${publicListen(placement)} server_name ${host};`,
     "    auth_request /.gatehouse;",
     "    # A location with a proxy_set_header of its own loses all of these, and clients could forge who they are.",
     ...identityNames.map(identityLine),
@@ -117,7 +120,7 @@ function applicationServer(place: ProxyPlace, { host, address, query, isMetered 
   ];
 }
 
-/** Takes a header from Gatehouse's response and passes it on, empty or not, in place of the client's. */
+/** Replaces the client's header by the one of Gatehouse's response, even if that is empty. */
 function identityLine(name: string): string {
   const variable = name.toLowerCase().replaceAll("-", "_");
   return `    auth_request_set $gatehouse_${variable} $upstream_http_remote_${variable}; ${

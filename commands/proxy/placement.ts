@@ -1,12 +1,12 @@
-// Where Gatehouse stands behind its proxy, as every kind of block needs it.
+// The addresses of Gatehouse and its proxy, which every configuration needs.
 
-/** What a block is made from. */
-export interface ProxyPlace {
-  /** Of `BASE_URL`. */
+/** The addresses of Gatehouse and its proxy. */
+export interface ProxyPlacement {
+  /** The host of `BASE_URL`. */
   readonly host: string;
   readonly secure: boolean;
-  /** Where browsers connect to. */
+  /** The port that browsers connect to. */
   readonly publicPort: number;
-  /** Where the proxy reaches Gatehouse, such as `127.0.0.1:8000`. */
+  /** Gatehouse's own address, such as `127.0.0.1:8000`. */
   readonly upstream: string;
 }

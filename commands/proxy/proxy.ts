@@ -1,4 +1,4 @@
-// `gatehouse proxy`: prints the configuration of a reverse proxy that fits the settings. It changes nothing.
+// `gatehouse proxy`: prints a reverse proxy configuration that fits the settings. It changes nothing.
 import type { Config, Settings } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
 import { type ProxiedApplication, splitApplication } from "../../domain/proxied_application.ts";
@@ -12,7 +12,7 @@ import { writeLine } from "../terminal.ts";
 /**
  * @param args As typed, without `gatehouse proxy`.
  * @param environment See {@linkcode CommandLine}.
- * @returns The exit status: 0 done, 64 for arguments that are none, 78 for settings that are not taken.
+ * @returns The exit status: 0 for success, 64 for invalid arguments, 78 for invalid settings.
  */
 export function proxyCommand(args: readonly string[], environment: Settings): number {
   if (args.includes("--help") || args.includes("-h")) return writeLine(proxyHelp());
@@ -24,18 +24,18 @@ export function proxyCommand(args: readonly string[], environment: Settings): nu
   const applications: ProxiedApplication[] = [];
   for (const text of texts) {
     const application = parseApplication(text);
-    if ("fault" in application) return fail(`${JSON.stringify(text)}: ${application.fault}`);
+    if ("problem" in application) return fail(`${JSON.stringify(text)}: ${application.problem}`);
     applications.push(application);
   }
   const config = readSettings(environment);
   if (config === null) return exitConfig;
   const hosts = [config.baseUrl.hostname, ...applications.map(({ host }) => host)];
-  const twice = hosts.find((host, at) => hosts.indexOf(host) !== at);
-  if (twice !== undefined) {
-    return fail(`${twice} is given twice, or is BASE_URL's host, which is Gatehouse's own.`);
+  const duplicate = hosts.find((host, at) => hosts.indexOf(host) !== at);
+  if (duplicate !== undefined) {
+    return fail(`${duplicate} is given twice, or is BASE_URL's host, which is Gatehouse's own.`);
   }
   const block = proxyBlock(name, config, applications);
-  if (block === null) return fail("PORT=0 is a different port at every start: set PORT.", exitConfig);
+  if (block === null) return fail("with PORT=0 the port changes at every start: set PORT.", exitConfig);
   for (const warning of applications.flatMap((application) => warnings(application, config))) {
     writeLine(`gatehouse proxy: warning: ${warning}`, "stderr");
   }
@@ -51,17 +51,17 @@ function isProxyName(text: string): text is ProxyName {
   return (proxyNames as readonly string[]).includes(text);
 }
 
-/** @returns The application, checked by the same rules as the proxy's questions; or what is wrong. */
-function parseApplication(text: string): ProxiedApplication | { readonly fault: string } {
+/** @returns The application, checked by the rules of the forward auth endpoint, or what is wrong. */
+function parseApplication(text: string): ProxiedApplication | { readonly problem: string } {
   const split = splitApplication(text);
   if (split === null) {
-    return { fault: "not HOST=ADDRESS, such as app.example.com=127.0.0.1:3000." };
+    return { problem: "must be HOST=ADDRESS, such as app.example.com=127.0.0.1:3000." };
   }
   const { host, address, conditions } = split;
   const pairs = [...new URLSearchParams(conditions)];
   const given = Object.fromEntries(pairs);
-  if (Object.keys(given).length !== pairs.length) return { fault: "a condition is given twice." };
-  if ("redirect" in given) return { fault: "“redirect” follows from the proxy." };
+  if (Object.keys(given).length !== pairs.length) return { problem: "a condition is given twice." };
+  if ("redirect" in given) return { problem: "“redirect” is set by the proxy's configuration." };
   // Anyone can sign up with any address; members of an organization confirmed theirs when they joined.
   const isByEmail = given["accept"] !== "key" &&
     (given["organization"] === undefined || given["user"] === "email");
@@ -70,14 +70,14 @@ function parseApplication(text: string): ProxiedApplication | { readonly fault: 
     check(forwardQuerySchema, query, "query");
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { fault: (error.details ?? []).map(({ path, message }) => `“${path}” ${message}`).join(" ") };
+    return { problem: (error.details ?? []).map(({ path, message }) => `“${path}” ${message}`).join(" ") };
   }
-  // What the schema takes has no character that is special in a query or a configuration.
+  // Valid values contain no character with a meaning in a query or a configuration.
   const joined = Object.entries(query).map(([name, value]) => `${name}=${value}`).join("&");
   return { host, address, query: joined, isMetered: "meter" in query };
 }
 
-/** @returns Why signing in can't lead to the application, a sentence each. */
+/** @returns Why people can't sign in to the application, one sentence each. */
 function warnings({ host, query }: ProxiedApplication, config: Config): string[] {
   if (new URLSearchParams(query).get("accept") === "key") return [];
   const { baseUrl, cookieDomain, allowedOrigins } = config;
@@ -86,7 +86,7 @@ function warnings({ host, query }: ProxiedApplication, config: Config): string[]
     found.push(`COOKIE_DOMAIN isn't set: browsers won't send the session cookie to ${host}.`);
   } else if (!`.${host}`.endsWith(cookieDomain)) {
     found.push(
-      `${host} is outside of COOKIE_DOMAIN=${cookieDomain}: browsers won't send it the session cookie.`,
+      `${host} is outside COOKIE_DOMAIN=${cookieDomain}: browsers won't send it the session cookie.`,
     );
   }
   const origin = `${baseUrl.protocol}//${host}${baseUrl.port === "" ? "" : `:${baseUrl.port}`}`;

@@ -1,20 +1,23 @@
-// Traefik's block, for its file provider. No test runs it.
+// The configuration for Traefik's file provider. No test runs it.
 import type { ProxiedApplication } from "../../domain/proxied_application.ts";
-import type { ProxyPlace } from "./placement.ts";
+import type { ProxyPlacement } from "./placement.ts";
 
 /** @returns The lines of a YAML file. */
-export function traefikBlock(place: ProxyPlace, applications: readonly ProxiedApplication[]): string[] {
-  const { host, upstream } = place;
-  // A client that has the identity removed on the way to the application, and upgrades that tunnel more requests.
+export function traefikBlock(
+  placement: ProxyPlacement,
+  applications: readonly ProxiedApplication[],
+): string[] {
+  const { host, upstream } = placement;
+  // Rejects clients that make the proxy drop the identity headers, and upgrades that tunnel further requests.
   const guards = "!HeaderRegexp(`Connection`, `(?i)remote`) && !HeaderRegexp(`Upgrade`, `(?i)h2c`)";
   return [
     "# A file of Traefik's file provider.",
     "http:",
     "  routers:",
-    ...router(place, { name: "gatehouse", rule: `Host(\`${host}\`)`, middlewares: [] }),
+    ...router(placement, { name: "gatehouse", rule: `Host(\`${host}\`)`, middlewares: [] }),
     ...applications.flatMap((application) => {
       const name = nameOf(application.host);
-      return router(place, {
+      return router(placement, {
         name,
         rule: `Host(\`${application.host}\`) && ${guards}`,
         middlewares: [name, ...(isKeyOnly(application) ? ["without-key"] : [])],
@@ -37,7 +40,7 @@ export function traefikBlock(place: ProxyPlace, applications: readonly ProxiedAp
   ];
 }
 
-/** An application behind keys alone needs no `Authorization` header of its own. */
+/** An application that accepts only API keys needs no `Authorization` header of its own. */
 function isKeyOnly({ query }: ProxiedApplication): boolean {
   return new URLSearchParams(query).get("accept") === "key";
 }
@@ -47,7 +50,7 @@ function nameOf(host: string): string {
 }
 
 function router(
-  { secure }: ProxyPlace,
+  { secure }: ProxyPlacement,
   { name, rule, middlewares }: { name: string; rule: string; middlewares: readonly string[] },
 ): string[] {
   return [

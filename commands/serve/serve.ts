@@ -10,7 +10,7 @@ import {
 } from "../../domain/limits.ts";
 import type { App } from "../../routes/env.ts";
 import { BackupSchedule } from "../../services/backups.ts";
-import { strangeNameFindings } from "../check/setting_names.ts";
+import { checkSettingNames } from "../check/setting_names.ts";
 import { mailMode } from "../../services/mail/mail.ts";
 import { rest } from "../../services/rest.ts";
 import { createServices, type Services } from "../../services/services.ts";
@@ -42,8 +42,8 @@ export async function serve(environment: Settings, options: { version: string })
     end(exitFault);
   });
   if (typeof opened === "number") return opened;
-  for (const { about, advice } of strangeNameFindings(environment)) {
-    log.warn("a name in the environment is nearly a setting's", { name: about, advice });
+  for (const { about, advice } of checkSettingNames(environment)) {
+    log.warn("unknown setting in the environment", { name: about, advice });
   }
   const backups = await backupSchedule(settings, log);
   if (typeof backups === "number") {

@@ -1,4 +1,5 @@
 // How a mail reaches the mail server: nodemailer, told in full what it may do, and its many errors sorted into three.
+import { isLoopbackHost } from "../../domain/loopback.ts";
 import type { Config } from "../../config.ts";
 import {
   mailConnectTimeoutMs,
@@ -111,7 +112,7 @@ function smtpConnection(
     secure,
     requireTLS: !secure && hasCredentials,
     // A relay on this machine has a certificate for another name, if any, and there is no line to listen on.
-    ignoreTLS: !secure && !hasCredentials && isThisMachine(host),
+    ignoreTLS: !secure && !hasCredentials && isLoopbackHost(host),
     name: baseUrl.hostname,
     connectionTimeout: mailConnectTimeoutMs,
     dnsTimeout: mailConnectTimeoutMs,
@@ -151,8 +152,4 @@ function mailError(error: unknown): MailError {
   // An address that cannot be written in SMTP was never sent anywhere.
   if (code === "EENVELOPE" && command === "API") return new MailError("refused", "not an address");
   return new MailError("server", `${command ?? "CONN"}: ${code ?? ""} ${message}`.slice(0, 500));
-}
-
-function isThisMachine(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 }

@@ -1,5 +1,4 @@
-// The blocks that `gatehouse check` prints, run as they stand by the real Caddy and nginx before the real program: then it has
-// nothing to say against either.
+// The real Caddy and nginx run the configuration that `gatehouse check` prints, and check reports no problem behind either.
 import assert from "node:assert/strict";
 import { programsMissing } from "../support/missing.ts";
 import { poll } from "../support/poll.ts";
@@ -12,7 +11,7 @@ import {
 } from "../support/program.ts";
 import { freePort } from "../support/sqld.ts";
 
-/** Makes the file of a block in a folder, and says what runs it. */
+/** Writes a configuration file and returns the command that runs it. */
 type Proxy = (folder: string, block: string) => { command: string; args: string[] };
 
 const proxies: Readonly<Record<"caddy" | "nginx", Proxy>> = {
@@ -34,7 +33,7 @@ const proxies: Readonly<Record<"caddy" | "nginx", Proxy>> = {
 
 for (const name of ["caddy", "nginx"] as const) {
   Deno.test({
-    name: `check finds nothing wrong behind ${name} with the block that it printed`,
+    name: `check reports no problem behind ${name} with the configuration that it prints`,
     ignore: programsMissing(name),
     async fn() {
       const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxies-" });

@@ -1,4 +1,4 @@
-// `gatehouse check` with the real program: all well, and each thing wrong on purpose, beside a running server and without one.
+// `gatehouse check` with the real program: without faults, and with one fault at a time, with and without a running server.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { migrations } from "../../db/engine/migrate.ts";
@@ -67,7 +67,7 @@ async function inPlace(test: (place: Place) => Promise<void>, at?: string): Prom
   }
 }
 
-Deno.test("check finds nothing wrong beside a running server, and leaves nothing behind", () =>
+Deno.test("check reports no problem next to a running server, and changes nothing", () =>
   inPlace(async ({ folder, start, check, troubles }) => {
     const env = { ALLOWED_ORIGINS: "http://localhost:3000" };
     const program = await start(env);
@@ -77,7 +77,7 @@ Deno.test("check finds nothing wrong beside a running server, and leaves nothing
     assert.equal(stderr, "");
     assert.match(
       stdout,
-      /^ok +Database +\/.*\/data\/gatehouse\.db has this program's schema, and takes writes\.$/m,
+      /^ok +Database +\/.*\/data\/gatehouse\.db has this program's schema and is writable\.$/m,
     );
     assert.match(stdout, /^ok +CORS for http:\/\/localhost:3000 /m);
     assert.match(stdout, /\n0 wrong, 0 warnings, \d+ ok\.\n$/);
@@ -86,21 +86,21 @@ Deno.test("check finds nothing wrong beside a running server, and leaves nothing
     assert.equal(program.output(), "");
   }));
 
-Deno.test("check without a server says what it could not look at, and makes no data file", () =>
+Deno.test("check without a server reports what it can't check, and creates no data file", () =>
   inPlace(async ({ folder, check, troubles }) => {
     const { status, found } = await troubles();
     assert.equal(status, 0);
     assert.deepEqual(Object.keys(found), ["Database", "Public address"]);
-    assert.match(found["Database"] ?? "", /^warning: .*it is not there/);
+    assert.match(found["Database"] ?? "", /^warning: .*does not exist/);
     assert.match(found["Public address"] ?? "", /^warning: .*is not reachable/);
     assert.deepEqual([...Deno.readDirSync(folder)], []);
     const elsewhere = await troubles({ DATABASE_URL: "file:nowhere/gatehouse.db" });
-    assert.match(elsewhere.found["Database"] ?? "", /^wrong: .*Neither is its folder/);
-    // What is no option is nothing that was checked.
+    assert.match(elsewhere.found["Database"] ?? "", /^wrong: .*Its folder does not exist either/);
+    // An unknown option checks nothing.
     assert.equal((await check({}, "--proxy")).status, 64);
   }));
 
-Deno.test("check tells every setting that is not taken, and ends with 78", () =>
+Deno.test("check reports every invalid setting, and exits with 78", () =>
   inPlace(async ({ check }) => {
     const { status, stdout, stderr } = await check({ BASE_URL: "ftp://x", SIGN_UP: "maybe" }, "--json");
     assert.equal(status, 78);
@@ -108,11 +108,11 @@ Deno.test("check tells every setting that is not taken, and ends with 78", () =>
     assert.match(stderr, /^BASE_URL: .*\nSIGN_UP: .*\n$/);
   }));
 
-Deno.test("check tells a database that is another one, older, newer, no database, or open to others", () =>
+Deno.test("check reports a database that is missing, older, newer, invalid or not private", () =>
   inPlace(async ({ folder, start, troubles }) => {
     const program = await start();
     const other = await troubles({ DATABASE_URL: "file:other.db" });
-    assert.match(other.found["Database"] ?? "", /^wrong: \/.*\/other\.db: it is not there/);
+    assert.match(other.found["Database"] ?? "", /^wrong: \/.*\/other\.db: the file does not exist/);
     program.kill("SIGTERM");
     await program.ended();
 
@@ -129,7 +129,7 @@ Deno.test("check tells a database that is another one, older, newer, no database
     const last = migrations.length;
     const older = await database(`DELETE FROM schema_migrations WHERE number = ${last}`);
     assert.match(older ?? "", new RegExp(`^warning: .*lacks migration ${last} .*older`));
-    // It was not brought up to date by looking.
+    // Checking did not migrate it.
     assert.equal(await database(), older);
     const newer = await database(
       `INSERT INTO schema_migrations VALUES (${last}, 'x', 'x', 0); ` +
@@ -139,14 +139,14 @@ Deno.test("check tells a database that is another one, older, newer, no database
     assert.match(await database("DROP TABLE schema_migrations") ?? "", /^warning: .*no schema yet/);
     Deno.chmodSync(path, 0o644);
     assert.match((await troubles()).found["Data file"] ?? "", /^warning: Its mode is 0644/);
-    // A file of its own: a connection of this process that is closed late would bring the old pages back.
+    // Another file: a connection of this process that closes late would restore the old pages.
     Deno.writeTextFileSync(`${folder}/data/list.db`, "This was a shopping list. ".repeat(400));
     const list = await troubles({ DATABASE_URL: "file:data/list.db" });
     assert.match(list.found["Database"] ?? "", /^wrong: /);
   }));
 
 Deno.test({
-  name: "check tells a data file that cannot be written, and a disk with little room",
+  name: "check reports a data file that is read-only, and a disk that is nearly full",
   ignore: !mayMount(),
   fn: async () => {
     const disk = mountSmallDisk(8 * 1024 * 1024);
@@ -169,7 +169,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "check signs in at the mail server, sends nothing, and tells what refuses it, without its password",
+  name: "check signs in to the mail server, sends nothing, and reports rejections without the password",
   ignore: smtpTlsMissing(),
   fn: () =>
     inPlace(async ({ check, troubles }) => {
@@ -189,7 +189,7 @@ Deno.test({
         assert.equal(refused.status, 1);
         assert.match(
           refused.stdout,
-          /smtps:\/\/localhost:\d+ does not take mails: EAUTH .* answered with 535/,
+          /smtps:\/\/localhost:\d+ does not accept emails: EAUTH .* answered with 535/,
         );
         assert.doesNotMatch(refused.stdout + refused.stderr, /sesame|ada/);
         assert.match(
@@ -206,7 +206,7 @@ Deno.test({
     }),
 });
 
-Deno.test("check sees what a proxy takes away, that its clock is off, and prints the block that would put it right", () =>
+Deno.test("check reports a proxy that removes headers and has a wrong clock, and prints its configuration", () =>
   inPlace(async ({ port, start, check }) => {
     const proxy = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
       const { pathname } = new URL(request.url);
@@ -237,27 +237,27 @@ Deno.test("check sees what a proxy takes away, that its clock is off, and prints
         ["warning", "Clock of the public address"],
         ["wrong", "Cookie"],
         ["wrong", "Cookies of requests"],
-        // It takes the query away, too.
+        // The proxy also removes the query.
         ["warning", "Long redirects"],
         ["wrong", "CORS for http://localhost:3000"],
         ["wrong", "CORS for https://app.example.com"],
         ["wrong", "X-Forwarded-For"],
       ]);
-      assert.match(stdout, /→ Name the proxy\. .*TRUSTED_PROXIES=127\.0\.0\.1,::1$/m);
+      assert.match(stdout, /→ List the proxy\. .*TRUSTED_PROXIES=127\.0\.0\.1,::1$/m);
       assert(stdout.includes(`http://localhost:${proxy.addr.port} {\n`));
       assert(stdout.includes(`reverse_proxy 127.0.0.1:${port}\n`));
       assert(stdout.includes(`server 127.0.0.1:${port};`));
-      // Where only the way to the server is broken, that is what is said.
+      // When only the way to the server is broken, the result says so.
       const broken = await check({ ...env, BASE_URL: `http://localhost:${freePort()}` }, "--json");
       assert.equal(broken.status, 1);
-      assert.match(broken.stdout, /The server itself answers at 127\.0\.0\.1/);
+      assert.match(broken.stdout, /The server itself responds at 127\.0\.0\.1/);
     } finally {
       await proxy.shutdown();
     }
   }));
 
 Deno.test({
-  name: "check writes to a libSQL server too, reads its clock, and tells when it is down",
+  name: "check writes to a libSQL server, reads its clock, and reports when it is down",
   ignore: sqldMissing() !== null,
   fn: () =>
     inPlace(async ({ start, check, troubles }) => {
@@ -268,7 +268,7 @@ Deno.test({
         await start(env);
         const { status, stdout } = await check(env);
         assert.equal(status, 0, stdout);
-        assert.match(stdout, /^ok +Database .*takes writes\.$/m);
+        assert.match(stdout, /^ok +Database .*is writable\.$/m);
         assert.match(stdout, /^ok +Clock of the database /m);
         assert.doesNotMatch(stdout, /^(warning|wrong)/m);
       } finally {
@@ -280,7 +280,7 @@ Deno.test({
     }),
 });
 
-/** @returns Every table's rows. */
+/** @returns The rows of every table. */
 function contentOf(folder: string): Record<string, unknown[]> {
   const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: true, isGuest: true });
   try {

@@ -1,5 +1,5 @@
-// `gatehouse proxy`: the documents show what it prints, and it rejects what it can't print. What it prints runs in
-// forward_proxies_test.ts and proxies_guide_test.ts.
+// `gatehouse proxy`: the documentation shows its output, and it rejects invalid arguments. forward_proxies_test.ts and
+// proxies_guide_test.ts run its output.
 import assert from "node:assert/strict";
 import { codeBlocks, installGatehouse, readGuide, runLines } from "../support/guides.ts";
 import { programCommand } from "../support/program.ts";
@@ -16,7 +16,7 @@ async function print(args: readonly string[], env: Record<string, string> = sett
     const { code, stdout, stderr } = await programCommand({ folder, args: ["proxy", ...args], env }, {
       stdin: "null",
     }).output();
-    // It makes no database.
+    // It creates no database.
     assert.deepEqual([...Deno.readDirSync(folder)], []);
     const decoder = new TextDecoder();
     return { code, out: decoder.decode(stdout), said: decoder.decode(stderr) };
@@ -25,7 +25,7 @@ async function print(args: readonly string[], env: Record<string, string> = sett
   }
 }
 
-Deno.test("the recipe's blocks are what its command prints", async () => {
+Deno.test("the recipe shows what its command prints", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
   try {
     const env = { ...settings, PATH: `${await installGatehouse(folder)}:${Deno.env.get("PATH")}` };
@@ -39,7 +39,7 @@ Deno.test("the recipe's blocks are what its command prints", async () => {
   }
 });
 
-Deno.test("the guide's blocks, docs/guides/proxies.md, are what the command prints without applications", async () => {
+Deno.test("the guide shows what the command prints without applications", async () => {
   const guide = codeBlocks(await Deno.readTextFile(new URL("../../docs/guides/proxies.md", import.meta.url)));
   for (const name of proxyNames) {
     const { out } = await print([name]);
@@ -48,7 +48,7 @@ Deno.test("the guide's blocks, docs/guides/proxies.md, are what the command prin
   }
 });
 
-Deno.test("an application gets the conditions that were asked for, and email=verified where anyone could get in", async () => {
+Deno.test("an application gets its conditions, plus email=verified where anyone could get in", async () => {
   const organization = "org_0199d3c1a2b47c6e8f00112233445566";
   for (
     const [conditions, query] of [
@@ -75,7 +75,7 @@ Deno.test("an application gets the conditions that were asked for, and email=ver
   }
 });
 
-Deno.test("arguments that are no proxy, application or condition are 64, and nothing is printed", async () => {
+Deno.test("rejects invalid proxies, applications and conditions with status 64", async () => {
   const good = "app.example.com=127.0.0.1:3000";
   for (
     const args of [
@@ -112,17 +112,17 @@ Deno.test("arguments that are no proxy, application or condition are 64, and not
   }
 });
 
-Deno.test("a host that signing in can't reach is warned about; wrong settings are 78", async () => {
+Deno.test("warns about a host that the cookie can't reach, and exits with 78 for invalid settings", async () => {
   const outside = await print(["caddy", "app.other.example=127.0.0.1:3000"]);
   assert.equal(outside.code, 0);
-  assert.match(outside.said, /warning: app\.other\.example is outside of COOKIE_DOMAIN=\.example\.com/);
+  assert.match(outside.said, /warning: app\.other\.example is outside COOKIE_DOMAIN=\.example\.com/);
   assert.match(outside.said, /warning: https:\/\/app\.other\.example isn't in ALLOWED_ORIGINS/);
   assert.doesNotMatch(outside.out, /warning/);
   const unset = await print(["caddy", "app.example.com=127.0.0.1:3000"], {
     BASE_URL: "https://auth.example.com",
   });
   assert.match(unset.said, /COOKIE_DOMAIN isn't set/);
-  // A program with a key has no cookie.
+  // Programs with an API key use no cookie.
   assert.equal((await print(["caddy", "api.other.example=127.0.0.1:3000?accept=key"])).said, "");
   for (const env of [{ BASE_URL: "auth.example.com" }, { PORT: "0", BASE_URL: "https://auth.example.com" }]) {
     const { code, out } = await print(["nginx"], env);

@@ -1,6 +1,6 @@
-// The deployment as a browser meets it: the real app behind a proxy that does one thing wrong at a time.
+// Checks of the public address: the real app behind a proxy with one fault at a time.
 import assert from "node:assert/strict";
-import { publicFindings, serverAnswers } from "../../../commands/check/public_address.ts";
+import { checkPublicAddress, isServerRunning } from "../../../commands/check/public_address.ts";
 import type { Send } from "../../../commands/check/request.ts";
 import { startTestApp, type TestApp } from "../../support/app.ts";
 
@@ -10,10 +10,10 @@ const settings = {
   ALLOWED_ORIGINS: "https://app.example.com,https://*.docs.example.com",
 };
 
-/** What a proxy does to what passes through it. */
+/** What a proxy does to requests and responses. */
 interface Proxy {
   readonly dropped?: readonly string[];
-  /** Which requests it changes; every one unless given. */
+  /** Changes response headers, or returns a response of its own. */
   readonly answer?: (request: Request, headers: Headers) => Response | void;
   readonly sendsAddress?: boolean;
 }
@@ -31,7 +31,7 @@ function through(test: TestApp, proxy: Proxy = {}): Send {
     const request = new Request(address, { ...init, headers });
     const answer = await test.app.fetch(request, { remoteAddr: { hostname: "127.0.0.1" } });
     const changed = new Headers(answer.headers);
-    // As the runtime's server does. The app's clock is a test's.
+    // As the runtime's server does; the app has the test's clock.
     changed.set("date", new Date().toUTCString());
     const body = await answer.arrayBuffer();
     if (!changed.has("content-length")) changed.set("content-length", String(body.byteLength));
@@ -43,16 +43,15 @@ function through(test: TestApp, proxy: Proxy = {}): Send {
   };
 }
 
-/** @returns What is not ok: what it is about, with its words. */
+/** @returns The problems by what was checked. */
 async function troubles(proxy: Proxy, more: Record<string, string> = {}): Promise<Record<string, string>> {
   const test = await startTestApp({ ...settings, ...more });
   try {
-    const options = { running: Promise.resolve(true), send: through(test, proxy) };
-    const findings = await publicFindings(test.config, options);
-    for (const { advice, verdict } of findings) assert.equal(advice === undefined, verdict === "ok");
+    const options = { isRunning: Promise.resolve(true), send: through(test, proxy) };
+    const results = await checkPublicAddress(test.config, options);
+    for (const { advice, verdict } of results) assert.equal(advice === undefined, verdict === "ok");
     return Object.fromEntries(
-      findings.filter(({ verdict }) => verdict !== "ok")
-        // What the words do not say: which setting to change.
+      results.filter(({ verdict }) => verdict !== "ok")
         .map(({ about, verdict, saw, advice = "" }) => [
           about,
           `${verdict}: ${saw}${/set BASE_URL=\S+$/.test(advice) ? ` ${advice}` : ""}`,
@@ -63,12 +62,12 @@ async function troubles(proxy: Proxy, more: Record<string, string> = {}): Promis
   }
 }
 
-Deno.test("publicFindings() has nothing against a proxy that passes on what comes", async () => {
+Deno.test("checkPublicAddress() reports nothing for a proxy that forwards everything", async () => {
   assert.deepEqual(await troubles({}), {});
   assert.deepEqual(await troubles({}, { BASE_URL: "https://auth.example.com:8443" }), {});
 });
 
-Deno.test("publicFindings() says for each allowed origin that the proxy takes Origin away", async () => {
+Deno.test("checkPublicAddress() reports a removed Origin header for each allowed origin", async () => {
   const found = await troubles({ dropped: ["origin"] });
   assert.deepEqual(Object.keys(found), [
     "Cookie",
@@ -82,26 +81,26 @@ Deno.test("publicFindings() says for each allowed origin that the proxy takes Or
   );
 });
 
-Deno.test("publicFindings() notices that cookies do not arrive, and does not guess where smaller headers are taken", async () => {
+Deno.test("checkPublicAddress() reports cookies that don't arrive, and nothing when the proxy limits headers", async () => {
   assert.deepEqual(await troubles({ dropped: ["cookie"] }), {
-    "Cookies of requests": "wrong: They do not reach the server: nobody stays signed in.",
+    "Cookies of requests": "wrong: They don't reach the server, so nobody stays signed in.",
   });
   const small = (request: Request) =>
     (request.headers.get("cookie") ?? "").length > 4000 ? new Response(null, { status: 400 }) : undefined;
   assert.deepEqual(await troubles({ answer: small }), {});
 });
 
-Deno.test("publicFindings() notices a proxy that takes no large headers of an answer", async () => {
+Deno.test("checkPublicAddress() reports a proxy that rejects large response headers", async () => {
   const found = await troubles({
     answer: (_request, headers) =>
       (headers.get("location") ?? "").length > 4_000 ? new Response(null, { status: 502 }) : undefined,
   });
   assert.deepEqual(found, {
-    "Long redirects": "warning: One that leads back to a page with a long address answers 502.",
+    "Long redirects": "warning: A redirect to a page with a long address fails with status 502.",
   });
 });
 
-Deno.test("publicFindings() notices headers of answers that are taken away, changed or doubled", async () => {
+Deno.test("checkPublicAddress() reports response headers that are removed, changed or duplicated", async () => {
   const without = (name: string) =>
     troubles({ answer: (_request, headers) => void headers.delete(name) }).then(Object.keys);
   assert.deepEqual(await without("strict-transport-security"), ["Headers of pages"]);
@@ -122,7 +121,7 @@ Deno.test("publicFindings() notices headers of answers that are taken away, chan
   assert.deepEqual(Object.keys(policy), ["Headers of pages"]);
 });
 
-Deno.test("publicFindings() names what a cookie lacks as the browser gets it", async () => {
+Deno.test("checkPublicAddress() names the attributes that a cookie lacks", async () => {
   const rewritten = (from: RegExp, to: string) =>
     troubles({
       answer(_request, headers) {
@@ -136,7 +135,7 @@ Deno.test("publicFindings() names what a cookie lacks as the browser gets it", a
   assert.deepEqual(await rewritten(/SameSite=Lax/, "SameSite=None"), {
     "Cookie": "wrong: It lacks SameSite=Lax.",
   });
-  // The one that takes the host's own cookie away is the host's alone.
+  // The cookie that clears the host's own cookie has no Domain.
   assert.deepEqual(await rewritten(/Path=\//, "Path=/; Domain=.example.com"), {
     "Cookie": "wrong: It lacks Domain=.example.com on one of two.",
   });
@@ -145,7 +144,7 @@ Deno.test("publicFindings() names what a cookie lacks as the browser gets it", a
   });
 });
 
-Deno.test("publicFindings() notices compression, http that stays http, and a proxy without X-Forwarded-For", async () => {
+Deno.test("checkPublicAddress() reports compression, http without a redirect, and a missing X-Forwarded-For", async () => {
   const packed = await troubles({
     answer(request, headers) {
       if (request.headers.get("accept-encoding")?.includes("gzip")) headers.delete("content-length");
@@ -164,28 +163,31 @@ Deno.test("publicFindings() notices compression, http that stays http, and a pro
   assert.deepEqual(Object.keys(elsewhere), ["Plain http"]);
   const nameless = await troubles({ sendsAddress: false });
   assert.deepEqual(Object.keys(nameless), ["X-Forwarded-For"]);
-  // Then the metrics are refused whatever the proxy sends: nothing can be said.
+  // With a token, the metrics show nothing about the proxy.
   const test = await startTestApp({ ...settings, METRICS_TOKEN: "m".repeat(16) });
-  const options = { running: Promise.resolve(true), send: through(test, { sendsAddress: false }) };
-  const findings = await publicFindings(test.config, options);
-  assert(!findings.some(({ about }) => about === "X-Forwarded-For"));
+  const options = { isRunning: Promise.resolve(true), send: through(test, { sendsAddress: false }) };
+  const results = await checkPublicAddress(test.config, options);
+  assert(!results.some(({ about }) => about === "X-Forwarded-For"));
   await test.dispose();
 });
 
-Deno.test("publicFindings() tells another site, a server that is not ready, a wrong clock and a line that is cut", async () => {
+Deno.test("checkPublicAddress() reports another site, a redirect, a wrong clock and a broken connection", async () => {
   const other = await troubles({ answer: () => new Response("Welcome") });
-  assert.match(other["Public address"] ?? "", /^wrong: .*answers 200: that is not this server/);
+  assert.match(other["Public address"] ?? "", /^wrong: .*returns 200: another server responds/);
   const led = await troubles({
     answer: () => new Response(null, { status: 302, headers: { location: "https://example.com/login" } }),
   });
-  assert.match(led["Public address"] ?? "", /answers 302 and leads to https:\/\/example\.com\/login/);
+  assert.match(led["Public address"] ?? "", /returns 302 and redirects to https:\/\/example\.com\/login/);
   assert.doesNotMatch(led["Public address"] ?? "", /BASE_URL/);
-  // A proxy that leads to https, to www or to another name: the settings lag behind.
+  // The proxy redirects to https, to www or to another name: the settings are outdated.
   const moved = await troubles({
     answer: () =>
       new Response(null, { status: 308, headers: { location: "https://www.auth.example.com/health/ready" } }),
   });
-  assert.match(moved["Public address"] ?? "", /leads to .*set BASE_URL=https:\/\/www\.auth\.example\.com$/);
+  assert.match(
+    moved["Public address"] ?? "",
+    /redirects to .*set BASE_URL=https:\/\/www\.auth\.example\.com$/,
+  );
   const late = await troubles({
     answer: (_request, headers) => headers.set("date", new Date(Date.now() - 3_600_000).toUTCString()),
   });
@@ -196,19 +198,19 @@ Deno.test("publicFindings() tells another site, a server that is not ready, a wr
       if (++requests > 1) throw new Error("cut");
     },
   });
-  assert.match(cut["Cookie"] ?? "", /^wrong: There was no answer: cut/);
+  assert.match(cut["Cookie"] ?? "", /^wrong: No response: cut/);
 });
 
-Deno.test("publicFindings() is a warning when no server runs at all, and wrong when only the way to it is broken", async () => {
+Deno.test("checkPublicAddress() warns when no server runs, and fails when only the way to it is broken", async () => {
   const test = await startTestApp(settings);
   try {
     const send = () => Promise.reject(new Error("refused"));
-    assert.equal(await serverAnswers(test.config, send), false);
-    assert.equal(await serverAnswers(test.config, () => Promise.resolve(new Response("another"))), false);
+    assert.equal(await isServerRunning(test.config, send), false);
+    assert.equal(await isServerRunning(test.config, () => Promise.resolve(new Response("another"))), false);
     const found = async (running: boolean) =>
-      (await publicFindings(test.config, { running: Promise.resolve(running), send })).map(({ verdict }) =>
-        verdict
-      );
+      (await checkPublicAddress(test.config, { isRunning: Promise.resolve(running), send })).map((
+        { verdict },
+      ) => verdict);
     assert.deepEqual(await found(false), ["warning"]);
     assert.deepEqual(await found(true), ["wrong"]);
   } finally {

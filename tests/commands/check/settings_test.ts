@@ -1,24 +1,24 @@
-// What settings say about each other, and clocks.
+// Checks of settings against each other, and of clocks.
 import assert from "node:assert/strict";
 import { parseConfig, type Settings } from "../../../config.ts";
 import type { Verdict } from "../../../domain/check_result.ts";
-import { strangeNameFindings } from "../../../commands/check/setting_names.ts";
-import { settingsFindings } from "../../../commands/check/settings.ts";
-import { clockFinding } from "../../../commands/check/time.ts";
+import { checkSettingNames } from "../../../commands/check/setting_names.ts";
+import { checkSettings } from "../../../commands/check/settings.ts";
+import { checkClock } from "../../../commands/check/time.ts";
 
-/** @returns What is not ok: what it is about, its verdict, and its words. */
+/** @returns The problems by what was checked. */
 function troubles(settings: Settings): Readonly<Record<string, { verdict: Verdict; words: string }>> {
   const result = parseConfig(settings, { isTerminal: false });
   assert("config" in result);
   return Object.fromEntries(
-    settingsFindings(result.config).filter(({ verdict }) => verdict !== "ok")
+    checkSettings(result.config).filter(({ verdict }) => verdict !== "ok")
       .map(({ about, verdict, saw, advice }) => [about, { verdict, words: `${saw} ${advice}` }]),
   );
 }
 
 const base = { BASE_URL: "https://auth.example.com", TRUSTED_PROXIES: "127.0.0.1" };
 
-Deno.test("settingsFindings() has nothing against a deployment as the README describes it", () => {
+Deno.test("checkSettings() reports nothing for the documented deployments", () => {
   const origins =
     "https://app.example.com,https://*.docs.example.com,https://example.com,https://auth.example.com";
   assert.deepEqual(troubles({ ...base, COOKIE_DOMAIN: ".example.com", ALLOWED_ORIGINS: origins }), {});
@@ -27,7 +27,7 @@ Deno.test("settingsFindings() has nothing against a deployment as the README des
   assert.deepEqual(troubles({ ALLOWED_ORIGINS: "http://localhost:3000" }), {});
 });
 
-Deno.test("settingsFindings() warns of plain http, but not on this machine", () => {
+Deno.test("checkSettings() warns about plain http, but not on this machine", () => {
   const found = troubles({ BASE_URL: "http://auth.example.com:8000" })["BASE_URL"];
   assert.equal(found?.verdict, "warning");
   assert.match(found.words, /BASE_URL=https:\/\/auth\.example\.com$/);
@@ -37,7 +37,7 @@ Deno.test("settingsFindings() warns of plain http, but not on this machine", () 
   assert(troubles({ BASE_URL: "http://notlocalhost:8000" })["BASE_URL"]);
 });
 
-Deno.test("settingsFindings() warns of each origin that the cookie never reaches, and says why", () => {
+Deno.test("checkSettings() warns about each origin that the cookie never reaches, and says why", () => {
   const found = troubles({
     ...base,
     BASE_URL: "https://auth.eu.example.com",
@@ -55,13 +55,13 @@ Deno.test("settingsFindings() warns of each origin that the cookie never reaches
     found["Origin https://app.example.com"]?.words ?? "",
     /outside .*set COOKIE_DOMAIN=\.example\.com$/,
   );
-  assert.match(found["Origin http://app.eu.example.com"]?.words ?? "", /http and https are mixed/);
+  assert.match(found["Origin http://app.eu.example.com"]?.words ?? "", /mixes http and https/);
   assert.match(found["Origin https://example.org"]?.words ?? "", /another site/);
   const unset = troubles({ ...base, ALLOWED_ORIGINS: "https://app.example.com" });
   assert.match(unset["Origin https://app.example.com"]?.words ?? "", /COOKIE_DOMAIN is not set/);
   const hosted = { BASE_URL: "https://auth.one.github.io", ALLOWED_ORIGINS: "https://app.one.github.io" };
   assert.deepEqual(troubles({ ...base, ...hosted, COOKIE_DOMAIN: ".one.github.io" }), {});
-  // Two customers of one hosting domain are two sites.
+  // Two customers of a hosting domain are two sites.
   const shared = troubles({
     ...base,
     BASE_URL: "https://one.github.io",
@@ -70,21 +70,21 @@ Deno.test("settingsFindings() warns of each origin that the cookie never reaches
   assert.match(shared["Origin https://two.github.io"]?.words ?? "", /another site/);
 });
 
-Deno.test("settingsFindings() warns of a cookie for products of which none may ask who is signed in", () => {
+Deno.test("checkSettings() warns about a cookie domain without product origins", () => {
   const found = troubles({ ...base, COOKIE_DOMAIN: ".example.com" });
   assert.deepEqual(Object.keys(found), ["ALLOWED_ORIGINS"]);
   assert.equal(found["ALLOWED_ORIGINS"]?.verdict, "warning");
   assert.match(
     found["ALLOWED_ORIGINS"].words,
-    /nobody is led back .*ALLOWED_ORIGINS=https:\/\/app\.example\.com$/,
+    /nobody returns to them .*ALLOWED_ORIGINS=https:\/\/app\.example\.com$/,
   );
   const own = { ...base, COOKIE_DOMAIN: ".example.com", ALLOWED_ORIGINS: "https://auth.example.com" };
   assert.deepEqual(Object.keys(troubles(own)), ["ALLOWED_ORIGINS"]);
 });
 
-Deno.test("strangeNameFindings() finds names that are nearly a setting's, while that is not set", () => {
+Deno.test("checkSettingNames() finds misspelled settings, unless the right one is set", () => {
   const found = (record: Settings) =>
-    strangeNameFindings(record).map(({ about, verdict, advice }) => `${verdict} ${about} ${advice}`);
+    checkSettingNames(record).map(({ about, verdict, advice }) => `${verdict} ${about} ${advice}`);
   for (
     const [name, meant] of [
       ["ALLOWED_ORIGIN", "ALLOWED_ORIGINS"],
@@ -99,7 +99,7 @@ Deno.test("strangeNameFindings() finds names that are nearly a setting's, while 
     ] as const
   ) {
     assert.deepEqual(found({ [name]: "x" }), [
-      `warning ${name} If it is meant for this program, call it ${meant}.`,
+      `warning ${name} If it is for Gatehouse, rename it to ${meant}.`,
     ]);
     assert.deepEqual(found({ [name]: "x", [meant]: "y" }), []);
     assert.deepEqual(found({ [name]: "" }), []);
@@ -130,7 +130,7 @@ Deno.test("strangeNameFindings() finds names that are nearly a setting's, while 
   assert.deepEqual(found(Object.fromEntries([...usual, ...others].map((name) => [name, "x"]))), []);
 });
 
-Deno.test("settingsFindings() asks for TRUSTED_PROXIES behind a proxy, and refuses everybody as one", () => {
+Deno.test("checkSettings() asks for TRUSTED_PROXIES behind a proxy, and rejects trusting every address", () => {
   const warned = (settings: Settings) => troubles(settings)["TRUSTED_PROXIES"];
   assert.equal(warned({ BASE_URL: "https://auth.example.com" })?.verdict, "warning");
   assert.match(warned({ BASE_URL: "http://localhost:80" })?.words ?? "", /TRUSTED_PROXIES=127\.0\.0\.1,::1$/);
@@ -139,10 +139,10 @@ Deno.test("settingsFindings() asks for TRUSTED_PROXIES behind a proxy, and refus
   }
 });
 
-Deno.test("clockFinding() warns beyond 2 seconds, is wrong beyond 60, and counts no second that was only cut off", () => {
+Deno.test("checkClock() warns beyond 2 seconds, fails beyond 60, and allows for truncated seconds", () => {
   const at = 1_000_000_000_000;
   const verdict = (asked: number, answered = asked) =>
-    clockFinding("x", { at, askedAt: at + asked, answeredAt: at + answered }).verdict;
+    checkClock("x", { at, askedAt: at + asked, answeredAt: at + answered }).verdict;
   assert.equal(verdict(0), "ok");
   assert.equal(verdict(999), "ok");
   assert.equal(verdict(3_000), "ok");
@@ -152,10 +152,10 @@ Deno.test("clockFinding() warns beyond 2 seconds, is wrong beyond 60, and counts
   assert.equal(verdict(61_000), "warning");
   assert.equal(verdict(61_001), "wrong");
   assert.equal(verdict(-60_001), "wrong");
-  // It took so long that nothing can be said.
+  // The response took too long to tell.
   assert.equal(verdict(-5_000, 5_000), "ok");
   assert.match(
-    clockFinding("x", { at, askedAt: at - 90_000, answeredAt: at - 90_000 }).saw,
+    checkClock("x", { at, askedAt: at - 90_000, answeredAt: at - 90_000 }).saw,
     /90 seconds ahead/,
   );
 });

@@ -1,4 +1,4 @@
-// The blocks for Caddy and nginx: the real programs take them, and they say what the settings say.
+// The proxy configurations fit the settings, and the real programs accept them.
 import assert from "node:assert/strict";
 import { parseConfig, type Settings } from "../../../config.ts";
 import { isBehindProxy, proxyBlock, proxyNames, upstreamOf } from "../../../commands/proxy/configuration.ts";
@@ -49,7 +49,7 @@ async function inFolder(test: (folder: string) => Promise<void>): Promise<void> 
 }
 
 Deno.test({
-  name: "caddy takes every block for it",
+  name: "Caddy accepts every configuration for it",
   ignore: programsMissing("caddy"),
   fn: () =>
     inFolder(async (folder) => {
@@ -64,7 +64,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "nginx takes every block for it",
+  name: "nginx accepts every configuration for it",
   ignore: programsMissing("nginx", "openssl"),
   fn: () =>
     inFolder(async (folder) => {
@@ -86,7 +86,7 @@ Deno.test({
     }),
 });
 
-Deno.test("proxyBlock() has the host, the port and the headers of the settings", () => {
+Deno.test("proxyBlock() uses the host, the port and the limits of the settings", () => {
   const { caddy, nginx } = blocksOf({ BASE_URL: "https://auth.example.com", PORT: "9000" });
   assert.match(caddy, /^https:\/\/auth\.example\.com \{[^]*reverse_proxy 127\.0\.0\.1:9000\n\}$/);
   assert.doesNotMatch(caddy, /^\s*encode/m);
@@ -104,7 +104,7 @@ Deno.test("proxyBlock() has the host, the port and the headers of the settings",
   assert.equal(proxyBlock("nginx", configOf({ PORT: "0" })), null);
 });
 
-Deno.test("proxyBlock() for nginx is short, and metered questions are not sent twice", () => {
+Deno.test("proxyBlock() for nginx is short, and never sends a metered request twice", () => {
   const settings = { BASE_URL: "https://auth.example.com" };
   const lines = (protecting: typeof applications) => blocksOf(settings, protecting).nginx.split("\n");
   const [one, two] = [lines(applications.slice(0, 1)), lines(applications)];
@@ -114,7 +114,7 @@ Deno.test("proxyBlock() for nginx is short, and metered questions are not sent t
   assert.equal(nginx.match(/proxy_next_upstream off;/g)?.length, 1);
 });
 
-Deno.test("upstreamOf() reaches a server that listens on every address, and isBehindProxy() sees when one is in front", () => {
+Deno.test("upstreamOf() reaches a server that listens on every address, and isBehindProxy() detects a proxy", () => {
   assert.equal(upstreamOf({ host: "0.0.0.0", port: 1 }), "127.0.0.1:1");
   assert.equal(upstreamOf({ host: "::", port: 2 }), "[::1]:2");
   assert.equal(upstreamOf({ host: "10.0.0.1", port: 3 }), "10.0.0.1:3");
