@@ -1,12 +1,12 @@
-// What the pages gain where scripts run: copying, filters that need no button, menus that close, and htmx's pages
-// arriving as a whole page would. Listens on the document only, so that swapped content needs nothing.
+// Enhances pages where scripts run: copy buttons, filters without a button, menus that close, and announcements of swapped
+// pages. All listeners are on the document, so that swapped content needs none.
 
 const copiedMs = 2_000;
 
-// What works with scripts alone is shown once this one runs, and not because a browser could run it.
+// Elements that need scripts are shown only when this script runs.
 document.documentElement.classList.add("scripts");
 
-// htmx 4.0.1 prevents what Ctrl, Meta, Shift and Alt do to a click on its links: a new tab, a new window.
+// htmx 4.0.1 would prevent Ctrl, Meta, Shift and Alt clicks on its links from opening tabs and windows.
 document.addEventListener("click", (event) => {
   const hasModifier = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
   if (hasModifier && event.target.closest("a[href]")) event.stopImmediatePropagation();
@@ -28,7 +28,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("change", (event) => {
-  // A day changes with every key that is typed: it waits for its button.
+  // A date changes with every key that is typed, so it waits for the button.
   if (event.target.type !== "date") event.target.closest("form[data-send-on-change]")?.requestSubmit();
 });
 
@@ -38,7 +38,7 @@ document.addEventListener("htmx:after:swap", offerOwnTimezone);
 loadPasskeys();
 document.addEventListener("htmx:after:swap", loadPasskeys);
 
-// A form that the browser sends itself is sent once, however often its button is pressed.
+// Sends a form only once, even if its button is clicked twice.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.method !== "post") return;
@@ -49,7 +49,7 @@ addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 
-// An answer that is not one of the portal's pages is not put into one.
+// Doesn't swap responses that aren't portal pages.
 document.addEventListener("htmx:before:swap", (event) => {
   const { ctx, tasks } = event.detail;
   const content = tasks.find((task) => task.type === "main")?.fragment;
@@ -57,25 +57,25 @@ document.addEventListener("htmx:before:swap", (event) => {
   event.preventDefault();
   if (isRefresh(ctx)) return;
   if (ctx.request.method === "GET" || ctx.response.raw.redirected) location.assign(ctx.response.raw.url);
-  else say("That did not work. Reload the page and try again.");
+  else say("Something went wrong. Reload the page and try again.");
 });
 
-// A page that nobody looks at is not refreshed.
+// Doesn't refresh hidden pages.
 document.addEventListener("htmx:config:request", (event) => {
   if (isRefresh(event.detail.ctx) && document.hidden) event.preventDefault();
 });
 
 document.addEventListener("htmx:before:request", () => say(""));
-document.addEventListener("htmx:error", () => say("That did not work: there is no connection. Try again."));
+document.addEventListener("htmx:error", () => say("Connection failed. Try again."));
 
-// A new page is read out, and the keyboard goes on at its beginning, or at what was refused: htmx has scrolled past that.
+// Announces a new page and moves the focus to its start, or scrolls to the error, which htmx may have scrolled past.
 document.addEventListener("htmx:after:swap", (event) => {
   const { ctx } = event.detail;
   if (ctx.select !== "#main" || isRefresh(ctx)) return;
   const main = document.getElementById("main");
   const news = [...main.querySelectorAll("[role=alert], [role=status], .refusal")]
     .find(({ textContent }) => textContent.trim() !== "");
-  // A refused field that has the focus is read out with its message. The document has the title of the page before.
+  // Screen readers read a focused field with its error. The document still has the previous page's title.
   const isRead = document.activeElement.matches("[aria-invalid]");
   document.getElementById("announcer").textContent = isRead ? "" : news?.textContent ?? ctx.title;
   if (document.activeElement === document.body) main.focus({ preventScroll: true });
@@ -83,18 +83,18 @@ document.addEventListener("htmx:after:swap", (event) => {
   if (ctx.request.method !== "GET") wanted?.scrollIntoView({ block: "nearest" });
 });
 
-forgetNews();
-document.addEventListener("htmx:after:swap", forgetNews);
+forgetMessage();
+document.addEventListener("htmx:after:swap", forgetMessage);
 
 async function copy(button, source) {
   const words = button.querySelector("[data-copy-words]");
   button.dataset.words ??= words.textContent;
-  words.textContent = await isCopied(source) ? "Copied" : "Selected: now copy it";
+  words.textContent = await isCopied(source) ? "Copied" : "Selected. Press Ctrl+C";
   document.getElementById("announcer")?.replaceChildren(words.textContent);
   setTimeout(() => (words.textContent = button.dataset.words), copiedMs);
 }
 
-// The clipboard is closed to pages without https: then the text is selected, for the keyboard to copy.
+// Pages without https can't use the clipboard, so the text is selected instead.
 async function isCopied(source) {
   try {
     await navigator.clipboard.writeText(source.textContent);
@@ -105,19 +105,19 @@ async function isCopied(source) {
   }
 }
 
-// The browser's own time zone is the one that most people look for: it stands first, after UTC.
+// Lists the browser's own time zone first, after UTC.
 function offerOwnTimezone() {
   const select = document.querySelector("select[name=timezone]:not([data-own])");
   const own = browserName(undefined);
   if (!select || !own || own === browserName("UTC")) return;
   select.dataset.own = own;
-  // Browsers call some zones by older names than the page does.
+  // Browsers use older names than the page for some zones.
   const zone = [...select.options].map(({ value }) => value).find((name) => browserName(name) === own) ?? own;
   const place = zone.split("/").at(-1).replaceAll("_", " ");
   select.options[0].after(new Option(`${place} (this browser)`, zone, false, select.value === zone));
 }
 
-// What passkeys need is loaded by the pages that have a form for them, and by no other.
+// Loads the passkey script only on pages with a passkey form.
 async function loadPasskeys() {
   const form = document.querySelector("form[data-passkeys]");
   if (form) (await import(form.dataset.passkeys)).offer();
@@ -131,8 +131,8 @@ function browserName(timeZone) {
   }
 }
 
-// What was just done is told once: not again when the page is loaded anew, or when somebody comes back to it.
-function forgetNews() {
+// Shows a success message only once: not after a reload or when going back.
+function forgetMessage() {
   const url = new URL(location.href);
   if (!url.searchParams.has("done")) return;
   url.searchParams.delete("done");

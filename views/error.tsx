@@ -1,21 +1,20 @@
-// The page for everything that could not be shown. It says what is wrong, what to do, and how to ask for help;
-// never why inside the program.
+// The error page: what went wrong, what to do, and how to get help. It never shows internal details.
 import { ButtonLink } from "./components/button.tsx";
 import { type GateFrame, GatePage, type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
-/** What went wrong. */
+/** The error to show. */
 export interface ErrorPageProps {
-  /** The signed-in frame when it is known who asks, else the signed-out one. */
+  /** The signed-in frame if there is a session, otherwise the signed-out frame. */
   readonly frame: GateFrame | PortalFrame;
   /** The HTTP status. */
   readonly status: number;
   readonly title: string;
-  /** One sentence for a person. */
+  /** One sentence. */
   readonly message: string;
   readonly requestId: string;
 }
 
-/** @returns The error page, in the frame that fits. */
+/** @returns The error page. */
 export function errorPage(props: ErrorPageProps): Page {
   const { frame, title } = props;
   if ("session" in frame) {
@@ -55,7 +54,7 @@ function Words({ status, title, message }: ErrorPageProps) {
 function Help({ requestId }: ErrorPageProps) {
   return (
     <p class="muted small">
-      If you ask for help, send this along: <code class="pick">{requestId}</code>
+      If you contact support, include this ID: <code class="pick">{requestId}</code>
     </p>
   );
 }

@@ -1,5 +1,5 @@
-// The two frames of every page: signed out (a card in the middle) and signed in (a sidebar). Both send whole pages;
-// htmx takes #main and #side out of them. No inline styles and no inline scripts: the policy forbids them.
+// The two page layouts: signed out (a card in the middle) and signed in (a sidebar). Both send whole pages, of which htmx
+// swaps #main and #side. The content security policy forbids inline styles and scripts.
 import type { Child } from "hono/jsx";
 import { type html, raw } from "hono/html";
 import type { Session } from "../domain/sign_in/session.ts";
@@ -9,46 +9,46 @@ import { UnverifiedNotice } from "./account/unverified_notice.tsx";
 
 export type { Place };
 
-/** URL paths of what the pages load. */
+/** URL paths of the files that pages load. */
 export interface Assets {
   readonly css: string;
   readonly script: string;
   readonly htmx: string;
-  /** Loaded by `script` where a form needs it. */
+  /** Loaded by `script` when a form needs it. */
   readonly passkeys: string;
   readonly favicon: string;
-  /** The fonts, at the very address that portal.css names (`/static/geist.woff2`): another would load twice. */
+  /** The fonts, at the address in portal.css (`/static/geist.woff2`); another address would load them twice. */
   readonly geist: string;
   readonly geistMono: string;
 }
 
-/** What every page for people who are not signed in needs. */
+/** What every signed-out page needs. */
 export interface GateFrame {
   readonly assets: Assets;
-  /** Strangers may make an account. */
+  /** Anyone can sign up. */
   readonly signUpOpen: boolean;
 }
 
-/** What every page for signed-in people needs. */
+/** What every signed-in page needs. */
 export interface PortalFrame {
   readonly assets: Assets;
-  /** The time of the page, in milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly now: number;
   readonly session: Session;
-  /** Mails go out from here: where they do not, nobody is asked to confirm an address. */
+  /** Whether emails are sent. If not, nobody is asked to confirm an address. */
   readonly sendsMail: boolean;
 }
 
 /** A whole page, ready for `c.html()`. */
 export type Page = ReturnType<typeof html>;
 
-/** htmx needs neither eval nor a style of its own; `open` keeps menus as they are. */
+/** The policy forbids htmx's own style; ignoring `open` keeps menus open or closed across swaps. */
 const htmxConfig = `{"includeIndicatorCSS":false,"morphIgnore":["data-htmx-powered","open"]}`;
 const boost = "swap:outerHTML target:#main select:#main selectOOB:'#side'";
-/** A refused form shows its message without a new entry in the history. */
+/** A rejected form shows its error without a new history entry. */
 const refusedForms = { "hx-status:409:inherited": "push:false", "hx-status:422:inherited": "push:false" };
 
-/** A page for people who are not signed in: one card, one task. It leads on by itself to `goOnTo`, a whole address. */
+/** A signed-out page: one card, one task. With `goOnTo`, a whole address, the browser continues there. */
 export function GatePage(
   { title, frame, goOnTo, children }: { title: string; frame: GateFrame; goOnTo?: string; children: Child },
 ): Page {
@@ -70,20 +70,20 @@ export function GatePage(
   );
 }
 
-/** What a page of the portal is made of. */
+/** The parts of a portal page. */
 export interface PortalPageProps {
   readonly title: string;
   readonly frame: PortalFrame;
-  /** Where the page is in the sidebar; null for pages that are not in it. */
+  /** The page's entry in the sidebar; null for none. */
   readonly place: Place | null;
   readonly children: Child;
 }
 
-/** A page for signed-in people: the sidebar and the content. */
+/** A signed-in page: the sidebar and the content. */
 export function PortalPage({ title, frame, place, children }: PortalPageProps): Page {
   const { user } = frame.session;
-  // The page of the account says the same in its place.
-  const isAsked = frame.sendsMail && !user.emailVerified && place !== "account";
+  // The account page says the same.
+  const isReminded = frame.sendsMail && !user.emailVerified && place !== "account";
   return document(
     <>
       <Head title={title} assets={frame.assets}>
@@ -103,7 +103,7 @@ export function PortalPage({ title, frame, place, children }: PortalPageProps): 
         <div class="frame">
           <Side session={frame.session} place={place} />
           <main id="main" tabindex={-1}>
-            {isAsked ? <UnverifiedNotice email={user.email} /> : null}
+            {isReminded ? <UnverifiedNotice email={user.email} /> : null}
             {children}
           </main>
         </div>
@@ -112,7 +112,7 @@ export function PortalPage({ title, frame, place, children }: PortalPageProps): 
   );
 }
 
-/** A page for everybody, with an index of its own at its side. */
+/** A public page with its own index at the side. */
 export function IndexedPage(
   { title, assets, index, children }: { title: string; assets: Assets; index: Child; children: Child },
 ): Page {
@@ -146,7 +146,7 @@ function Head({ title, assets, children }: { title: string; assets: Assets; chil
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <title>{`${title} · Gatehouse`}</title>
       <meta name="robots" content="noindex" />
-      {/* Where the header says `no-referrer`, browsers would send forms with `Origin: null`, as if from another site. */}
+      {/* With `no-referrer` in the header, browsers would send forms with `Origin: null`, as if from another site. */}
       <meta name="referrer" content="same-origin" />
       <meta name="theme-color" content="#f7f6f2" media="(prefers-color-scheme: light)" />
       <meta name="theme-color" content="#121311" media="(prefers-color-scheme: dark)" />

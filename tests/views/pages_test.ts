@@ -1,5 +1,5 @@
-// What holds on every page: nobody's text becomes markup, nothing breaks the content security policy, and a person
-// who cannot see finds their way.
+// Rules for every page: user text never becomes markup, nothing violates the content security policy, and screen readers can
+// use it.
 import assert from "node:assert/strict";
 import { everyPage } from "./sample.ts";
 
@@ -15,7 +15,7 @@ function count(html: string, pattern: RegExp): number {
 }
 
 for (const name of names) {
-  Deno.test(`${name}: a text of a stranger's never becomes markup`, async () => {
+  Deno.test(`${name}: user text never becomes markup`, async () => {
     const html = await textOf(name, evil);
     assert.ok(!html.includes("<img") && !html.includes(`"'&<`));
     const shape = (page: string) => page.match(/<\/?[a-z][a-z0-9]*/gi)?.join(" ");
@@ -30,7 +30,7 @@ for (const name of names) {
     }
   });
 
-  Deno.test(`${name}: has a language, a title, one main heading and a way past the menu`, async () => {
+  Deno.test(`${name}: has a language, a title, one main heading and a skip link`, async () => {
     const html = await textOf(name, "Ada");
     assert.match(html, /^<!doctype html><html lang="en"><head>/);
     assert.match(html, /<meta name="viewport" content="width=device-width, initial-scale=1"\/?>/);
@@ -40,7 +40,7 @@ for (const name of names) {
     assert.equal(count(html, /<main id="main"/g), 1);
   });
 
-  Deno.test(`${name}: every id is there once, and whatever is referred to is there`, async () => {
+  Deno.test(`${name}: ids are unique, and referenced ids exist`, async () => {
     const html = await textOf(name, "Ada");
     const ids = [...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
     assert.deepEqual(ids, [...new Set(ids)]);
@@ -50,7 +50,7 @@ for (const name of names) {
     }
   });
 
-  Deno.test(`${name}: every field has a label, and a password is never sent back`, async () => {
+  Deno.test(`${name}: every field has a label, and passwords are never sent back`, async () => {
     const html = await textOf(name, "Ada");
     for (const [input] of html.matchAll(/<(?:input|select)\b[^>]*>/g)) {
       if (/type="(hidden|radio)"/.test(input)) continue;
@@ -60,7 +60,7 @@ for (const name of names) {
     }
   });
 
-  Deno.test(`${name}: is the same for the same input`, async () => {
+  Deno.test(`${name}: renders the same for the same input`, async () => {
     assert.equal(await textOf(name, "Ada"), await textOf(name, "Ada"));
   });
 }

@@ -1,10 +1,10 @@
-// A state as a word. The colour only repeats what the word says.
+// A state in one word. The color only repeats the word.
 import type { Child } from "hono/jsx";
 
-/** `on` is well, `soon` needs attention, `off` is over. */
+/** `on`: fine. `soon`: needs attention. `off`: inactive. */
 export type BadgeTone = "on" | "soon" | "off";
 
-/** A state as a word in a small pill. */
+/** A small pill with a word. */
 export function Badge({ tone, children }: { tone: BadgeTone; children: Child }) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }

@@ -1,13 +1,10 @@
-// What can be pressed: buttons that send a form, and links that look like them.
+// Buttons that send a form, and links that look like buttons.
 import type { Child } from "hono/jsx";
 
-/**
- * How loud: `primary` once a form, `destroy` for what cannot be taken back, `plain-destroy` for what leads to it, the quiet
- * ones in rows.
- */
+/** `primary`: once per form. `destroy`: irreversible. `plain-destroy`: leads to a `destroy` page. `quiet…`: in rows. */
 export type ButtonTone = "primary" | "plain" | "plain-destroy" | "quiet" | "quiet-destroy" | "destroy";
 
-/** A button that sends the form around it. `about` is as in {@linkcode ButtonLinkProps}. */
+/** A submit button. For `about`, see {@linkcode ButtonLinkProps}. */
 export function SubmitButton(
   { tone = "primary", about, children }: { tone?: ButtonTone; about?: string; children: Child },
 ) {
@@ -19,13 +16,13 @@ export function SubmitButton(
   );
 }
 
-/** What a {@linkcode ButtonLink} is made of. */
+/** The parts of a {@linkcode ButtonLink}. */
 export interface ButtonLinkProps {
   readonly tone?: ButtonTone;
   readonly href: string;
-  /** Read out after the words, for links that repeat in every row: Revoke “Production”. */
+  /** For screen readers, when every row has the same link: Revoke “Production”. */
   readonly about?: string;
-  /** It leads to a file, not to a page. */
+  /** The link downloads a file. */
   readonly isFile?: boolean;
   readonly children: Child;
 }
@@ -36,7 +33,7 @@ export function ButtonLink({ tone = "plain", href, about, isFile = false, childr
     <a
       class={`button ${tone}`}
       href={href}
-      // htmx would put the file into the page.
+      // htmx would swap the file into the page.
       hx-boost={isFile ? "false" : undefined}
     >
       {children}

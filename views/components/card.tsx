@@ -1,17 +1,17 @@
-// The white card that everything on a page sits on.
+// A card with a heading.
 import type { Child } from "hono/jsx";
 
-/** What a card holds. */
+/** The parts of a card. */
 export interface CardProps {
   readonly title: Child;
-  /** Small, at the right of the title: counts, a legend. */
+  /** Next to the title: counts, a legend. */
   readonly aside?: Child;
-  /** Leaves out the padding, for tables that reach the edges. */
+  /** Omits the padding, for tables that reach the edges. */
   readonly flush?: boolean;
   readonly children: Child;
 }
 
-/** A card with a heading of the second level. */
+/** A card with a second-level heading. */
 export function Card({ title, aside, flush = false, children }: CardProps) {
   return (
     <section class="card">

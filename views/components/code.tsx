@@ -1,13 +1,12 @@
-// Text to copy: a secret that is shown once, and commands to paste. The copy buttons need static/portal.js and are
-// not shown without scripts; one click then selects the whole text.
+// Text to copy: secrets and commands. Copy buttons need static/portal.js; without scripts, a click selects the whole text.
 import type { Child } from "hono/jsx";
 import { Icon } from "./icon.tsx";
 
 /**
- * Writes the command that records one unit of usage.
+ * Builds the command that records one unit of usage.
  *
  * @param usageUrl The full address of `POST /api/v1/usage`.
- * @param fullKey A key (letters, digits and underscores: it needs no quoting), or null for the shell's `$API_KEY`.
+ * @param fullKey A key, which needs no quoting, or null for the shell's `$API_KEY`.
  * @returns Lines for a terminal.
  */
 export function exampleCurl(usageUrl: string, fullKey: string | null): string {
@@ -19,7 +18,7 @@ export function exampleCurl(usageUrl: string, fullKey: string | null): string {
   ].join("\n");
 }
 
-/** A key in full, with a button that copies it; `copy` are the words on it. */
+/** A secret with a button that copies it. `copy` is the button's label. */
 export function Secret({ id, value, copy = "Copy key" }: { id: string; value: string; copy?: string }) {
   return (
     <div class="secret">
@@ -29,7 +28,7 @@ export function Secret({ id, value, copy = "Copy key" }: { id: string; value: st
   );
 }
 
-/** Lines for a terminal, with a button that copies them. */
+/** Terminal commands with a button that copies them. */
 export function CodeBlock({ id, label, code }: { id: string; label: string; code: string }) {
   return (
     <figure class="code">

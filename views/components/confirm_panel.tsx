@@ -1,36 +1,36 @@
-// A page of its own that asks before something is done: what will happen, what it is about, and two ways out.
+// A confirmation page: what will happen, what it affects, and buttons to continue or cancel.
 import type { Child } from "hono/jsx";
 import { ButtonLink, type ButtonTone, SubmitButton } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 import { Notice } from "./notice.tsx";
 
-/** A fact about what the page is about. */
+/** A detail of the object in question. */
 export interface Fact {
   readonly label: string;
   readonly value: Child;
 }
 
-/** What is asked. */
+/** The parts of a confirmation. */
 export interface ConfirmPanelProps {
   readonly title: Child;
-  /** One or two sentences: what happens. */
+  /** What will happen, in one or two sentences. */
   readonly text: string;
   readonly facts: readonly Fact[];
-  /** Where the form is sent. */
+  /** The form's target. */
   readonly action: string;
   readonly submit: string;
   readonly tone: ButtonTone;
-  /** Where the page came from, and goes back to. */
+  /** The page to return to. */
   readonly back: { readonly href: string; readonly label: string };
-  /** What the form says beside its fields, by name: what it is about must not depend on what is active when it is sent. */
+  /** Hidden fields by name, so that the form's object does not depend on the active organization when it is sent. */
   readonly about?: Readonly<Record<string, string>>;
-  /** Why it was refused, if it was and no field says so. */
+  /** Why the form was rejected, if no field has the error. */
   readonly error?: string | null;
-  /** Fields, if the act needs any. */
+  /** Fields, if any. */
   readonly children?: Child;
 }
 
-/** The heading and the card of a page that asks. */
+/** The heading and the card of a confirmation page. */
 export function ConfirmPanel(props: ConfirmPanelProps) {
   const { error = null } = props;
   return (

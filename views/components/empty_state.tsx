@@ -1,7 +1,7 @@
-// What a list says when there is nothing in it yet, and what to do about it.
+// The content of an empty list.
 import type { Child } from "hono/jsx";
 
-/** A few words, a sentence, and what to do next. */
+/** A title, a sentence, and the next step. */
 export function EmptyState({ title, text, children }: { title: string; text: string; children?: Child }) {
   return (
     <div class="empty">

@@ -1,4 +1,4 @@
-// Form fields: a label, the input, a hint, and the message beside it when what was typed is refused.
+// Form fields: a label, the input, a hint, and an error.
 import type { Child } from "hono/jsx";
 import { passwordCharactersMax, passwordCharactersMin } from "../../domain/limits.ts";
 import { Icon } from "./icon.tsx";
@@ -6,53 +6,51 @@ import { Icon } from "./icon.tsx";
 /** What every field has. */
 export interface FieldProps {
   readonly label: string;
-  /** Also the id, so a page has each name once. */
+  /** Also the id, so each name is unique on its page. */
   readonly name: string;
   readonly value: string;
   readonly hint?: string | undefined;
-  /** One sentence for a person, or undefined when all is well. */
+  /** One sentence, if the value was rejected. */
   readonly error?: string | undefined;
 }
 
-/** A field that is typed into. */
+/** A text field. */
 export interface TextFieldProps extends FieldProps {
   readonly type?: "text" | "email" | "password";
   readonly autocomplete: string;
-  /** Which keys a phone shows. */
+  /** The keyboard on phones. */
   readonly inputmode?: "numeric" | "text";
   readonly required?: boolean;
   readonly minlength?: number;
   readonly maxlength: number;
   readonly placeholder?: string;
-  /** Takes the focus when the page opens; a refused field takes it anyway. */
+  /** Takes the focus when the page opens, as a rejected field always does. */
   readonly autofocus?: boolean;
-  /** Shown, and not to be changed. */
   readonly readonly?: boolean;
 }
 
-/** A field for a day. */
+/** A date field. */
 export interface DateFieldProps extends FieldProps {
-  /** The first day that is taken, and the last, such as `2026-11-01`. */
+  /** The first and the last allowed day, such as `2026-11-01`. */
   readonly min: string;
   readonly max: string;
-  /** It may be left empty. */
   readonly isOptional?: boolean;
 }
 
-/** One of the choices of a {@linkcode SelectField} or {@linkcode RadioGroup}. */
+/** An option of a {@linkcode SelectField} or {@linkcode RadioGroup}. */
 export interface Choice {
   readonly value: string;
   readonly label: string;
   readonly hint?: string;
 }
 
-/** Choices of a {@linkcode SelectField} under a heading. */
+/** Options under a heading. */
 export interface ChoiceGroup {
   readonly label: string;
   readonly choices: readonly Choice[];
 }
 
-/** A line of text, an e-mail address or a password. A password is never sent back: its `value` is left out. */
+/** A text, email or password input. A password's `value` is never sent back. */
 export function TextField(props: TextFieldProps) {
   const type = props.type ?? "text";
   return (
@@ -72,14 +70,13 @@ export function TextField(props: TextFieldProps) {
         readonly={props.readonly ?? false}
         spellcheck={false}
         autocapitalize={type === "text" ? undefined : "none"}
-        aria-invalid={props.error === undefined ? undefined : "true"}
-        aria-describedby={describedBy(props)}
+        {...ariaAttributes(props)}
       />
     </Field>
   );
 }
 
-/** A password, never sent back. `isNew`: one that is being chosen, with the rules beneath it. */
+/** A password input. `isNew`: for choosing a password, with the rules below. */
 export function PasswordField(
   props: {
     label: string;
@@ -97,7 +94,7 @@ export function PasswordField(
       type="password"
       value=""
       hint={isNew
-        ? `At least ${passwordCharactersMin} characters. A few words in a row are good.`
+        ? `At least ${passwordCharactersMin} characters. A few words in a row work well.`
         : undefined}
       error={error}
       autocomplete={isNew ? "new-password" : "current-password"}
@@ -109,17 +106,17 @@ export function PasswordField(
   );
 }
 
-/** Whose password a form is about: nothing to see, but password managers save it under this name. */
+/** A hidden field that tells password managers whose password the form contains. */
 export function UsernameField({ email }: { email: string }) {
   return (
     <div hidden>
-      <label for="username">E-mail</label>
+      <label for="username">Email</label>
       <input type="text" id="username" name="username" value={email} autocomplete="username" readonly />
     </div>
   );
 }
 
-/** A day; where the browser has no calendar for it, it is typed as `2026-11-01`. */
+/** A date input; in browsers without a date picker, people type `2026-11-01`. */
 export function DateField(props: DateFieldProps) {
   return (
     <Field {...props}>
@@ -132,22 +129,20 @@ export function DateField(props: DateFieldProps) {
         max={props.max}
         required={!(props.isOptional ?? false)}
         autofocus={props.error !== undefined}
-        aria-invalid={props.error === undefined ? undefined : "true"}
-        aria-describedby={describedBy(props)}
+        {...ariaAttributes(props)}
       />
     </Field>
   );
 }
 
-/** One of several values, in a menu. */
+/** A drop-down menu. */
 export function SelectField(props: FieldProps & { readonly choices: readonly (Choice | ChoiceGroup)[] }) {
   return (
     <Field {...props}>
       <select
         id={props.name}
         name={props.name}
-        aria-invalid={props.error === undefined ? undefined : "true"}
-        aria-describedby={describedBy(props)}
+        {...ariaAttributes(props)}
       >
         {props.choices.map((one) =>
           "choices" in one
@@ -167,7 +162,7 @@ function option({ value, label }: Choice, chosen: string) {
   return <option value={value} selected={value === chosen}>{label}</option>;
 }
 
-/** One of a few values, all in sight: for choices that need a word of explanation. */
+/** Radio buttons, for options that need an explanation. */
 export function RadioGroup(props: FieldProps & { readonly choices: readonly Choice[] }) {
   return (
     <fieldset class="radios" aria-describedby={describedBy(props)}>
@@ -215,6 +210,11 @@ function FieldNotes({ name, hint, error }: FieldProps) {
       {hint === undefined ? null : <p class="hint" id={`${name}-hint`}>{hint}</p>}
     </>
   );
+}
+
+function ariaAttributes(props: FieldProps) {
+  const invalid = props.error === undefined ? undefined : "true";
+  return { "aria-invalid": invalid, "aria-describedby": describedBy(props) } as const;
 }
 
 function describedBy({ name, hint, error }: FieldProps): string | undefined {

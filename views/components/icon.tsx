@@ -1,4 +1,4 @@
-// Every icon of the portal, drawn by lines in the colour of the text around them. Icons only accompany words.
+// All icons, in the color of the surrounding text. They only accompany words.
 
 const paths = {
   key: "M2 11a3 3 0 1 0 6 0a3 3 0 1 0-6 0m5.200-2.200 6-6M11 5l2 2M9 7l1.500 1.500",
@@ -23,10 +23,10 @@ const paths = {
   shield: "M8 1.800 13 3.800v4c0 3-2 5.200-5 6.400c-3-1.200-5-3.400-5-6.400v-4z",
 } as const;
 
-/** The name of an icon. */
+/** An icon's name. */
 export type IconName = keyof typeof paths;
 
-/** An icon of 16 px. Hidden from screen readers: the words beside it say the same. */
+/** An icon of 16 px, hidden from screen readers because the text next to it says the same. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg
@@ -46,7 +46,7 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** The name and sign of the product, as a link. */
+/** The product's logo and name, as a link. */
 export function Brand({ href }: { href: string }) {
   return (
     <a class="brand" href={href}>

@@ -1,7 +1,7 @@
-// What the page has to say about what was just done.
+// The result of the last action.
 import { Icon } from "./icon.tsx";
 
-/** One sentence: `done` for what worked, `refused` for what did not. */
+/** One sentence. `done`: it worked. `refused`: it did not. */
 export interface NoticeProps {
   readonly tone: "done" | "refused";
   readonly text: string;

@@ -1,20 +1,20 @@
-// Times in words with the exact time behind them.
+// Times in words, with the exact time in the title.
 import { clockTime, exactTime, relativeTime, shortDate } from "../text/time.ts";
 import { exactTimeIn, onClock } from "../text/zone.ts";
 
-/** When something was or will be, in words: `2 minutes ago`. */
+/** A relative time: `2 minutes ago`. */
 export function RelativeTime({ at, now }: { at: string; now: number }) {
   const atMs = Date.parse(at);
   return <time datetime={at} title={exactTime(atMs)}>{relativeTime(atMs, now)}</time>;
 }
 
-/** The day of something: `4 Aug`. */
+/** A day: `4 Aug`. */
 export function DayTime({ at, now }: { at: string; now: number }) {
   const atMs = Date.parse(at);
   return <time datetime={at} title={exactTime(atMs)}>{shortDate(atMs, now)}</time>;
 }
 
-/** The moment of something on a zone's clock, to the second: `21 Nov, 14:03:11`. */
+/** A moment in a time zone, to the second: `21 Nov, 14:03:11`. */
 export function MomentTime({ at, now, timezone }: { at: string; now: number; timezone: string }) {
   const atMs = Date.parse(at);
   const clock = onClock(atMs, timezone);

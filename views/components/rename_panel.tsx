@@ -1,20 +1,20 @@
-// A page of its own that asks for the new name of something: one's keys and passkeys are renamed alike.
+// The page that renames something.
 import { ConfirmPanel, type ConfirmPanelProps } from "./confirm_panel.tsx";
 import { TextField } from "./field.tsx";
 
-/** What is asked. */
+/** The parts of the page. */
 export interface RenamePanelProps
   extends Pick<ConfirmPanelProps, "text" | "facts" | "action" | "submit" | "back"> {
-  /** What it is called now. */
+  /** The current name. */
   readonly name: string;
-  /** The new name as typed. */
+  /** The new name, as typed. */
   readonly value: string;
-  /** What is wrong with it. */
+  /** The error of the new name. */
   readonly error: string | undefined;
   readonly charactersMax: number;
 }
 
-/** The heading and the card of a page that renames. */
+/** The heading and the form. */
 export function RenamePanel({ name, value, error, charactersMax, ...panel }: RenamePanelProps) {
   return (
     <ConfirmPanel

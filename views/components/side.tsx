@@ -1,12 +1,11 @@
-// The sidebar: where one is, where else one can go, in which organization, and who one is. On a phone it is a bar at the
-// top, with the organizations and the account in a menu.
+// The sidebar: navigation, organization switcher and account. On a phone it is a bar at the top with a menu.
 // deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
 import { mayDo } from "../../domain/permissions.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
 import { roleWords } from "../text/role.ts";
 import { Brand, Icon, type IconName } from "./icon.tsx";
 
-/** Pages that the sidebar leads to. */
+/** The pages in the sidebar. */
 export type Place =
   | "api-keys"
   | "usage"
@@ -42,10 +41,10 @@ const ownPlaces: readonly PlaceLink[] = [
   { place: "security", href: "/portal/account/security", label: "Security", icon: "shield" },
 ];
 
-/** What the sidebar shows. */
+/** The parts of the sidebar. */
 export interface SideProps {
   readonly session: Session;
-  /** Null for pages that are in no place. */
+  /** The current page; null for pages that are not in the sidebar. */
   readonly place: Place | null;
 }
 
@@ -105,7 +104,7 @@ function SideLink({ link, place }: { link: PlaceLink; place: Place | null }) {
   );
 }
 
-/** The organizations that one can switch to, and the way to others. */
+/** The organization switcher. */
 function Organizations({ session, place }: SideProps) {
   return (
     <div class="menu-part">
@@ -128,7 +127,7 @@ function Organizations({ session, place }: SideProps) {
   );
 }
 
-/** Leads to the same place in the other organization: what a page is about is not there. */
+/** Switches to the same page of another organization. */
 function SwitchForm(
   props: { membership: Membership; isActive: boolean; place: Place | null },
 ) {
@@ -149,7 +148,7 @@ function SwitchForm(
   );
 }
 
-/** Who is signed in, their own pages, and the way out. */
+/** The account menu. */
 function Own({ session, place }: SideProps) {
   return (
     <div class="own">

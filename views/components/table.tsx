@@ -1,17 +1,16 @@
-// Tables that turn into cards on a phone. The roles are written out because CSS that lays rows out as cards would
-// otherwise take them away from screen readers.
+// Tables that turn into cards on a phone. Explicit roles keep them tables for screen readers when CSS changes the layout.
 import type { Child } from "hono/jsx";
 
-/** A column's heading. */
+/** A column heading. */
 export interface Column {
   readonly title: string;
-  /** Numbers stand at the right. */
+  /** Aligns numbers to the right. */
   readonly isNumber?: boolean;
-  /** Read out only: for the column of actions. */
+  /** For screen readers only, as for the column of actions. */
   readonly isUnseen?: boolean;
 }
 
-/** A table with headings; its children are {@linkcode Row}s. */
+/** A table. Its children are {@linkcode Row}s. */
 export function Table(props: { label: string; columns: readonly Column[]; children: Child }) {
   return (
     <table class="stack" role="table" aria-label={props.label}>
@@ -29,12 +28,12 @@ export function Table(props: { label: string; columns: readonly Column[]; childr
   );
 }
 
-/** A row; `over` for what no longer counts. */
+/** A row. `over`: it no longer counts. */
 export function Row({ over = false, children }: { over?: boolean; children: Child }) {
   return <tr role="row" class={over ? "over" : undefined}>{children}</tr>;
 }
 
-/** A cell: `label` names it on a phone, `place` is where it goes in the card there. */
+/** A cell. On a phone, `label` names it and `place` is its position in the card. */
 export function Cell(
   props: { label?: string; place?: "title" | "state" | "actions"; isNumber?: boolean; children?: Child },
 ) {

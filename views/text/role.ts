@@ -1,4 +1,4 @@
-// What roles are called, and what each may do, in a sentence.
+// Roles in words.
 import type { Role } from "../../domain/sign_in/session.ts";
 
 /** The name of each role. */
@@ -8,19 +8,19 @@ export const roleWords: Readonly<Record<Role, string>> = {
   MEMBER: "Member",
 };
 
-/** What each role may do, in one sentence. */
+/** What each role can do. */
 export const roleSentences: Readonly<Record<Role, string>> = {
-  MEMBER: "Makes and revokes own API keys, and sees the organization’s usage and members.",
+  MEMBER: "Creates and revokes their own API keys, and sees the organization’s usage and members.",
   ADMIN:
-    "Like a member; also manages everybody’s keys, invites and removes members and admins, and reads the audit log.",
-  OWNER: "Like an admin; also changes roles, and renames, hands over or deletes the organization.",
+    "Like a member. Also manages everyone’s keys, invites and removes members and admins, and reads the audit log.",
+  OWNER: "Like an admin. Also changes roles, and renames, transfers or deletes the organization.",
 };
 
-/** The same, said to whoever has the role. */
+/** The same, addressed to the person with the role. */
 export const yourRoleSentences: Readonly<Record<Role, string>> = {
-  MEMBER: "You make and revoke your own API keys, and see the organization’s usage and members.",
-  ADMIN: "You manage everybody’s keys, invite and remove members and admins, and read the audit log.",
-  OWNER: "You can do everything here: manage members and roles, and rename, hand over or delete it.",
+  MEMBER: "You can create and revoke your own API keys, and see the organization’s usage and members.",
+  ADMIN: "You can manage everyone’s keys, invite and remove members and admins, and read the audit log.",
+  OWNER: "You can manage members and roles, and rename, transfer or delete the organization.",
 };
 
 /** @returns A role with its article: `an admin`. */
