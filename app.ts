@@ -5,21 +5,21 @@ import { assetRoutes } from "./routes/assets.ts";
 import { browserClientRoutes } from "./routes/browser_client.ts";
 import { noteDenied } from "./routes/permission_denials.ts";
 import type { App, AppContext, AppEnv, AppParts } from "./routes/env.ts";
-import { jsonError, publicError } from "./routes/errors.ts";
-import { knownRoutes } from "./routes/method_not_allowed.ts";
-import { conversation, requestSize, wellFormedHost } from "./routes/middleware/conversation.ts";
+import { jsonError, toAppError } from "./routes/errors.ts";
+import { knownRoutes } from "./routes/known_routes.ts";
+import { requestLifecycle, requestSize, wellFormedHost } from "./routes/middleware/request_lifecycle.ts";
 import { cors, preflight } from "./routes/middleware/cors.ts";
 import { crossSite } from "./routes/middleware/cross_site.ts";
 import { untrustedProxy } from "./routes/middleware/untrusted_proxy.ts";
 import { createMetrics } from "./routes/metrics.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { portalRoutes } from "./routes/portal/routes.ts";
-import { errorAnswer } from "./routes/portal/errors.ts";
+import { pageError } from "./routes/portal/errors.ts";
 
 /**
- * Builds the whole HTTP surface.
+ * Builds the app with all of its routes.
  *
- * @param parts The settings, the verbs and the log.
+ * @param parts The settings, the services and the log.
  * @param options `version`: of the program, for the OpenAPI document.
  * @returns The app; its `fetch` takes a request and Deno's `ServeHandlerInfo`.
  */
@@ -28,20 +28,20 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   const app = new OpenAPIHono<AppEnv>();
   const metrics = createMetrics(parts, options);
 
-  const answerError = (error: unknown, c: AppContext) => {
-    const shown = publicError(error, c, parts);
-    noteDenied(c, shown, parts);
-    return isForPrograms(c.req.path) ? jsonError(c, shown) : page(c, shown);
+  const errorResponse = (error: unknown, c: AppContext) => {
+    const appError = toAppError(error, c, parts);
+    noteDenied(c, appError, parts);
+    return isForPrograms(c.req.path) ? jsonError(c, appError) : pageError(c, appError, { parts, assets });
   };
   app.use("/api/auth/*", cors(config, parts.log));
-  app.use(conversation(parts, {
+  app.use(requestLifecycle(parts, {
     guards: [
       requestSize(),
       wellFormedHost(),
       untrustedProxy(parts),
       crossSite(config, (c) => known.isKnown(c)),
     ],
-    answerError,
+    errorResponse,
     onResponse: metrics.countResponse,
   }));
   app.use("/api/auth/*", preflight(config));
@@ -53,10 +53,9 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   const assets = assetRoutes(app);
   portalRoutes(app, parts, { assets, version: options.version });
 
-  const page = errorAnswer(parts, assets);
   const known = knownRoutes(app);
-  app.onError(answerError);
-  app.notFound((c) => answerError(known.unmatchedError(c), c));
+  app.onError(errorResponse);
+  app.notFound((c) => errorResponse(known.unmatchedError(c), c));
   return app;
 }
 

@@ -1,6 +1,6 @@
 // `gatehouse migrate`: brings the database to this program's schema, then ends.
 import type { Settings } from "../config.ts";
-import { databaseName, openForCommand } from "./open.ts";
+import { databaseName, openForCommand } from "./open_database.ts";
 import { exitConfig, readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 

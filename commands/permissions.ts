@@ -2,6 +2,6 @@
 // folders that DATABASE_URL and BACKUP_DIR name later.
 
 /** From here on this thread and those that it starts write no file. The database driver is not bound by it. */
-export function giveUpWriting(): void {
+export function dropWritePermission(): void {
   Deno.permissions.revokeSync({ name: "write" });
 }

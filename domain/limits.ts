@@ -29,7 +29,7 @@ export const returnToCharactersMax = 2_000;
  * Room for the headers of an answer, in characters: a proxy has to take a redirect with that address, percent-encoded, and
  * cookies that are taken away.
  */
-export const answerHeaderCharactersMax = 12 * 1024;
+export const responseHeaderCharactersMax = 12 * 1024;
 /** Largest sum of header names and values that is answered, in characters. */
 export const headerCharactersMax = 16 * 1024;
 /** Of an answer's `Set-Cookie` headers that take cookies away: nginx passes on 4 KiB of headers in all, unless told otherwise. */

@@ -1,4 +1,4 @@
-// The files that pages load: embedded in the program, served under an address that changes with their content.
+// The files that pages load. They are embedded in the program; the URL of each changes with its content.
 import { hash } from "node:crypto";
 import type { Hono } from "hono";
 import geist from "@fontsource-variable/geist/files/geist-latin-wght-normal.woff2" with { type: "bytes" };
@@ -12,15 +12,34 @@ import css from "../static/portal.css" with { type: "text" };
 import script from "../static/portal.js" with { type: "text" };
 import type { Assets } from "../views/layout.tsx";
 import type { AppEnv } from "./env.ts";
-import { serveFile } from "./files.ts";
 
 const yearSeconds = 365 * 24 * 3600;
 
-/**
- * Mounts `/static/*`.
- *
- * @returns The addresses that pages use.
- */
+/** An embedded file and how it is sent. */
+export interface ServedFile {
+  readonly path: string;
+  readonly content: string | Uint8Array;
+  /** Its media type. */
+  readonly type: string;
+  /** Headers of every response, including 304. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
+/** Mounts a file, with an ETag derived from its content. */
+export function serveFile(app: Hono<AppEnv>, { path, content, type, headers }: ServedFile): void {
+  // A copy: a response takes its bytes' buffer for itself.
+  const body = typeof content === "string" ? content : new Uint8Array(content);
+  const etag = `"${hash("sha256", content, "hex").slice(0, 16)}"`;
+  app.get(path, (c) => {
+    c.set("responseHeaders", [...headers, ["ETag", etag]]);
+    // Proxies that compress a response weaken its ETag.
+    const known = c.req.header("If-None-Match")?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+    if (known?.includes(etag)) return c.body(null, 304);
+    return c.body(body, 200, { "Content-Type": type });
+  });
+}
+
+/** Mounts `/static/*`. @returns The URLs for pages to use. */
 export function assetRoutes(app: Hono<AppEnv>): Assets {
   function serve(path: string, content: string | Uint8Array, type: string): string {
     serveFile(app, {

@@ -1,11 +1,11 @@
-// The browser client, for pages of every origin: what it can ask is decided by CORS on `/api/auth/*`, not here.
+// Serves the browser client to every origin. What it may request is decided by CORS on `/api/auth/*`, not here.
 import type { Hono } from "hono";
 import script from "../static/gatehouse.js" with { type: "text" };
 import types from "../static/gatehouse.d.ts" with { type: "text" };
 import type { AppEnv } from "./env.ts";
-import { serveFile } from "./files.ts";
+import { serveFile } from "./assets.ts";
 
-/** Its name never changes: for so long a browser may go on with an old one. */
+/** How long browsers may use a cached version; the URL never changes. */
 const maxAgeSeconds = 300;
 
 /** Mounts `/gatehouse.js` and `/gatehouse.d.ts`. */
@@ -19,7 +19,7 @@ export function browserClientRoutes(app: Hono<AppEnv>): void {
     path: "/gatehouse.js",
     content: script,
     type: "text/javascript; charset=utf-8",
-    // Deno's way of finding the types of what is imported from an address.
+    // Deno finds the types of a remote module by this header.
     headers: [...headers, ["X-TypeScript-Types", "./gatehouse.d.ts"]],
   });
   serveFile(app, {

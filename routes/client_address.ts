@@ -1,13 +1,19 @@
-// Whose request it is: the TCP peer, or, behind proxies that the settings trust, the right-most hop that is not one.
+// Finds the client of a request: the TCP peer, or, behind trusted proxies, the right-most hop that isn't one of them.
 import ipaddr from "ipaddr.js";
 import type { AddressBlock } from "../config.ts";
+import type { AppContext } from "./env.ts";
+
+/** @returns The TCP peer's address; loopback in tests, which have no connection. */
+export function peerAddress(c: AppContext): string {
+  return c.env?.remoteAddr?.hostname ?? "127.0.0.1";
+}
 
 /**
  * @param peer The TCP peer's address.
- * @param forwardedFor The `X-Forwarded-For` header, believed only from a trusted peer.
+ * @param forwardedFor The `X-Forwarded-For` header, used only from a trusted peer.
  * @param trusted Blocks of trusted proxies.
- * @returns The client's address in normal form (IPv4 where it was mapped into IPv6); the last trusted hop when what it
- *   says is not an address.
+ * @returns The client's address, normalized (mapped IPv4 as IPv4). If a trusted hop forwards something other than an
+ *   address, the address of that hop.
  *
  * @example
  * ```ts
@@ -37,19 +43,25 @@ export function clientAddress(
   return address.toString();
 }
 
-/** @returns Whether an address is a trusted proxy's. */
+/** @returns Whether the address belongs to a trusted proxy. */
 export function isTrustedProxy(text: string, trusted: readonly AddressBlock[]): boolean {
   const address = parse(text);
   return address !== null && isTrusted(address, trusted);
 }
 
-/** @returns Whether an address is of this machine itself. */
+/** @returns Whether the address belongs to this machine. */
 export function isLoopback(text: string): boolean {
   return parse(text)?.range() === "loopback";
 }
 
+/** @returns Whether the request comes from this machine itself, and not through a proxy on it. */
+export function isLocalRequest(c: AppContext): boolean {
+  return isLoopback(peerAddress(c)) && c.req.header("X-Forwarded-For") === undefined &&
+    c.req.header("Forwarded") === undefined;
+}
+
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
-  // Zone ids and ports in brackets are not addresses here; ipaddr.js takes shortened IPv4 such as "1", which no proxy sends.
+  // Rejects zone ids, ports, and short IPv4 forms such as "1", which ipaddr.js would accept.
   const isAddress = ipaddr.IPv6.isValid(text) && !text.includes("%") ||
     ipaddr.IPv4.isValidFourPartDecimal(text);
   return isAddress ? ipaddr.process(text) : null;

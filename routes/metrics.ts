@@ -6,7 +6,7 @@ import { Distribution } from "../services/distribution.ts";
 import type { BackupState } from "../services/backups.ts";
 import type { Measurements } from "../services/measurements.ts";
 import type { AppContext, AppParts } from "./env.ts";
-import { routePattern } from "./route_pattern.ts";
+import { routePattern } from "./known_routes.ts";
 
 /** The program's metrics. */
 export interface Metrics {

@@ -1,10 +1,10 @@
-// Health and metrics, for the operator's own monitoring.
+// Health checks and metrics, for the operator's monitoring.
 import { timingSafeEqual } from "node:crypto";
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { notFoundError } from "../domain/errors.ts";
 import { describe } from "./api/endpoint.ts";
 import { everywhere } from "./api/openapi/error_responses.ts";
-import { isLoopback } from "./client_address.ts";
+import { isLocalRequest } from "./client_address.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -21,40 +21,39 @@ export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, metri
   });
 
   app.get("/metrics", async (c) => {
-    // Whoever may not see them is not told that they are here.
+    // Without permission the page looks as if it did not exist.
     if (!maySeeMetrics(c, parts.config.metricsToken)) throw notFoundError();
     return c.body(await metrics.registry.metrics(), 200, { "Content-Type": metrics.registry.contentType });
   });
 }
 
-/** These take whatever query a load balancer or a scraper adds. */
+/** Documents these routes. They ignore query parameters, which load balancers and scrapers may add. */
 function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
   const common = { method: "get", tag: "Operations", security: "none" } as const;
   const healthy = {
-    description: "All is well.",
-    schema: z.object({ status: z.literal("ok").openapi({ description: "What is the matter." }) }),
+    description: "Healthy.",
+    schema: z.object({ status: z.literal("ok").openapi({ description: "The status." }) }),
   };
   openAPIRegistry.registerPath(describe({
     ...common,
     path: "/health/live",
     operationId: "getLiveness",
-    summary: "Whether the process is up",
+    summary: "Check liveness",
+    description: "Responds as long as the process runs.",
     responses: { 200: healthy },
   }, everywhere));
   openAPIRegistry.registerPath(describe({
     ...common,
     path: "/health/ready",
     operationId: "getReadiness",
-    summary: "Whether requests can be answered",
-    description: "The database answers, and the process is not about to end.",
+    summary: "Check readiness",
+    description: "Checks that the database is available and the server is not shutting down.",
     responses: {
       200: healthy,
       503: {
-        description: "Not now.",
-        headers: { "Retry-After": { description: "After how many seconds to try again.", example: "1" } },
-        schema: z.object({
-          status: z.literal("unavailable").openapi({ description: "What is the matter." }),
-        }),
+        description: "Not ready.",
+        headers: { "Retry-After": { description: "Seconds to wait before the next try.", example: "1" } },
+        schema: z.object({ status: z.literal("unavailable").openapi({ description: "The status." }) }),
       },
     },
   }, everywhere));
@@ -63,10 +62,11 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
     path: "/metrics",
     security: "metricsToken",
     operationId: "getMetrics",
-    summary: "Metrics, for Prometheus",
+    summary: "Get metrics",
+    description: "Without `METRICS_TOKEN`, only requests from the same machine get a response.",
     responses: {
       200: {
-        description: "Prometheus' text format.",
+        description: "Metrics in Prometheus text format.",
         contentType: "text/plain; version=0.0.4; charset=utf-8",
       },
     },
@@ -74,12 +74,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
 }
 
 function maySeeMetrics(c: AppContext, token: string | undefined): boolean {
-  if (token === undefined) {
-    // Behind a proxy on the same machine every peer is loopback: then the forwarded client counts, trusted or not.
-    return isLoopback(c.env?.remoteAddr?.hostname ?? "127.0.0.1") &&
-      c.req.header("X-Forwarded-For") === undefined &&
-      c.req.header("Forwarded") === undefined;
-  }
+  if (token === undefined) return isLocalRequest(c);
   const given = new TextEncoder().encode(c.req.header("Authorization") ?? "");
   const wanted = new TextEncoder().encode(`Bearer ${token}`);
   return given.length === wanted.length && timingSafeEqual(given, wanted);

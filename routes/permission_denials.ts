@@ -3,7 +3,7 @@ import type { AppError } from "../domain/errors.ts";
 import type { DeniedAttempt } from "../services/audit.ts";
 import { sessionTokens } from "./cookies.ts";
 import type { AppContext, AppParts } from "./env.ts";
-import { routePattern } from "./route_pattern.ts";
+import { routePattern } from "./known_routes.ts";
 
 /**
  * Notes a refusal in the background: the answer neither waits for it nor changes with it.

@@ -1,5 +1,5 @@
 // What the services measure about themselves, for /metrics.
-import type { DataFileSize } from "../db/engine/data_file_size.ts";
+import type { DataFileSize } from "../db/engine/diagnostics.ts";
 import type { OutboxState } from "../db/mail/outbox.ts";
 import type { MailCounts } from "./mail/mail.ts";
 import type { RecorderMeasurements } from "./meter/recorder_measurements.ts";

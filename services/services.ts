@@ -40,8 +40,7 @@ import { createTurnOffLinkService, type TurnOffLinkService } from "./sign_in/tur
 import { createTwoStepService, type TwoStepService } from "./sign_in/two_step.ts";
 import { createUsageService, type UsageService } from "./meter/usage.ts";
 import { createUsageRecordService, type UsageRecordService } from "./meter/usage_records.ts";
-import { dataFileSize } from "../db/engine/data_file_size.ts";
-import { ping } from "../db/engine/database.ts";
+import { dataFileSize, ping } from "../db/engine/diagnostics.ts";
 import { findOutboxState } from "../db/mail/outbox.ts";
 
 /** The verbs of the program. */

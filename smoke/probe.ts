@@ -1,6 +1,6 @@
 // A program that tries what Gatehouse must not do. The test compiles it with the permissions of the binary.
 import process from "node:process";
-import { giveUpWriting } from "../commands/permissions.ts";
+import { dropWritePermission } from "../commands/permissions.ts";
 
 const found: Record<string, unknown> = {};
 const attempt = (name: string, act: () => unknown) => {
@@ -19,6 +19,6 @@ attempt(
 attempt("run", () => new Deno.Command("/bin/true").outputSync().code);
 attempt("system", () => Deno.systemMemoryInfo());
 attempt("writeAtStart", () => Deno.writeTextFileSync("probe.txt", "x") ?? "written");
-giveUpWriting();
+dropWritePermission();
 attempt("writeLater", () => Deno.writeTextFileSync("probe.txt", "y") ?? "written");
 Deno.stdout.writeSync(new TextEncoder().encode(JSON.stringify(found)));

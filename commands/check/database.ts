@@ -4,7 +4,7 @@ import { statfs } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Config, DatabaseTarget } from "../../config.ts";
 import { type Database, DatabaseError } from "../../db/engine/database.ts";
-import { probeWrite, readDatabaseSeconds } from "../../db/engine/diagnostics.ts";
+import { checkWritable, readDatabaseSeconds } from "../../db/engine/diagnostics.ts";
 import { checkSchema, MigrationError } from "../../db/engine/migrate.ts";
 import { openDatabase } from "../../db/engine/open.ts";
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
@@ -67,7 +67,7 @@ async function checkContent(target: DatabaseTarget): Promise<CheckResult[]> {
     database = await inTime(openDatabase(target, { onFatal: () => {}, isGuest: true }));
     const schema = schemaResult(name, await inTime(schemaState(database)));
     if (schema !== null) return [schema];
-    await inTime(probeWrite(database));
+    await inTime(checkWritable(database));
     const writable = result.ok(`${name} has this program's schema and is writable.`);
     // A file has this machine's clock.
     return target.kind === "file" ? [writable] : [writable, await checkDatabaseClock(database)];

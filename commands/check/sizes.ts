@@ -1,8 +1,8 @@
 // Checks whether cookies and long addresses get through a proxy.
 import type { CheckResult } from "../../domain/check_result.ts";
 import {
-  answerHeaderCharactersMax,
   headerCharactersMax,
+  responseHeaderCharactersMax,
   returnToCharactersMax,
 } from "../../domain/limits.ts";
 import { attempt, type PublicSettings, type Send, withoutBody } from "./request.ts";
@@ -49,7 +49,7 @@ export async function checkLongRedirect({ baseUrl }: PublicSettings, send: Send)
       : result.warning(
         `A redirect to a page with a long address fails with status ${response.status}.`,
         `Configure the proxy to accept addresses and response headers of ${
-          answerHeaderCharactersMax / 1024
+          responseHeaderCharactersMax / 1024
         } KiB ` +
           "(nginx: proxy_buffer_size).",
       );

@@ -1,7 +1,7 @@
 // The configuration for nginx. Its auth_request accepts only 401 and 403 and drops the other headers, hence the variables.
 import {
-  answerHeaderCharactersMax,
   headerCharactersMax,
+  responseHeaderCharactersMax,
   urlCharactersMax,
   usageBodyBytesMax,
 } from "../../domain/limits.ts";
@@ -40,7 +40,7 @@ function publicListen({ publicPort, secure }: ProxyPlacement): string {
   return listen(publicPort, secure ? " ssl" : "");
 }
 
-const bufferSize = `proxy_buffer_size ${kibibytes(answerHeaderCharactersMax)}k;`;
+const bufferSize = `proxy_buffer_size ${kibibytes(responseHeaderCharactersMax)}k;`;
 
 function ownServer(placement: ProxyPlacement): string[] {
   const headerSize = kibibytes(Math.max(urlCharactersMax, headerCharactersMax));

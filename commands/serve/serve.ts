@@ -16,8 +16,8 @@ import { rest } from "../../services/rest.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { Listener } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
-import { databaseName, openForCommand } from "../open.ts";
-import { giveUpWriting } from "../permissions.ts";
+import { databaseName, openForCommand } from "../open_database.ts";
+import { dropWritePermission } from "../permissions.ts";
 import { exitBusy, exitConfig, exitFault, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 
@@ -89,7 +89,7 @@ export async function serve(environment: Settings, options: { version: string })
   const deleting = deleteOld(() => services, { log, signal: stopping.signal });
   const mailing = services?.mail.run(stopping.signal);
   const backingUp = backups?.run(stopping.signal);
-  if (backups === undefined) giveUpWriting();
+  if (backups === undefined) dropWritePermission();
   const stop = () => end(0);
   for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, stop);
   // Sent when a terminal closes, and by tools that want log files reopened. There are none: the log is standard output.

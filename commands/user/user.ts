@@ -10,7 +10,7 @@ import { type Role, roles } from "../../domain/sign_in/session.ts";
 import type { OperatorService, PasswordLink } from "../../services/operator/users.ts";
 import { createServices } from "../../services/services.ts";
 import { userHelp } from "../help.ts";
-import { databaseName, openBesideServer } from "../open.ts";
+import { databaseName, openBesideServer } from "../open_database.ts";
 import { readPassword } from "./password_input.ts";
 import {
   exitBusy,

@@ -24,7 +24,7 @@ export interface WriteOptions {
    * The caller bounds how many of its batches wait: they have places of their own, and are not turned away when too
    * many others wait.
    */
-  readonly hasOwnPlace?: boolean;
+  readonly bypassesQueueLimit?: boolean;
 }
 
 /** The part of a database that cannot change anything: what queries take. */
@@ -145,9 +145,4 @@ export function databaseErrorKind(code: string | undefined): DatabaseErrorKind {
   return /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|PROTOCOL|INTERRUPT|NOMEM)/.test(code)
     ? "unavailable"
     : "fault";
-}
-
-/** Asks the database for a sign of life. @throws {DatabaseError} When it does not answer. */
-export async function ping(database: Database): Promise<void> {
-  await database.read(sql`SELECT 1`);
 }

@@ -1,24 +1,50 @@
-// Questions about the database itself: does it take writes, and how late is it there.
+// Questions about the database itself: whether it answers and accepts writes, its clock, and its size on disk.
+import type { DatabaseTarget } from "../../config.ts";
 import { type Database, DatabaseError, sql } from "./database.ts";
 
+/** Runs the smallest query. @throws {DatabaseError} When the database is unavailable. */
+export async function ping(database: Database): Promise<void> {
+  await database.read(sql`SELECT 1`);
+}
+
 /**
- * Writes, and leaves everything as it was: a row gets the value that it has. That takes the lock, writes a page of the log and
- * waits for the disk, as every write does.
+ * Sets a row to the value it already has. Like any other write, this takes the lock, writes a page of the log and waits for
+ * the disk.
  *
- * @throws {DatabaseError} When the database does not take writes, or has no schema.
+ * @throws {DatabaseError} When the database rejects writes, or has no schema.
  */
-export async function probeWrite(database: Database): Promise<void> {
+export async function checkWritable(database: Database): Promise<void> {
   const [result] = await database.write([
     sql`UPDATE schema_migrations SET applied_at = applied_at WHERE number = 1`,
   ]);
   if (result?.changes !== 1) throw new DatabaseError("fault", "a write changed nothing");
 }
 
-/** @returns The clock of the database's machine, in whole seconds since 1970. @throws {DatabaseError} */
+/** @returns The time on the database's machine, in whole seconds since 1970. @throws {DatabaseError} */
 export async function readDatabaseSeconds(database: Database): Promise<number> {
   const row = await database.readFirst<{ seconds: number }>(
     sql`SELECT CAST(strftime('%s', 'now') AS INTEGER) AS seconds`,
   );
-  if (row === undefined) throw new DatabaseError("fault", "the database gave no time");
+  if (row === undefined) throw new DatabaseError("fault", "the database returned no time");
   return row.seconds;
+}
+
+/** Sizes in bytes of the data file and its write-ahead log; 0 for a file that doesn't exist. */
+export interface DataFileSize {
+  readonly dataBytes: number;
+  readonly logBytes: number;
+}
+
+/** @returns The sizes, or null for a libSQL server. */
+export async function dataFileSize(target: DatabaseTarget): Promise<DataFileSize | null> {
+  if (target.kind !== "file") return null;
+  const [dataBytes = 0, logBytes = 0] = await Promise.all(["", "-wal"].map(async (end) => {
+    try {
+      return (await Deno.stat(target.path + end)).size;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return 0;
+      throw error;
+    }
+  }));
+  return { dataBytes, logBytes };
 }

@@ -107,7 +107,7 @@ class EmbeddedDatabase implements Database {
 
   write(batch: readonly Statement[], options?: WriteOptions): Promise<readonly WriteResult[]> {
     if (this.#dead !== undefined) return Promise.reject(this.#dead);
-    if (this.#waiting.length >= databaseWritesWaitingMax && options?.hasOwnPlace !== true) {
+    if (this.#waiting.length >= databaseWritesWaitingMax && options?.bypassesQueueLimit !== true) {
       return Promise.reject(new DatabaseError("unavailable", "too many writes are waiting"));
     }
     return new Promise((resolve, reject) => {

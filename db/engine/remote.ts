@@ -58,7 +58,7 @@ export function openRemote(options: RemoteOptions): Database {
     act: () => Promise<T>,
     options?: WriteOptions,
   ): Promise<T> {
-    if (waiting >= databaseWritesWaitingMax && options?.hasOwnPlace !== true) {
+    if (waiting >= databaseWritesWaitingMax && options?.bypassesQueueLimit !== true) {
       throw new DatabaseError("unavailable", "too many requests to the database are waiting");
     }
     waiting++;

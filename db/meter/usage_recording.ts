@@ -287,7 +287,7 @@ export async function recordUsage(database: Database, group: RecordGroup): Promi
     );
   }
   // The recorder sends few batches at a time, for many: other writes, which one account can flood, do not keep them out.
-  const results = await database.write(batch, { hasOwnPlace: true });
+  const results = await database.write(batch, { bypassesQueueLimit: true });
   const activeKeys = rowsOf<ActiveKey & { seq: number }>(results, 0);
   return {
     activeKeys,

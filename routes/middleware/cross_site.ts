@@ -4,13 +4,13 @@ import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AppContext } from "../env.ts";
 import { unlistedOrigin, unlistedOriginText } from "../unlisted_origin.ts";
-import type { Guard } from "./conversation.ts";
+import type { Guard } from "./request_lifecycle.ts";
 
 /**
  * The one form that every site may send: it changes nothing and shows its sender what arrived, which is of use just when what
  * arrives does not fit.
  */
-export const echoPath = "/portal/check";
+export const browserRequestPath = "/portal/check";
 
 const reading = new Set(["GET", "HEAD", "OPTIONS"]);
 
@@ -18,7 +18,7 @@ const reading = new Set(["GET", "HEAD", "OPTIONS"]);
  * Lets a write pass when what the browser says fits: `Sec-Fetch-Site: same-origin` and an `Origin` that is `BASE_URL`'s,
  * each where it was sent. An allowed origin may write under `/api/auth/`. A request with neither header comes from no
  * browser, or through a proxy that removes them: it passes only if no other site's page could have sent it. Applies to
- * everything but `/api/v1/`, which takes keys and no cookies, and {@linkcode echoPath}.
+ * everything but `/api/v1/`, which takes keys and no cookies, and {@linkcode browserRequestPath}.
  *
  * @param config The settings.
  * @param isKnown Whether a route takes the request: what nobody takes is answered as such, to everybody.
@@ -27,7 +27,7 @@ export function crossSite(config: Config, isKnown: (c: AppContext) => boolean): 
   const own = config.baseUrl.origin;
   return function crossSiteGuard(c) {
     if (reading.has(c.req.method) || c.req.path.startsWith("/api/v1/")) return;
-    if (c.req.path === echoPath) return;
+    if (c.req.path === browserRequestPath) return;
     const origin = c.req.header("Origin");
     const site = c.req.header("Sec-Fetch-Site");
     const isAllowedOrigin = origin !== undefined && c.req.path.startsWith("/api/auth/") &&

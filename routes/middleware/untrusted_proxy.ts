@@ -1,7 +1,7 @@
 // Notices a proxy that the settings don't name: until they do, all of its users share one address and its limits.
 import { isTrustedProxy } from "../client_address.ts";
 import type { AppParts } from "../env.ts";
-import type { Guard } from "./conversation.ts";
+import type { Guard } from "./request_lifecycle.ts";
 
 /**
  * @param parts `tell`: says the same to the person at the terminal.

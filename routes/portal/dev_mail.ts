@@ -1,10 +1,11 @@
 // Mails in development: only where no mail server is set, and only for this machine. To everybody else there is nothing
 // here: mails have links that sign people in.
 import { notFoundError } from "../../domain/errors.ts";
+import { isLoopbackHost } from "../../domain/loopback.ts";
 import type { DevelopmentMail } from "../../services/mail/mail.ts";
 import { devMailPage, devMailsPage, type ListedMail } from "../../views/mail/dev_mail.tsx";
 import type { Assets } from "../../views/layout.tsx";
-import { isLoopback } from "../client_address.ts";
+import { isLocalRequest, isLoopback } from "../client_address.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { gateFrame, sendPage } from "./page.ts";
 
@@ -20,7 +21,7 @@ export function devMailRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
   const { mail } = services;
   // Where others reach the service a proxy may stand before it that tells nothing of them.
-  if (mail.mode !== "development" || !isLocalName(config.baseUrl.hostname)) return;
+  if (mail.mode !== "development" || !isLoopbackHost(config.baseUrl.hostname)) return;
   const frame = gateFrame(parts, assets);
 
   function allow(c: AppContext): void {
@@ -55,20 +56,10 @@ export function devMailRoutes(app: App, parts: AppParts, assets: Assets): void {
   });
 }
 
-function isLocalName(hostname: string): boolean {
-  return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-}
-
-/**
- * The TCP peer itself, whatever a header says of it; and no proxy in between, which would be a peer of this machine for
- * all the world. The name that was asked for counts too: a page elsewhere can give its own name this address.
- */
+/** The host name counts too: an attacker's page can resolve its own name to this machine (DNS rebinding). */
 function isThisMachine(c: AppContext, ownName: string): boolean {
   const { hostname } = new URL(c.req.url);
-  const names = ["localhost", "[::1]", ownName];
-  return isLoopback(c.env?.remoteAddr?.hostname ?? "127.0.0.1") &&
-    (names.includes(hostname) || isLoopback(hostname)) &&
-    c.req.header("X-Forwarded-For") === undefined && c.req.header("Forwarded") === undefined;
+  return isLocalRequest(c) && (["localhost", "[::1]", ownName].includes(hostname) || isLoopback(hostname));
 }
 
 function listed({ id, to, subject, sentAt }: DevelopmentMail): ListedMail {

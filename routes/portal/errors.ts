@@ -1,4 +1,4 @@
-// Errors of pages, as a page.
+// Shows errors of the portal: as a page of their own, or beside the form that they are about.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import { errorPage } from "../../views/error.tsx";
@@ -8,41 +8,41 @@ import { setErrorHeaders } from "../errors.ts";
 import { findSession } from "../session.ts";
 import { gateFrame, portalFrame, sendPage, toSignIn } from "./page.ts";
 
-const titles: Partial<Record<ErrorCode, string>> = {
+/** The titles of error pages. */
+export const errorTitles: Partial<Record<ErrorCode, string>> = {
   not_found: "Page not found",
-  method_not_allowed: "Not like this",
-  cross_site: "This came from another site",
+  method_not_allowed: "Method not allowed",
+  cross_site: "Request from another site",
   rate_limited: "Too many attempts",
-  unavailable: "Not available at this moment",
-  forbidden: "You may not do this",
+  unavailable: "Temporarily unavailable",
+  forbidden: "You don’t have permission",
   organization_switched: "You switched organizations",
-  mail_unavailable: "This service sends no mail",
+  mail_unavailable: "Email isn’t set up",
 };
 
-/** @returns A function that shows an error in the frame in which the person is. */
-export function errorAnswer(
-  parts: AppParts,
-  assets: Assets,
-): (c: AppContext, error: AppError) => Promise<Response> {
-  return async (c, error) => {
-    // The session ended after it was looked up.
-    if (error.code === "unauthenticated") return toSignIn(c);
-    // When the database does not answer, nobody can be found; the page must come all the same.
-    const session = await findSession(c, parts).catch(() => null);
-    const frame = session === null ? gateFrame(parts, assets) : portalFrame(parts, assets, session);
-    setErrorHeaders(c, error);
-    const page = errorPage({
-      frame,
-      status: error.status,
-      title: titles[error.code] ?? "That did not work",
-      message: error.message,
-      requestId: c.get("requestId"),
-    });
-    return sendPage(c, page, error.status as ContentfulStatusCode);
-  };
+/** @returns The error as a page, in the portal's frame for people who are signed in. */
+export async function pageError(
+  c: AppContext,
+  error: AppError,
+  { parts, assets }: { parts: AppParts; assets: Assets },
+): Promise<Response> {
+  // The session ended after it was looked up.
+  if (error.code === "unauthenticated") return toSignIn(c);
+  // The page must also come when the database is unavailable.
+  const session = await findSession(c, parts).catch(() => null);
+  const frame = session === null ? gateFrame(parts, assets) : portalFrame(parts, assets, session);
+  setErrorHeaders(c, error);
+  const page = errorPage({
+    frame,
+    status: error.status,
+    title: errorTitles[error.code] ?? "Something went wrong",
+    message: error.message,
+    requestId: c.get("requestId"),
+  });
+  return sendPage(c, page, error.status as ContentfulStatusCode);
 }
 
-/** Errors that a person can do something about in the form itself. */
+/** Errors that people can fix in the form itself. */
 const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "validation_failed",
   "invalid_credentials",
@@ -63,7 +63,7 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
 
 /**
  * @returns What to show above a form and beside its fields.
- * @throws The error itself when it is not about what was typed.
+ * @throws The error itself when it isn't about the input.
  */
 export function formError(
   c: AppContext,
@@ -71,7 +71,7 @@ export function formError(
 ): { message: string | null; fields: Record<string, string>; status: ContentfulStatusCode } {
   if (!(error instanceof AppError) || !shownBesideForms.has(error.code)) throw error;
   setErrorHeaders(c, error);
-  // What was refused is no new page in the history.
+  // A rejected form adds no entry to the history.
   c.header("HX-Push-Url", "false");
   const fields = fieldErrors(error);
   return {

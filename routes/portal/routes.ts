@@ -8,7 +8,7 @@ import { portalAccountRoutes } from "./account/account.ts";
 import { portalAcceptInvitationRoutes } from "./organization/accept_invitation.ts";
 import { portalApiKeyRoutes } from "./api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./sign_in/confirm_password.ts";
-import { portalCheckRoutes } from "./check.ts";
+import { browserRequestRoutes } from "./browser_request.ts";
 import { devMailRoutes } from "./dev_mail.ts";
 import { docsRoutes } from "./docs/docs.ts";
 import { portalAuditRoutes } from "./audit.ts";
@@ -54,7 +54,7 @@ export function portalRoutes(
   portalAcceptInvitationRoutes(app, parts, assets);
   portalOrganizationRoutes(app, parts, assets);
   portalAuditRoutes(app, parts, assets);
-  portalCheckRoutes(app, parts, assets);
+  browserRequestRoutes(app, parts, assets);
 
   const openApi = { baseUrl: parts.config.baseUrl.origin, version };
   docsRoutes(app, { assets, document: () => openApiDocument(app, openApi) });

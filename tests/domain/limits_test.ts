@@ -15,7 +15,7 @@ const relations: Readonly<Record<string, boolean>> = {
     limits.urlCharactersMax < limits.headerCharactersMax,
   "a redirect with the longest address to return to, percent-encoded, and cleared cookies fit an answer's headers":
     3 * limits.returnToCharactersMax + limits.clearedCookiesCharactersMax + 2_000 <=
-      limits.answerHeaderCharactersMax,
+      limits.responseHeaderCharactersMax,
   "the longest e-mail address is that of RFC 5321": limits.emailCharactersMax === 254,
   "delays after failed sign-ins grow": limits.signInDelayMinMs < limits.signInDelayMaxMs,
   "a request in progress when descriptors run out may send its whole body":

@@ -6,7 +6,7 @@ import {
   type Invitee,
 } from "../../views/organization/accept_invitation.tsx";
 import { requestFacts } from "../../domain/browser_request.ts";
-import { checkPage } from "../../views/check.tsx";
+import { browserRequestPage } from "../../views/browser_request.tsx";
 import { deleteOrganizationPage } from "../../views/organization/delete_organization.tsx";
 import { handOverPage } from "../../views/organization/transfer_ownership.tsx";
 import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
@@ -19,7 +19,7 @@ import { organizationsPage } from "../../views/organization/organizations.tsx";
 import { removeMemberPage } from "../../views/organization/remove_member.tsx";
 import { revokeInvitationPage } from "../../views/organization/revoke_invitation.tsx";
 
-function checkFacts(text: string, form: { origin: string; site: null } | null = null) {
+function browserRequestFacts(text: string, form: { origin: string; site: null } | null = null) {
   return requestFacts({
     peer: "10.0.0.2",
     isPeerTrusted: true,
@@ -192,10 +192,10 @@ export function peoplePages(
       fieldErrors: { userId: text },
     }),
     "handing over, alone": handOverPage({ frame, members: [], hasMore: false, fieldErrors: {} }),
-    "check": checkPage({ frame, facts: checkFacts(text), isForm: false }),
-    "check, with a form": checkPage({
+    "check": browserRequestPage({ frame, facts: browserRequestFacts(text), isForm: false }),
+    "check, with a form": browserRequestPage({
       frame,
-      facts: checkFacts(text, { origin: text, site: null }),
+      facts: browserRequestFacts(text, { origin: text, site: null }),
       isForm: true,
     }),
     "organizations": organizationsPage({ frame, organizations: [organization], form: names, flash: text }),

@@ -14,7 +14,7 @@ import { passkeyAnswerSchema } from "../../schemas/two_step.ts";
 import { readFormBody } from "../../body.ts";
 import { clearSecondStepCookie, secondStepTokens } from "../../cookies.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
-import { jsonError, publicError } from "../../errors.ts";
+import { jsonError, toAppError } from "../../errors.ts";
 import { beginSession } from "../../session.ts";
 import { formError } from "../errors.ts";
 import { gateFrame, redirect, sendPage } from "../page.ts";
@@ -107,7 +107,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
       const options = await secondStep.beginPasskeySignIn(found?.token ?? "", c.get("client"));
       return c.json({ options });
     } catch (error) {
-      return jsonError(c, publicError(error, c, parts));
+      return jsonError(c, toAppError(error, c, parts));
     }
   });
 

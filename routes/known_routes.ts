@@ -1,5 +1,7 @@
-// Tells an unknown path (404) from a known one with another method (405 with Allow).
+// The routes of the app: their patterns, and the methods that each path takes. Tells an unknown path (404) from a known one with
+// another method (405 with Allow).
 import type { Hono } from "hono";
+import { matchedRoutes } from "hono/route";
 import { AppError, notFoundError } from "../domain/errors.ts";
 import type { AppContext, AppEnv } from "./env.ts";
 
@@ -11,17 +13,15 @@ export interface KnownRoutes {
   unmatchedError(c: AppContext): AppError;
 }
 
-/** @param app The app with every route mounted. */
+/** @param app The app with every route mounted. @returns Its routes. */
 export function knownRoutes(app: Hono<AppEnv>): KnownRoutes {
   const routes = app.routes
     .filter(({ method, path }) => method !== "ALL" && !path.endsWith("*"))
-    .map(({ method, path }) => ({
-      method,
+    .map(({ method, path }) => {
       // Hono's parameters stand for one segment each.
-      form: new RegExp(
-        `^${path.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/:[A-Za-z]+/g, "[^/]+")}$`,
-      ),
-    }));
+      const form = path.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll(/:[A-Za-z]+/g, "[^/]+");
+      return { method, form: new RegExp(`^${form}$`) };
+    });
   const methodsOf = (c: AppContext) =>
     new Set(routes.filter(({ form }) => form.test(c.req.path)).map(({ method }) => method));
   return {
@@ -31,7 +31,12 @@ export function knownRoutes(app: Hono<AppEnv>): KnownRoutes {
       if (methods.size === 0) return notFoundError();
       if (methods.has("GET")) methods.add("HEAD");
       const allow = [...methods].sort();
-      return new AppError("method_not_allowed", `This address takes ${allow.join(", ")}.`, { allow });
+      return new AppError("method_not_allowed", `This path supports only ${allow.join(", ")}.`, { allow });
     },
   };
+}
+
+/** @returns The pattern of the request's route, such as `/api/portal/api-keys/:id`; an empty text when no route matches. */
+export function routePattern(c: AppContext): string {
+  return matchedRoutes(c).findLast(({ path }) => !path.endsWith("*"))?.path ?? "";
 }

@@ -1,5 +1,6 @@
 // The page that shows an owner what their own browser sent: what was believed, what fits, and never a secret.
 import assert from "node:assert/strict";
+import { errorTitles } from "../../../routes/portal/errors.ts";
 import { type SendOptions, type TestApp, testApp } from "../../support/app.ts";
 import { joinedPerson } from "../../support/people.ts";
 
@@ -116,7 +117,7 @@ testApp(
       for (const more of [{}, { form: {} }]) {
         const refused = await test.send("/portal/check", { cookie, ...more });
         assert.equal(refused.status, 403);
-        assert.match(await refused.text(), /You may not do this/);
+        assert.match(await refused.text(), new RegExp(`<h1>${errorTitles.forbidden}</h1>`));
       }
       const page = await (await test.send("/portal/organization", { cookie })).text();
       assert.doesNotMatch(page, /portal\/check/);

@@ -9,7 +9,7 @@ import { Cell, type Column, Row, Table } from "./components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
 /** What the page shows. */
-export interface CheckPageProps {
+export interface BrowserRequestPageProps {
   readonly frame: PortalFrame;
   readonly facts: readonly RequestFact[];
   /** The facts are of the test form, and not of opening the page. */
@@ -29,7 +29,7 @@ const words: Readonly<Record<Verdict, { tone: BadgeTone; text: string }>> = {
 };
 
 /** @returns The page of a request. */
-export function checkPage({ frame, facts, isForm }: CheckPageProps): Page {
+export function browserRequestPage({ frame, facts, isForm }: BrowserRequestPageProps): Page {
   return (
     <PortalPage title="What your browser sent" frame={frame} place="organization">
       <div class="head">

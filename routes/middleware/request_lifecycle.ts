@@ -1,0 +1,180 @@
+// Wraps every route: gives each request an id, rejects oversized and malformed requests, and sets the headers of every
+// response, including errors and redirects.
+import { randomBytes } from "node:crypto";
+import type { Config } from "../../config.ts";
+import type { ClientInfo } from "../../domain/actor.ts";
+import { AppError } from "../../domain/errors.ts";
+import { headerCharactersMax, queryParametersMax, urlCharactersMax } from "../../domain/limits.ts";
+import { timeDigits } from "../../domain/id.ts";
+import { createPermutation } from "../../domain/meter/permutation.ts";
+import { closeUnfinished, hasMore } from "../body.ts";
+import { clientAddress, peerAddress } from "../client_address.ts";
+import { sessionTokens } from "../cookies.ts";
+import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
+
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+const hstsSeconds = 2 * 365 * 24 * 3600;
+
+/** Checks a request before anything else does. @throws {AppError} To reject it. */
+export type Guard = (c: AppContext) => void;
+
+/** How requests are checked, reported and counted. */
+export interface RequestLifecycleOptions {
+  /** Run in order. Plain functions, because each middleware costs a promise or two. */
+  readonly guards: readonly Guard[];
+  /** Turns an error into a response. */
+  readonly errorResponse: (error: unknown, c: AppContext) => Response | Promise<Response>;
+  /** Counts a response. `startedAt`: when its request arrived, by `performance.now()`. */
+  readonly onResponse: (c: AppContext, startedAt: number) => void;
+}
+
+/** @returns The outermost middleware but CORS. */
+export function requestLifecycle(parts: AppParts, options: RequestLifecycleOptions): AppMiddleware {
+  const { guards, errorResponse, onResponse } = options;
+  const { config, log } = parts;
+  const defaultHeaders = securityHeaders(config);
+  const nextRequestId = requestIds(parts.services.clock);
+  return async function requestLifecycleMiddleware(c, next) {
+    const startedAt = performance.now();
+    const requestId = nextRequestId();
+    c.set("requestId", requestId);
+    c.set("deadlines", parts.services.deadlines);
+    c.set("client", requestClient(c, config));
+    try {
+      for (const guard of guards) guard(c);
+      await next();
+    } catch (error) {
+      c.res = await errorResponse(error, c);
+    }
+    if (c.get("unfinishedBody") !== undefined) c.res = closeUnfinished(c, c.res);
+    const { headers } = c.res;
+    if (hasUnreadBody(c)) headers.set("connection", "close");
+    headers.set("x-request-id", requestId);
+    for (const [name, value] of defaultHeaders) headers.set(name, value);
+    // Only documents need a policy: API responses run and load nothing.
+    if (!c.req.path.startsWith("/api/")) headers.set("content-security-policy", contentSecurityPolicy);
+    for (const [name, value] of c.get("responseHeaders") ?? []) headers.set(name, value);
+    onResponse(c, startedAt);
+    log.debug?.("responded", { requestId, method: c.req.method, path: c.req.path, status: c.res.status });
+  };
+}
+
+/**
+ * @returns Whether the response is sent before the request's body was read. The connection is then closed, and a client that
+ *   isn't told (RFC 9112, section 9.6) would lose its next request on it.
+ */
+function hasUnreadBody(c: AppContext): boolean {
+  if (c.req.raw.bodyUsed) return c.get("isBodyLeft") === true;
+  // Missing when the request was rejected before its headers were kept.
+  const headers = c.get("headers") ?? {};
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+/**
+ * Creates the generator of request ids. They sort by time and cost a fraction of a UUID: the time, a random part for the
+ * process, and an encrypted counter, which hides how many requests there are.
+ */
+function requestIds(clock: () => number): () => string {
+  const process = randomBytes(4).toString("hex");
+  const { hide } = createPermutation(randomBytes(12).toString("hex"));
+  let count = 0;
+  let time = -1;
+  let start = "";
+  return () => {
+    const now = clock();
+    if (now !== time) {
+      time = now;
+      start = `req_${timeDigits(now)}${process}`;
+    }
+    return start + hide(count++);
+  };
+}
+
+/** @returns The client. Its properties are getters because most requests never read them. */
+function requestClient(c: AppContext, { trustedProxies }: Config): ClientInfo {
+  return {
+    get address() {
+      const forwardedFor = trustedProxies.length === 0 ? undefined : c.req.header("X-Forwarded-For");
+      return clientAddress(peerAddress(c), forwardedFor, trustedProxies);
+    },
+    get userAgent() {
+      return c.req.header("User-Agent") ?? "";
+    },
+    get requestId() {
+      return c.get("requestId");
+    },
+    get sessionTokens() {
+      return sessionTokens(c.get("headers")["cookie"]);
+    },
+  };
+}
+
+/** Names are in lower case, as sent, so that the runtime need not convert them for each response. */
+function securityHeaders(config: Config): [string, string][] {
+  const headers: [string, string][] = [
+    ["x-content-type-options", "nosniff"],
+    ["referrer-policy", "strict-origin-when-cross-origin"],
+    ["cross-origin-opener-policy", "same-origin"],
+    ["cross-origin-resource-policy", "same-origin"],
+    // No caching, and no compression of secrets together with text from an attacker (BREACH).
+    ["cache-control", "no-store, no-transform"],
+  ];
+  if (config.secure) headers.push(["strict-transport-security", `max-age=${hstsSeconds}`]);
+  return headers;
+}
+
+/** @returns A guard against oversized URLs and headers. It stores the headers in the context. */
+export function requestSize(): Guard {
+  return function requestSizeGuard(c) {
+    const { url, headers } = c.req.raw;
+    if (url.length > urlCharactersMax) {
+      throw new AppError("uri_too_long", `The URL must have at most ${urlCharactersMax} characters.`);
+    }
+    const query = url.indexOf("?");
+    if (query !== -1 && hasMore(url.slice(query), "&", queryParametersMax - 1)) {
+      throw new AppError("uri_too_long", `The URL must have at most ${queryParametersMax} parameters.`);
+    }
+    let length = 0;
+    // Filling a plain object is three times as fast as one without a prototype. Only known names are ever read.
+    const kept: Record<string, string> = {};
+    headers.forEach((value, name) => {
+      length += name.length + value.length;
+      kept[name] = value;
+    });
+    if (length > headerCharactersMax) {
+      throw new AppError(
+        "headers_too_large",
+        `The headers must have at most ${headerCharactersMax} characters.`,
+      );
+    }
+    c.set("headers", kept);
+  };
+}
+
+/** A host name or IP address, with an optional port: nothing that could become part of the path. */
+const hostForm = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
+
+/** @returns A guard against malformed and repeated `Host` headers (RFC 9112, section 3.2); it runs after {@linkcode requestSize}. */
+export function wellFormedHost(): Guard {
+  // Nearly all requests have the same host.
+  let wellFormed: string | undefined;
+  return function wellFormedHostGuard(c) {
+    const host = c.get("headers")["host"];
+    // HTTP/1.0 and HTTP/2 requests have none.
+    if (host === wellFormed || host === undefined) return;
+    if (!hostForm.test(host) || !URL.canParse(`http://${host}`)) {
+      throw new AppError("malformed_request", "The Host header is invalid.");
+    }
+    wellFormed = host;
+  };
+}
