@@ -1,8 +1,7 @@
-// The closed set of errors that callers can see. Everything else is a fault of ours: logged with its cause and
-// shown as "internal".
+// The closed set of errors that callers can see. Any other error is a bug: logged with its cause and reported as `internal`.
 import { usageSeriesMax } from "./limits.ts";
 
-/** Every error code with its HTTP status. A code that is missing here does not compile. */
+/** Every error code with its HTTP status. A code that is missing here doesn't compile. */
 export const errorStatuses = {
   malformed_request: 400,
   unauthenticated: 401,
@@ -42,38 +41,35 @@ export const errorStatuses = {
   mail_unavailable: 503,
 } as const;
 
-/** A stable name of an error, for programs. */
+/** The stable name of an error, for programs. */
 export type ErrorCode = keyof typeof errorStatuses;
 
-/** One fault in what was sent: where, and what is wrong there. */
+/** One fault in the input. */
 export interface ErrorDetail {
-  /** Such as `name` or `records[17].quantity`. */
+  /** The field, such as `name` or `records[17].quantity`. */
   readonly path: string;
+  /** The end of a sentence about the field, such as "is required". */
   readonly message: string;
 }
 
-/** What goes with an error beyond its code and message. */
+/** The optional parts of an error. */
 export interface AppErrorOptions {
   readonly details?: readonly ErrorDetail[];
-  /** Seconds after which trying again makes sense; for 429 and 503. */
+  /** Seconds to wait before the next try; for 429 and 503. */
   readonly retryAfterSeconds?: number;
-  /** Methods that the path takes; for 405. */
+  /** Methods that the path supports; for 405. */
   readonly allow?: readonly string[];
   readonly cause?: unknown;
 }
 
-/** An error that the caller is told of, in one sentence for a person. */
+/** An error to report to the caller. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[] | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly allow: readonly string[] | undefined;
 
-  /**
-   * @param code Which error.
-   * @param message One sentence for a person; never a secret, never an internal name.
-   * @param options What goes with it.
-   */
+  /** @param message One sentence for a person, without secrets and internal names. */
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "AppError";
@@ -89,64 +85,64 @@ export class AppError extends Error {
   }
 }
 
-/** @returns The error for one or more faults in otherwise well-formed input. */
+/** @returns The error for faults in well-formed input. */
 export function validationError(details: readonly ErrorDetail[]): AppError {
   const first = details[0];
   const message = details.length === 1 && first
     ? `${first.path === "" ? "The body" : `“${first.path}”`}: ${first.message}`
-    : `${details.length} fields are not valid.`;
+    : `${details.length} fields are invalid.`;
   return new AppError("validation_failed", message, { details });
 }
 
-/** @returns The error for an unknown id, and, with the same bytes, for somebody else's object. */
+/** @returns The error for an unknown id and, identically, for an object of another organization. */
 export function notFoundError(): AppError {
-  return new AppError("not_found", "There is nothing here, or it is not yours.");
+  return new AppError("not_found", "Not found, or you don’t have access.");
 }
 
-/** @returns The error for every way in which an API key can be wrong: a caller cannot tell them apart. */
+/** @returns The error for a missing, malformed, unknown, revoked or expired key. Callers can't tell these apart. */
 export function invalidApiKeyError(): AppError {
   return new AppError("invalid_api_key", "Invalid or missing API key.");
 }
 
-/** @returns The error for a caller who must sign in first. */
+/** @returns The error for a request without a session. */
 export function unauthenticatedError(): AppError {
   return new AppError("unauthenticated", "Sign in first.");
 }
 
-/** @returns The error for a sensitive act of somebody who proved who they are too long ago. */
+/** @returns The error for a sensitive change without recent authentication. */
 export function recentAuthenticationError(): AppError {
-  return new AppError("proof_required", "Enter your password once more before you do this.");
+  return new AppError("proof_required", "Recent authentication required. Enter your password again.");
 }
 
-/** @returns The error for a link that was used, replaced or is too old. */
+/** @returns The error for an emailed link that no longer works. */
 export function invalidTokenError(): AppError {
   return new AppError(
     "invalid_token",
-    "This link was used already, was replaced by a newer one, or is too old. Ask for a new one.",
+    "This link has expired, or was already used or replaced by a newer one. Request a new one.",
   );
 }
 
-/** @returns The error for a record that would open one series too many. @param details The records that would. */
+/** @returns The error for records that would exceed the limit of series. @param details The records. */
 export function seriesLimitError(details: readonly ErrorDetail[]): AppError {
   return new AppError(
     "series_limit_reached",
-    `Your organization has reached its limit of ${usageSeriesMax} series: distinct combinations of product, metric and ` +
-      "API key. Record with existing ones.",
+    `Your organization has reached its limit of ${usageSeriesMax} combinations of product, metric and API key. ` +
+      "Use existing ones.",
     { details },
   );
 }
 
-/** @returns The error for an act that needs a mail, where no mail server is set. */
+/** @returns The error for a request that needs email, on a server without `SMTP_URL`. */
 export function mailUnavailableError(): AppError {
-  return new AppError("mail_unavailable", "This service sends no mail yet. Ask the people who run it.");
+  return new AppError("mail_unavailable", "Email isn’t set up on this server. Contact its administrator.");
 }
 
-/** @returns The error for a member whose role does not allow an act. */
+/** @returns The error for a member whose role lacks the permission. */
 export function forbiddenError(): AppError {
-  return new AppError("forbidden", "Your role in this organization does not allow this.");
+  return new AppError("forbidden", "Your role in this organization doesn’t allow this.");
 }
 
-/** @returns The error for a part that cannot answer now, with the time after which to try again. */
+/** @returns The error for a part of the server that can't respond now. Callers may try again after a second. */
 export function unavailableError(message: string, cause?: unknown): AppError {
   return new AppError("unavailable", message, { retryAfterSeconds: 1, cause });
 }

@@ -1,6 +1,6 @@
 // Checks what came with a request against a schema. The API and the pages use the same schemas.
 import type { z } from "@hono/zod-openapi";
-import { AppError, type ErrorDetail, validationError } from "../../domain/errors.ts";
+import { type ErrorDetail, notFoundError, validationError } from "../../domain/errors.ts";
 import { errorDetailsMax } from "../../domain/limits.ts";
 import { joinPath } from "../json_bounds.ts";
 
@@ -25,7 +25,7 @@ export function check<S extends Schema>(
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data as Output<S>;
   // An id in a path that has not the form of one is unknown, like any other.
-  if (part === "params") throw new AppError("not_found", "There is nothing here, or it is not yours.");
+  if (part === "params") throw notFoundError();
   const faults = result.error.issues.slice(0, errorDetailsMax).flatMap((issue) =>
     // Only a schema of several values takes a parameter twice.
     part === "query" && Array.isArray(issue.input) && issue.code !== "custom"

@@ -1,6 +1,15 @@
 // What each error means, for the OpenAPI document: when it comes and what a caller can do. A code that is missing here
 // does not compile.
-import { type ErrorCode, seriesLimitError } from "../../../domain/errors.ts";
+import {
+  type ErrorCode,
+  forbiddenError,
+  invalidTokenError,
+  mailUnavailableError,
+  notFoundError,
+  recentAuthenticationError,
+  seriesLimitError,
+  unauthenticatedError,
+} from "../../../domain/errors.ts";
 import {
   activeApiKeysMax,
   anonymousBodyBytesMax,
@@ -33,7 +42,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   },
   unauthenticated: {
     when: "Nobody is signed in: the session is missing or over.",
-    message: "Sign in first.",
+    message: unauthenticatedError().message,
   },
   invalid_credentials: {
     when: "The address, the password or the passkey is not right. Which of them is not told.",
@@ -46,7 +55,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   invalid_code: { when: "The code is wrong or was used.", message: "This code is not right." },
   forbidden: {
     when: "The role does not allow it, or the person belongs to no organization.",
-    message: "Your role in this organization does not allow this.",
+    message: forbiddenError().message,
   },
   cross_site: {
     when:
@@ -62,7 +71,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
     when: `The last proof of who the person is is older than ${
       recentAuthenticationMs / 60_000
     } minutes. Give one with \`POST /api/portal/account/proof\`, then try again.`,
-    message: "Enter your password once more before you do this.",
+    message: recentAuthenticationError().message,
   },
   codes_locked: {
     when:
@@ -81,15 +90,15 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   },
   not_found: {
     when: "There is nothing with this id, or it is somebody else's: the same answer for both.",
-    message: "There is nothing here, or it is not yours.",
+    message: notFoundError().message,
   },
   invalid_token: {
     when: "The link was used, was replaced by a newer one, or is too old.",
-    message: "This link was used already, was replaced by a newer one, or is too old. Ask for a new one.",
+    message: invalidTokenError().message,
   },
   method_not_allowed: {
     when: "The address takes other methods: they are in the header `Allow`.",
-    message: "This address takes GET, HEAD.",
+    message: "This path supports only GET, HEAD.",
   },
   request_timeout: {
     when: `The body did not arrive within ${bodyReadTimeoutMs / 1000} seconds. The connection is closed.`,
@@ -140,7 +149,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   },
   uri_too_long: {
     when: `The address has more than ${urlCharactersMax} characters or ${queryParametersMax} parameters.`,
-    message: `The address may have ${urlCharactersMax} characters at most.`,
+    message: `The URL must have at most ${urlCharactersMax} characters.`,
   },
   unsupported_media_type: {
     when: "The body is not declared as what the route takes, not in UTF-8, or compressed.",
@@ -170,14 +179,14 @@ export const errorMeanings: Readonly<Record<ErrorCode, ErrorMeaning>> = {
   },
   internal: {
     when: "A fault of the service. It is logged under the request's id.",
-    message: "Something went wrong on our side. It has been logged.",
+    message: "Something went wrong on our side. The error has been logged.",
   },
   unavailable: {
     when: "The database or a queue cannot take the request now. Nothing was changed; try again.",
-    message: "The database does not answer at this moment. Try again shortly.",
+    message: "The database is temporarily unavailable. Try again shortly.",
   },
   mail_unavailable: {
     when: "The service has no mail server.",
-    message: "This service sends no mail yet. Ask the people who run it.",
+    message: mailUnavailableError().message,
   },
 };

@@ -1,5 +1,6 @@
 // Organizations: made, renamed, handed over, switched and deleted, and by whom.
 import assert from "node:assert/strict";
+import { notFoundError } from "../../../../domain/errors.ts";
 import { assertError, createTestKey, testApp } from "../../../support/app.ts";
 import { joinedPerson, me, signInAgain } from "../../../support/people.ts";
 
@@ -104,7 +105,7 @@ testApp("nobody switches to, sees or changes an organization that is not theirs"
     ];
     for (const answer of answers) {
       const { error } = await assertError(answer, 404, "not_found");
-      assert.equal(error.message, "There is nothing here, or it is not yours.");
+      assert.equal(error.message, notFoundError().message);
     }
   }
 });
