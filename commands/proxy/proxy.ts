@@ -3,7 +3,7 @@ import type { Config, Settings } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
 import { type ProxiedApplication, splitApplication } from "../../domain/proxied_application.ts";
 import { check } from "../../routes/schemas/check.ts";
-import { forwardQuerySchema } from "../../routes/api/meter/forward_auth.ts";
+import { forwardQuerySchema } from "../../routes/schemas/forward_auth.ts";
 import { proxyBlock, type ProxyName, proxyNames } from "./configuration.ts";
 import { proxyHelp } from "../help.ts";
 import { exitConfig, exitUsage, readSettings } from "../settings.ts";

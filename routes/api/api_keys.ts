@@ -7,12 +7,10 @@ import {
   apiKeySchema,
   createApiKeySchema,
   createdApiKeySchema,
-  idParam,
-  nextCursorSchema,
-  pageQuerySchema,
   renameApiKeySchema,
   rotateApiKeySchema,
-} from "../schemas/common.ts";
+} from "../schemas/api_keys.ts";
+import { idParam, nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
 
 const path = "/api/portal/api-keys";
 

@@ -4,9 +4,8 @@ import { type AuditAction, auditActions, auditActionsOf, auditGroups } from "../
 import { isoTime } from "../../domain/meter/usage_window.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { byActor } from "../session.ts";
-import { csvHeaders, csvResponse } from "./meter/csv.ts";
 import { mount } from "./endpoint.ts";
-import { sendReport } from "./meter/report.ts";
+import { csvResponse, sendCsv } from "./meter/report.ts";
 import { exampleId, idOut, nextCursorSchema, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
 
 const action = z.string()
@@ -107,7 +106,7 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     ...byActor(parts),
     async handle(c, { query: { action: actions, ...query } }, actor) {
       const report = await audit.readAuditCsv(actor, { ...query, actions }, c.req.raw.signal);
-      return sendReport(c, report, csvHeaders(`audit-${isoTime(clock()).slice(0, 10)}.csv`));
+      return sendCsv(c, report, `audit-${isoTime(clock()).slice(0, 10)}.csv`);
     },
   });
 }

@@ -1,7 +1,6 @@
 // The JSON API: every route that programs call.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { AppEnv, AppParts } from "../env.ts";
-import { createApiKeyLimits } from "../middleware/api_key_limits.ts";
 import { accountRoutes } from "./account/account.ts";
 import { apiKeyRoutes } from "./api_keys.ts";
 import { auditRoutes } from "./audit.ts";
@@ -35,9 +34,8 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   invitationRoutes(app, parts);
   auditRoutes(app, parts);
   apiKeyRoutes(app, parts);
-  const apiKeyLimits = createApiKeyLimits(parts);
-  usageRoutes(app, parts, apiKeyLimits);
-  usageRecordRoutes(app, parts, apiKeyLimits);
-  forwardRoutes(app, parts, apiKeyLimits);
+  usageRoutes(app, parts);
+  usageRecordRoutes(app, parts);
+  forwardRoutes(app, parts);
   openApiRoute(app, { baseUrl: parts.config.baseUrl.origin, version: options.version });
 }

@@ -9,7 +9,7 @@ import { renameApiKeyPage } from "../../views/api_keys/rename_api_key.tsx";
 import { revokeApiKeyPage } from "../../views/api_keys/revoke_api_key.tsx";
 import { rotateApiKeyPage } from "../../views/api_keys/rotate_api_key.tsx";
 import { check } from "../schemas/check.ts";
-import { renameApiKeySchema } from "../schemas/common.ts";
+import { renameApiKeySchema } from "../schemas/api_keys.ts";
 import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { AppError, validationError } from "../../domain/errors.ts";

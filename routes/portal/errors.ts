@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import { errorPage } from "../../views/error.tsx";
 import type { Assets } from "../../views/layout.tsx";
+import { formMessage } from "../schemas/messages.ts";
 import type { AppContext, AppParts } from "../env.ts";
 import { setErrorHeaders } from "../errors.ts";
 import { findSession } from "../session.ts";
@@ -84,8 +85,7 @@ export function formError(
 function fieldErrors(error: AppError): Record<string, string> {
   const messages: Record<string, string> = {};
   for (const { path, message } of error.details ?? []) {
-    const text = /^[a-z]/.test(message) ? `This ${message}` : message;
-    messages[path] ??= text;
+    messages[path] ??= formMessage(message);
   }
   return messages;
 }

@@ -1,5 +1,5 @@
-// The shapes of CloudEvents 1.0 in JSON, and what each part of an event becomes. What is not understood is refused when
-// it may say how much was used, and passed over when the specification says that it is about the transport.
+// The shapes of CloudEvents 1.0 in JSON, and how an event becomes a usage record. Unknown parts are rejected if they could
+// affect the quantity, and ignored if the specification allows extensions there.
 import { z } from "@hono/zod-openapi";
 import { cloudEventKey, jsonContentTypeForm, productOfSource } from "../../domain/meter/cloud_event.ts";
 import {
@@ -7,34 +7,37 @@ import {
   usagePropertiesMax,
   usagePropertyNameCharactersMax,
   usagePropertyValueCharactersMax,
-  usageTimestampFutureMaxMs,
-  usageTimestampPastMaxMs,
 } from "../../domain/limits.ts";
 import { decimalForm, parseQuantity, type Quantity, splitQuantity } from "../../domain/meter/quantity.ts";
 import { slugForm, type UsageInput } from "../../domain/meter/usage_record.ts";
 import { timeSchema } from "./common.ts";
-import { propertyNameLimits } from "./usage.ts";
+import { atMost, mustBe, required } from "./messages.ts";
+import {
+  propertyFaults,
+  propertyLimitWords,
+  propertyNameLimits,
+  quantityFault,
+  slugWords,
+  timestampWords,
+} from "./usage.ts";
 
 /** The content types of events. */
 export const cloudEventType = "application/cloudevents+json";
 export const cloudEventBatchType = "application/cloudevents-batch+json";
 
-const slugLimits =
-  "1 to 64 letters, digits, dots, colons, dashes or underscores, beginning with a letter or digit";
 const one: Quantity = { whole: 1, micro: 0 };
 
-function text(message = "must be a string.") {
-  return z.string({ error: ({ input }) => input === undefined || input === null ? "is required." : message })
-    .min(1, "must not be empty.");
-}
+const text = z.string({
+  error: ({ input }) => input === undefined || input === null ? required : mustBe("string"),
+}).min(1, "must not be empty.");
 
-/** What an event's data becomes. */
+/** The parts of an event's data. */
 interface EventData {
   readonly quantity: Quantity;
   readonly properties: readonly (readonly [name: string, value: string])[];
 }
 
-const data = z.record(z.string(), z.unknown(), { error: "must be an object." })
+const data = z.record(z.string(), z.unknown(), { error: mustBe("object") })
   .transform((members, context): EventData => {
     const fault = (name: string, message: string) => {
       context.addIssue({ code: "custom", path: [shortName(name)], message });
@@ -44,9 +47,7 @@ const data = z.record(z.string(), z.unknown(), { error: "must be an object." })
     for (const [name, value] of Object.entries(members)) {
       if (name === "quantity") {
         quantity = quantityOf(value);
-        if (quantity === null) {
-          fault(name, "must be a number from 0 to 9007199254740991 with at most 6 decimal places.");
-        }
+        if (quantity === null) fault(name, quantityFault);
       } else if (value !== null) {
         const property = propertyOf(name, value);
         if ("message" in property) fault(name, property.message);
@@ -58,10 +59,9 @@ const data = z.record(z.string(), z.unknown(), { error: "must be an object." })
   .openapi({
     type: ["object", "null"],
     description:
-      "`quantity` is how much was used: from 0 to 2^53−1 with at most 6 decimal places, as a number or as a string of " +
-      "decimal digits; 1 when it is left out. Every other string, number or boolean is kept as a property, up to " +
-      `${usagePropertiesMax} together with the subject; names have 1 to ${usagePropertyNameCharactersMax} and values up ` +
-      `to ${usagePropertyValueCharactersMax} characters. Objects and arrays are refused.`,
+      "`quantity` is the quantity: from 0 to 2^53−1 with at most 6 decimal places, as a number or a string of decimal " +
+      "digits. Defaults to 1. Every other string, number or boolean is stored as a property: at most " +
+      `${usagePropertiesMax} including the subject, with ${propertyLimitWords}. Objects and arrays are rejected.`,
     properties: {
       quantity: {
         oneOf: [
@@ -79,90 +79,89 @@ const data = z.record(z.string(), z.unknown(), { error: "must be an object." })
     example: { quantity: 2.5, region: "eu-central" },
   });
 
-/** @returns How much was used, or null for what says no quantity. */
+/** @returns The quantity, or null if invalid. */
 function quantityOf(value: unknown): Quantity | null {
   if (typeof value === "number") return splitQuantity(value);
   return typeof value === "string" ? parseQuantity(value) : null;
 }
 
-/** @returns The property that a member of the data becomes, or why it cannot be one. */
+/** @returns The value of a property, or why it is invalid. */
 function propertyOf(name: string, value: unknown): { value: string } | { message: string } {
-  if (name === "" || name.length > usagePropertyNameCharactersMax) {
-    return { message: `must have a name of 1 to ${usagePropertyNameCharactersMax} characters.` };
-  }
-  // Digits beyond these were lost when the JSON was read.
+  if (name === "" || name.length > usagePropertyNameCharactersMax) return { message: propertyFaults.name };
+  // Parsing the JSON has already lost digits beyond these.
   if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
-    return { message: "has more digits than a JSON number keeps; send it as a string." };
+    return { message: "has more digits than a JSON number can hold; send it as a string." };
   }
   if (typeof value === "object") {
-    return { message: "must be a string, a number or a boolean: it would be kept as a property." };
+    return { message: "must be a string, number or boolean." };
   }
   const property = String(value);
   return property.length > usagePropertyValueCharactersMax
-    ? { message: `may have ${usagePropertyValueCharactersMax} characters at most.` }
+    ? { message: propertyFaults.value }
     : { value: property };
 }
 
-/** Names that would be extension attributes and passed over, although who sends them means that they count. */
-const refusedNames: Readonly<Record<string, string>> = {
-  data_base64: "is not read; send JSON in data.",
-  quantity: "belongs into data.",
-  timestamp: "is not read; the attribute is called time.",
+/** Valid names of extension attributes that are rejected, because ignoring them would lose what the sender meant. */
+const rejectedNames: Readonly<Record<string, string>> = {
+  data_base64: "is not supported; send JSON in data.",
+  quantity: "must be in data.",
+  timestamp: "is not an attribute; use time.",
 };
+
+const subjectWords =
+  `Stored as the property \`subject\`, at most ${usagePropertyValueCharactersMax} characters.`;
 
 const attributes = z.looseObject({
   specversion: z.literal("1.0", { error: 'must be "1.0".' }).openapi({
-    description: "The version of the specification.",
+    description: "The version of the CloudEvents specification.",
   }),
-  id: text().openapi({
-    description: "Together with the source, what the event is known by: a repeat changes nothing.",
+  id: text.openapi({
+    description: "Identifies the event together with `source`. Repeated events have no effect.",
     example: "4711",
   }),
-  source: text().refine(
+  source: text.refine(
     (source) => source === "" || productOfSource(source) !== null,
-    `must end with a path segment that is a product's slug: ${slugLimits}.`,
+    `must have a product as its last path segment: ${slugWords}.`,
   ).openapi({
-    description: `A URI reference. The last segment of its path is the product: ${slugLimits}.`,
+    description: `A URI reference. The last path segment is the product: ${slugWords}.`,
     example: "https://app.example.com/products/tiles",
   }),
-  type: text().refine((type) => type === "" || slugForm.test(type), `must be ${slugLimits}.`).openapi({
+  type: text.refine((type) => type === "" || slugForm.test(type), `must be ${slugWords}.`).openapi({
     pattern: slugForm.source,
-    description: `The metric: ${slugLimits}.`,
+    description: `The metric: ${slugWords}.`,
     example: "requests",
   }),
   time: timeSchema.nullish().openapi({
     type: ["string", "null"],
     format: "date-time",
     example: "2026-11-21T14:03:11.250Z",
-    description: `When it was used; the time of recording when left out. At most ${
-      usageTimestampPastMaxMs / (24 * 3_600_000)
-    } days back and ${usageTimestampFutureMaxMs / 60_000} minutes ahead.`,
+    description: `When the usage occurred. ${timestampWords}`,
   }),
-  subject: text().max(
-    usagePropertyValueCharactersMax,
-    `may have ${usagePropertyValueCharactersMax} characters at most.`,
-  ).nullish().openapi({
-    description: `Kept as the property \`subject\`; ${usagePropertyValueCharactersMax} characters at most.`,
+  subject: text.max(usagePropertyValueCharactersMax, propertyFaults.value).nullish().openapi({
+    description: subjectWords,
     example: "customer-1",
   }),
-  datacontenttype: z.string().regex(jsonContentTypeForm, "must be JSON, such as application/json.").nullish()
+  datacontenttype: z.string().regex(
+    jsonContentTypeForm,
+    "must be a JSON content type, such as application/json.",
+  ).nullish()
     .openapi({
-      description: "The content type of the data, if any: a JSON one.",
+      description: "The content type of the data. Only JSON is supported.",
       example: "application/json",
     }),
   data: data.nullish(),
 });
 
-/** One event. @returns What is to be recorded. */
+/** One event. @returns The usage to record. */
 export const cloudEventSchema = attributes.transform((event, context): UsageInput => {
   const fault = (path: string[], message: string) => context.addIssue({ code: "custom", path, message });
   for (const name of Object.keys(event)) {
-    // An attribute that is null is one that is left out (JSON format, 2.2).
+    // Null means that the attribute is absent (JSON format, 2.2).
     if (event[name] === null || Object.hasOwn(attributes.shape, name)) continue;
-    const refused = Object.hasOwn(refusedNames, name) ? refusedNames[name] : undefined;
-    if (refused !== undefined) fault([name], refused);
+    const rejected = Object.hasOwn(rejectedNames, name) ? rejectedNames[name] : undefined;
+    if (rejected !== undefined) fault([name], rejected);
     else if (!/^[a-z0-9]+$/.test(name)) {
-      fault([shortName(name)], "is not an attribute: their names have lower-case letters and digits only.");
+      fault([shortName(name)], "is not a valid attribute name: use lowercase letters and digits.");
     }
   }
   const { quantity, properties } = event.data ?? { quantity: one, properties: [] };
@@ -170,12 +169,12 @@ export const cloudEventSchema = attributes.transform((event, context): UsageInpu
   const subject = event.subject ?? null;
   if (subject !== null) {
     if ((all.get("subject") ?? subject) !== subject) {
-      fault(["data", "subject"], "is not the event's subject; only one of them can be kept.");
+      fault(["data", "subject"], "must not differ from the subject of the event.");
     }
     all.set("subject", subject);
   }
   if (all.size > usagePropertiesMax) {
-    fault(["data"], `may have ${usagePropertiesMax} values at most, with the subject, beside the quantity.`);
+    fault(["data"], atMost(usagePropertiesMax, "properties, including the subject"));
   }
   return {
     productSlug: productOfSource(event.source) ?? "",
@@ -186,53 +185,54 @@ export const cloudEventSchema = attributes.transform((event, context): UsageInpu
     properties: Object.fromEntries(all),
   };
 }).openapi("CloudEvent", {
-  description: "A CloudEvent, version 1.0. Extension attributes are passed over.",
+  description: "A CloudEvent, version 1.0. Extension attributes are ignored.",
 });
 
-const headerForm = "In binary mode, percent-encoded beyond printable ASCII: ";
+const headerWords = "For binary mode. Percent-encode everything outside printable ASCII.";
 
-/** The attributes of an event in binary mode, for the OpenAPI document: they are read in their own way. */
+/** The attributes of an event in binary mode, for the OpenAPI document. They are parsed separately. */
 export const cloudEventHeaders = {
   "ce-specversion": z.literal("1.0").optional().openapi({
-    description: "Makes the request an event in binary mode; the body is then its data, or none.",
+    description: "Marks the request as an event in binary mode. The body is the event's data, if any.",
   }),
   "ce-id": z.string().min(1).optional().openapi({
-    description: `${headerForm}the event's id.`,
+    description: `The event's id. ${headerWords}`,
     example: "4711",
   }),
   "ce-source": z.string().min(1).optional().openapi({
-    description: `${headerForm}the event's source; the last segment of its path is the product.`,
+    description: `The event's source. The last path segment is the product. ${headerWords}`,
     example: "/products/tiles",
   }),
   "ce-type": z.string().regex(slugForm).optional().openapi({
-    description: `In binary mode: the metric, ${slugLimits}.`,
+    description: `The metric: ${slugWords}. For binary mode.`,
     example: "requests",
   }),
   "ce-time": timeSchema.optional().openapi({
     type: "string",
     format: "date-time",
-    description: "In binary mode: when it was used. ISO 8601 with a zone.",
+    description: "When the usage occurred, in ISO 8601 with a UTC offset. For binary mode.",
   }),
   "ce-subject": z.string().min(1).max(usagePropertyValueCharactersMax).optional().openapi({
-    description:
-      `${headerForm}kept as the property \`subject\`; ${usagePropertyValueCharactersMax} characters at most.`,
+    description: `${subjectWords} ${headerWords}`,
     example: "customer-1",
   }),
 };
 
-/** Several events. */
+/** A batch of events. */
 export const cloudEventBatchSchema = z.array(cloudEventSchema, { error: "must be an array of events." })
   .min(1, "must have at least one event.")
-  .max(usageBatchRecordsMax, `may have ${usageBatchRecordsMax} events at most.`)
-  .openapi("CloudEventBatch", { description: `1 to ${usageBatchRecordsMax} events, recorded all or none.` });
+  .max(usageBatchRecordsMax, atMost(usageBatchRecordsMax, "events"))
+  .openapi("CloudEventBatch", {
+    description: `1 to ${usageBatchRecordsMax} events. Either all are recorded or none.`,
+  });
 
-/** The bodies that hold events, by content type. */
+/** The bodies with events, by content type. */
 export const cloudEventSchemas = {
   [cloudEventType]: cloudEventSchema,
   [cloudEventBatchType]: cloudEventBatchSchema,
 } as const;
 
-/** @returns A sender's name for something, short enough to show. */
+/** Shortens a name from the request, for an error message. */
 function shortName(name: string): string {
   return name.slice(0, 100).toWellFormed();
 }

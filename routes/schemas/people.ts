@@ -3,20 +3,17 @@ import { z } from "@hono/zod-openapi";
 import { nameCharactersMax } from "../../domain/limits.ts";
 import {
   addressSchema,
-  emailInSchema,
   exampleId,
   idOut,
   idParam,
   nameSchema,
   nextCursorSchema,
   pageQuerySchema,
-  passwordSchema,
   personNameSchema,
-  presentPasswordSchema,
   roleSchema,
   timeOut,
-  tokenSchema,
 } from "./common.ts";
+import { emailInSchema, passwordSchema, presentPasswordSchema, tokenSchema } from "./sign_in.ts";
 
 const person = { id: idOut("usr", "The person's id."), name: personNameSchema };
 const organizationName = nameSchema(nameCharactersMax).openapi({

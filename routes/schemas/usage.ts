@@ -20,30 +20,24 @@ import {
   idOut,
   nameSchema,
   nextCursorSchema,
-  optionalTime,
   pageQuerySchema,
+  parsed,
   rangeEnd,
   timeOut,
+  timeSchema,
 } from "./common.ts";
+import { atMost, characters, mustBe, required } from "./messages.ts";
 
-const dayMs = 24 * 3_600_000;
-const slug = z.string()
-  .regex(
-    slugForm,
-    "must be 1 to 64 letters, digits, dots, colons, dashes or underscores, and begin with a letter or digit.",
-  );
-const quantity = z.number({
-  error: (issue) => issue.input === undefined ? "is required." : "must be a number.",
-})
-  .transform((value, context) => {
-    const parts = splitQuantity(value);
-    if (parts !== null) return parts;
-    context.addIssue({
-      code: "custom",
-      message: "must be from 0 to 9007199254740991 with at most 6 decimal places.",
-    });
-    return z.NEVER;
-  });
+/** The form of products and metrics, in words. */
+export const slugWords =
+  "1 to 64 letters, digits, dots, colons, hyphens or underscores, starting with a letter or digit";
+export const quantityFault = "must be from 0 to 9007199254740991 with at most 6 decimal places.";
+const slug = z.string().regex(slugForm, `must be ${slugWords}.`);
+const quantity = parsed(
+  z.number({ error: ({ input }) => input === undefined ? required : mustBe("number") }),
+  splitQuantity,
+  () => quantityFault,
+);
 
 /** An idempotency key, in the body or in the header `Idempotency-Key`. */
 export const idempotencyKeySchema = z.string()
@@ -51,77 +45,70 @@ export const idempotencyKeySchema = z.string()
   .openapi({
     description:
       `1 to ${idempotencyKeyCharactersMax} printable ASCII characters, unique within the organization for as long as the ` +
-      "record is kept. A repeat changes nothing.",
+      "record is kept. A repeated request with the same key has no effect.",
     example: "invoice-2026-11-21-17",
   });
-const productSlug = slug.openapi({ description: "Which product: 1 to 64 characters.", example: "tiles" });
-const metric = slug.openapi({ description: "What was used: 1 to 64 characters.", example: "requests" });
+const productSlug = slug.openapi({ description: "The product, 1 to 64 characters.", example: "tiles" });
+const metric = slug.openapi({ description: "What was used, 1 to 64 characters.", example: "requests" });
 
-/** Several values of one parameter: repeated, or separated by commas. @returns Each once. */
+/** Several values of one parameter, repeated or separated by commas. @returns The distinct values. */
 function severalOf<T extends string>(item: z.ZodType<T>) {
   return z.union([z.string(), z.array(z.string())]).transform((given, context): T[] => {
-    const texts = [given].flat().flatMap((text) => text.split(",")).map((text) => text.trim());
+    const fail = (message: string) => {
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    };
     const values = new Set<T>();
-    for (const text of texts) {
-      const { success, data, error } = item.safeParse(text);
-      if (success) values.add(data);
-      else {
-        context.addIssue({ code: "custom", message: error.issues[0]?.message ?? "" });
-        return z.NEVER;
-      }
+    for (const text of [given].flat().flatMap((text) => text.split(","))) {
+      const { success, data, error } = item.safeParse(text.trim());
+      if (!success) return fail(error.issues[0]?.message ?? "");
+      values.add(data);
     }
-    if (values.size <= usageFilterValuesMax) return [...values];
-    context.addIssue({ code: "custom", message: `can have at most ${usageFilterValuesMax} values.` });
-    return z.NEVER;
+    return values.size <= usageFilterValuesMax ? [...values] : fail(atMost(usageFilterValuesMax, "values"));
   });
 }
 
-const severalWords = "Repeat it or separate values with commas.";
+const severalWords = "Repeat the parameter or separate values with commas.";
 
-/** Which usage to read. */
+/** A filter of {@linkcode severalOf}. @param things What it keeps: `products`. */
+function filter(item: z.ZodType<string>, options: { things: string; pattern?: string; example: string }) {
+  const { things, pattern, example } = options;
+  return severalOf(item).optional().openapi({
+    type: "array",
+    items: { type: "string", ...(pattern === undefined ? {} : { pattern }) },
+    maxItems: usageFilterValuesMax,
+    description: `Only these ${things}. ${severalWords}`,
+    example: [example],
+  });
+}
+
+const keyIdFault = "must be the id of an API key.";
 const filters = {
-  productSlug: severalOf(slug).optional().openapi({
-    type: "array",
-    items: { type: "string", pattern: slugForm.source },
-    maxItems: usageFilterValuesMax,
-    description: `Only these products. ${severalWords}`,
-    example: ["tiles"],
+  productSlug: filter(slug, { things: "products", pattern: slugForm.source, example: "tiles" }),
+  metric: filter(slug, { things: "metrics", pattern: slugForm.source, example: "requests" }),
+  apiKey: filter(z.string().min(1, keyIdFault).max(100, keyIdFault), {
+    things: "API keys, by id",
+    example: exampleId("key"),
   }),
-  metric: severalOf(slug).optional().openapi({
-    type: "array",
-    items: { type: "string", pattern: slugForm.source },
-    maxItems: usageFilterValuesMax,
-    description: `Only these metrics. ${severalWords}`,
-    example: ["requests"],
-  }),
-  apiKey: severalOf(z.string().min(1, "must be the id of a key.").max(100, "must be the id of a key."))
-    .optional().openapi({
-      type: "array",
-      items: { type: "string" },
-      maxItems: usageFilterValuesMax,
-      description: `Only what these keys recorded, by their ids. ${severalWords}`,
-      example: [exampleId("key")],
-    }),
 };
 
-const properties = z.record(
-  z.string().min(1, "must have a name.").max(
-    usagePropertyNameCharactersMax,
-    `may have names of ${usagePropertyNameCharactersMax} characters at most.`,
-  ),
-  z.string().max(
-    usagePropertyValueCharactersMax,
-    `may have ${usagePropertyValueCharactersMax} characters at most.`,
-  ),
-).refine(
-  (value) => Object.keys(value).length <= usagePropertiesMax,
-  `may have ${usagePropertiesMax} values at most.`,
-);
-
-/** As JSON Schema, for the OpenAPI document. */
+/** The limits of properties, as JSON Schema and in words. */
 export const propertyNameLimits = {
   propertyNames: { minLength: 1, maxLength: usagePropertyNameCharactersMax },
 };
+export const propertyLimitWords =
+  `names of up to ${usagePropertyNameCharactersMax} characters, values of up to ` +
+  `${usagePropertyValueCharactersMax} characters`;
+export const propertyFaults = {
+  name: `must have a name of 1 to ${usagePropertyNameCharactersMax} characters.`,
+  value: characters(usagePropertyValueCharactersMax),
+  count: atMost(usagePropertiesMax, "properties"),
+} as const;
+
+/** The bounds of a record's timestamp. */
+export const timestampWords = `Defaults to the time of recording. At most ${
+  usageTimestampPastMaxMs / (24 * 3_600_000)
+} days in the past and ${usageTimestampFutureMaxMs / 60_000} minutes in the future.`;
 
 /** One record. */
 export const usageInputSchema = z.strictObject({
@@ -131,64 +118,65 @@ export const usageInputSchema = z.strictObject({
     type: "number",
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: "In the metric's own unit; at most 6 decimal places.",
+    description: "The quantity in the metric's unit, with at most 6 decimal places.",
     example: 1,
   }),
-  timestamp: optionalTime(
-    `When it was used; the time of recording when left out. At most ${
-      usageTimestampPastMaxMs / dayMs
-    } days ` +
-      `back and ${usageTimestampFutureMaxMs / 60_000} minutes ahead.`,
-  ),
-  idempotencyKey: idempotencyKeySchema.nullish(),
-  properties: properties.nullish().openapi({
-    description: `Whatever you want to keep with it: ${usagePropertiesMax} values at most, names to ` +
-      `${usagePropertyNameCharactersMax} and values to ${usagePropertyValueCharactersMax} characters.`,
-    maxProperties: usagePropertiesMax,
-    ...propertyNameLimits,
-    example: { region: "eu-central" },
+  timestamp: timeSchema.nullish().openapi({
+    type: ["string", "null"],
+    format: "date-time",
+    description: `When the usage occurred, in ISO 8601 with a UTC offset. ${timestampWords}`,
   }),
+  idempotencyKey: idempotencyKeySchema.nullish(),
+  properties: z.record(
+    z.string().min(1, propertyFaults.name).max(usagePropertyNameCharactersMax, propertyFaults.name),
+    z.string().max(usagePropertyValueCharactersMax, propertyFaults.value),
+  ).refine((value) => Object.keys(value).length <= usagePropertiesMax, propertyFaults.count)
+    .nullish().openapi({
+      description: `Your own data, stored with the record: up to ${usagePropertiesMax} properties, with ` +
+        `${propertyLimitWords}.`,
+      maxProperties: usagePropertiesMax,
+      ...propertyNameLimits,
+      example: { region: "eu-central" },
+    }),
 }).openapi("UsageInput");
 
 export const usageBatchSchema = z.strictObject({
-  records: z.array(usageInputSchema).min(1, "must have at least one record.").max(
-    usageBatchRecordsMax,
-    `may have ${usageBatchRecordsMax} records at most.`,
-  ).openapi({ description: `1 to ${usageBatchRecordsMax} records.` }),
+  records: z.array(usageInputSchema).min(1, "must have at least one record.")
+    .max(usageBatchRecordsMax, atMost(usageBatchRecordsMax, "records"))
+    .openapi({ description: `1 to ${usageBatchRecordsMax} records.` }),
 }).openapi("UsageBatch");
 
 export const usageRecordSchema = z.object({
   id: z.string().openapi({ description: "The record's id.", example: "use_01a1fde6017c9e3779b97f4b" }),
-  productSlug: z.string().openapi({ description: "Which product.", example: "tiles" }),
+  productSlug: z.string().openapi({ description: "The product.", example: "tiles" }),
   metric: z.string().openapi({ description: "What was used.", example: "requests" }),
-  quantity: z.number().openapi({ description: "How much, in the metric's own unit." }),
-  timestamp: timeOut("When it was used."),
-  recordedAt: timeOut("When it was recorded."),
+  quantity: z.number().openapi({ description: "The quantity in the metric's unit." }),
+  timestamp: timeOut("When the usage occurred."),
+  recordedAt: timeOut("When the usage was recorded."),
   idempotencyKey: z.string().nullable().openapi({
-    description: "As it was given.",
+    description: "The idempotency key it was recorded with.",
     example: "invoice-2026-11-21-17",
   }),
   properties: z.record(z.string(), z.string()).nullable().openapi({
-    description: "As they were given.",
+    description: "The properties it was recorded with.",
     example: { region: "eu-central" },
   }),
-  apiKeyId: idOut("key", "The key that recorded it."),
-  voidedAt: timeOut("Since when it does not count any more; null for a record that counts.").nullable(),
+  apiKeyId: idOut("key", "The id of the API key that recorded it."),
+  voidedAt: timeOut("When the record was voided. Null if it counts.").nullable(),
   voidedBy: z.string().nullable().openapi({ description: "The id of the API key that voided it." }),
   voidReason: z.string().nullable().openapi({ description: "Why it was voided." }),
 }).openapi("UsageRecord");
 
-/** Which records to list. */
 export const usageRecordsQuerySchema = pageQuerySchema.extend({
-  from: rangeEnd("Included; by default the oldest record that is kept."),
-  to: rangeEnd("Not included."),
+  from: rangeEnd("The start of the range, inclusive. Defaults to the oldest record."),
+  to: rangeEnd("The end of the range, exclusive."),
   ...filters,
   idempotencyKey: idempotencyKeySchema.optional().openapi({
     description: "Only the record with this idempotency key.",
   }),
 }).refine(({ idempotencyKey, cursor }) => idempotencyKey === undefined || cursor === undefined, {
   path: ["cursor"],
-  message: "can't be combined with “idempotencyKey”, which at most one record has.",
+  message: "can't be combined with “idempotencyKey”, which matches at most one record.",
 });
 
 export const usageRecordsSchema = z.object({
@@ -196,90 +184,92 @@ export const usageRecordsSchema = z.object({
   nextCursor: nextCursorSchema,
 }).openapi("UsageRecords");
 
-/** Why a record is voided. */
 export const voidUsageSchema = z.strictObject({
   reason: nameSchema(voidReasonCharactersMax).openapi({
-    description: `For those who read it later, 1 to ${voidReasonCharactersMax} characters.`,
-    example: "Sent twice after a time-out.",
+    description: `Why the record is voided, 1 to ${voidReasonCharactersMax} characters.`,
+    example: "Sent twice after a timeout.",
   }),
 }).openapi("VoidUsage");
 
 export const recordedUsageSchema = z.object({
   usageRecord: usageRecordSchema,
-  duplicate: z.literal(true).optional().openapi({ description: "The record was there already." }),
+  duplicate: z.literal(true).optional().openapi({
+    description: "Present if the usage had already been recorded.",
+  }),
 }).openapi("RecordedUsage");
 
 export const recordedBatchSchema = z.object({
-  accepted: z.number().int().openapi({ description: "Records that are new." }),
-  duplicates: z.number().int().openapi({ description: "Records that were there already." }),
+  accepted: z.number().int().openapi({ description: "The number of new records." }),
+  duplicates: z.number().int().openapi({ description: "The number of records that already existed." }),
 }).openapi("RecordedBatch");
 
-const timeInZone =
-  "A time in ISO 8601 with its offset, or a date, which means its first moment in `timezone`. " +
-  "A time between two quarters of an hour is widened to the quarter that contains it.";
+const timeInZone = "An ISO 8601 time with a UTC offset, or a date, which means its start in `timezone`. " +
+  "The range is widened to full quarters of an hour.";
 
 export const usageQuerySchema = z.strictObject({
   from: z.string().optional().openapi({
-    description: `Included; by default the start of the current month. ${timeInZone}`,
+    description: `The start of the range, inclusive. Defaults to the start of this month. ${timeInZone}`,
     example: "2026-11-01",
   }),
   to: z.string().optional().openapi({
-    description: `Not included; by default the end of the current month. ${timeInZone}`,
+    description: `The end of the range, exclusive. Defaults to the end of this month. ${timeInZone}`,
     example: "2026-12-01",
   }),
   window: z.enum(queryWindows, { error: `must be one of ${queryWindows.join(", ")}.` }).optional()
     .openapi({
       description:
-        "Calendar windows of the time zone, in which weeks start on Monday, or `total`: one window " +
-        "for the whole range.",
+        "The windows to sum by, in `timezone`. Weeks start on Monday. `total` is one window for the whole range.",
       default: "day",
     }),
   ...filters,
-  groupBy: severalOf(z.enum(usageGroups, { error: `must be some of ${usageGroups.join(", ")}.` }))
+  groupBy: severalOf(z.enum(usageGroups, { error: `must be one or more of ${usageGroups.join(", ")}.` }))
     .optional().openapi({
       type: "array",
       items: { type: "string", enum: [...usageGroups] },
       maxItems: usageGroups.length,
       description:
-        "A sum for each value of these. Sums of different metrics are never added up: unless only one " +
-        `metric is asked for, every row names its metric. ${severalWords}`,
+        "Returns a sum for each combination of these. Different metrics are never added up: each row names its metric " +
+        `unless you filter by exactly one. ${severalWords}`,
       example: ["productSlug", "metric"],
     }),
   timezone: z.string().max(64).optional().openapi({
-    description: "The IANA name of the time zone of the windows, 64 characters at most.",
+    description: "The IANA name of the time zone of the windows, at most 64 characters.",
     default: "UTC",
   }),
 });
 
-/** A time on the clock of the query's time zone. @param description Of what. */
+/** A time in the query's time zone. */
 function timeOutInZone(description: string) {
   return z.string().openapi({
     format: "date-time",
-    description: `${description} ISO 8601 with milliseconds and the offset of \`timezone\`; Z for UTC.`,
+    description: `${description} ISO 8601 with milliseconds and the UTC offset of \`timezone\` (Z for UTC).`,
     example: "2026-11-01T00:00:00.000Z",
   });
 }
 
 const unknownExtreme =
-  "Null when it is no longer known: the record that had it was voided after older records of the same quarter of an hour " +
-  "had been deleted by retention.";
+  "Null if unknown: the record that had it was voided after older records of the same quarter of an hour had been " +
+  "deleted by retention.";
 
 export const usageSumsSchema = z.object({
-  from: timeOutInZone("Start of the range that was summed, included."),
-  to: timeOutInZone("End of the range that was summed, not included."),
-  window: z.enum(queryWindows).openapi({ description: "The windows that were asked for.", example: "day" }),
+  from: timeOutInZone("The start of the range, inclusive."),
+  to: timeOutInZone("The end of the range, exclusive."),
+  window: z.enum(queryWindows).openapi({ description: "The requested windows.", example: "day" }),
   data: z.array(z.object({
-    start: timeOutInZone("Start of the window, included."),
-    end: timeOutInZone("End of the window, not included."),
-    productSlug: z.string().optional().openapi({ description: "When grouped by it.", example: "tiles" }),
+    start: timeOutInZone("The start of the window, inclusive."),
+    end: timeOutInZone("The end of the window, exclusive."),
+    productSlug: z.string().optional().openapi({
+      description: "The product, if grouped by product.",
+      example: "tiles",
+    }),
     metric: z.string().optional().openapi({
-      description: "Always, unless only one metric is asked for and it is not in `groupBy`.",
+      description: "The metric. Absent only if you filter by exactly one metric and don't group by it.",
       example: "requests",
     }),
-    apiKey: z.string().optional().openapi({ description: "The key's id, when grouped by it." }),
-    sum: z.number().openapi({ description: "Exact to 2^53−1; beyond that the nearest number." }),
-    count: z.number().int().openapi({ description: "How many records." }),
+    apiKey: z.string().optional().openapi({ description: "The API key's id, if grouped by API key." }),
+    sum: z.number().openapi({ description: "The sum. Exact up to 2^53−1, rounded beyond." }),
+    count: z.number().int().openapi({ description: "The number of records." }),
     min: z.number().nullable().openapi({ description: `The smallest quantity. ${unknownExtreme}` }),
     max: z.number().nullable().openapi({ description: `The largest quantity. ${unknownExtreme}` }),
-  })).openapi({ description: "Windows without records are left out." }),
+  })).openapi({ description: "One row for each window and group. Windows without records are omitted." }),
 }).openapi("UsageSums");

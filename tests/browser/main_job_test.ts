@@ -10,6 +10,7 @@ import {
   watchedPage,
 } from "../support/browser.ts";
 import { withProgram } from "../support/browser_app.ts";
+import { enterName } from "../../routes/schemas/messages.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 
@@ -182,7 +183,7 @@ async function failedFormsLookWell(
   await keys.goto(`${baseUrl}/portal/api-keys`);
   await keys.getByLabel("Name", { exact: true }).fill("   ");
   await keys.getByRole("button", { name: "Create key" }).click();
-  await keys.getByText("must have 1 to 100 characters").waitFor();
+  await keys.getByText(enterName).waitFor();
   assert.equal(new URL(keys.url()).pathname, "/portal/api-keys");
   assert.deepEqual(await findingsOnScreens(keys), []);
 }

@@ -6,7 +6,7 @@ import type { AppEnv, AppParts } from "../../env.ts";
 import { byActor, requireSession } from "../../session.ts";
 import { mount } from "../endpoint.ts";
 import { emailSchema, proofSchema, userNameSchema } from "../../schemas/people.ts";
-import { sessionUserSchema } from "../../schemas/common.ts";
+import { sessionUserSchema } from "../../schemas/sign_in.ts";
 
 const path = "/api/portal/account";
 

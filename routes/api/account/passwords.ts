@@ -11,7 +11,7 @@ import {
   linkTokenSchema,
   resetPasswordSchema,
 } from "../../schemas/people.ts";
-import { sessionUserSchema } from "../../schemas/common.ts";
+import { sessionUserSchema } from "../../schemas/sign_in.ts";
 
 /** Mounts `/api/auth/password/*` and `/api/auth/email/*`. */
 export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {

@@ -1,40 +1,59 @@
-// How a request proves that it has an API key: `Authorization: Bearer`. The key itself goes no further than its hash.
+// Authenticates requests by API key (`Authorization: Bearer`) and limits their rate. Only the key's hash leaves this file.
+import { addressGroup } from "../../../domain/address_group.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
+import type { RateLimitState } from "../../../services/rate_limiter.ts";
 import { beforeLargeBody } from "../../body.ts";
 import type { AppContext, AppParts } from "../../env.ts";
-import type { ApiKeyLimits } from "../../middleware/api_key_limits.ts";
 
-/** What {@linkcode mount} needs of a route that takes API keys. */
-export interface ApiKeyAuth {
-  /** @returns The key's hash. @throws {AppError} `invalid_api_key`, `rate_limited`. */
-  authenticate(c: AppContext): Promise<string>;
-  /** @returns The error to answer with: what is wrong with a request is told to those who have a key that works. */
-  onError(c: AppContext, error: unknown): Promise<unknown>;
-}
+/** Errors that don't depend on the content of the request. */
+const keyErrors: ReadonlySet<ErrorCode> = new Set(["invalid_api_key", "rate_limited", "unavailable"]);
 
-/** Errors that say nothing of the request's content. */
-const aboutTheKey: ReadonlySet<ErrorCode> = new Set(["invalid_api_key", "rate_limited", "unavailable"]);
-
-/** @param limits How often a key may call, and an address be refused. */
-export function apiKeyAuth({ services }: AppParts, limits: ApiKeyLimits): ApiKeyAuth {
+/** @returns The options of {@linkcode mount} for routes that accept API keys. */
+export function apiKeyAuth({ config, services }: AppParts) {
   const { usage } = services;
+  const { apiKeyCalls, rejectedApiKeys } = services.rateLimits;
+  const perSecond = config.apiKeyRequestsPerSecond;
+
+  const requireActive = async (keyHash: string) => {
+    if (!(await usage.isActiveApiKey(keyHash))) throw invalidApiKeyError();
+  };
+
+  /** Counts a request and sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers). */
+  function countCall(c: AppContext, keyHash: string): void {
+    if (perSecond === 0) return;
+    const state = apiKeyCalls.take(keyHash);
+    c.set("responseHeaders", [
+      ["ratelimit", `"key";r=${state.remaining};t=${Math.ceil(state.resetMs / 1000)}`],
+      ["ratelimit-policy", `"key";q=${perSecond};w=1`],
+    ]);
+    if (state.isAllowed) return;
+    services.audit.noteLimitedApiKey(keyHash, c.get("client"));
+    throw rateLimited(state, `This key is limited to ${perSecond} requests per second.`);
+  }
+
   return {
-    async authenticate(c) {
+    /** @returns The key's hash. @throws {AppError} `invalid_api_key`, `rate_limited`. */
+    async authenticate(c: AppContext): Promise<string> {
       const keyHash = bearerKeyHash(c);
-      // A key is looked up before it may cost much: a large body, or anything where too many keys were rejected.
-      const lookUp = async () => {
-        if (!(await usage.isActiveApiKey(keyHash))) throw invalidApiKeyError();
-      };
-      if (limits.isSuspicious(c)) await lookUp();
-      else await beforeLargeBody(c, lookUp);
-      limits.admit(c, keyHash);
+      const address = addressGroup(c.get("client").address);
+      // Usually recording checks the key. It is looked up earlier if the body is large, or if the address has sent many
+      // invalid keys.
+      if (rejectedApiKeys.size > 0 && !rejectedApiKeys.peek(address).isAllowed) await requireActive(keyHash);
+      else await beforeLargeBody(c, () => requireActive(keyHash));
+      countCall(c, keyHash);
       return keyHash;
     },
-    async onError(c, error) {
-      const isAboutInput = error instanceof AppError && !aboutTheKey.has(error.code);
-      const isStranger = isAboutInput && !(await usage.isActiveApiKey(bearerKeyHash(c)));
-      return limits.noteFailure(c, isStranger ? invalidApiKeyError() : error);
+    /** Hides what is wrong with a request from callers without an active key, and limits them by address. */
+    async onError(c: AppContext, error: unknown): Promise<unknown> {
+      if (!(error instanceof AppError)) return error;
+      if (!keyErrors.has(error.code)) {
+        if (await usage.isActiveApiKey(bearerKeyHash(c))) return error;
+      } else if (error.code !== "invalid_api_key") return error;
+      const state = rejectedApiKeys.take(addressGroup(c.get("client").address));
+      return state.isAllowed
+        ? invalidApiKeyError()
+        : rateLimited(state, "Too many invalid API keys from this address.");
     },
   };
 }
@@ -43,4 +62,9 @@ function bearerKeyHash(c: AppContext): string {
   const token = /^Bearer +([^\s]+)$/i.exec(c.get("headers")["authorization"] ?? "")?.[1];
   if (token === undefined || !isWellFormedApiKey(token)) throw invalidApiKeyError();
   return hashApiKey(token);
+}
+
+function rateLimited({ resetMs }: RateLimitState, message: string): AppError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(resetMs / 1000));
+  return new AppError("rate_limited", message, { retryAfterSeconds });
 }

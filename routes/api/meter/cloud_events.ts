@@ -1,12 +1,11 @@
-// Usage as CloudEvents 1.0 over HTTP: one event (structured), several (batched), or one whose attributes are headers
-// (binary). See docs/decisions/0015.
-import type { z } from "@hono/zod-openapi";
+// Usage as CloudEvents 1.0 over HTTP: one event (structured mode), several (batched), or one with its attributes in headers
+// (binary mode). See docs/decisions/0015.
 import { AppError, type ErrorDetail, validationError } from "../../../domain/errors.ts";
 import { jsonContentTypeForm } from "../../../domain/meter/cloud_event.ts";
-import { timestampFault, type UsageInput } from "../../../domain/meter/usage_record.ts";
+import type { UsageInput } from "../../../domain/meter/usage_record.ts";
 import type { RecordedUsage } from "../../../services/meter/record_group.ts";
-import type { UsageService } from "../../../services/meter/usage.ts";
-import { textFault } from "../../body.ts";
+import type { Services } from "../../../services/services.ts";
+import { type JsonBody, textFault } from "../../body.ts";
 import type { AppContext } from "../../env.ts";
 import {
   cloudEventBatchSchema,
@@ -16,121 +15,109 @@ import {
 } from "../../schemas/cloud_event.ts";
 import type { OtherBody } from "../endpoint.ts";
 import { check } from "../../schemas/check.ts";
+import { recordRequest, sendBatch, sendRecord } from "./recording.ts";
 
-/** For the OpenAPI document: which events there are, and what one becomes. */
+/** A paragraph for the OpenAPI document. */
 export const cloudEventsDescription =
-  `CloudEvents 1.0 are taken too: one as \`${cloudEventType}\`, up to 1,000 as \`${cloudEventBatchType}\`, and one in ` +
-  "binary mode, with its attributes in headers `ce-specversion`, `ce-id`, … and its data as JSON of any type. " +
-  "`id` with `source` is the idempotency key (the header `Idempotency-Key` is refused), the last segment of `source` " +
-  "the product, `type` the metric, `time` the timestamp, `data.quantity` the quantity, 1 when absent.";
+  `Also accepts CloudEvents 1.0: one event as \`${cloudEventType}\`, up to 1,000 as \`${cloudEventBatchType}\`, or one in ` +
+  "binary mode, with its attributes in the headers `ce-specversion`, `ce-id`, … and its data as any JSON content type. " +
+  "The idempotency key is derived from `id` and `source` (the header `Idempotency-Key` is rejected). The last path " +
+  "segment of `source` is the product, `type` the metric, `time` the timestamp, and `data.quantity` the quantity, which " +
+  "defaults to 1.";
 
-/** Whose events they are, and who records them. */
-export interface EventRecording {
-  /** SHA-256 of the API key, in hexadecimal. */
-  readonly keyHash: string;
-  readonly usage: UsageService;
-  /** @returns Milliseconds since 1970. */
-  readonly clock: () => number;
-}
-
-/** Names a part of an event for its sender. */
+/** Names an attribute of an event in errors. */
 type PathOf = (index: number, attribute: string) => string;
 
-/** @returns How to read and answer a request that has events, or null when its headers say that it has none. */
-export function cloudEventsBody(c: AppContext, recording: EventRecording): OtherBody | null {
+/** @returns How to handle a request with events, or null if its headers announce none. */
+export function cloudEventsBody(c: AppContext, services: Services, keyHash: string): OtherBody | null {
   const headers = c.get("headers");
-  const given = headers["content-type"] ?? "";
+  const given = headers["content-type"];
   const isBinary = headers["ce-specversion"] !== undefined;
   if (given === "application/json" && !isBinary) return null;
-  const type = given.toLowerCase();
-  if (type.startsWith("application/cloudevents-batch")) return batched(c, recording);
-  if (type.startsWith("application/cloudevents")) return structured(c, recording);
-  return isBinary ? binary(c, recording) : null;
+  const record = async (body: JsonBody, events: readonly UsageInput[], pathOf: PathOf) =>
+    await recordEvents(services, { keyHash, events, bytes: body.bytes, pathOf });
+
+  const type = given?.toLowerCase() ?? "";
+  if (type.startsWith("application/cloudevents-batch")) {
+    return eventsBody(c, cloudEventBatchType, async (body) => {
+      const events = check(cloudEventBatchSchema, body.value, "body");
+      return sendBatch(c, await record(body, events, (index, name) => `[${index}].${name}`), events.length);
+    });
+  }
+  if (type.startsWith("application/cloudevents")) {
+    return eventsBody(c, cloudEventType, async (body) => {
+      const event = check(cloudEventSchema, body.value, "body");
+      return sendRecord(c, await record(body, [event], (_index, name) => name));
+    });
+  }
+  if (!isBinary) return null;
+  // An event without data has no body.
+  return {
+    ...eventsBody(c, dataType(given), async (body) => {
+      const event = binaryEvent(c, body.value);
+      return sendRecord(c, await record(body, [event], (_index, name) => `ce-${name}`));
+    }),
+    optional: true,
+  };
 }
 
-function structured(c: AppContext, recording: EventRecording): OtherBody {
+function eventsBody(c: AppContext, contentType: string, handle: OtherBody["handle"]): OtherBody {
   return {
-    contentType: cloudEventType,
+    contentType,
     optional: false,
-    async handle({ value, bytes }) {
-      refuseIdempotencyHeader(c);
-      const event = check(cloudEventSchema, value, "body") as z.output<typeof cloudEventSchema>;
-      return single(c, await record([event], { ...recording, bytes, pathOf: (_index, name) => name }));
+    handle: async (body) => {
+      if (c.get("headers")["idempotency-key"] !== undefined) {
+        const message = "is not allowed with CloudEvents, which are identified by source and id.";
+        throw validationError([{ path: "Idempotency-Key", message }]);
+      }
+      return await handle(body);
     },
   };
 }
 
-function batched(c: AppContext, recording: EventRecording): OtherBody {
-  return {
-    contentType: cloudEventBatchType,
-    optional: false,
-    async handle({ value, bytes }) {
-      refuseIdempotencyHeader(c);
-      const events = check(cloudEventBatchSchema, value, "body") as z.output<typeof cloudEventBatchSchema>;
-      const pathOf: PathOf = (index, name) => `[${index}].${name}`;
-      const { duplicates } = await record(events, { ...recording, bytes, pathOf });
-      return c.json({ accepted: events.length - duplicates, duplicates }, 201);
-    },
-  };
-}
-
-/** @returns The type that a binary event's body must have: the one that it has, where that is JSON. */
+/** @returns The content type that the body of a binary event must have: its own, if that is JSON. */
 function dataType(given: string | undefined): string {
-  // Some SDKs say none; what is no JSON is found when it is read.
+  // Some SDKs send none. Parsing the body finds out whether it is JSON.
   if (given === undefined) return "";
   return jsonContentTypeForm.test(given)
     ? given.replace(/ *;.*/, "").trim().toLowerCase()
     : "application/json";
 }
 
-function binary(c: AppContext, recording: EventRecording): OtherBody {
-  return {
-    contentType: dataType(c.get("headers")["content-type"]),
-    // An event without data has no body.
-    optional: true,
-    async handle({ value, bytes }) {
-      refuseIdempotencyHeader(c);
-      const attributes = attributesOf(c);
-      let event: UsageInput;
-      try {
-        event = check(cloudEventSchema, { ...attributes, data: value }, "body") as UsageInput;
-      } catch (error) {
-        if (!(error instanceof AppError)) throw error;
-        throw validationError((error.details ?? []).map(inHeader));
-      }
-      return single(
-        c,
-        await record([event], { ...recording, bytes, pathOf: (_index, name) => `ce-${name}` }),
-      );
-    },
-  };
-}
-
-/** Extension attributes are passed over, so only these are read; the last two to be refused. */
+/** The attributes that are read, and two names that are rejected. Other extension attributes are ignored. */
 const headerAttributes = ["specversion", "id", "source", "type", "time", "subject", "quantity", "timestamp"];
 
-/** @throws {AppError} `validation_failed` for a header that was not written as the specification says. */
-function attributesOf(c: AppContext): Record<string, string> {
+/** @throws {AppError} `validation_failed` that names the header of an invalid attribute. */
+function binaryEvent(c: AppContext, data: unknown): UsageInput {
   const headers = c.get("headers");
-  const attributes: Record<string, string> = {};
+  const event: Record<string, unknown> = { data };
   for (const name of headerAttributes) {
     const given = headers[`ce-${name}`];
     if (given === undefined) continue;
     const value = headerValue(given);
     const message = value === null
-      ? "must be ASCII, with everything else percent-encoded in UTF-8."
+      ? "must be ASCII; percent-encode all other characters as UTF-8."
       : textFault(value);
     if (message !== null) throw validationError([{ path: `ce-${name}`, message }]);
-    attributes[name] = value ?? "";
+    event[name] = value;
   }
-  return attributes;
+  try {
+    return check(cloudEventSchema, event, "body");
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const inHeader = ({ path, message }: ErrorDetail) => ({
+      path: /^data\b/.test(path) ? path : `ce-${path}`,
+      message,
+    });
+    throw validationError((error.details ?? []).map(inHeader));
+  }
 }
 
 /**
- * Reads an attribute in a header: quotes first, then percent-encoding, once (CloudEvents HTTP binding, 3.1.3.2). Some
- * senders do not encode: a percent sign that begins nothing stands for itself.
+ * Decodes an attribute in a header: first quotes, then percent-encoding, once (CloudEvents HTTP binding, 3.1.3.2). Some
+ * senders don't encode, so an invalid percent sequence stands for itself.
  *
- * @returns The attribute, or null when it has characters that a header has not.
+ * @returns The attribute, or null if it has characters that are not allowed in headers.
  */
 function headerValue(given: string): string | null {
   if (!/^[\t\x20-\x7e]*$/.test(given)) return null;
@@ -143,48 +130,25 @@ function headerValue(given: string): string | null {
   }
 }
 
-/** Names the header of a fault in an attribute; data is in the body. */
-function inHeader({ path, message }: ErrorDetail): ErrorDetail {
-  return { path: /^data\b/.test(path) ? path : `ce-${path}`, message };
-}
-
-function refuseIdempotencyHeader(c: AppContext): void {
-  if (c.get("headers")["idempotency-key"] === undefined) return;
-  const message = "is not for CloudEvents; their source and id are the idempotency key.";
-  throw validationError([{ path: "Idempotency-Key", message }]);
-}
-
-function single(c: AppContext, { duplicates, usageRecord }: RecordedUsage): Response {
-  return duplicates > 0
-    ? c.json({ duplicate: true, usageRecord: usageRecord(0) }, 200)
-    : c.json({ usageRecord: usageRecord(0) }, 201);
-}
-
-async function record(
-  events: readonly UsageInput[],
-  options: EventRecording & { bytes: number; pathOf: PathOf },
+async function recordEvents(
+  services: Services,
+  options: { keyHash: string; events: readonly UsageInput[]; bytes: number; pathOf: PathOf },
 ): Promise<RecordedUsage> {
-  const { keyHash, usage, bytes, pathOf } = options;
-  const now = options.clock();
-  const faults = events.flatMap(({ timestamp }, index) => {
-    const message = timestampFault(timestamp, now);
-    return message === null ? [] : [{ path: pathOf(index, "time"), message }];
-  });
-  if (faults.length > 0) throw validationError(faults.slice(0, 100));
+  const { events: inputs, pathOf, ...request } = options;
   try {
-    return await usage.recordUsage(keyHash, events, bytes);
+    return await recordRequest(services, {
+      ...request,
+      inputs,
+      timePath: (index) => pathOf(index, "time"),
+    });
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "idempotency_conflict") throw error;
-    // It names the key of a record, which is made of these two and was never sent.
-    throw new AppError(
-      "idempotency_conflict",
-      "An event with this source and id was recorded before with other content.",
-      {
-        details: (error.details ?? []).map(({ path, message }) => ({
-          path: pathOf(Number(/^records\[(\d+)\]/.exec(path)?.[1] ?? 0), "id"),
-          message,
-        })),
-      },
-    );
+    // The details name an idempotency key that the sender doesn't know.
+    const message = "An event with this source and id has already been recorded with different content.";
+    const details = (error.details ?? []).map(({ path, message }) => ({
+      path: pathOf(Number(/^records\[(\d+)\]/.exec(path)?.[1] ?? 0), "id"),
+      message,
+    }));
+    throw new AppError("idempotency_conflict", message, { details });
   }
 }

@@ -1,21 +1,20 @@
-// The usage API: recording and reading with an API key, and reading with a session.
+// The usage API: recording and reading usage with an API key, and reading it with a session.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { UsageGroup } from "../../../db/meter/usage_sums.ts";
 import { AppError, validationError } from "../../../domain/errors.ts";
-import { errorDetailsMax, usageBodyBytesMax } from "../../../domain/limits.ts";
-import { timestampFault, type UsageInput } from "../../../domain/meter/usage_record.ts";
+import { usageBodyBytesMax } from "../../../domain/limits.ts";
+import type { UsageInput } from "../../../domain/meter/usage_record.ts";
 import type { ReportBytes } from "../../../services/reports/reports.ts";
 import type { UsageReadInput } from "../../../services/meter/usage_sums.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
-import type { ApiKeyLimits } from "../../middleware/api_key_limits.ts";
 import { requireSession } from "../../session.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { cloudEventsBody, cloudEventsDescription } from "./cloud_events.ts";
 import { cloudEventHeaders, cloudEventSchemas } from "../../schemas/cloud_event.ts";
-import { csvHeaders, csvResponse } from "./csv.ts";
 import { mount } from "../endpoint.ts";
 import { check } from "../../schemas/check.ts";
-import { sendReport } from "./report.ts";
+import { recordRequest, sendBatch, sendRecord } from "./recording.ts";
+import { csvResponse, sendCsv, sendJson } from "./report.ts";
 import {
   idempotencyKeySchema,
   recordedBatchSchema,
@@ -26,13 +25,16 @@ import {
   usageSumsSchema,
 } from "../../schemas/usage.ts";
 
-type ParsedInput = z.output<typeof usageInputSchema>;
-
 /** Mounts `/api/v1/usage` and `/api/portal/usage`. */
-export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: ApiKeyLimits): void {
-  const { usage, clock } = parts.services;
-  const apiKey = apiKeyAuth(parts, limits);
-  const recording = {
+export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  recordingRoutes(app, parts);
+  readingRoutes(app, parts);
+}
+
+function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const apiKey = apiKeyAuth(parts);
+  const common = {
     method: "post",
     tag: "Usage",
     security: "apiKey",
@@ -41,168 +43,156 @@ export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: A
   } as const;
 
   mount(app, {
-    ...recording,
+    ...common,
     path: "/api/v1/usage",
     operationId: "recordUsage",
     summary: "Record usage",
     description:
-      "When this answers 201 the record is on disk. A repeat with the same idempotency key changes nothing.\n\n" +
-      cloudEventsDescription,
+      "The record is on disk when the 201 response is sent. A repeated request with the same idempotency key has no " +
+      `effect.\n\n${cloudEventsDescription}`,
     headers: z.object({ "Idempotency-Key": idempotencyKeySchema.optional(), ...cloudEventHeaders }),
     body: usageInputSchema,
     otherBodies: cloudEventSchemas,
     responses: {
       201: {
-        description: "Recorded; of a batch of CloudEvents, how many.",
+        description: "The new record. For a batch of CloudEvents, the number of records.",
         schema: z.union([recordedUsageSchema, recordedBatchSchema]),
       },
-      200: { description: "A repeat: the first record.", schema: recordedUsageSchema },
+      200: { description: "The usage had already been recorded.", schema: recordedUsageSchema },
     },
   }, {
     ...apiKey,
-    otherBody: (c, keyHash) => cloudEventsBody(c, { keyHash, usage, clock }),
+    otherBody: (c, keyHash) => cloudEventsBody(c, services, keyHash),
     async handle(c, { body, bytes }, keyHash) {
       const header = idempotencyHeader(c);
       if (header !== null && (body.idempotencyKey ?? header) !== header) {
-        throw validationError([{
-          path: "idempotencyKey",
-          message: "is not the one in the header Idempotency-Key.",
-        }]);
+        const message = "must not differ from the header Idempotency-Key.";
+        throw validationError([{ path: "idempotencyKey", message }]);
       }
-      checkTimestamps([body], clock(), () => "timestamp");
-      const { duplicates, usageRecord } = await usage.recordUsage(keyHash, [usageInput(body, header)], bytes);
-      return duplicates > 0
-        ? c.json({ duplicate: true, usageRecord: usageRecord(0) }, 200)
-        : c.json({ usageRecord: usageRecord(0) }, 201);
+      const inputs = [usageInput(body, header)];
+      return sendRecord(
+        c,
+        await recordRequest(services, { keyHash, inputs, bytes, timePath: () => "timestamp" }),
+      );
     },
   });
 
   mount(app, {
-    ...recording,
+    ...common,
     path: "/api/v1/usage/batch",
     operationId: "recordUsageBatch",
-    summary: "Record up to 1,000 records, all or none",
+    summary: "Record a batch of usage",
+    description: "Up to 1,000 records. Either all are recorded or none.",
     body: usageBatchSchema,
-    responses: { 201: { description: "Recorded.", schema: recordedBatchSchema } },
+    responses: { 201: { description: "The number of records.", schema: recordedBatchSchema } },
   }, {
     ...apiKey,
     async handle(c, { body, bytes }, keyHash) {
       if (idempotencyHeader(c) !== null) {
-        const message = "is for single records; give each record of a batch its own idempotencyKey.";
+        const message = "is not allowed with a batch; give each record its own idempotencyKey.";
         throw validationError([{ path: "Idempotency-Key", message }]);
       }
-      checkTimestamps(body.records, clock(), (index) => `records[${index}].timestamp`);
       const inputs = body.records.map((record) => usageInput(record, null));
-      const { duplicates } = await usage.recordUsage(keyHash, inputs, bytes);
-      return c.json({ accepted: inputs.length - duplicates, duplicates }, 201);
-    },
-  });
-
-  const reading = {
-    method: "get",
-    tag: "Usage",
-    query: usageQuerySchema,
-    responses: { 200: { description: "Sums by window and group.", schema: usageSumsSchema } },
-  } as const;
-  const readingCsv = {
-    ...reading,
-    summary: "The same as CSV, of any length",
-    description: "Sums are exact decimal numbers. The columns are those of the groups and of the sums.",
-    responses: { 200: csvResponse },
-  } as const;
-
-  mount(app, {
-    ...reading,
-    path: "/api/v1/usage",
-    operationId: "readUsage",
-    summary: "Read usage of the key's organization",
-    security: "apiKey",
-    errors: ["range_too_long"],
-  }, {
-    ...apiKey,
-    handle: async (c, { query }, keyHash) =>
-      sendReport(c, await usage.readUsageByApiKey(keyHash, inputOf(query), c.req.raw.signal)),
-  });
-
-  mount(app, {
-    ...readingCsv,
-    path: "/api/v1/usage.csv",
-    operationId: "readUsageCsv",
-    security: "apiKey",
-    errors: ["range_too_long"],
-  }, {
-    ...apiKey,
-    handle: async (c, { query }, keyHash) =>
-      sendCsv(c, await usage.readUsageCsvByApiKey(keyHash, inputOf(query), c.req.raw.signal)),
-  });
-
-  mount(app, {
-    ...reading,
-    path: "/api/portal/usage",
-    operationId: "readOrganizationUsage",
-    summary: "Read usage of the active organization",
-    security: "session",
-    errors: ["forbidden", "range_too_long"],
-  }, {
-    authenticate: (c) => requireSession(c, parts),
-    handle: async (c, { query }, session) =>
-      sendReport(c, await usage.readUsage(session, inputOf(query), c.req.raw.signal)),
-  });
-
-  mount(app, {
-    ...readingCsv,
-    path: "/api/portal/usage.csv",
-    operationId: "downloadUsage",
-    security: "session",
-    errors: ["forbidden", "range_too_long"],
-  }, {
-    authenticate: (c) => requireSession(c, parts),
-    async handle(c, { query }, session) {
-      return sendCsv(c, await usage.readUsageCsv(session, inputOf(query), c.req.raw.signal));
+      const timePath = (index: number) => `records[${index}].timestamp`;
+      const recorded = await recordRequest(services, { keyHash, inputs, bytes, timePath });
+      return sendBatch(c, recorded, inputs.length);
     },
   });
 }
 
-/** Sums of different metrics are never added up: unless there is only one, each row names its metric. */
+function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { usage } = parts.services;
+  const apiKey = apiKeyAuth(parts);
+  const session = { authenticate: (c: AppContext) => requireSession(c, parts) };
+  const common = { method: "get", tag: "Usage", query: usageQuerySchema } as const;
+  const json = { 200: { description: "Sums by window and group.", schema: usageSumsSchema } };
+  const csv = {
+    description:
+      "The size of the file is not limited. Sums are exact decimal numbers. The columns are the window, the groups and the " +
+      "sums.",
+    responses: { 200: csvResponse },
+  } as const;
+  const forKey = { security: "apiKey", errors: ["range_too_long"] } as const;
+  const forSession = { security: "session", errors: ["forbidden", "range_too_long"] } as const;
+
+  mount(app, {
+    ...common,
+    ...forKey,
+    path: "/api/v1/usage",
+    operationId: "readUsage",
+    summary: "Retrieve usage of the key's organization",
+    responses: json,
+  }, {
+    ...apiKey,
+    handle: async (c, { query }, keyHash) =>
+      sendJson(c, await usage.readUsageByApiKey(keyHash, inputOf(query), c.req.raw.signal)),
+  });
+
+  mount(app, {
+    ...common,
+    ...forKey,
+    ...csv,
+    path: "/api/v1/usage.csv",
+    operationId: "readUsageCsv",
+    summary: "Download usage of the key's organization as CSV",
+  }, {
+    ...apiKey,
+    handle: async (c, { query }, keyHash) =>
+      sendUsage(c, await usage.readUsageCsvByApiKey(keyHash, inputOf(query), c.req.raw.signal)),
+  });
+
+  mount(app, {
+    ...common,
+    ...forSession,
+    path: "/api/portal/usage",
+    operationId: "readOrganizationUsage",
+    summary: "Retrieve usage of the active organization",
+    responses: json,
+  }, {
+    ...session,
+    handle: async (c, { query }, session) =>
+      sendJson(c, await usage.readUsage(session, inputOf(query), c.req.raw.signal)),
+  });
+
+  mount(app, {
+    ...common,
+    ...forSession,
+    ...csv,
+    path: "/api/portal/usage.csv",
+    operationId: "downloadUsage",
+    summary: "Download usage of the active organization as CSV",
+  }, {
+    ...session,
+    handle: async (c, { query }, session) =>
+      sendUsage(c, await usage.readUsageCsv(session, inputOf(query), c.req.raw.signal)),
+  });
+}
+
+/** Groups by metric, unless exactly one is asked for: different metrics are never added up. */
 function inputOf(query: z.output<typeof usageQuerySchema>): UsageReadInput & { groupBy: UsageGroup[] } {
   const { groupBy = [], metric = [] } = query;
   const isNamed = groupBy.includes("metric") || metric.length === 1;
   return { ...query, groupBy: isNamed ? groupBy : [...groupBy, "metric"] };
 }
 
-function sendCsv(c: AppContext, report: ReportBytes): Response {
-  return sendReport(c, report, csvHeaders(`usage-${report.head}.csv`));
+function sendUsage(c: AppContext, report: ReportBytes): Response {
+  return sendCsv(c, report, `usage-${report.head}.csv`);
 }
 
 function idempotencyHeader(c: AppContext): string | null {
   const header = c.get("headers")["idempotency-key"];
   if (header === undefined) return null;
   try {
-    return check(idempotencyKeySchema, header, "body") as string;
+    return check(idempotencyKeySchema, header, "body");
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw validationError((error.details ?? []).map(({ message }) => ({ path: "Idempotency-Key", message })));
   }
 }
 
-/** @throws {AppError} `validation_failed` that names each record whose time is out of range, so that all can be left out. */
-function checkTimestamps(
-  records: readonly ParsedInput[],
-  now: number,
-  pathOf: (index: number) => string,
-): void {
-  const faults = records.flatMap(({ timestamp }, index) => {
-    const message = timestampFault(timestamp ?? null, now);
-    return message === null ? [] : [{ path: pathOf(index), message }];
-  });
-  if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
-}
-
-function usageInput(body: ParsedInput, header: string | null): UsageInput {
+function usageInput(body: z.output<typeof usageInputSchema>, header: string | null): UsageInput {
   return {
-    productSlug: body.productSlug,
-    metric: body.metric,
-    quantity: body.quantity,
+    ...body,
     timestamp: body.timestamp ?? null,
     idempotencyKey: body.idempotencyKey ?? header,
     properties: body.properties ?? null,

@@ -1,7 +1,6 @@
-// The API of single usage records: listing, reading and voiding them with an API key.
+// The API of single usage records: listing, retrieving and voiding them with an API key.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import type { AppEnv, AppParts } from "../../env.ts";
-import type { ApiKeyLimits } from "../../middleware/api_key_limits.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { mount } from "../endpoint.ts";
 import { idParam } from "../../schemas/common.ts";
@@ -12,20 +11,26 @@ import {
   voidUsageSchema,
 } from "../../schemas/usage.ts";
 
+const path = "/api/v1/usage/records";
+const one = {
+  params: z.object({ id: idParam("use", "The record's id.") }),
+  responses: { 200: { description: "The record.", schema: z.object({ usageRecord: usageRecordSchema }) } },
+} as const;
+
 /** Mounts `/api/v1/usage/records`. */
-export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, limits: ApiKeyLimits): void {
+export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { usageRecords } = parts.services;
-  const apiKey = apiKeyAuth(parts, limits);
+  const apiKey = apiKeyAuth(parts);
   const common = { tag: "Usage", security: "apiKey" } as const;
 
   mount(app, {
     ...common,
     method: "get",
-    path: "/api/v1/usage/records",
+    path,
     operationId: "listUsageRecords",
-    summary: "List the records of the key's organization, newest first",
+    summary: "List usage records of the key's organization",
     description:
-      "By timestamp. Voided records are there too. Records are kept for as long as the server is set to.",
+      "Sorted by timestamp, newest first, including voided records. Records are deleted after the server's retention period.",
     query: usageRecordsQuerySchema,
     responses: { 200: { description: "A page of records.", schema: usageRecordsSchema } },
   }, {
@@ -34,18 +39,13 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
       c.json(await usageRecords.listUsageRecordsByApiKey(keyHash, query, c.req.raw.signal)),
   });
 
-  const one = {
-    params: z.object({ id: idParam("use", "The record's id.") }),
-    responses: { 200: { description: "The record.", schema: z.object({ usageRecord: usageRecordSchema }) } },
-  } as const;
-
   mount(app, {
     ...common,
     ...one,
     method: "get",
-    path: "/api/v1/usage/records/{id}",
+    path: `${path}/{id}`,
     operationId: "readUsageRecord",
-    summary: "Read a record of the key's organization",
+    summary: "Retrieve a usage record",
   }, {
     ...apiKey,
     handle: async (c, { params }, keyHash) =>
@@ -56,12 +56,12 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, lim
     ...common,
     ...one,
     method: "post",
-    path: "/api/v1/usage/records/{id}/void",
+    path: `${path}/{id}/void`,
     operationId: "voidUsageRecord",
-    summary: "Void a record",
+    summary: "Void a usage record",
     description:
-      "Sums, counts, smallest and largest drop at once. The record stays in lists and its idempotency key stays " +
-      "taken. Voiding it again gives the same answer.",
+      "The record no longer counts toward sums, counts, minimums and maximums. It stays in lists, and its idempotency key " +
+      "stays in use. Voiding a record again has no effect.",
     body: voidUsageSchema,
   }, {
     ...apiKey,

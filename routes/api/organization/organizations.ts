@@ -13,7 +13,7 @@ import {
   organizationsSchema,
   transferOrganizationSchema,
 } from "../../schemas/people.ts";
-import { sessionUserSchema } from "../../schemas/common.ts";
+import { sessionUserSchema } from "../../schemas/sign_in.ts";
 
 const path = "/api/portal/organizations";
 

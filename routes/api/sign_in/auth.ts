@@ -5,7 +5,12 @@ import { sessionUser } from "../../../domain/sign_in/session.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { beginSession, endSessions, findSession } from "../../session.ts";
 import { mount } from "../endpoint.ts";
-import { sessionUserSchema, signInResponseSchema, signInSchema, signUpSchema } from "../../schemas/common.ts";
+import {
+  sessionUserSchema,
+  signInResponseSchema,
+  signInSchema,
+  signUpSchema,
+} from "../../schemas/sign_in.ts";
 
 /** Mounts `/api/auth/*`. */
 export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {

@@ -5,7 +5,7 @@ import { sessionUser } from "../../../domain/sign_in/session.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { beginSession } from "../../session.ts";
 import { mount } from "../endpoint.ts";
-import { sessionUserSchema } from "../../schemas/common.ts";
+import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import {
   passkeyOptionsRequestSchema,
   passkeyOptionsSchema,

@@ -16,7 +16,7 @@ import { accessPage, type AccessState } from "../../../views/meter/access.tsx";
 import type { NoticeProps } from "../../../views/components/notice.tsx";
 import type { Assets } from "../../../views/layout.tsx";
 import { check } from "../../schemas/check.ts";
-import { forwardConditionsShape } from "../../api/meter/forward_auth.ts";
+import { forwardConditionsShape } from "../../schemas/forward_auth.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { findSession, sessionActor, signOutOfPortal } from "../../session.ts";

@@ -10,7 +10,7 @@ import {
 } from "../../../views/organization/accept_invitation.tsx";
 import type { Assets } from "../../../views/layout.tsx";
 import { check } from "../../schemas/check.ts";
-import { signUpSchema } from "../../schemas/common.ts";
+import { signUpSchema } from "../../schemas/sign_in.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { beginSession, endSessions, findSession, sessionActor } from "../../session.ts";

@@ -7,7 +7,7 @@ import type { Assets } from "../../../views/layout.tsx";
 import type { NoticeProps } from "../../../views/components/notice.tsx";
 import { signInPage } from "../../../views/sign_in/sign_in.tsx";
 import { signUpPage } from "../../../views/account/sign_up.tsx";
-import { signInSchema, signUpSchema } from "../../schemas/common.ts";
+import { signInSchema, signUpSchema } from "../../schemas/sign_in.ts";
 import { check } from "../../schemas/check.ts";
 import { readFormBody } from "../../body.ts";
 import { setSecondStepCookie } from "../../cookies.ts";

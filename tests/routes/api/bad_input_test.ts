@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { errorDetailsMax } from "../../../domain/limits.ts";
 import { assertError, createTestKey, startTestApp, testApp } from "../../support/app.ts";
+import { mustBe, required } from "../../../routes/schemas/messages.ts";
 
 const json = { "content-type": "application/json" };
 const good = JSON.stringify({ productSlug: "a", metric: "b", quantity: 1 });
@@ -76,21 +77,21 @@ testApp("what has the wrong type is not told to be missing", async (test) => {
     return Object.fromEntries(error.details?.map(({ path, message }) => [path, message]) ?? []);
   };
   assert.deepEqual(await detailsOf('{"productSlug":5,"metric":null,"quantity":"1","properties":[]}'), {
-    productSlug: "must be a string.",
-    metric: "must be a string.",
-    quantity: "must be a number.",
-    properties: "must be an object.",
+    productSlug: mustBe("string"),
+    metric: mustBe("string"),
+    quantity: mustBe("number"),
+    properties: mustBe("object"),
   });
   assert.deepEqual(await detailsOf('{"productSlug":"a"}'), {
-    metric: "is required.",
-    quantity: "is required.",
+    metric: required,
+    quantity: required,
   });
-  assert.deepEqual(await detailsOf("[]"), { "": "must be an object." });
+  assert.deepEqual(await detailsOf("[]"), { "": mustBe("object") });
   const event = '{"specversion":"1.0","id":5,"source":"/a","data":"x"}';
   assert.deepEqual(await detailsOf(event, "application/cloudevents+json"), {
-    id: "must be a string.",
-    type: "is required.",
-    data: "must be an object.",
+    id: mustBe("string"),
+    type: required,
+    data: mustBe("object"),
   });
 });
 

@@ -9,6 +9,7 @@ import {
   testPassword,
   type TestPerson,
 } from "../../support/app.ts";
+import { enterName } from "../../../routes/schemas/messages.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const page = async (test: TestApp, path: string, person?: TestPerson) => {
@@ -127,7 +128,7 @@ testApp("a new key is shown in the answer to its form, once, with the line to tr
   assert.match(list.html, /in 90 days|19 Feb 2027/);
   const bad = await submit(test, "/portal/api-keys", { name: "  ", expires: "tomorrow" }, person);
   assert.equal(bad.status, 422);
-  assert.match(bad.html, /must have 1 to 100 characters/);
+  assert.match(bad.html, new RegExp(enterName));
 });
 
 testApp("revoking asks first, by a page; then the key is refused", async (test) => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { membershipsPerUserMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { createTestKey, testApp } from "../../../support/app.ts";
 import { joinBy, news, page, submit } from "../../../support/portal_people.ts";
+import { enterName } from "../../../../routes/schemas/messages.ts";
 
 const all = "/portal/organizations";
 const path = "/portal/organization";
@@ -20,7 +21,7 @@ testApp(
     assert.equal(list.match(/<span class="badge on">Active<\/span>/g)?.length, 1);
     const long = await submit(test, all, { form: { name: "x".repeat(101) }, person });
     assert.equal(long.status, 422);
-    assert.match(long.html, /id="name-error".*must have 1 to 100 characters/);
+    assert.match(long.html, new RegExp(`id="name-error".*${enterName}`));
     assert.ok(long.html.includes(`value="${"x".repeat(101)}"`));
     for (let count = 2; count < membershipsPerUserMax; count++) {
       assert.equal((await submit(test, all, { form: { name: `Nr ${count}` }, person })).status, 303);

@@ -1,0 +1,41 @@
+// Records the usage of a request and responds, for every format that usage is sent in.
+import { validationError } from "../../../domain/errors.ts";
+import { errorDetailsMax } from "../../../domain/limits.ts";
+import { timestampFault, type UsageInput } from "../../../domain/meter/usage_record.ts";
+import type { RecordedUsage } from "../../../services/meter/record_group.ts";
+import type { Services } from "../../../services/services.ts";
+import type { AppContext } from "../../env.ts";
+
+/** The usage of one request. */
+export interface RequestUsage {
+  readonly keyHash: string;
+  readonly inputs: readonly UsageInput[];
+  /** The size of the body. */
+  readonly bytes: number;
+  /** Names the field of a record's timestamp in errors. */
+  readonly timePath: (index: number) => string;
+}
+
+/** @throws {AppError} `validation_failed` with a detail for every timestamp out of range, and as `recordUsage`. */
+export async function recordRequest(
+  { usage, clock }: Services,
+  { keyHash, inputs, bytes, timePath }: RequestUsage,
+): Promise<RecordedUsage> {
+  const now = clock();
+  const faults = inputs.flatMap(({ timestamp }, index) => {
+    const message = timestampFault(timestamp, now);
+    return message === null ? [] : [{ path: timePath(index), message }];
+  });
+  if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
+  return await usage.recordUsage(keyHash, inputs, bytes);
+}
+
+export function sendRecord(c: AppContext, { duplicates, usageRecord }: RecordedUsage): Response {
+  return duplicates > 0
+    ? c.json({ duplicate: true, usageRecord: usageRecord(0) }, 200)
+    : c.json({ usageRecord: usageRecord(0) }, 201);
+}
+
+export function sendBatch(c: AppContext, { duplicates }: RecordedUsage, count: number): Response {
+  return c.json({ accepted: count - duplicates, duplicates }, 201);
+}

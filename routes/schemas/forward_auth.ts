@@ -1,0 +1,117 @@
+// The shapes of forward authentication.
+import { z } from "@hono/zod-openapi";
+import { isId } from "../../domain/id.ts";
+import { slugForm } from "../../domain/meter/usage_record.ts";
+import { roles } from "../../domain/sign_in/session.ts";
+import type { Meter } from "../../services/meter/forward_auth.ts";
+import { exampleId, parsed } from "./common.ts";
+
+const meterSchema = parsed(z.string(), (text): Meter | null => {
+  const [productSlug = "", metric = "", ...rest] = text.split("/");
+  const isMeter = rest.length === 0 && slugForm.test(productSlug) && slugForm.test(metric);
+  return isMeter ? { productSlug, metric } : null;
+}, () => "must be a product and a metric, such as tiles/requests.");
+
+/** The conditions that a session must meet. Also part of the address of the access page. */
+export const forwardConditionsShape = {
+  role: z.enum(roles, { error: `must be one of ${roles.join(", ")}.` }).optional().openapi({
+    description:
+      "The minimum role, in `organization` or else in the active organization. API keys have no role.",
+  }),
+  organization: z.string().refine((text) => isId("org", text), "must be the id of an organization.")
+    .optional()
+    .openapi({
+      description:
+        "Only members and API keys of this organization. It doesn't have to be the active organization.",
+      pattern: "^org_[0-9a-f]{32}$",
+    }),
+  email: z.enum(["verified"], { error: "must be verified." }).optional().openapi({
+    description: "Only users with a confirmed email address. Doesn't apply to API keys.",
+  }),
+};
+
+/** The query of `/api/auth/forward`. */
+export const forwardQuerySchema = z.strictObject({
+  ...forwardConditionsShape,
+  user: z.enum(["id", "email"], { error: "must be id or email." }).optional().openapi({
+    description:
+      "What `Remote-User` contains: the user's id, or their email address for applications that identify users by it. " +
+      "`email` requires `email=verified`. An email address can pass to another person; an id can't.",
+    default: "id",
+  }),
+  accept: z.enum(["session", "key", "session,key", "key,session"], {
+    error: "must be session, key or session,key.",
+  }).optional().openapi({
+    description:
+      "Which credentials are accepted. With `key`, a request with an `Authorization` header is authenticated by that " +
+      "header alone.",
+    default: "session",
+  }),
+  meter: meterSchema.optional().openapi({
+    type: "string",
+    pattern: `${slugForm.source.slice(0, -1)}/${slugForm.source.slice(1)}`,
+    example: "tiles/requests",
+    description:
+      "A product and a metric. Records a quantity of 1 for each request admitted with an API key. Requires `key` in " +
+      "`accept`. Requests with a session are not metered.",
+  }),
+  redirect: z.enum(["302", "401"], { error: "must be 302 or 401." }).optional().openapi({
+    description:
+      "The status of responses with a `Location`. Use 401 for nginx, which can't handle a redirect here: the `Location` " +
+      "then comes with a 401 or 403.",
+    default: "302",
+  }),
+}).refine(({ user, email }) => user !== "email" || email === "verified", {
+  path: ["user"],
+  message: "requires email=verified.",
+}).refine(({ meter, accept }) => meter === undefined || (accept ?? "session") !== "session", {
+  path: ["meter"],
+  message: "requires accept=key or accept=session,key.",
+});
+
+/** The headers that the proxy adds. */
+export const forwardedHeadersSchema = z.object({
+  "X-Forwarded-Method": z.string().optional().openapi({ description: "The method of the original request." }),
+  "X-Forwarded-Proto": z.string().optional().openapi({
+    description: "The scheme of the original request. Defaults to that of `BASE_URL`.",
+  }),
+  "X-Forwarded-Host": z.string().optional().openapi({
+    description: "The host of the original request, including the port.",
+  }),
+  "X-Forwarded-Uri": z.string().optional().openapi({
+    description: "The path and query of the original request.",
+  }),
+});
+
+/** The headers that say who a request is from. */
+export const identityHeaders = {
+  "Remote-User": {
+    description:
+      "The user's id, which never changes and is never reused. With `user=email` their confirmed email address, encoded " +
+      "like `Remote-Email`. Empty for an API key.",
+    example: exampleId("usr"),
+  },
+  "Remote-Email": {
+    description:
+      "The user's email address. Characters outside printable ASCII are percent-encoded, and `%` is `%25`. Anyone can " +
+      "sign up with any address: trust it only with `email=verified`, or if `Remote-Email-Verified` is `true`.",
+    example: "ada@example.com",
+  },
+  "Remote-Email-Verified": {
+    description: "`true` if the email address is confirmed, otherwise `false`. Empty for an API key.",
+    example: "true",
+  },
+  "Remote-Name": {
+    description: "The user's display name, encoded like `Remote-Email`.",
+    example: "Ada Lovelace",
+  },
+  "Remote-Organization": {
+    description: "The id of the requested organization, or else of the active one, or of the key's.",
+    example: exampleId("org"),
+  },
+  "Remote-Role": {
+    description: "The user's role in that organization. Empty for an API key.",
+    example: "ADMIN",
+  },
+  "Remote-Api-Key": { description: "The API key's id. Empty for a user.", example: exampleId("key") },
+} as const;
