@@ -2,7 +2,7 @@
 import type { DatabaseReader } from "../db/engine/database.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { LimitMails } from "./mail/mail_limit_audit.ts";
-import type { MailService } from "./mail/mail.ts";
+import type { Mail } from "./mail/mail.ts";
 import type { MailBudgets } from "./mail/mail_budgets.ts";
 import type { Recorder } from "./meter/recorder.ts";
 import type { RateLimits } from "./rate_limits.ts";
@@ -17,7 +17,7 @@ export interface Context extends BaseContext {
   readonly rateLimits: RateLimits;
   readonly credentials: Credentials;
   readonly secondStepCodes: SecondStepCodes;
-  readonly mail: MailService;
+  readonly mail: Mail;
   readonly mailBudgets: MailBudgets;
   readonly limitMails: LimitMails;
   readonly recorder: Recorder;

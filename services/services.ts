@@ -1,22 +1,20 @@
 // Everything that the routes can ask for, made once at start and closed once at the end.
+import type { EmailTexts } from "../domain/mail/mail.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { Context } from "./context.ts";
 import { createRateLimits } from "./rate_limits.ts";
-import { type AccountService, createAccountService } from "./account/sign_up.ts";
 import { type ApiKeyService, createApiKeyService } from "./api_keys.ts";
 import { type AuditService, createAuditService } from "./audit.ts";
 import { createCredentials } from "./sign_in/credentials.ts";
 import { Deadlines } from "./deadlines.ts";
-import { createEmailAddressService, type EmailAddressService } from "./account/email_addresses.ts";
 import { createForwardAuthService, type ForwardAuthService } from "./meter/forward_auth.ts";
 import { createInvitationService, type InvitationService } from "./organization/invitations.ts";
 import { createLimitedMails } from "./mail/mail_limit_audit.ts";
 import { createMailBudgets } from "./mail/mail_budgets.ts";
-import { createMailService, type MailLog } from "./mail/mail.ts";
+import { Mail, type MailLog } from "./mail/mail.ts";
 import type { MailTransport } from "./mail/mail_transport.ts";
 import { createMemberService, type MemberService } from "./organization/members.ts";
 import type { Measurements } from "./measurements.ts";
-import { createOperatorService, type OperatorService } from "./operator/users.ts";
 import {
   createOrganizationEndService,
   type OrganizationEndService,
@@ -24,9 +22,6 @@ import {
 import { createOrganizationService, type OrganizationService } from "./organization/organizations.ts";
 import { createPasskeyService, type PasskeyService } from "./sign_in/passkeys.ts";
 import { createPasswordHasher, type PasswordHasher } from "./sign_in/password_hasher.ts";
-import { createOwnAccountService, type OwnAccountService } from "./account/account.ts";
-import { createPasswordChangeService, type PasswordChangeService } from "./account/password_change.ts";
-import { createPasswordService, type PasswordService } from "./account/password_reset.ts";
 import { Recorder } from "./meter/recorder.ts";
 import { createProofService, type ProofService } from "./sign_in/reauthentication.ts";
 import { createSecondStepCodes } from "./sign_in/second_step_codes.ts";
@@ -45,8 +40,6 @@ import { findOutboxState } from "../db/mail/outbox.ts";
 
 /** The verbs of the program. */
 export interface Services extends Context {
-  readonly accounts: AccountService;
-  readonly ownAccount: OwnAccountService;
   readonly signIn: SignInService;
   readonly secondStep: SecondStepService;
   readonly twoStep: TwoStepService;
@@ -55,14 +48,9 @@ export interface Services extends Context {
   readonly passkeys: PasskeyService;
   readonly sessionSearch: SessionSearchService;
   readonly sessions: SessionService;
-  readonly passwords: PasswordService;
-  readonly passwordChange: PasswordChangeService;
-  readonly emailAddresses: EmailAddressService;
   readonly organizations: OrganizationService;
   readonly members: MemberService;
   readonly invitations: InvitationService;
-  /** For the command line alone: no route may use it. */
-  readonly operator: OperatorService;
   readonly apiKeys: ApiKeyService;
   readonly audit: AuditService;
   readonly usage: UsageService;
@@ -88,6 +76,8 @@ export interface ServicesOptions {
   readonly mailLog?: MailLog;
   /** Instead of the mail server that the settings name. */
   readonly mailTransport?: MailTransport | undefined;
+  /** Emails are only sent with their texts; they can be written to the outbox without. */
+  readonly emailTexts?: EmailTexts;
   /** Instead of one of their own, which ends with them. */
   readonly passwordHasher?: PasswordHasher;
   /** All threads start now instead of when they are first needed: see {@linkcode createPasswordHasher}. */
@@ -103,8 +93,9 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
   const reports = new Reports(base.database.source, { onTrouble: onBackgroundError });
   if (options.startThreads === true) reports.start();
   const credentials = createCredentials(base, { hasher, onBackgroundError });
-  const mail = createMailService(base, {
+  const mail = new Mail(base, {
     log: options.mailLog ?? { info: () => {}, warn: () => {} },
+    texts: options.emailTexts,
     transport: options.mailTransport,
   });
   const context: Context = {
@@ -124,8 +115,6 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
   let isDraining = false;
   return {
     ...context,
-    accounts: createAccountService(context, { credentials, mail, budgets }),
-    ownAccount: createOwnAccountService(context, mail),
     signIn: createSignInService(context, credentials),
     secondStep: createSecondStepService(context, { credentials, mail, codes }),
     proofs: createProofService(context, { credentials, codes, mail }),
@@ -134,13 +123,9 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
     passkeys: createPasskeyService(context, mail),
     sessions: createSessionService(context),
     sessionSearch: createSessionSearchService(context, { onBackgroundError }),
-    passwords: createPasswordService(context, { credentials, mail, budgets }),
-    passwordChange: createPasswordChangeService(context, { credentials, mail }),
-    emailAddresses: createEmailAddressService(context, { mail, budgets, limited }),
     organizations: createOrganizationService(context),
     members: createMemberService(context),
     invitations: createInvitationService(context, { mail, budgets, limited }),
-    operator: createOperatorService(context, { credentials, mail }),
     apiKeys: createApiKeyService(context),
     audit: createAuditService(context, { reports, onBackgroundError }),
     usage: createUsageService(context, { recorder, reports }),

@@ -14,6 +14,7 @@ import { checkSettingNames } from "../check/setting_names.ts";
 import { mailMode } from "../../services/mail/mail.ts";
 import { rest } from "../../services/rest.ts";
 import { createServices, type Services } from "../../services/services.ts";
+import { emailTexts } from "../../views/mail/mails.tsx";
 import { Listener } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { databaseName, openForCommand } from "../open_database.ts";
@@ -69,6 +70,7 @@ export async function serve(environment: Settings, options: { version: string })
         services = createServices(context, {
           onBackgroundError: (error) => log.warn("work in the background failed", { error }),
           mailLog: log,
+          emailTexts,
           startThreads: true,
         });
         const tell = (line: string) => void writeLine(`gatehouse: ${line}`, "stderr");

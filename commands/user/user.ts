@@ -7,8 +7,15 @@ import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import { nameCharactersMax } from "../../domain/limits.ts";
 import { nameFault } from "../../domain/name.ts";
 import { type Role, roles } from "../../domain/sign_in/session.ts";
-import type { OperatorService, PasswordLink } from "../../services/operator/users.ts";
-import { createServices } from "../../services/services.ts";
+import { listUsers } from "../../services/operator/user_list.ts";
+import {
+  createUser,
+  disableUser,
+  enableUser,
+  type PasswordLink,
+  resetUserPassword,
+} from "../../services/operator/users.ts";
+import { createServices, type Services } from "../../services/services.ts";
 import { userHelp } from "../help.ts";
 import { databaseName, openBesideServer } from "../open_database.ts";
 import { readPassword } from "./password_input.ts";
@@ -28,7 +35,7 @@ import { userTable } from "./user_table.ts";
 
 /** What a verb has to work with. */
 interface Call extends UserArguments {
-  readonly operator: OperatorService;
+  readonly services: Services;
   readonly actor: OperatorActor;
   /** From standard input, if it was to come from there. */
   readonly password: string | undefined;
@@ -79,7 +86,7 @@ async function run(parsed: UserArguments, environment: Settings): Promise<number
   try {
     await verbs[parsed.verb]({
       ...parsed,
-      operator: services.operator,
+      services,
       actor: { type: "operator", client },
       password,
     });
@@ -122,28 +129,27 @@ function nameOf(texts: UserArguments["texts"], option: string): string | undefin
 }
 
 async function create(call: Call): Promise<void> {
-  const { operator, actor, password } = call;
-  const { link, organizationId } = await operator.createUser(actor, { ...newAccount(call), password });
+  const { services, actor, password } = call;
+  const { link, organizationId } = await createUser(services, actor, { ...newAccount(call), password });
   const made = `Made ${call.email} in ${organizationId}.`;
   if (link === null) writeLine(made);
   else giveLink(link, `${made} They choose a password with this link,`);
 }
 
-async function list({ operator, flags }: Call): Promise<void> {
+async function list({ services, flags }: Call): Promise<void> {
   const table = userTable();
-  for await (const users of operator.listUsers()) {
+  for await (const users of listUsers(services)) {
     const lines = flags.has("json") ? users.map((user) => JSON.stringify(user)) : table(users);
     writeLine(lines.join("\n"));
   }
 }
 
-async function disable({ operator, actor, email, flags }: Call): Promise<void> {
+async function disable({ services, actor, email, flags }: Call): Promise<void> {
   const revokeKeys = flags.has("revoke-keys");
-  const { wasDisabled, activeKeys, revokedKeys, revokedInvitations } = await operator.disableUser(
-    actor,
+  const { wasDisabled, activeKeys, revokedKeys, revokedInvitations } = await disableUser(services, actor, {
     email,
-    { revokeKeys },
-  );
+    revokeKeys,
+  });
   writeLine(wasDisabled ? "They were disabled already." : "Disabled: they are signed out everywhere.");
   if (revokedInvitations > 0) {
     writeLine(
@@ -156,14 +162,18 @@ async function disable({ operator, actor, email, flags }: Call): Promise<void> {
   }
 }
 
-async function enable({ operator, actor, email }: Call): Promise<void> {
-  const { wasDisabled } = await operator.enableUser(actor, email);
+async function enable({ services, actor, email }: Call): Promise<void> {
+  const { wasDisabled } = await enableUser(services, actor, email);
   writeLine(wasDisabled ? "Enabled: they can sign in again." : "They were not disabled.");
 }
 
-async function resetPassword({ operator, actor, email, flags, password }: Call): Promise<void> {
+async function resetPassword({ services, actor, email, flags, password }: Call): Promise<void> {
   const turnOffTwoStep = flags.has("turn-off-two-step");
-  const { link, hadTwoStep } = await operator.resetPassword(actor, email, { password, turnOffTwoStep });
+  const { link, hadTwoStep } = await resetUserPassword(services, actor, {
+    email,
+    password,
+    turnOffTwoStep,
+  });
   const twoStep = !turnOffTwoStep
     ? ""
     : hadTwoStep

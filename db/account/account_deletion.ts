@@ -5,7 +5,7 @@ import { type DatabaseReader, sql, type Statement } from "../engine/database.ts"
 import { revokeInvitationsMadeBy } from "../organization/invitations.ts";
 
 /** An organization that stands in the way of an account's end, or ends with it. */
-export interface AccountEnd {
+export interface DependentOrganization {
   readonly name: string;
   /** Whether others belong to it; then the user is its last OWNER. */
   readonly hasOthers: number;
@@ -21,19 +21,26 @@ const listEnds = `SELECT g.name, EXISTS (${othersThan("?1")}) AS hasOthers
   ORDER BY g.name COLLATE NOCASE, g.id`;
 
 /** @returns By name, the organizations in which a user is alone, or the last OWNER. @throws {DatabaseError} */
-export function listAccountEnds(database: DatabaseReader, userId: string): Promise<AccountEnd[]> {
+export function listDependentOrganizations(
+  database: DatabaseReader,
+  userId: string,
+): Promise<DependentOrganization[]> {
   return database.read(sql(listEnds, userId));
 }
 
 /**
- * @param options `organizations`: the ids of all that the user belongs to; `aloneIn`: in how many of them nobody else is, which
+ * @param options `organizationIds`: of all that the user belongs to; `endingCount`: in how many of them nobody else is, which
  *   end with the account.
  * @returns A statement that disables a user, unless they are the last OWNER of an organization with other members, or what the
  *   caller knows of their organizations is not right any more. Its change is what the audit entry, and everything after it, depends on.
  */
 export function markAccountDeletable(
   userId: string,
-  { now, organizations, aloneIn }: { now: number; organizations: readonly string[]; aloneIn: number },
+  { now, organizationIds, endingCount }: {
+    now: number;
+    organizationIds: readonly string[];
+    endingCount: number;
+  },
 ): Statement {
   const others = othersThan("?2");
   return sql(
@@ -45,13 +52,13 @@ export function markAccountDeletable(
          AND m.organization_id NOT IN (SELECT value FROM json_each(?4)))`,
     now,
     userId,
-    aloneIn,
-    JSON.stringify(organizations),
+    endingCount,
+    JSON.stringify(organizationIds),
   );
 }
 
 /** @returns A statement that ends one membership of an account that goes, so that its organization's log can say so. */
-export function leaveWithAccount(
+export function deleteMembershipWithAccount(
   { userId, organizationId }: { userId: string; organizationId: string },
   audited: string,
 ): Statement {

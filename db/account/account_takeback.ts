@@ -13,7 +13,7 @@ import { deleteRecoveryCodes } from "../sign_in/recovery_codes.ts";
  * @returns Statements that end the second steps, passkeys, keys and invitations that were made before, and leave the account alone
  *   in its organizations.
  */
-export function endUnprovedAccess(
+export function endUnconfirmedAccess(
   actor: Actor,
   options: { userId: string; now: number; audited: string },
 ): Statement[] {

@@ -115,12 +115,12 @@ export function updateUserName(userId: string, name: string): Statement {
  *   the user's any more.
  */
 export function verifyUserEmail(
-  user: { id: string; email: string; tokenHash: string; now: number },
+  user: { userId: string; email: string; tokenHash: string; now: number },
 ): Statement {
   return sql(
     `UPDATE users SET email_verified_at = coalesce(email_verified_at, ?) WHERE id = ? AND email = ? AND ${linkWorks}`,
     user.now,
-    user.id,
+    user.userId,
     user.email,
     user.tokenHash,
     "verify_email",

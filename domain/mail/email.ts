@@ -1,13 +1,19 @@
-// One form of an e-mail address for look-up, uniqueness, limits and invitations.
+// One form of an email address for lookup, uniqueness, limits and invitations.
+import { validationError } from "../errors.ts";
 import { emailCharactersMax } from "../limits.ts";
 
 const form =
   /^[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,64}@[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?(\.[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?)+$/u;
 
+/** What to enter where an email address is required. */
+export const emailHint = "Enter an email address such as ada@example.com.";
+
 /**
+ * Converts an email address to its canonical form: NFKC, trimmed, lower case, with the domain as DNS has it. The syntax is
+ * that of the HTML standard's email input, with a dot in the domain and with letters beyond ASCII.
+ *
  * @param text As a person typed it.
- * @returns The canonical address (NFKC, trimmed, lower case, the domain as DNS has it), or null when it is not one. The form is
- *   that of the HTML standard's e-mail input, with a dot in the domain, and letters beyond ASCII allowed.
+ * @returns The canonical address, or null for anything else.
  */
 export function canonicalEmail(text: string): string | null {
   const typed = text.normalize("NFKC").trim().toLowerCase();
@@ -19,14 +25,20 @@ export function canonicalEmail(text: string): string | null {
   return email.length <= emailCharactersMax && form.test(email) ? email : null;
 }
 
+/** Like {@linkcode canonicalEmail}. @throws {AppError} `validation_failed` for anything but an email address. */
+export function requireEmail(text: string): string {
+  const email = canonicalEmail(text);
+  if (email === null) throw validationError([{ path: "email", message: emailHint }]);
+  return email;
+}
+
 /**
- * `bücher.example` and `xn--bcher-kva.example` are one domain, and some browsers send what was typed as the one, some as the
- * other.
+ * `bücher.example` and `xn--bcher-kva.example` are the same domain, and browsers differ in which one they send.
  *
- * @returns The domain in ASCII, or null for a name that DNS cannot have.
+ * @returns The domain in ASCII, or null for a name that DNS can't have.
  */
 function asciiDomain(domain: string): string | null {
-  // The parser would take 1.2 for an address.
+  // The URL parser would read 1.2 as an IP address.
   if (!/[^a-z0-9.-]|(^|\.)xn--/.test(domain)) return domain;
   const url = `http://${domain}`;
   return URL.canParse(url) ? new URL(url).hostname : null;

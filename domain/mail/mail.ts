@@ -27,7 +27,8 @@ export interface MailFields {
   readonly recovery_codes_replaced: { readonly name: string };
   readonly recovery_code_used: { readonly name: string; readonly left: string };
   readonly passkey_added: { readonly name: string; readonly passkey: string };
-  readonly passkey_removed: { readonly name: string; readonly passkey: string };
+  /** Without `passkey`, all were removed. */
+  readonly passkey_removed: { readonly name: string; readonly passkey?: string };
   readonly account_deleted: { readonly name: string };
 }
 
@@ -78,4 +79,28 @@ export function mailUrgency(kind: MailKind): 0 | 1 | 2 {
 /** @returns What the link in a mail is good for, or null for mails without one. */
 export function linkPurpose(kind: MailKind): LinkPurpose | null {
   return kind in linkLifetimesMs ? kind as LinkPurpose : null;
+}
+
+/** What the text of an email needs besides its fields. */
+export interface EmailLinks {
+  /** The portal's public address, such as `https://auth.example.com`. */
+  readonly home: string;
+  /** Where the email's button goes; null without a button. */
+  readonly link: string | null;
+  /** How long the link works, in milliseconds. */
+  readonly linkLifetimeMs: number;
+}
+
+/** The text of an email. */
+export interface EmailContent {
+  /** One line. */
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+/** The text of every kind of email that this version of the program can send. */
+export interface EmailTexts {
+  readonly kinds: readonly MailKind[];
+  render<Kind extends MailKind>(kind: Kind, fields: MailFields[Kind], links: EmailLinks): EmailContent;
 }

@@ -1,5 +1,5 @@
-// Proving an address, and changing it. Both take a mailed link and a session of the same account: the link alone would let a
-// stranger's account be proved by its victim's click.
+// Confirming an email address, and changing it. Both need an emailed link and a session of the same account: with the link
+// alone, the owner of an address could confirm a stranger's account by clicking.
 import { insertAuditEvent } from "../../db/audit.ts";
 import { deleteLinks, findLinkToken, findPendingEmail, insertLinkToken } from "../../db/mail/link_tokens.ts";
 import { deleteSessionsIfAudited } from "../../db/sign_in/sessions.ts";
@@ -7,218 +7,203 @@ import {
   findUserCredentials,
   findUserCredentialsById,
   updateUserEmail,
+  type UserCredentials,
   verifyUserEmail,
 } from "../../db/account/users.ts";
 import type { SessionActor } from "../../domain/actor.ts";
-import { canonicalEmail } from "../../domain/mail/email.ts";
 import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../../domain/errors.ts";
-import { accountMailsPerHourMax } from "../../domain/limits.ts";
+import { requireEmail } from "../../domain/mail/email.ts";
 import { linkLifetimesMs, type LinkPurpose } from "../../domain/mail/mail.ts";
 import type { SessionContext } from "../context.ts";
+import type { AskedMail } from "../mail/mail_budgets.ts";
 import { rateLimited } from "../sign_in/credentials.ts";
-import type { LimitMails } from "../mail/mail_limit_audit.ts";
-import type { MailService } from "../mail/mail.ts";
-import type { AskedMail, MailBudgets } from "../mail/mail_budgets.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
-import { RateLimiter } from "../rate_limiter.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 
-/** What a link about an address is for. */
+/** What a link about an email address is for. */
 export interface EmailLink {
   readonly purpose: Extract<LinkPurpose, "verify_email" | "change_email">;
   /** The user whose address it is. */
   readonly userId: string;
-  /** The address that is proved by it. */
+  /** The address that it confirms. */
   readonly email: string;
+  readonly tokenHash: string;
 }
 
-/** The verbs of addresses. */
-export interface EmailAddressService {
-  /**
-   * Sends the link that proves the person's address; an older one ends. Does nothing when it is proved.
-   *
-   * @throws {AppError} `mail_unavailable`, `rate_limited`.
-   */
-  requestVerification(actor: SessionActor): Promise<void>;
-  /**
-   * Asks for another address: the new one gets a link, the present one is told. The answer is the same when the new one has
-   * an account already.
-   *
-   * @throws {AppError} `proof_required`, `validation_failed`, `mail_unavailable`, `rate_limited`.
-   */
-  requestEmailChange(actor: SessionActor, email: string): Promise<void>;
-  /** @returns The address that the person asked to change to, while its link can still be used; else null. */
-  findPendingChange(actor: SessionActor): Promise<string | null>;
-  /** @returns What a link is for, or null when it does not work; looking does not use it up. */
-  findEmailLink(token: string): Promise<EmailLink | null>;
-  /**
-   * Uses a link of either kind up: the address is proved, or changed and proved.
-   *
-   * @throws {AppError} `invalid_token`, `wrong_account` when it is another account's, `email_taken`.
-   */
-  verifyEmail(actor: SessionActor, token: string): Promise<EmailLink>;
+/**
+ * Sends the link that confirms the person's email address, in place of an older one. Does nothing if it is confirmed.
+ *
+ * @throws {AppError} `mail_unavailable`, `rate_limited`.
+ */
+export async function requestEmailVerification(context: SessionContext, actor: SessionActor): Promise<void> {
+  const { mail } = context;
+  mail.requireMail();
+  if (actor.user.emailVerified) return;
+  const now = context.clock();
+  const { id, email, name } = await findActingUser(context, actor);
+  const entry = { action: "email.verification_requested", target: { id, name: email } } as const;
+  const audit = insertAuditEvent(actor, entry, { now, always: true });
+  const audited = { now, audited: audit.id };
+  await withEmail(context, actor, {
+    email: { kind: "verify_email", to: email },
+    write: () =>
+      context.writeAs(actor, [
+        audit.statement,
+        ...deleteLinks(id, { purposes: ["verify_email"], audited: audit.id }),
+        ...mail.outgoing({ kind: "verify_email", to: email, subject: id, fields: { name } }, audited),
+      ]),
+  });
 }
 
-const hourMs = 3_600_000;
+/**
+ * Requests another email address: the new one gets a link, the current one a notice. The result is the same if the new one
+ * already has an account.
+ *
+ * @throws {AppError} `proof_required`, `validation_failed`, `mail_unavailable`, `rate_limited`.
+ */
+export async function requestEmailChange(
+  context: SessionContext,
+  actor: SessionActor,
+  typedEmail: string,
+): Promise<void> {
+  const { mail } = context;
+  mail.requireMail();
+  const now = context.clock();
+  requireRecentAuthentication(actor, now);
+  const to = requireEmail(typedEmail);
+  const { id, email: from, name } = await findActingUser(context, actor);
+  if (to === from) throw validationError([{ path: "email", message: "This is already your email address." }]);
+  const isTaken = await findUserCredentials(context.database, to) !== undefined;
+  const fields = { name, from, to };
+  const entry = { action: "email.change_requested", details: { from, to } } as const;
+  const audit = insertAuditEvent(actor, entry, { now, always: true });
+  const audited = { now, audited: audit.id };
+  await withEmail(context, actor, {
+    email: { kind: "change_email", to },
+    write: () =>
+      context.writeAs(actor, [
+        audit.statement,
+        ...deleteLinks(id, { purposes: ["change_email"], audited: audit.id }),
+        ...(isTaken ? [pendingChange({ userId: id, email: to, now })] : []),
+        ...mail.outgoing(
+          isTaken
+            ? { kind: "change_email_taken", to, fields: { to } }
+            : { kind: "change_email", to, subject: id, fields },
+          audited,
+        ),
+        ...mail.outgoing({ kind: "change_email_notice", to: from, fields }, audited),
+      ]),
+  });
+}
 
-/** @param context See {@linkcode SessionContext}. */
-export function createEmailAddressService(
-  { database, clock, writeAs }: SessionContext,
-  { mail, budgets, limited }: { mail: MailService; budgets: MailBudgets; limited: LimitMails },
-): EmailAddressService {
-  const mails = new RateLimiter({ points: accountMailsPerHourMax, windowMs: hourMs, clock });
+/** A link that no one has: with it, a change to an address that is taken looks as pending as any other. */
+function pendingChange({ userId, email, now }: { userId: string; email: string; now: number }) {
+  const expiresAt = now + linkLifetimesMs.change_email;
+  const tokenHash = hashToken(newToken());
+  return insertLinkToken({ tokenHash, purpose: "change_email", subject: userId, email, now, expiresAt });
+}
 
-  /** Takes an email of the sender and of its recipient for an act that writes it. @throws {AppError} `rate_limited`. */
-  async function withMail(actor: SessionActor, asked: AskedMail, act: () => Promise<void>): Promise<void> {
-    const subject = actor.user.id;
-    await limited(async () => {
-      const budget = mails.take(subject);
-      if (!budget.isAllowed) throw rateLimited(budget.resetMs);
-      await budgets.spend(asked, act);
-    }, { subject, actor, about: () => ({}) });
-    mail.wake();
+/** @returns The address that the person requested, while its link is valid; else null. */
+export async function findPendingEmailChange(
+  { database, clock }: SessionContext,
+  actor: SessionActor,
+): Promise<string | null> {
+  return (await findPendingEmail(database, actor.user.id, clock()))?.email ?? null;
+}
+
+/** Finds a link without using it up. @returns Null if it doesn't work. */
+export async function findEmailLink(
+  { database, clock }: SessionContext,
+  token: string,
+): Promise<EmailLink | null> {
+  const tokenHash = wellFormedHash(token);
+  const link = tokenHash === null ? undefined : await findLinkToken(database, tokenHash, clock());
+  if (link === undefined || tokenHash === null || link.email === null) return null;
+  const { purpose, subject: userId, email } = link;
+  return purpose === "verify_email" || purpose === "change_email"
+    ? { purpose, userId, email, tokenHash }
+    : null;
+}
+
+/**
+ * Uses up a link of either kind: the address is confirmed, or changed and confirmed.
+ *
+ * @throws {AppError} `invalid_token`, `wrong_account` if it is for another account, `email_taken`.
+ */
+export async function verifyEmail(
+  context: SessionContext,
+  actor: SessionActor,
+  token: string,
+): Promise<EmailLink> {
+  const link = await findEmailLink(context, token);
+  if (link === null) throw invalidTokenError();
+  if (link.userId !== actor.user.id) {
+    throw new AppError("wrong_account", "This link is for another account. Sign in to that account first.");
   }
+  await (link.purpose === "verify_email" ? confirmEmail : changeEmail)(context, actor, link);
+  return link;
+}
 
-  async function findEmailLink(token: string): Promise<EmailLink & { tokenHash: string } | null> {
-    const tokenHash = wellFormedHash(token);
-    const link = tokenHash === null ? undefined : await findLinkToken(database, tokenHash, clock());
-    if (link === undefined || tokenHash === null || link.email === null) return null;
-    const { purpose, subject: userId, email } = link;
-    return purpose === "verify_email" || purpose === "change_email"
-      ? { purpose, userId, email, tokenHash }
-      : null;
+async function confirmEmail(context: SessionContext, actor: SessionActor, link: EmailLink): Promise<void> {
+  const now = context.clock();
+  const { userId: id, email } = link;
+  const audit = insertAuditEvent(actor, { action: "email.verified", target: { id, name: email } }, { now });
+  const [, written] = await context.writeAs(actor, [
+    verifyUserEmail({ ...link, now }),
+    audit.statement,
+    // Sessions from before the address was confirmed may be a stranger's.
+    deleteSessionsIfAudited(id, { keep: actor.id, audited: audit.id }),
+    ...deleteLinks(id, { purposes: ["verify_email"], audited: audit.id }),
+  ]);
+  if (written?.rows.length !== 1) throw invalidTokenError();
+}
+
+async function changeEmail(context: SessionContext, actor: SessionActor, link: EmailLink): Promise<void> {
+  const { mail } = context;
+  const now = context.clock();
+  const { userId: id, email: to, tokenHash } = link;
+  const { email: from, name, emailVerifiedAt } = await findActingUser(context, actor);
+  const audit = insertAuditEvent(actor, { action: "email.changed", details: { from, to } }, { now });
+  const audited = { now, audited: audit.id };
+  const notice = { kind: "email_changed", fields: { name, from, to } } as const;
+  const [, written] = await context.writeAs(actor, [
+    updateUserEmail({ id, from, to, tokenHash, now }),
+    audit.statement,
+    // A link that was sent to the old address must no longer open the account.
+    ...deleteLinks(id, {
+      purposes: ["change_email", "verify_email", "reset_password", "turn_off_two_step"],
+      audited: audit.id,
+    }),
+    ...mail.outgoing({ ...notice, to: from, wasConfirmed: emailVerifiedAt !== null }, audited),
+    ...mail.outgoing({ ...notice, to }, audited),
+  ]);
+  if (written?.rows.length !== 1) {
+    if (await findUserCredentials(context.database, to) === undefined) throw invalidTokenError();
+    throw new AppError("email_taken", "Another account now uses this email address.");
   }
+  mail.wake();
+}
 
-  async function present(actor: SessionActor) {
-    const user = await findUserCredentialsById(database, actor.user.id);
-    if (user === undefined) throw unauthenticatedError();
-    return user;
-  }
+async function findActingUser(
+  { database }: SessionContext,
+  { user }: SessionActor,
+): Promise<UserCredentials> {
+  const found = await findUserCredentialsById(database, user.id);
+  if (found === undefined) throw unauthenticatedError();
+  return found;
+}
 
-  /** Proves the address that the account has. */
-  async function prove(actor: SessionActor, link: EmailLink & { tokenHash: string }): Promise<void> {
-    const now = clock();
-    const { userId: id, email, tokenHash } = link;
-    const audit = insertAuditEvent(actor, { action: "email.verified", target: { id, name: email } }, { now });
-    const [, written] = await writeAs(actor, [
-      verifyUserEmail({ id, email, tokenHash, now }),
-      audit.statement,
-      // Sessions from before somebody proved the address may be a stranger's.
-      deleteSessionsIfAudited(id, { keep: actor.id, audited: audit.id }),
-      ...deleteLinks(id, { purposes: ["verify_email"], audited: audit.id }),
-    ]);
-    if (written?.rows.length !== 1) throw invalidTokenError();
-  }
-
-  async function change(actor: SessionActor, link: EmailLink & { tokenHash: string }): Promise<void> {
-    const now = clock();
-    const { userId: id, email: to, tokenHash } = link;
-    const { email: from, name, emailVerifiedAt } = await present(actor);
-    const audit = insertAuditEvent(actor, { action: "email.changed", details: { from, to } }, { now });
-    const audited = { now, audited: audit.id };
-    const fields = { name, from, to };
-    const [, written] = await writeAs(actor, [
-      updateUserEmail({ id, from, to, tokenHash, now }),
-      audit.statement,
-      // A link that was mailed to the old address must not open the account any more.
-      ...deleteLinks(id, {
-        purposes: ["change_email", "verify_email", "reset_password", "turn_off_two_step"],
-        audited: audit.id,
-      }),
-      ...mail.outgoing(
-        { kind: "email_changed", to: from, wasConfirmed: emailVerifiedAt !== null, fields },
-        audited,
-      ),
-      ...mail.outgoing({ kind: "email_changed", to, fields }, audited),
-    ]);
-    if (written?.rows.length !== 1) {
-      if (await findUserCredentials(database, to) === undefined) throw invalidTokenError();
-      throw new AppError("email_taken", "There is another account with this address by now.");
-    }
-    mail.wake();
-  }
-
-  return {
-    findEmailLink,
-
-    findPendingChange: async (actor) =>
-      (await findPendingEmail(database, actor.user.id, clock()))?.email ?? null,
-
-    async requestVerification(actor) {
-      mail.requireMail();
-      if (actor.user.emailVerified) return;
-      const now = clock();
-      const { id, email, name } = await present(actor);
-      const audit = insertAuditEvent(actor, {
-        action: "email.verification_requested",
-        target: { id, name: email },
-      }, { now, always: true });
-      await withMail(actor, { kind: "verify_email", to: email }, async () => {
-        await writeAs(actor, [
-          audit.statement,
-          ...deleteLinks(id, { purposes: ["verify_email"], audited: audit.id }),
-          ...mail.outgoing({ kind: "verify_email", to: email, subject: id, fields: { name } }, {
-            now,
-            audited: audit.id,
-          }),
-        ]);
-      });
-    },
-
-    async requestEmailChange(actor, typed) {
-      mail.requireMail();
-      const now = clock();
-      requireRecentAuthentication(actor, now);
-      const to = canonicalEmail(typed);
-      const { id, email: from, name } = await present(actor);
-      if (to === null || to === from) {
-        const message = to === null
-          ? "Enter an e-mail address such as ada@example.com."
-          : "This is your address already.";
-        throw validationError([{ path: "email", message }]);
-      }
-      const isTaken = await findUserCredentials(database, to) !== undefined;
-      const fields = { name, from, to };
-      const audit = insertAuditEvent(actor, { action: "email.change_requested", details: { from, to } }, {
-        now,
-        always: true,
-      });
-      const audited = { now, audited: audit.id };
-      await withMail(actor, { kind: "change_email", to }, async () => {
-        await writeAs(actor, [
-          audit.statement,
-          ...deleteLinks(id, { purposes: ["change_email"], audited: audit.id }),
-          // No one has this link: it makes the change look as pending as one to a free address.
-          ...(isTaken
-            ? [insertLinkToken({
-              tokenHash: hashToken(newToken()),
-              purpose: "change_email",
-              subject: id,
-              email: to,
-              now,
-              expiresAt: now + linkLifetimesMs.change_email,
-            })]
-            : []),
-          ...mail.outgoing(
-            isTaken
-              ? { kind: "change_email_taken", to, fields: { to } }
-              : { kind: "change_email", to, subject: id, fields },
-            audited,
-          ),
-          ...mail.outgoing({ kind: "change_email_notice", to: from, fields }, audited),
-        ]);
-      });
-    },
-
-    async verifyEmail(actor, token) {
-      const link = await findEmailLink(token);
-      if (link === null) throw invalidTokenError();
-      if (link.userId !== actor.user.id) {
-        throw new AppError("wrong_account", "This link is for another account. Sign in to that one first.");
-      }
-      await (link.purpose === "verify_email" ? prove(actor, link) : change(actor, link));
-      const { purpose, userId, email } = link;
-      return { purpose, userId, email };
-    },
-  };
+/** Counts an email against the limits of its sender and of its recipient, and writes it. @throws {AppError} `rate_limited`. */
+async function withEmail(
+  { rateLimits, limitMails, mailBudgets, mail }: SessionContext,
+  actor: SessionActor,
+  { email, write }: { email: AskedMail; write: () => Promise<unknown> },
+): Promise<void> {
+  const subject = actor.user.id;
+  await limitMails(async () => {
+    const { isAllowed, resetMs } = rateLimits.accountEmails.take(subject);
+    if (!isAllowed) throw rateLimited(resetMs);
+    await mailBudgets.spend(email, write);
+  }, { subject, actor, about: () => ({}) });
+  mail.wake();
 }

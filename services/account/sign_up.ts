@@ -1,29 +1,30 @@
-// Accounts: signing up, alone or by an invitation.
+// Signing up, with an organization of one's own or by an invitation.
+import { insertInvitedUser, insertUser, type NewUser } from "../../db/account/users.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
-import { findInvitationByToken, markInvitationAccepted } from "../../db/organization/invitations.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";
+import {
+  findInvitationByToken,
+  type InvitationOfLink,
+  markInvitationAccepted,
+} from "../../db/organization/invitations.ts";
 import { insertMembership } from "../../db/organization/memberships.ts";
 import { insertOrganization } from "../../db/organization/organizations.ts";
 import { endReplacedSessions, insertSession } from "../../db/sign_in/sessions.ts";
-import { insertInvitedUser, insertUser, type NewUser } from "../../db/account/users.ts";
-import type { ClientInfo, PersonActor } from "../../domain/actor.ts";
-import { canonicalEmail } from "../../domain/mail/email.ts";
+import type { Actor, ClientInfo, PersonActor } from "../../domain/actor.ts";
 import { AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import { membershipsPerUserMax, sessionsPerUserMax } from "../../domain/limits.ts";
+import { canonicalEmail, emailHint } from "../../domain/mail/email.ts";
 import { ownOrganizationName } from "../../domain/name.ts";
-import type { BaseContext } from "../base_context.ts";
-import type { Credentials } from "../sign_in/credentials.ts";
-import type { MailService } from "../mail/mail.ts";
-import type { MailBudgets } from "../mail/mail_budgets.ts";
+import type { Context } from "../context.ts";
 import { newSession, wellFormedHash } from "../sign_in/session_tokens.ts";
 import { readSignedIn, type SignedIn } from "../sign_in/sign_in.ts";
 
-/** What a person types to sign up. */
+/** What a person enters to sign up. */
 export interface SignUpInput {
   readonly name: string;
-  /** Left out with an invitation: then it is the invited address. */
+  /** Optional with an invitation, which has an address. */
   readonly email?: string | undefined;
   readonly password: string;
   readonly organizationName?: string | undefined;
@@ -31,178 +32,154 @@ export interface SignUpInput {
   readonly invitationToken?: string | undefined;
 }
 
-/** The verbs of accounts. */
-export interface AccountService {
-  /**
-   * Makes a user and signs them in. Alone they get an organization that they own, and a mail that asks them to prove the
-   * address; with an invitation they join that organization, and the address is proved already.
-   *
-   * @throws {AppError} `sign_up_closed`, `validation_failed`, `email_taken`, `invalid_token`, `rate_limited`, `unavailable`.
-   */
-  signUp(input: SignUpInput, client: ClientInfo): Promise<SignedIn>;
+type Invited = Pick<InvitationOfLink, "id" | "organizationId" | "email" | "role"> & { tokenHash: string };
+
+/**
+ * Creates a user and signs them in. With an invitation they join its organization, and their email address counts as
+ * confirmed. Otherwise they get an organization that they own, and an email that asks them to confirm the address.
+ *
+ * @throws {AppError} `sign_up_closed`, `validation_failed`, `email_taken`, `invalid_token`, `rate_limited`, `unavailable`.
+ */
+export async function signUp(context: Context, client: ClientInfo, input: SignUpInput): Promise<SignedIn> {
+  requireOpenSignUp(context, input);
+  const invited = await findInvited(context, input.invitationToken);
+  const email = await checkInput(context, { ...input, invited });
+  const create = (sendsEmail: boolean) =>
+    createAccount(context, client, { ...input, email, invited, sendsEmail });
+  return await context.credentials.signUpFrom(client, async () => {
+    if (invited !== null || context.mail.mode === "none") return await create(false);
+    // Without the email they can request another one when the address's budget allows it.
+    return await context.mailBudgets.spendIfLeft({ kind: "verify_email", to: email }, create);
+  });
 }
 
-interface Invited {
-  readonly id: string;
-  readonly tokenHash: string;
-  readonly organizationId: string;
-  readonly email: string;
-  readonly role: "OWNER" | "ADMIN" | "MEMBER";
+function requireOpenSignUp({ config }: Context, { invitationToken }: SignUpInput): void {
+  if (config.signUp === "open" || (config.signUp === "invite" && invitationToken !== undefined)) return;
+  const message = config.signUp === "invite"
+    ? "You need an invitation to sign up. Ask someone who already uses this service."
+    : "Sign-up is closed. Ask the people who run this service for an account.";
+  throw new AppError("sign_up_closed", message);
 }
 
-/** @param context See {@linkcode BaseContext}. */
-export function createAccountService(
-  context: BaseContext,
-  parts: { credentials: Credentials; mail: MailService; budgets: MailBudgets },
-): AccountService {
-  const { config, database, clock } = context;
-  const { credentials, mail, budgets } = parts;
+async function findInvited(
+  { database, clock }: Context,
+  token: string | undefined,
+): Promise<Invited | null> {
+  if (token === undefined) return null;
+  const tokenHash = wellFormedHash(token);
+  const found = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
+  if (found === undefined || tokenHash === null) throw invalidTokenError();
+  return { ...found, tokenHash };
+}
 
-  function requireOpen(input: SignUpInput): void {
-    if (config.signUp === "open" || (config.signUp === "invite" && input.invitationToken !== undefined)) {
-      return;
-    }
-    const message = config.signUp === "invite"
-      ? "Accounts are made by invitation here. Ask somebody who uses this service already."
-      : "Accounts are made by the people who run this service. Ask them for one.";
-    throw new AppError("sign_up_closed", message);
+/** @returns The email address to use. @throws {AppError} `validation_failed` with every invalid field. */
+async function checkInput(
+  { credentials }: Context,
+  { name, password, invited, ...input }: SignUpInput & { invited: Invited | null },
+): Promise<string> {
+  const email = input.email === undefined ? invited?.email ?? null : canonicalEmail(input.email);
+  const faults = [];
+  if (email === null) faults.push({ path: "email", message: emailHint });
+  else if (invited !== null && email !== invited.email) {
+    faults.push({ path: "email", message: "The invitation is for another email address." });
   }
+  faults.push(
+    ...await credentials.newPasswordFaults(password, { email: email ?? "", name, path: "password" }),
+  );
+  if (email === null || faults.length > 0) throw validationError(faults);
+  return email;
+}
 
-  async function findInvited(token: string | undefined): Promise<Invited | null> {
-    if (token === undefined) return null;
-    const tokenHash = wellFormedHash(token);
-    const found = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
-    if (found === undefined || tokenHash === null) throw invalidTokenError();
-    const { id, organizationId, email, role } = found;
-    return { id, tokenHash, organizationId, email, role };
+async function createAccount(
+  context: Context,
+  client: ClientInfo,
+  input: SignUpInput & { email: string; invited: Invited | null; sendsEmail: boolean },
+): Promise<SignedIn> {
+  const { database, mail } = context;
+  const { name, email, invited, organizationName, sendsEmail } = input;
+  const passwordHash = await context.credentials.hasher.hash(input.password);
+  const now = context.clock();
+  const id = newId("usr");
+  const user = { id, email, emailVerifiedAt: invited === null ? null : now, name, passwordHash, now };
+  const organization = invited && { organizationId: invited.organizationId };
+  const actor: PersonActor = { type: "session", user: { id, name }, organization, client };
+  const { token, row } = newSession(id, { client, now });
+  const account = invited === null
+    ? newAccount(actor, user, { id: newId("org"), name: organizationName })
+    : invitedAccount(actor, user, invited);
+  const [, written] = await database.write([
+    ...account.statements,
+    ...(sendsEmail
+      ? mail.outgoing({ kind: "verify_email", to: email, subject: id, fields: { name } }, {
+        now,
+        audited: account.audited,
+      })
+      : []),
+    insertSession(row, passwordHash),
+    ...endReplacedSessions(row, { max: sessionsPerUserMax }),
+  ]);
+  if (written?.rows.length !== 1) {
+    if (invited !== null) await findInvited(context, input.invitationToken);
+    throw new AppError("email_taken", "An account with this email address already exists. Sign in instead.");
   }
+  mail.wake();
+  return await readSignedIn(context, token);
+}
 
-  /** @returns The address to use. @throws {AppError} `validation_failed` with a line for each fault. */
-  async function checkInput(input: SignUpInput, invited: Invited | null): Promise<string> {
-    const given = input.email === undefined ? null : canonicalEmail(input.email);
-    const email = invited !== null && input.email === undefined ? invited.email : given;
-    const faults = [];
-    if (email === null) {
-      faults.push({ path: "email", message: "Enter an e-mail address such as ada@example.com." });
-    } else if (invited !== null && email !== invited.email) {
-      faults.push({ path: "email", message: "The invitation is for another address." });
-    }
-    faults.push(
-      ...await credentials.newPasswordFaults(input.password, {
-        email: email ?? "",
-        name: input.name,
-        path: "password",
-      }),
-    );
-    if (email === null || faults.length > 0) throw validationError(faults);
-    return email;
-  }
+/** Statements that create an account. The second one is its audit entry, without which nothing is written. */
+export interface NewAccount {
+  readonly statements: readonly Statement[];
+  /** The id of the audit entry. */
+  readonly audited: string;
+}
 
-  async function makeAccount(
-    input: SignUpInput,
-    { client, email, invited, asksToConfirm }: {
-      client: ClientInfo;
-      email: string;
-      invited: Invited | null;
-      asksToConfirm: boolean;
-    },
-  ): Promise<SignedIn> {
-    const passwordHash = await credentials.hasher.hash(input.password);
-    const now = clock();
-    const { name, organizationName } = input;
-    const id = newId("usr");
-    const emailVerifiedAt = invited === null ? null : now;
-    const user: NewUser = { id, email, emailVerifiedAt, name, passwordHash, now };
-    const actor = {
-      type: "session",
-      user: { id, name },
-      organization: invited && { organizationId: invited.organizationId },
-      client,
-    } satisfies PersonActor;
-    const { token, row } = newSession(id, { client, now });
-    const [, audited] = await database.write([
-      ...(invited === null
-        ? aloneStatements(user, { actor, organizationName, mail: asksToConfirm ? mail : null })
-        : invitedStatements(user, { actor, invited })),
-      insertSession(row, passwordHash),
-      ...endReplacedSessions(row, { max: sessionsPerUserMax }),
-    ]);
-    if (audited?.rows.length !== 1) {
-      if (invited !== null) await findInvited(input.invitationToken);
-      throw new AppError("email_taken", "There is an account with this address already. Sign in instead.");
-    }
-    mail.wake();
-    return await readSignedIn(context, token);
-  }
-
+/** Creates an account with an organization of its own, which without a name is named after the person. */
+export function newAccount(
+  actor: Actor,
+  user: NewUser,
+  organization: { id: string; name: string | undefined },
+): NewAccount {
+  const { id: userId, now } = user;
+  const { id: organizationId, name = ownOrganizationName(user.name) } = organization;
+  const target = { id: userId, name: user.email };
+  const account = insertAuditEvent(actor, { action: "account.created", organizationId, target }, { now });
+  const created = insertAuditEvent(actor, {
+    action: "organization.created",
+    organizationId,
+    target: { id: organizationId, name },
+  }, { now });
   return {
-    async signUp(input, client) {
-      requireOpen(input);
-      const invited = await findInvited(input.invitationToken);
-      const email = await checkInput(input, invited);
-      const make = (asksToConfirm: boolean) => makeAccount(input, { client, email, invited, asksToConfirm });
-      return await credentials.signUpFrom(client, async () => {
-        if (invited !== null || mail.mode === "none") return await make(false);
-        // Without the email they can still ask for it, once their address may get one again.
-        return await budgets.spendIfLeft({ kind: "verify_email", to: email }, make);
-      });
-    },
+    audited: account.id,
+    statements: [
+      insertUser(user),
+      account.statement,
+      insertOrganization({ id: organizationId, name, now }, {
+        userId,
+        membershipsMax: membershipsPerUserMax,
+      }),
+      created.statement,
+      insertMembership({ userId, organizationId, role: "OWNER", now }, created.id),
+    ],
   };
 }
 
-/** Made with an organization of their own. The second statement is the audit entry. */
-function aloneStatements(
-  user: NewUser,
-  { actor, organizationName, mail }: {
-    actor: PersonActor;
-    organizationName: string | undefined;
-    /** Null: no email asks to confirm the address. */
-    mail: MailService | null;
-  },
-): Statement[] {
+/** Creates an account that joins the organization of an invitation. */
+function invitedAccount(actor: Actor, user: NewUser, invited: Invited): NewAccount {
   const { id: userId, now } = user;
-  const organization = { id: newId("org"), name: organizationName ?? ownOrganizationName(user.name), now };
-  const entry = { organizationId: organization.id, target: { id: userId, name: user.email } };
-  const account = insertAuditEvent(actor, { ...entry, action: "account.created" }, { now });
-  const made = insertAuditEvent(actor, {
-    action: "organization.created",
-    organizationId: organization.id,
-    target: { id: organization.id, name: organization.name },
-  }, { now });
-  const verify = {
-    kind: "verify_email",
-    to: user.email,
-    subject: userId,
-    fields: { name: user.name },
-  } as const;
-  return [
-    insertUser(user),
-    account.statement,
-    insertOrganization(organization, { userId, membershipsMax: membershipsPerUserMax }),
-    made.statement,
-    insertMembership({ userId, organizationId: organization.id, role: "OWNER", now }, made.id),
-    ...mail?.outgoing(verify, { now, audited: account.id }) ?? [],
-  ];
-}
-
-/** Made to join one. The second statement is the audit entry. */
-function invitedStatements(
-  user: NewUser,
-  { actor, invited }: { actor: PersonActor; invited: Invited },
-): Statement[] {
-  const { id: userId, now } = user;
-  const { organizationId, role, tokenHash } = invited;
+  const { id, organizationId, role, tokenHash } = invited;
   const entry = { organizationId, target: { id: userId, name: user.email } };
   const account = insertAuditEvent(actor, { ...entry, action: "account.created" }, { now });
   const joined = insertAuditEvent(actor, { ...entry, action: "member.joined", details: { role } }, { now });
-  return [
-    insertInvitedUser(user, tokenHash),
-    account.statement,
-    markInvitationAccepted({ id: invited.id, tokenHash, userId, now }, {
-      membershipsMax: membershipsPerUserMax,
-    }),
-    joined.statement,
-    insertMembership({ userId, organizationId, role, now }, joined.id),
-    ...deleteLinks(invited.id, { purposes: ["invitation"], audited: joined.id }),
-  ];
+  const limits = { membershipsMax: membershipsPerUserMax };
+  return {
+    audited: account.id,
+    statements: [
+      insertInvitedUser(user, tokenHash),
+      account.statement,
+      markInvitationAccepted({ id, tokenHash, userId, now }, limits),
+      joined.statement,
+      insertMembership({ userId, organizationId, role, now }, joined.id),
+      ...deleteLinks(id, { purposes: ["invitation"], audited: joined.id }),
+    ],
+  };
 }

@@ -1,7 +1,7 @@
-// The worker of the outbox. A mail leaves the outbox only after the server has it, so it arrives at least once; its
-// Message-ID is the same each time. The token of a link is made for each attempt and is kept as its SHA-256 alone.
+// The outbox and its worker. An email leaves the outbox only when the mail server has it, so it arrives at least once, with
+// the same Message-ID each time. A link's token is created for each attempt, and only its SHA-256 is stored.
 import type { Config } from "../../config.ts";
-import type { Statement } from "../../db/engine/database.ts";
+import type { Database, Statement } from "../../db/engine/database.ts";
 import { deleteEndedLinks, insertMailedLinkToken } from "../../db/mail/link_tokens.ts";
 import { deleteEndedMailBudgets } from "../../db/mail/mail_budgets.ts";
 import {
@@ -27,275 +27,291 @@ import {
   mailShutdownGraceMs,
   mailsLookedAtMax,
 } from "../../domain/limits.ts";
-import { linkLifetimesMs, type LinkPurpose, linkPurpose, type NewMail } from "../../domain/mail/mail.ts";
-import { mailContent, mailKinds } from "../../views/mail/mails.tsx";
+import {
+  type EmailTexts,
+  linkLifetimesMs,
+  type LinkPurpose,
+  linkPurpose,
+  type NewMail,
+} from "../../domain/mail/mail.ts";
 import type { BaseContext } from "../base_context.ts";
+import { rest } from "../rest.ts";
 import { hashToken, newToken } from "../sign_in/session_tokens.ts";
 import { MailError, type MailMessage, type MailTransport, smtpTransport } from "./mail_transport.ts";
 
-/** Where mails go: to a server; to the log and `/dev/mail`; nowhere, which is told to whoever needs one. */
+/** Where emails go: to a mail server; to the log and `/dev/mail`; nowhere. */
 export type MailMode = "smtp" | "development" | "none";
 
-/** A mail that was kept instead of sent. */
+/** An email that was kept instead of sent. */
 export interface DevelopmentMail {
   readonly id: string;
   readonly to: string;
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** Where its button leads. */
+  /** Where its button goes. */
   readonly link: string | null;
   /** Milliseconds since 1970. */
   readonly sentAt: number;
 }
 
-/** What a look at the outbox did. */
-export interface MailRound {
-  readonly sent: number;
-  /** When there is more to do, in milliseconds since 1970; null when the outbox is empty. */
-  readonly nextDueAt: number | null;
-}
-
 /** Attempts to send, by result. */
 export type MailCounts = Readonly<Record<"sent" | "postponed" | "given_up", number>>;
 
-/** The outbox and its worker. */
-export interface MailService {
-  readonly mode: MailMode;
-  /** What became of attempts to send since the start; it changes as they happen. */
-  readonly counts: MailCounts;
-  /** @throws {AppError} `mail_unavailable` where mails go nowhere. */
-  requireMail(): void;
-  /**
-   * @param options `now`: milliseconds since 1970. `audited`: the id of the audit entry of the change that causes the mail.
-   * @returns The statements that put it into the outbox with that change; none where mails go nowhere.
-   */
-  outgoing(mail: NewMail, options: { now: number; audited: string }): Statement[];
-  /** Says that a mail was written, so that it goes out at once. */
-  wake(): void;
-  /**
-   * Sends a few mails that are due. Several instances, or calls at once, never send the same mail.
-   *
-   * @throws {DatabaseError}
-   */
-  deliverDue(): Promise<MailRound>;
-  /** Sends what is due, whenever it is, until the signal; then it ends within {@linkcode mailShutdownGraceMs}. */
-  run(signal: AbortSignal): Promise<void>;
-  /** @returns The last mails that were kept, newest last; none but in development. */
-  developmentMails(): readonly DevelopmentMail[];
-}
-
-/** What an operator should know of mails. Values are never secrets, but for `info` in development. */
+/** Where the worker logs. Values are never secrets, except for `info` in development. */
 export interface MailLog {
   readonly debug?: ((message: string, values: Record<string, unknown>) => void) | undefined;
   info(message: string, values: Record<string, unknown>): void;
   warn(message: string, values: Record<string, unknown>): void;
 }
 
-/** What a mail service can be given. */
+/** What the outbox is created with. */
 export interface MailOptions {
   readonly log: MailLog;
-  /** Instead of SMTP, in mode `smtp`. */
+  /** Emails can be written to the outbox, but not sent, without it. */
+  readonly texts?: EmailTexts | undefined;
+  /** Replaces SMTP in the mode `smtp`. */
   readonly transport?: MailTransport | undefined;
 }
 
-/** @returns Where mails go with these settings. */
-export function mailMode({ smtpUrl, secure }: Pick<Config, "smtpUrl" | "secure">): MailMode {
-  if (smtpUrl !== undefined) return "smtp";
-  return secure ? "none" : "development";
-}
-
-/** A mail whose link works and whose words are written. */
+/** An email with its text and a link that works. */
 interface WrittenMail {
   readonly claimed: ClaimedMail;
   readonly link: string | null;
   readonly message: MailMessage;
 }
 
-/** @param context See {@linkcode BaseContext}. @param options See {@linkcode MailOptions}. */
-export function createMailService(context: BaseContext, options: MailOptions): MailService {
-  const { config, database, clock } = context;
-  const { log } = options;
-  const mode = mailMode(config);
-  const counts = { sent: 0, postponed: 0, given_up: 0 };
-  const kept: DevelopmentMail[] = [];
-  /** Mails that the server has and the outbox has too, as the database did not answer. */
-  const delivered = new Set<string>();
-  const stopped = new AbortController();
-  const bell = createBell();
-  const transport = mode === "smtp" ? options.transport ?? smtp(config) : null;
-  let isFailing = false;
+/** The outbox and its worker. */
+export class Mail {
+  readonly mode: MailMode;
+  readonly #config: Config;
+  readonly #database: Database;
+  readonly #clock: () => number;
+  readonly #log: MailLog;
+  readonly #texts: EmailTexts | undefined;
+  readonly #transport: MailTransport | null;
+  readonly #counts = { sent: 0, postponed: 0, given_up: 0 };
+  readonly #kept: DevelopmentMail[] = [];
+  /** Emails that were sent but are still in the outbox, because the database didn't respond. */
+  readonly #delivered = new Set<string>();
+  readonly #stopped = new AbortController();
+  #woken = new AbortController();
+  #isFailing = false;
 
-  async function deliverDue(): Promise<MailRound> {
-    const dueAt = mode === "none" ? null : await findNextMailDue(database, mailKinds);
-    if (dueAt === null || dueAt > clock()) return { sent: 0, nextDueAt: dueAt };
-    const written = await writeMails(await claim());
-    const sent = await Promise.all(written.map(deliver));
+  constructor({ config, database, clock }: BaseContext, { log, texts, transport }: MailOptions) {
+    this.#config = config;
+    this.#database = database;
+    this.#clock = clock;
+    this.#log = log;
+    this.#texts = texts;
+    this.mode = mailMode(config);
+    this.#transport = this.mode === "smtp" ? transport ?? smtp(config) : null;
+  }
+
+  /** What became of the attempts to send since the start; updated in place. */
+  get counts(): MailCounts {
+    return this.#counts;
+  }
+
+  /** @returns The latest emails that were kept in development, newest last. */
+  developmentMails(): readonly DevelopmentMail[] {
+    return [...this.#kept];
+  }
+
+  /** @throws {AppError} `mail_unavailable` where emails go nowhere. */
+  requireMail(): void {
+    if (this.mode === "none") throw mailUnavailableError();
+  }
+
+  /**
+   * Writes an email to the outbox.
+   *
+   * @param options `now`: milliseconds since 1970. `audited`: the id of the audit entry of the change that it is about.
+   * @returns The statements for the batch of that change; none where emails go nowhere.
+   */
+  outgoing(mail: NewMail, options: { now: number; audited: string }): Statement[] {
+    return this.mode === "none" ? [] : insertMail(mail, options);
+  }
+
+  /** Makes the worker send what was just written, immediately. */
+  wake(): void {
+    this.#woken.abort();
+  }
+
+  /** Sends what is due until the signal; then it ends within {@linkcode mailShutdownGraceMs}. */
+  async run(signal: AbortSignal): Promise<void> {
+    let grace: ReturnType<typeof setTimeout> | undefined;
+    signal.addEventListener("abort", () => {
+      grace = setTimeout(() => this.#stopped.abort(), mailShutdownGraceMs);
+    }, { once: true });
+    let cleanedUpAt = -Infinity;
+    while (!signal.aborted) {
+      let restMs = mailPollIntervalMs;
+      try {
+        // Also when the clock was set back by as much.
+        if (Math.abs(this.#clock() - cleanedUpAt) >= endedLinksIntervalMs) {
+          cleanedUpAt = this.#clock();
+          await this.#cleanUp();
+        }
+        const { nextDueAt } = await this.deliverDue();
+        if (nextDueAt !== null) restMs = Math.max(0, Math.min(restMs, nextDueAt - this.#clock()));
+      } catch (error) {
+        this.#log.warn("retrying failed delivery of emails", { error });
+      }
+      await rest(restMs, AbortSignal.any([signal, this.#woken.signal]));
+      this.#woken = new AbortController();
+    }
+    clearTimeout(grace);
+  }
+
+  /**
+   * Sends a few emails that are due. No email is sent by two servers, or by two calls at the same time.
+   *
+   * @returns How many were sent, and when the next one is due, in milliseconds since 1970; null for an empty outbox.
+   * @throws {DatabaseError}
+   */
+  async deliverDue(): Promise<{ sent: number; nextDueAt: number | null }> {
+    const texts = this.#texts;
+    if (this.mode === "none" || texts === undefined) return { sent: 0, nextDueAt: null };
+    const dueAt = await findNextMailDue(this.#database, texts.kinds);
+    if (dueAt === null || dueAt > this.#clock()) return { sent: 0, nextDueAt: dueAt };
+    const written = await this.#write(await this.#claim(texts), texts);
+    const sent = await Promise.all(written.map((mail) => this.#deliver(mail)));
     return {
       sent: sent.filter((isSent) => isSent).length,
-      nextDueAt: await findNextMailDue(database, mailKinds),
+      nextDueAt: await findNextMailDue(this.#database, texts.kinds),
     };
   }
 
-  async function claim(): Promise<ClaimedMail[]> {
-    const done = [...delivered];
-    const [, result] = await database.write([
+  async #claim({ kinds }: EmailTexts): Promise<ClaimedMail[]> {
+    const done = [...this.#delivered];
+    const [, result] = await this.#database.write([
       deleteMails(done),
-      claimMails(mailKinds, {
-        now: clock(),
+      claimMails(kinds, {
+        now: this.#clock(),
         leaseMs: mailLeaseMs,
         limit: mailsAtOnceMax,
         lookedAt: mailsLookedAtMax,
       }),
     ]);
-    for (const id of done) delivered.delete(id);
+    for (const id of done) this.#delivered.delete(id);
     const claimed = (result?.rows ?? []) as unknown as ClaimedMail[];
     return claimed.sort((a, b) => a.id < b.id ? -1 : 1);
   }
 
-  /**
-   * Leaves out mails that were taken back since they were claimed, and drops those whose link would be dead on arrival:
-   * an invitation that ended with its maker's role, say. No link is made for them, and nothing is sent.
-   */
-  async function writeMails(claimed: readonly ClaimedMail[]): Promise<WrittenMail[]> {
-    const now = clock();
+  /** Leaves out emails that were withdrawn since they were claimed, and drops those whose links have become invalid. */
+  async #write(claimed: readonly ClaimedMail[], texts: EmailTexts): Promise<WrittenMail[]> {
+    const now = this.#clock();
     const tokens = new Map<string, string>();
     const statements = claimed.flatMap((mail) => {
       const purpose = linkPurpose(mail.kind);
       if (purpose === null || mail.subject === null) return [];
       const token = newToken();
-      const tokenHash = hashToken(token);
       tokens.set(mail.id, token);
       const expiresAt = now + linkLifetimesMs[purpose];
+      const { subject, recipient: email } = mail;
       return insertMailedLinkToken(
-        { tokenHash, purpose, subject: mail.subject, email: mail.recipient, now, expiresAt },
+        { tokenHash: hashToken(token), purpose, subject, email, now, expiresAt },
         mail,
       );
     });
-    const results = statements.length === 0 ? [] : await database.write(statements);
+    const results = statements.length === 0 ? [] : await this.#database.write(statements);
     const rows = results.flatMap((result) => result.rows);
-    const working = new Set(rows.map(({ tokenHash }) => tokenHash));
+    const valid = new Set(rows.map(({ tokenHash }) => tokenHash));
     const dropped = new Set(rows.map(({ droppedId }) => droppedId));
     return claimed.flatMap((mail) => {
       const { id: mailId, kind } = mail;
-      if (dropped.has(mailId)) log.debug?.("a mail is not sent: its link would not work", { mailId, kind });
+      if (dropped.has(mailId)) this.#log.debug?.("dropped an email with an invalid link", { mailId, kind });
       const token = tokens.get(mailId);
-      if (token !== undefined && !working.has(hashToken(token))) return [];
-      return [writeMail(mail, { token: token ?? null, now })];
+      if (token !== undefined && !valid.has(hashToken(token))) return [];
+      return [this.#compose(mail, { texts, token, now })];
     });
   }
 
-  function writeMail(
+  #compose(
     claimed: ClaimedMail,
-    { token, now }: { token: string | null; now: number },
+    { texts, token, now }: { texts: EmailTexts; token: string | undefined; now: number },
   ): WrittenMail {
+    const { baseUrl } = this.#config;
     const purpose = linkPurpose(claimed.kind);
-    const link = purpose === null || token === null ? null : linkAddress(config, { purpose, token });
-    const content = mailContent(claimed.kind, JSON.parse(claimed.fields), {
-      home: config.baseUrl.origin,
+    const link = purpose === null || token === undefined
+      ? null
+      : linkAddress(this.#config, { purpose, token });
+    const content = texts.render(claimed.kind, JSON.parse(claimed.fields), {
+      home: baseUrl.origin,
       link,
       linkLifetimeMs: purpose === null ? 0 : linkLifetimesMs[purpose],
     });
-    const messageId = `<${claimed.id}@${config.baseUrl.hostname}>`;
+    const messageId = `<${claimed.id}@${baseUrl.hostname}>`;
     return { claimed, link, message: { ...content, messageId, to: claimed.recipient, date: now } };
   }
 
   /** @returns Whether it was sent. */
-  async function deliver(mail: WrittenMail): Promise<boolean> {
-    const { claimed, message } = mail;
+  async #deliver(mail: WrittenMail): Promise<boolean> {
+    const { id } = mail.claimed;
     try {
-      if (transport === null) keep(mail);
-      else await transport(message, stopped.signal);
+      if (this.#transport === null) this.#keep(mail);
+      else await this.#transport(mail.message, this.#stopped.signal);
     } catch (error) {
-      await postpone(claimed, error);
+      await this.#postpone(mail.claimed, error);
       return false;
     }
-    if (isFailing) log.info("mails are sent again", {});
-    isFailing = false;
-    counts.sent++;
-    delivered.add(claimed.id);
-    await database.write([deleteMails([claimed.id])]);
-    delivered.delete(claimed.id);
+    if (this.#isFailing) this.#log.info("the mail server accepts emails again", {});
+    this.#isFailing = false;
+    this.#counts.sent++;
+    this.#delivered.add(id);
+    await this.#database.write([deleteMails([id])]);
+    this.#delivered.delete(id);
     return true;
   }
 
-  function keep({ claimed, link, message }: WrittenMail): void {
-    const { to, subject, text, html, date } = message;
-    kept.push({ id: claimed.id, to, subject, text, html, link, sentAt: date });
-    if (kept.length > developmentMailsMax) kept.shift();
-    log.info("a mail, not sent as SMTP_URL is not set", { to, subject, text });
+  #keep({ claimed: { id }, link, message: { to, subject, text, html, date } }: WrittenMail): void {
+    this.#kept.push({ id, to, subject, text, html, link, sentAt: date });
+    if (this.#kept.length > developmentMailsMax) this.#kept.shift();
+    this.#log.info("email not sent: SMTP_URL is not set", { to, subject, text });
   }
 
-  async function postpone(claimed: ClaimedMail, error: unknown): Promise<void> {
+  async #postpone(claimed: ClaimedMail, error: unknown): Promise<void> {
     const { id: mailId, kind, attempts, createdAt } = claimed;
     const reason = error instanceof Error ? error.message : String(error);
+    const failed = error instanceof MailError ? error.kind : null;
     const giveUpAt = createdAt + mailGiveUpMs;
-    if (error instanceof MailError && error.kind === "refused" || clock() >= giveUpAt) {
-      log.warn("a mail cannot be sent and is given up", { mailId, kind, attempts, reason });
-      counts.given_up++;
-      await database.write([deleteMails([mailId])]);
+    if (failed === "rejected" || this.#clock() >= giveUpAt) {
+      this.#log.warn("gave up on an email", { mailId, kind, attempts, reason });
+      this.#counts.given_up++;
+      await this.#database.write([deleteMails([mailId])]);
       return;
     }
-    counts.postponed++;
-    if (!isFailing && error instanceof MailError && error.kind === "server" && !stopped.signal.aborted) {
-      isFailing = true;
-      log.warn("the mail server takes no mails; they are tried again", { reason });
+    this.#counts.postponed++;
+    if (!this.#isFailing && failed === "server" && !this.#stopped.signal.aborted) {
+      this.#isFailing = true;
+      this.#log.warn("the mail server accepts no emails; retrying", { reason });
     }
     const waitMs = Math.min(mailRetryMaxMs, mailRetryMinMs * 2 ** (attempts - 1));
-    // The last attempt is when its time is over.
-    await database.write([updateMailDue(claimed, Math.min(clock() + waitMs, giveUpAt))]);
+    // The last attempt is made exactly when the time is up.
+    await this.#database.write([updateMailDue(claimed, Math.min(this.#clock() + waitMs, giveUpAt))]);
   }
 
-  /** Every hour, and when the clock was set by as much. */
-  async function tidyUp(): Promise<void> {
-    await database.write([
-      hastenMails({ now: clock(), waitMaxMs: mailRetryMaxMs }),
-      deleteEndedLinks(clock()),
-      deleteEndedMailBudgets(clock()),
-      // What nobody will ever send must not gather.
-      ...(mode === "none" ? [deleteOldMails(clock() - mailGiveUpMs)] : []),
+  async #cleanUp(): Promise<void> {
+    const now = this.#clock();
+    await this.#database.write([
+      hastenMails({ now, waitMaxMs: mailRetryMaxMs }),
+      deleteEndedLinks(now),
+      deleteEndedMailBudgets(now),
+      // Without a mail server, what an earlier configuration left in the outbox would stay forever.
+      ...(this.mode === "none" ? [deleteOldMails(now - mailGiveUpMs)] : []),
     ]);
   }
+}
 
-  async function run(signal: AbortSignal): Promise<void> {
-    let grace: ReturnType<typeof setTimeout> | undefined;
-    signal.addEventListener("abort", () => {
-      grace = setTimeout(() => stopped.abort(), mailShutdownGraceMs);
-    }, { once: true });
-    let tidiedAt = -Infinity;
-    while (!signal.aborted) {
-      let restMs = mailPollIntervalMs;
-      try {
-        if (Math.abs(clock() - tidiedAt) >= endedLinksIntervalMs) {
-          tidiedAt = clock();
-          await tidyUp();
-        }
-        const { nextDueAt } = await deliverDue();
-        if (nextDueAt !== null) restMs = Math.max(0, Math.min(restMs, nextDueAt - clock()));
-      } catch (error) {
-        log.warn("looking after the outbox failed; it is tried again", { error });
-      }
-      await bell.wait(restMs, signal);
-    }
-    clearTimeout(grace);
-  }
-
-  return {
-    mode,
-    counts,
-    requireMail() {
-      if (mode === "none") throw mailUnavailableError();
-    },
-    outgoing: (mail, written) => mode === "none" ? [] : insertMail(mail, written),
-    wake: bell.ring,
-    deliverDue,
-    run,
-    developmentMails: () => [...kept],
-  };
+/** @returns Where emails go with these settings. */
+export function mailMode({ smtpUrl, secure }: Pick<Config, "smtpUrl" | "secure">): MailMode {
+  if (smtpUrl !== undefined) return "smtp";
+  return secure ? "none" : "development";
 }
 
 function smtp({ smtpUrl, mailFrom, baseUrl }: Config): MailTransport {
-  // Both or neither: the settings are checked.
+  // The settings were checked: either both are set or neither.
   return smtpTransport({ smtpUrl: smtpUrl ?? "", mailFrom: mailFrom ?? "", baseUrl });
 }
 
@@ -315,32 +331,4 @@ export function linkAddress(
   const url = new URL(linkPaths[purpose], baseUrl);
   url.searchParams.set("token", token);
   return url.href;
-}
-
-/** @returns A wait that a ring ends. A ring while nobody waits ends the next wait at once. */
-function createBell(): { ring: () => void; wait: (ms: number, signal: AbortSignal) => Promise<void> } {
-  let isRung = false;
-  let wakeUp: (() => void) | null = null;
-  return {
-    ring() {
-      isRung = true;
-      wakeUp?.();
-    },
-    async wait(ms, signal) {
-      if (!isRung && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          const end = () => {
-            clearTimeout(timer);
-            signal.removeEventListener("abort", end);
-            wakeUp = null;
-            resolve();
-          };
-          const timer = setTimeout(end, ms);
-          signal.addEventListener("abort", end);
-          wakeUp = end;
-        });
-      }
-      isRung = false;
-    },
-  };
 }

@@ -34,7 +34,7 @@ export class MailError extends Error {
    * @param kind `refused`: this mail, for good; `later`: this mail, for now; `server`: no mail can be sent now.
    * @param reason For the log.
    */
-  constructor(readonly kind: "refused" | "later" | "server", reason: string, options?: ErrorOptions) {
+  constructor(readonly kind: "rejected" | "later" | "server", reason: string, options?: ErrorOptions) {
     super(reason, options);
     this.name = "MailError";
   }
@@ -147,9 +147,9 @@ function mailError(error: unknown): MailError {
     if (responseCode === 421) return new MailError("server", `${command}: 421`);
     const detail = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response ?? "")?.[1];
     const reason = `${command}: ${responseCode}${detail === undefined ? "" : ` ${detail}`}`;
-    return new MailError(responseCode >= 500 ? "refused" : "later", reason);
+    return new MailError(responseCode >= 500 ? "rejected" : "later", reason);
   }
   // An address that cannot be written in SMTP was never sent anywhere.
-  if (code === "EENVELOPE" && command === "API") return new MailError("refused", "not an address");
+  if (code === "EENVELOPE" && command === "API") return new MailError("rejected", "not an address");
   return new MailError("server", `${command ?? "CONN"}: ${code ?? ""} ${message}`.slice(0, 500));
 }

@@ -1,9 +1,13 @@
-// Every account, as the operator lists them: a page in memory at a time.
-import type { Database } from "../../db/engine/database.ts";
-import { type ListedMemberships, type ListedUserRow, listUsers } from "../../db/operator/users.ts";
+// Every account as the operator lists them, with one page in memory at a time.
+import {
+  type ListedMemberships,
+  type ListedUserRow,
+  listUsers as listUserRows,
+} from "../../db/operator/users.ts";
 import { operatorPageItemsMax } from "../../domain/limits.ts";
-import type { Role } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
+import type { Role } from "../../domain/sign_in/session.ts";
+import type { Context } from "../context.ts";
 
 /** A user as the operator sees them; a line of `user list --json`. Times in ISO 8601 UTC. */
 export interface OperatorUser {
@@ -14,25 +18,24 @@ export interface OperatorUser {
   readonly emailVerifiedAt: string | null;
   readonly disabledAt: string | null;
   readonly twoStep: boolean;
-  /** Of the sessions that were not signed out since. */
+  /** Of the sessions that are still signed in. */
   readonly lastSignInAt: string | null;
   readonly organizations: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
 }
 
-/** @returns Every user by address, a page at a time. @throws {DatabaseError} */
-export async function* listOperatorUsers(database: Database): AsyncGenerator<readonly OperatorUser[]> {
+/** Lists every user by email address. @returns One page at a time. @throws {DatabaseError} */
+export async function* listUsers({ database }: Context): AsyncGenerator<readonly OperatorUser[]> {
   for (let after = "";;) {
-    const rows = await listUsers(database, { after, limit: operatorPageItemsMax });
+    const rows = await listUserRows(database, { after, limit: operatorPageItemsMax });
     const last = rows.at(-1);
     if (last === undefined) return;
-    yield rows.map(shown);
+    yield rows.map(toOperatorUser);
     after = last.email;
   }
 }
 
-function shown(row: ListedUserRow): OperatorUser {
+function toOperatorUser({ hasTotp, memberships, ...row }: ListedUserRow): OperatorUser {
   const time = (ms: number | null) => ms === null ? null : isoTime(ms);
-  const memberships = JSON.parse(row.memberships) as ListedMemberships;
   return {
     id: row.id,
     email: row.email,
@@ -40,9 +43,10 @@ function shown(row: ListedUserRow): OperatorUser {
     createdAt: isoTime(row.createdAt),
     emailVerifiedAt: time(row.emailVerifiedAt),
     disabledAt: time(row.disabledAt),
-    twoStep: row.hasTotp === 1,
+    twoStep: hasTotp === 1,
     lastSignInAt: time(row.lastSignInAt),
-    organizations: memberships.map(([id, name, role]) => ({ id, name, role }))
+    organizations: (JSON.parse(memberships) as ListedMemberships)
+      .map(([id, name, role]) => ({ id, name, role }))
       .sort((a, b) => a.name.localeCompare(b.name, "en") || (a.id < b.id ? -1 : 1)),
   };
 }

@@ -32,7 +32,7 @@ import { isoTime } from "../../domain/meter/usage_window.ts";
 import type { SessionContext } from "../context.ts";
 import { createInvitationMails } from "./invitation_limits.ts";
 import type { LimitMails } from "../mail/mail_limit_audit.ts";
-import type { MailService } from "../mail/mail.ts";
+import type { Mail } from "../mail/mail.ts";
 import type { MailBudgets } from "../mail/mail_budgets.ts";
 import { type Permit, requireMembership } from "./membership.ts";
 import { membershipLimitError } from "./organizations.ts";
@@ -111,7 +111,7 @@ export interface InvitationService {
 /** @param context See {@linkcode SessionContext}. */
 export function createInvitationService(
   { database, clock, writeAs }: SessionContext,
-  { mail, budgets, limited }: { mail: MailService; budgets: MailBudgets; limited: LimitMails },
+  { mail, budgets, limited }: { mail: Mail; budgets: MailBudgets; limited: LimitMails },
 ): InvitationService {
   const mails = createInvitationMails(clock);
 

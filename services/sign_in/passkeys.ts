@@ -18,7 +18,7 @@ import { passkeysPerUserMax } from "../../domain/limits.ts";
 import type { Passkey } from "../../domain/sign_in/passkey.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
 import type { SessionContext } from "../context.ts";
-import type { MailService } from "../mail/mail.ts";
+import type { Mail } from "../mail/mail.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
 import { requireRecentAuthentication } from "./recent_authentication.ts";
 import {
@@ -50,7 +50,7 @@ export interface PasskeyService {
 }
 
 /** @param context See {@linkcode SessionContext}. */
-export function createPasskeyService(context: SessionContext, mail: MailService): PasskeyService {
+export function createPasskeyService(context: SessionContext, mail: Mail): PasskeyService {
   const { config, database, clock, writeAs } = context;
   const party = relyingParty(config);
 

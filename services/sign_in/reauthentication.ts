@@ -8,7 +8,7 @@ import { AppError, unauthenticatedError, validationError } from "../../domain/er
 import { secondStepTimeoutMs } from "../../domain/limits.ts";
 import type { SessionContext } from "../context.ts";
 import { type Credentials, sessionSubject } from "./credentials.ts";
-import type { MailService } from "../mail/mail.ts";
+import type { Mail } from "../mail/mail.ts";
 import { overError, type SecondStepCodes } from "./second_step_codes.ts";
 import { hashToken, newToken } from "./session_tokens.ts";
 
@@ -26,7 +26,7 @@ export interface ProofService {
 /** @param context See {@linkcode SessionContext}. */
 export function createProofService(
   { database, clock, writeAs }: SessionContext,
-  { credentials, mail, codes }: { credentials: Credentials; mail: MailService; codes: SecondStepCodes },
+  { credentials, mail, codes }: { credentials: Credentials; mail: Mail; codes: SecondStepCodes },
 ): ProofService {
   /** Uses a code up as in a sign-in of this moment, and notes the proof instead of making a session. */
   async function proveWithCode(

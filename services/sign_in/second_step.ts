@@ -16,7 +16,7 @@ import { AppError } from "../../domain/errors.ts";
 import { addressWindowMs, passkeyChallengesMax, sessionsPerUserMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
 import { type Credentials, rateLimited } from "./credentials.ts";
-import type { MailService } from "../mail/mail.ts";
+import type { Mail } from "../mail/mail.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
 import { RateLimiter } from "../rate_limiter.ts";
 import { guessSubject, overError, type Proof, type SecondStepCodes } from "./second_step_codes.ts";
@@ -70,7 +70,7 @@ export interface SecondStepService {
 /** @param context See {@linkcode BaseContext}. */
 export function createSecondStepService(
   context: BaseContext,
-  { credentials, mail, codes }: { credentials: Credentials; mail: MailService; codes: SecondStepCodes },
+  { credentials, mail, codes }: { credentials: Credentials; mail: Mail; codes: SecondStepCodes },
 ): SecondStepService {
   const { config, database, clock } = context;
   const party = relyingParty(config);

@@ -17,7 +17,7 @@ import { secondStepAttemptsMax, totpWrongCodesMax } from "../../domain/limits.ts
 import { parseSecondStepCode, type SecondStepCode } from "../../domain/sign_in/recovery_code.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { Credentials } from "./credentials.ts";
-import type { MailService } from "../mail/mail.ts";
+import type { Mail } from "../mail/mail.ts";
 import { hashRecoveryCode } from "./recovery_codes.ts";
 import { totpStep } from "./totp.ts";
 
@@ -45,7 +45,7 @@ export interface SecondStepCodes {
 /** @param context See {@linkcode BaseContext}. */
 export function createSecondStepCodes(
   context: BaseContext,
-  { credentials, mail }: { credentials: Credentials; mail: MailService },
+  { credentials, mail }: { credentials: Credentials; mail: Mail },
 ): SecondStepCodes {
   const { database, clock } = context;
 

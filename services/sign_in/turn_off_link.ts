@@ -10,7 +10,7 @@ import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, invalidTokenError, unauthenticatedError } from "../../domain/errors.ts";
 import type { SessionContext } from "../context.ts";
 import { type Credentials, sessionSubject } from "./credentials.ts";
-import type { MailService } from "../mail/mail.ts";
+import type { Mail } from "../mail/mail.ts";
 import type { MailBudgets } from "../mail/mail_budgets.ts";
 import { wellFormedHash } from "./session_tokens.ts";
 
@@ -31,7 +31,7 @@ export interface TurnOffLinkService {
 /** @param context See {@linkcode SessionContext}. */
 export function createTurnOffLinkService(
   { database, clock, writeAs }: SessionContext,
-  { credentials, mail, budgets }: { credentials: Credentials; mail: MailService; budgets: MailBudgets },
+  { credentials, mail, budgets }: { credentials: Credentials; mail: Mail; budgets: MailBudgets },
 ): TurnOffLinkService {
   async function find(token: string): Promise<{ userId: string; tokenHash: string } | null> {
     const tokenHash = wellFormedHash(token);

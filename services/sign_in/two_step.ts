@@ -20,7 +20,7 @@ import { parseSecondStepCode } from "../../domain/sign_in/recovery_code.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
 import { qrCodeSvg } from "../../views/sign_in/qr_code.ts";
 import type { SessionContext } from "../context.ts";
-import type { MailService } from "../mail/mail.ts";
+import type { Mail } from "../mail/mail.ts";
 import { requireRecentAuthentication } from "./recent_authentication.ts";
 import { newRecoveryCodes } from "./recovery_codes.ts";
 import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";
@@ -82,7 +82,7 @@ const isOn = "Two-step sign-in is on already. Turn it off first.";
 const isOff = "Two-step sign-in is off.";
 
 /** @param context See {@linkcode SessionContext}. */
-export function createTwoStepService(context: SessionContext, mail: MailService): TwoStepService {
+export function createTwoStepService(context: SessionContext, mail: Mail): TwoStepService {
   const { config, database, clock, writeAs } = context;
 
   async function setUp(actor: SessionActor, secret: string): Promise<TotpSetUp> {

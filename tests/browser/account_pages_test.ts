@@ -78,7 +78,7 @@ for (
         await heading(page, "Confirm that it is you");
         await page.getByLabel("Password", { exact: true }).fill("not my password");
         await page.getByRole("button", { name: "Go on" }).click();
-        await page.getByText("This is not your password").first().waitFor();
+        await page.locator("[id$=assword-error]").waitFor();
         assert.match(page.url(), /confirm-password\?return_to|confirm-password$/);
         if (scripts) assert.match(page.url(), /return_to=/);
         await page.getByLabel("Password", { exact: true }).fill(newPassword);
@@ -97,7 +97,7 @@ for (
         await page.getByLabel("Current password").fill("not my password");
         await page.getByLabel("New password").fill(testPassword);
         await page.getByRole("button", { name: "Change password" }).click();
-        await page.getByText("This is not your password").first().waitFor();
+        await page.locator("[id$=assword-error]").waitFor();
         await page.getByLabel("Current password").fill(newPassword);
         await page.getByLabel("New password").fill(testPassword);
         await page.getByRole("button", { name: "Change password" }).click();

@@ -7,6 +7,7 @@ import type { DevelopmentMail } from "../../services/mail/mail.ts";
 import type { MailTransport } from "../../services/mail/mail_transport.ts";
 import { createPasswordHasher } from "../../services/sign_in/password_hasher.ts";
 import { createServices, type Services } from "../../services/services.ts";
+import { emailTexts } from "../../views/mail/mails.tsx";
 import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
 import { assertDocumented } from "./documented.ts";
 
@@ -85,6 +86,7 @@ export async function startTestApp(
     onBackgroundError: (error) => write("background", { error }),
     mailLog: { debug: write, info: write, warn: write },
     mailTransport: options.mailTransport,
+    emailTexts,
     passwordHasher,
   });
   const app = createApp({ config, services, log: { debug: undefined, warn: write, error: write } }, {

@@ -1,26 +1,8 @@
 // What every mail says: its subject, and the same words as plain text and as simple HTML. Names in it come from people:
 // they never become a header, markup or a link.
-import type { MailFields, MailKind } from "../../domain/mail/mail.ts";
+import type { EmailContent, EmailLinks, EmailTexts, MailFields, MailKind } from "../../domain/mail/mail.ts";
 import { mailSubjectNameCharactersMax } from "../../domain/limits.ts";
 import { htmlMail, plainMail } from "./mail_body.tsx";
-
-/** What a mail says beyond its fields. */
-export interface MailPlace {
-  /** The public address of the portal, such as `https://auth.example.com`. */
-  readonly home: string;
-  /** Where the mail's button leads, or null for mails without one. */
-  readonly link: string | null;
-  /** How long that works, in milliseconds. */
-  readonly linkLifetimeMs: number;
-}
-
-/** A mail as it is sent. */
-export interface MailContent {
-  /** One line. */
-  readonly subject: string;
-  readonly text: string;
-  readonly html: string;
-}
 
 /** The words of one mail. */
 interface Words {
@@ -185,15 +167,14 @@ const mails: {
   }),
 };
 
-/** Every kind of mail that this version of the program can write. */
-export const mailKinds = Object.keys(mails) as readonly MailKind[];
+/** The text of every email. */
+export const emailTexts: EmailTexts = { kinds: Object.keys(mails) as MailKind[], render };
 
-/** @returns What a mail says. */
-export function mailContent<Kind extends MailKind>(
+function render<Kind extends MailKind>(
   kind: Kind,
   fields: MailFields[Kind],
-  { home, link, linkLifetimeMs }: MailPlace,
-): MailContent {
+  { home, link, linkLifetimeMs }: EmailLinks,
+): EmailContent {
   const shown = Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, plainName(text)]));
   const site = new URL(home).host;
   const places = { site, security: `${home}/portal/account/security`, forgot: `${home}/forgot-password` };

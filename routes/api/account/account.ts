@@ -1,6 +1,8 @@
 // The API of one's own account, for the service's own pages and programs: no other origin may call it.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
+import { deleteAccount, renameUser } from "../../../services/account/account.ts";
+import { requestEmailChange } from "../../../services/account/email_addresses.ts";
 import { clearSessionCookies } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { byActor, requireSession } from "../../session.ts";
@@ -12,7 +14,7 @@ const path = "/api/portal/account";
 
 /** Mounts `/api/portal/account`. */
 export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { config, services: { ownAccount, emailAddresses, proofs } } = parts;
+  const { config, services, services: { proofs } } = parts;
   const session = byActor(parts);
   const common = { tag: "Account", security: "session" } as const;
 
@@ -27,7 +29,7 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...session,
     async handle(c, { body }, actor) {
-      await ownAccount.renameUser(actor, body.name);
+      await renameUser(services, actor, body.name);
       return c.json(sessionUser(await requireSession(c, parts)));
     },
   });
@@ -46,7 +48,7 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...session,
     async handle(c, _input, actor) {
-      await ownAccount.deleteAccount(actor);
+      await deleteAccount(services, actor);
       clearSessionCookies(c, config);
       return c.body(null, 204);
     },
@@ -87,7 +89,7 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...session,
     async handle(c, { body }, actor) {
-      await emailAddresses.requestEmailChange(actor, body.email);
+      await requestEmailChange(services, actor, body.email);
       return c.body(null, 202);
     },
   });

@@ -1,6 +1,8 @@
 // The API of passwords and addresses under `/api/auth`.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
+import { requestEmailVerification, verifyEmail } from "../../../services/account/email_addresses.ts";
+import { changePassword, requestPasswordReset, resetPassword } from "../../../services/account/passwords.ts";
 import { setSessionCookie } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { byActor, requireSession } from "../../session.ts";
@@ -15,7 +17,7 @@ import { sessionUserSchema } from "../../schemas/sign_in.ts";
 
 /** Mounts `/api/auth/password/*` and `/api/auth/email/*`. */
 export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { config, services: { passwords, passwordChange, emailAddresses } } = parts;
+  const { config, services } = parts;
   const nobody = { authenticate: () => null } as const;
   const session = byActor(parts);
 
@@ -34,7 +36,7 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
   }, {
     ...nobody,
     async handle(c, { body }) {
-      await passwords.forgotPassword(body.email, c.get("client"));
+      await requestPasswordReset(services, c.get("client"), body.email);
       return c.body(null, 202);
     },
   });
@@ -56,7 +58,7 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
   }, {
     ...nobody,
     async handle(c, { body }) {
-      await passwords.resetPassword(body, c.get("client"));
+      await resetPassword(services, c.get("client"), body);
       return c.body(null, 204);
     },
   });
@@ -75,7 +77,7 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
   }, {
     ...session,
     async handle(c, { body }, actor) {
-      const { token } = await passwordChange.changePassword(actor, body);
+      const { token } = await changePassword(services, actor, body);
       setSessionCookie(c, config, { token });
       return c.body(null, 204);
     },
@@ -95,7 +97,7 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
   }, {
     ...session,
     async handle(c, _input, actor) {
-      await emailAddresses.requestVerification(actor);
+      await requestEmailVerification(services, actor);
       return c.body(null, 202);
     },
   });
@@ -116,7 +118,7 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
   }, {
     ...session,
     async handle(c, { body }, actor) {
-      await emailAddresses.verifyEmail(actor, body.token);
+      await verifyEmail(services, actor, body.token);
       return c.json(sessionUser(await requireSession(c, parts)));
     },
   });

@@ -2,6 +2,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { isoTime } from "../../../domain/meter/usage_window.ts";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
+import { signUp } from "../../../services/account/sign_up.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { beginSession, endSessions, findSession } from "../../session.ts";
 import { mount } from "../endpoint.ts";
@@ -30,7 +31,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...nobody,
     async handle(c, { body }) {
-      const { session } = await beginSession(c, parts, (client) => services.accounts.signUp(body, client));
+      const { session } = await beginSession(c, parts, (client) => signUp(services, client, body));
       return c.json(sessionUser(session), 201);
     },
   });

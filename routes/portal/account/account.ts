@@ -6,6 +6,12 @@ import { canonicalEmail } from "../../../domain/mail/email.ts";
 import { validationError } from "../../../domain/errors.ts";
 import { nameCharactersMax } from "../../../domain/limits.ts";
 import { portalReturnTo } from "../../../domain/sign_in/return_to.ts";
+import { deleteAccount, previewAccountDeletion, renameUser } from "../../../services/account/account.ts";
+import {
+  findPendingEmailChange,
+  requestEmailChange,
+  requestEmailVerification,
+} from "../../../services/account/email_addresses.ts";
 import { accountPage, changeEmailPage } from "../../../views/account/account.tsx";
 import { deleteAccountPage } from "../../../views/account/delete_account.tsx";
 import type { Assets } from "../../../views/layout.tsx";
@@ -46,12 +52,12 @@ interface Refused {
 
 /** Mounts `/portal/account`. */
 export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { config, services: { ownAccount, emailAddresses } } = parts;
+  const { config, services } = parts;
 
   async function show(c: AppContext, session: SessionActor, refused?: Refused): Promise<Response> {
     const [pendingEmail, { ownerless }] = await Promise.all([
-      emailAddresses.findPendingChange(session),
-      ownAccount.previewDeletion(session),
+      findPendingEmailChange(services, session),
+      previewAccountDeletion(services, session),
     ]);
     const view = accountPage({
       frame: portalFrame(parts, assets, session),
@@ -76,7 +82,7 @@ export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): 
       const { name: typed = "" } = await readFormBody(c);
       try {
         const { name } = check(nameForm, { name: typed }, "body");
-        await ownAccount.renameUser(session, name);
+        await renameUser(services, session, name);
         return redirect(c, `${path}?done=renamed`);
       } catch (error) {
         const { message, fields, status } = formError(c, error);
@@ -92,7 +98,7 @@ export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): 
       const target = portalReturnTo(form["return_to"], config.baseUrl) ?? path;
       try {
         if (session.user.emailVerified) return redirect(c, target);
-        await emailAddresses.requestVerification(session);
+        await requestEmailVerification(services, session);
         return redirect(c, withDone(target, "mail-sent"));
       } catch (error) {
         const { message, status } = formError(c, error);
@@ -113,7 +119,7 @@ export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): 
 }
 
 function changeEmailRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { emailAddresses } = parts.services;
+  const { services } = parts;
   const page = `${path}/email`;
 
   app.get(
@@ -130,7 +136,7 @@ function changeEmailRoutes(app: App, parts: AppParts, assets: Assets): void {
     signedIn(parts, async (c, session) => {
       const { email = "" } = await readFormBody(c);
       try {
-        await emailAddresses.requestEmailChange(session, email);
+        await requestEmailChange(services, session, email);
         return redirect(c, `${path}?done=asked`);
       } catch (error) {
         if (needsReauthentication(error)) return askToReauthenticate(c, page);
@@ -147,7 +153,7 @@ function changeEmailRoutes(app: App, parts: AppParts, assets: Assets): void {
 }
 
 function deleteAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { config, services: { ownAccount } } = parts;
+  const { config, services } = parts;
   const page = `${path}/delete`;
 
   async function ask(
@@ -157,7 +163,7 @@ function deleteAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
     status?: ContentfulStatusCode,
   ): Promise<Response> {
     const frame = portalFrame(parts, assets, session);
-    const ends = await ownAccount.previewDeletion(session);
+    const ends = await previewAccountDeletion(services, session);
     return sendPage(
       c,
       deleteAccountPage({ frame, ...ends, ...(refused ?? { value: "", error: null, fieldErrors: {} }) }),
@@ -181,7 +187,7 @@ function deleteAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
         if (canonicalEmail(email) !== session.user.email) {
           throw validationError([{ path: "email", message: "This is not the address of your account." }]);
         }
-        await ownAccount.deleteAccount(session);
+        await deleteAccount(services, session);
         clearSessionCookies(c, config);
         return redirect(c, "/sign-in?deleted=1", { frameChanges: true });
       } catch (error) {

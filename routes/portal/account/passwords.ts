@@ -3,6 +3,11 @@ import { AppError } from "../../../domain/errors.ts";
 import { forgotPasswordPage, type ForgotPasswordPageProps } from "../../../views/account/forgot_password.tsx";
 import type { Assets } from "../../../views/layout.tsx";
 import { resetPasswordPage, type ResetPasswordPageProps } from "../../../views/account/reset_password.tsx";
+import {
+  findPasswordReset,
+  requestPasswordReset,
+  resetPassword,
+} from "../../../services/account/passwords.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { formError } from "../errors.ts";
@@ -12,12 +17,12 @@ const blank = { error: null, fieldErrors: {} } as const;
 
 /** Mounts `/forgot-password` and `/reset-password`. */
 export function portalPasswordRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { passwords, mail } = parts.services;
+  const { services } = parts;
   const frame = gateFrame(parts, assets);
   const forgot = (shown: Partial<ForgotPasswordPageProps>) =>
     forgotPasswordPage({
       frame,
-      hasMail: mail.mode !== "none",
+      hasMail: services.mail.mode !== "none",
       email: "",
       isSent: false,
       ...blank,
@@ -33,7 +38,7 @@ export function portalPasswordRoutes(app: App, parts: AppParts, assets: Assets):
     withoutReferrer(async (c) => {
       const { email = "" } = await readFormBody(c);
       try {
-        await passwords.forgotPassword(email, c.get("client"));
+        await requestPasswordReset(services, c.get("client"), email);
         // Not a redirect: the address stays in the form, and out of every address bar.
         return await sendPage(c, forgot({ email, isSent: true }));
       } catch (error) {
@@ -49,8 +54,10 @@ export function portalPasswordRoutes(app: App, parts: AppParts, assets: Assets):
     "/reset-password",
     withoutReferrer(async (c) => {
       const token = c.req.query("token") ?? "";
-      const found = await passwords.findReset(token);
-      return found === null ? await deadLink(c) : await sendPage(c, reset({ token, ...found }));
+      const found = await findPasswordReset(services, token);
+      return found === null
+        ? await deadLink(c)
+        : await sendPage(c, reset({ token, takesBack: found.takesBack }));
     }),
   );
 
@@ -59,13 +66,17 @@ export function portalPasswordRoutes(app: App, parts: AppParts, assets: Assets):
     withoutReferrer(async (c) => {
       const { token = "", password = "" } = await readFormBody(c);
       try {
-        await passwords.resetPassword({ token, password }, c.get("client"));
+        await resetPassword(services, c.get("client"), { token, password });
         return redirect(c, "/sign-in?reset=1");
       } catch (error) {
         if (error instanceof AppError && error.code === "invalid_token") return await deadLink(c);
         const { message, fields, status } = formError(c, error);
-        const found = await passwords.findReset(token);
-        return await sendPage(c, reset({ token, ...found, error: message, fieldErrors: fields }), status);
+        const found = await findPasswordReset(services, token);
+        return await sendPage(
+          c,
+          reset({ token, takesBack: found?.takesBack ?? false, error: message, fieldErrors: fields }),
+          status,
+        );
       }
     }),
   );

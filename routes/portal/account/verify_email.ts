@@ -4,6 +4,7 @@ import { AppError, type ErrorCode } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
 import type { Assets } from "../../../views/layout.tsx";
 import { verifyEmailPage, type VerifyEmailState } from "../../../views/account/verify_email.tsx";
+import { findEmailLink, verifyEmail } from "../../../services/account/email_addresses.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { findSession, sessionActor } from "../../session.ts";
@@ -15,11 +16,11 @@ const shownHere: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_accou
 
 /** Mounts `/verify-email`. */
 export function portalVerifyEmailRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { emailAddresses } = parts.services;
+  const { services } = parts;
   const frame = gateFrame(parts, assets);
 
   async function stateOf(token: string, session: Session | null): Promise<VerifyEmailState> {
-    const link = await emailAddresses.findEmailLink(token);
+    const link = await findEmailLink(services, token);
     if (link === null) {
       const confirmed = session?.user.emailVerified ? session.user.email : null;
       return { state: "dead", isSignedIn: session !== null, confirmed };
@@ -48,7 +49,7 @@ export function portalVerifyEmailRoutes(app: App, parts: AppParts, assets: Asset
       const session = await findSession(c, parts);
       if (session === null) return redirect(c, signInHref(token));
       try {
-        const { purpose } = await emailAddresses.verifyEmail(sessionActor(c, session), token);
+        const { purpose } = await verifyEmail(services, sessionActor(c, session), token);
         return redirect(c, `/portal/account?done=${purpose === "verify_email" ? "confirmed" : "changed"}`);
       } catch (error) {
         if (!(error instanceof AppError) || !shownHere.has(error.code)) throw error;

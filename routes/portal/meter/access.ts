@@ -12,6 +12,7 @@ import {
 import { isRoleAtLeast } from "../../../domain/permissions.ts";
 import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
 import type { SessionActor } from "../../../domain/actor.ts";
+import { requestEmailVerification } from "../../../services/account/email_addresses.ts";
 import { accessPage, type AccessState } from "../../../views/meter/access.tsx";
 import type { NoticeProps } from "../../../views/components/notice.tsx";
 import type { Assets } from "../../../views/layout.tsx";
@@ -36,7 +37,7 @@ interface Asked {
 /** Mounts `/portal/access`. */
 export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
-  const { members, mail, sessions, emailAddresses } = services;
+  const { members, mail, sessions } = services;
   const frame = gateFrame(parts, assets);
 
   function asked(c: AppContext): Asked {
@@ -105,7 +106,7 @@ export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): v
       switch (act) {
         case "send-email":
           try {
-            await emailAddresses.requestVerification(session);
+            await requestEmailVerification(services, session);
             return redirect(c, `${accessAddress(target, conditions)}&sent=1`);
           } catch (error) {
             const { message, status } = formError(c, error);

@@ -2,6 +2,7 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
+import { signUp } from "../../../services/account/sign_up.ts";
 import type { InvitationOffer } from "../../../services/organization/invitations.ts";
 import {
   acceptInvitationPage,
@@ -32,7 +33,7 @@ const explained: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_accou
 /** Mounts `/invitations/accept`, `/invitations/sign-up` and `/invitations/sign-out`. */
 export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
-  const { invitations, accounts } = services;
+  const { invitations } = services;
   const frame = gateFrame(parts, assets);
 
   async function show(c: AppContext, token: string, given: Shown = {}): Promise<Response> {
@@ -95,7 +96,7 @@ export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: 
       await beginSession(
         c,
         parts,
-        (client) => accounts.signUp(input as Parameters<typeof accounts.signUp>[0], client),
+        (client) => signUp(services, client, input),
       );
       return redirect(c, joined);
     } catch (error) {

@@ -1,6 +1,7 @@
 // The page of the account's security: changing the password, and the list of sessions.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
+import { changePassword } from "../../../services/account/passwords.ts";
 import type { Assets } from "../../../views/layout.tsx";
 import { securityPage } from "../../../views/sign_in/security.tsx";
 import { readFormBody } from "../../body.ts";
@@ -19,7 +20,8 @@ const flashes: ReadonlyMap<string, string> = new Map([
 
 /** Mounts `/portal/account/security`. */
 export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { config, services: { sessions, passwordChange, twoStep, passkeys } } = parts;
+  const { config, services } = parts;
+  const { sessions, twoStep, passkeys } = services;
 
   async function show(
     c: AppContext,
@@ -56,7 +58,7 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
     signedIn(parts, async (c, session) => {
       const { currentPassword = "", newPassword = "" } = await readFormBody(c);
       try {
-        const { token } = await passwordChange.changePassword(session, { currentPassword, newPassword });
+        const { token } = await changePassword(services, session, { currentPassword, newPassword });
         setSessionCookie(c, config, { token });
         return redirect(c, `${path}?done=password`);
       } catch (error) {

@@ -2,6 +2,7 @@
 import type { Config } from "../../../config.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { safeReturnTo, withReturnTo } from "../../../domain/sign_in/return_to.ts";
+import { signUp } from "../../../services/account/sign_up.ts";
 import { goOnPage } from "../../../views/sign_in/continue.tsx";
 import type { Assets } from "../../../views/layout.tsx";
 import type { NoticeProps } from "../../../views/components/notice.tsx";
@@ -27,7 +28,6 @@ const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = 
 /** Mounts `/`, `/sign-in`, `/sign-in/continue`, `/sign-up` and `/sign-out`. */
 export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
-  const { accounts } = services;
   const frame = gateFrame(parts, assets);
   const byInvitation = config.signUp === "invite";
 
@@ -118,7 +118,7 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
       await beginSession(
         c,
         parts,
-        (client) => accounts.signUp(input as Parameters<typeof accounts.signUp>[0], client),
+        (client) => signUp(services, client, input),
       );
       return goOn(c, target);
     } catch (error) {

@@ -12,11 +12,13 @@ import {
   mailsAtOnceMax,
 } from "../../../domain/limits.ts";
 import { linkLifetimesMs } from "../../../domain/mail/mail.ts";
-import { createMailService, type MailService } from "../../../services/mail/mail.ts";
+import { Mail } from "../../../services/mail/mail.ts";
 import { MailError, type MailMessage } from "../../../services/mail/mail_transport.ts";
+import { emailTexts } from "../../../views/mail/mails.tsx";
 import { startTestApp, type TestApp, testApp } from "../../support/app.ts";
 import { databaseKinds, type TestDatabase } from "../../support/database.ts";
 import { putMails, verifyMail, waitingMails } from "../../support/mails.ts";
+import { mailLog } from "../../support/words/mail.ts";
 import { poll } from "../../support/poll.ts";
 
 const smtpSettings = {
@@ -52,9 +54,9 @@ async function withServer(
 function otherInstance(
   test: TestApp,
   options: { sent: MailMessage[]; before: (batch: readonly Statement[]) => Promise<void> },
-): MailService {
+): Mail {
   const { database } = test.opened;
-  return createMailService({
+  return new Mail({
     config: test.config,
     clock: test.now,
     database: {
@@ -68,6 +70,7 @@ function otherInstance(
     },
   }, {
     log: { info: () => {}, warn: () => {} },
+    texts: emailTexts,
     transport: (message) => {
       options.sent.push(message);
       return Promise.resolve();
@@ -174,10 +177,12 @@ Deno.test("a failed mail is tried again ever later, an hour at most, and given u
     assert.equal(test.now(), start + mailGiveUpMs);
     assert.equal(attempts, waits.length + 1);
     const [outage, given, ...more] = test.logged().split("\n");
-    assert.match(outage ?? "", /^the mail server takes no mails; they are tried again /);
+    assert(outage?.startsWith(`${mailLog.serverFails} `), test.logged());
     assert.match(
       given ?? "",
-      /given up {"mailId":"mail_[0-9a-f]+","kind":"verify_email","attempts":\d+,"reason":"CONN: refused"}$/,
+      new RegExp(
+        `^${mailLog.gaveUp} {"mailId":"mail_[0-9a-f]+","kind":"verify_email","attempts":\\d+,"reason":"CONN: refused"}$`,
+      ),
     );
     assert.deepEqual(more, []);
   }, {
@@ -196,12 +201,12 @@ Deno.test("a permanent refusal ends one mail at once with one warning, and the o
     assert.deepEqual(await waitingMails(test.opened.database), []);
     assert.match(
       test.logged(),
-      /^a mail cannot be sent and is given up [^\n]*"reason":"RCPT TO: 550 5.1.1"}$/,
+      new RegExp(`^${mailLog.gaveUp} [^\\n]*"reason":"RCPT TO: 550 5.1.1"}$`),
     );
     assert.doesNotMatch(test.logged(), /personbad/);
   }, {
     onMail: ({ to }) => {
-      if (to.startsWith("personbad")) throw new MailError("refused", "RCPT TO: 550 5.1.1");
+      if (to.startsWith("personbad")) throw new MailError("rejected", "RCPT TO: 550 5.1.1");
     },
   }));
 
@@ -350,7 +355,7 @@ Deno.test("with SMTP no token is kept in the clear or logged, whatever the serve
   }, {
     onMail: (message) => {
       tokens.push(tokenOf(message));
-      if (message.to.startsWith("personbad")) throw new MailError("refused", "DATA: 554");
+      if (message.to.startsWith("personbad")) throw new MailError("rejected", "DATA: 554");
       if (message.to.startsWith("personlater")) throw new MailError("later", "DATA: 451");
     },
   });

@@ -4,6 +4,8 @@ import { sql } from "../../../db/engine/database.ts";
 import type { OperatorActor } from "../../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../../domain/errors.ts";
 import { operatorLinkLifetimeMs, operatorPageItemsMax } from "../../../domain/limits.ts";
+import { listUsers } from "../../../services/operator/user_list.ts";
+import { createUser, disableUser, enableUser, resetUserPassword } from "../../../services/operator/users.ts";
 import { hashToken } from "../../../services/sign_in/session_tokens.ts";
 import { createTestKey, type TestApp, testPassword, type TestPerson } from "../../support/app.ts";
 import { onEveryDatabase } from "../../support/usage.ts";
@@ -63,15 +65,15 @@ async function counts(test: TestApp, userId: string): Promise<Record<string, num
 }
 
 onEveryDatabase("an account is made with its organization, or in one, and audited there", async (test) => {
-  const { operator } = test.services;
-  const owner = await operator.createUser(actor, {
+  const { services } = test;
+  const owner = await createUser(services, actor, {
     email: "Ada@example.com",
     name: "Ada",
     password: testPassword,
   });
   assert.equal(owner.link, null);
   const join = { organizationId: owner.organizationId, role: "ADMIN" } as const;
-  const made = await operator.createUser(actor, { email: "bob@example.com", name: "Bob", join });
+  const made = await createUser(services, actor, { email: "bob@example.com", name: "Bob", join });
   assert.ok(made.link);
   assert.deepEqual(await signIn(test, "ada@example.com"), [200, false]);
   const token = new URL(made.link.address).searchParams.get("token") ?? "";
@@ -81,7 +83,7 @@ onEveryDatabase("an account is made with its organization, or in one, and audite
   test.advance(operatorLinkLifetimeMs - 1);
   assert.equal(await choose(test, made.link), 204);
   assert.deepEqual(await signIn(test, "bob@example.com", other), [200, false]);
-  const users = (await Array.fromAsync(operator.listUsers())).flat();
+  const users = (await Array.fromAsync(listUsers(services))).flat();
   assert.deepEqual(users.map(({ email, organizations }) => [email, organizations]), [
     ["ada@example.com", [{ id: owner.organizationId, name: "Ada’s organization", role: "OWNER" }]],
     ["bob@example.com", [{ id: owner.organizationId, name: "Ada’s organization", role: "ADMIN" }]],
@@ -96,15 +98,15 @@ onEveryDatabase("an account is made with its organization, or in one, and audite
 });
 
 onEveryDatabase("an account that cannot be made leaves nothing behind", async (test) => {
-  const { operator } = test.services;
+  const { services } = test;
   const { organizationId, email, userId } = await test.signUp();
   const { database } = test.opened;
   const tables = ["users", "organizations", "memberships", "link_tokens", "audit_events", "outbox"];
   const all = async () =>
     JSON.stringify(await Promise.all(tables.map((table) => database.read(sql(`SELECT * FROM ${table}`)))));
   const before = await all();
-  const make = (more: Partial<Parameters<typeof operator.createUser>[1]>) =>
-    operator.createUser(actor, { email: "eve@example.com", name: "Eve", ...more });
+  const make = (more: Partial<Parameters<typeof createUser>[2]>) =>
+    createUser(services, actor, { email: "eve@example.com", name: "Eve", ...more });
   const join = { organizationId, role: "OWNER" } as const;
   for (
     const taken of [{ email }, { email: email.toUpperCase() }, { email, join }, { email, password: other }]
@@ -130,10 +132,10 @@ onEveryDatabase("an account that cannot be made leaves nothing behind", async (t
 onEveryDatabase(
   "a link for a password ends older ones and no session; it works once, for a day",
   async (test) => {
-    const { operator } = test.services;
+    const { services } = test;
     const ada = await test.signUp();
     const bob = await test.signUp("Bob");
-    const reset = (email = ada.email) => operator.resetPassword(actor, email, { turnOffTwoStep: false });
+    const reset = (email = ada.email) => resetUserPassword(services, actor, { email, turnOffTwoStep: false });
     const bobs = await reset(bob.email);
     const first = await reset();
     const second = await reset();
@@ -148,7 +150,7 @@ onEveryDatabase(
     assert.equal(await choose(test, late.link), 404);
     assert.equal(await choose(test, bobs.link), 404);
     // Whoever was handed a link has proved no address.
-    const [user] = (await Array.fromAsync(operator.listUsers())).flat();
+    const [user] = (await Array.fromAsync(listUsers(services))).flat();
     assert.equal(user?.emailVerifiedAt, null);
     assert.ok((await entries(test)).every(({ action }) => action === "password.reset_requested"));
     await assert.rejects(reset("nobody@example.com"), refuses("not_found"));
@@ -158,15 +160,15 @@ onEveryDatabase(
 onEveryDatabase(
   "a password that is set ends every session, link, delay and half-done sign-in",
   async (test) => {
-    const { operator } = test.services;
+    const { services } = test;
     const ada = await test.signUp();
     const bob = await test.signUp("Bob");
     await turnOnTwoStep(test, ada.userId);
     assert.deepEqual(await signIn(test, ada.email), [200, true]);
-    const { link } = await operator.resetPassword(actor, ada.email, { turnOffTwoStep: false });
+    const { link } = await resetUserPassword(services, actor, { email: ada.email, turnOffTwoStep: false });
     for (let n = 0; n < 7; n++) await signIn(test, ada.email, "a wrong password");
     assert.deepEqual(await signIn(test, ada.email), [429, false]);
-    await operator.resetPassword(actor, ada.email, { password: other, turnOffTwoStep: false });
+    await resetUserPassword(services, actor, { email: ada.email, password: other, turnOffTwoStep: false });
     assert.deepEqual(await counts(test, ada.userId), {
       sessions: 0,
       totp: 1,
@@ -182,7 +184,7 @@ onEveryDatabase(
     assert.deepEqual(await signIn(test, ada.email), [401, false]);
     assert.deepEqual(await signIn(test, ada.email, other), [200, true]);
     await assert.rejects(
-      operator.resetPassword(actor, ada.email, { password: "short", turnOffTwoStep: true }),
+      resetUserPassword(services, actor, { email: ada.email, password: "short", turnOffTwoStep: true }),
       refuses("validation_failed"),
     );
     assert.equal((await counts(test, ada.userId))["totp"], 1);
@@ -192,7 +194,7 @@ onEveryDatabase(
 onEveryDatabase(
   "two-step sign-in is turned off for who lost their device, audited and mailed",
   async (test) => {
-    const { operator } = test.services;
+    const { services } = test;
     const ada = await test.signUp();
     const bob = await test.signUp("Bob");
     for (const { userId } of [ada, bob]) await turnOnTwoStep(test, userId);
@@ -201,8 +203,14 @@ onEveryDatabase(
     ]);
     await signIn(test, ada.email);
     const turnOff = { turnOffTwoStep: true } as const;
-    assert.equal((await operator.resetPassword(actor, ada.email, turnOff)).hadTwoStep, true);
-    assert.equal((await operator.resetPassword(actor, ada.email, turnOff)).hadTwoStep, false);
+    assert.equal(
+      (await resetUserPassword(services, actor, { email: ada.email, ...turnOff })).hadTwoStep,
+      true,
+    );
+    assert.equal(
+      (await resetUserPassword(services, actor, { email: ada.email, ...turnOff })).hadTwoStep,
+      false,
+    );
     const left = await counts(test, ada.userId);
     assert.deepEqual([left["totp"], left["recovery_codes"], left["pending_sign_ins"]], [0, 0, 0]);
     assert.deepEqual(await signIn(test, ada.email), [200, false]);
@@ -210,7 +218,10 @@ onEveryDatabase(
     // What was never turned on is not turned off.
     const { database } = test.opened;
     await database.write([sql`UPDATE totp SET confirmed_at = NULL WHERE user_id = ${bob.userId}`]);
-    assert.equal((await operator.resetPassword(actor, bob.email, turnOff)).hadTwoStep, false);
+    assert.equal(
+      (await resetUserPassword(services, actor, { email: bob.email, ...turnOff })).hadTwoStep,
+      false,
+    );
     const entry = { organizationId: ada.organizationId, target: ada.email, userAgent: "gatehouse user test" };
     assert.deepEqual(await entries(test), [
       { ...entry, action: "password.reset_requested" },
@@ -232,7 +243,7 @@ onEveryDatabase(
 onEveryDatabase(
   "disabling ends everything of one person, and revokes their keys in every organization",
   async (test) => {
-    const { operator } = test.services;
+    const { services } = test;
     const { database } = test.opened;
     const ada = await test.signUp();
     const bob = await test.signUp("Bob");
@@ -250,12 +261,12 @@ onEveryDatabase(
       });
     for (const by of [ada, bob]) assert.equal((await invite(by)).status, 201);
     const { link } = (await test.mails()).find(({ to }) => to === "eve@example.com") ?? {};
-    await operator.resetPassword(actor, ada.email, { turnOffTwoStep: false });
+    await resetUserPassword(services, actor, { email: ada.email, turnOffTwoStep: false });
     await database.write([
       sql`UPDATE api_keys SET created_by = ${ada.userId} WHERE id = ${elsewhere.id}`,
       sql`INSERT INTO passkey_challenges VALUES ('c', 'second_step', ${ada.userId}, ${test.now() + 1000})`,
     ]);
-    assert.deepEqual(await operator.disableUser(actor, ada.email, { revokeKeys: false }), {
+    assert.deepEqual(await disableUser(services, actor, { email: ada.email, revokeKeys: false }), {
       wasDisabled: false,
       activeKeys: 2,
       revokedKeys: 0,
@@ -273,7 +284,7 @@ onEveryDatabase(
       passkey_challenges: 0,
       links: 0,
     });
-    assert.deepEqual(await operator.disableUser(actor, ada.email, { revokeKeys: true }), {
+    assert.deepEqual(await disableUser(services, actor, { email: ada.email, revokeKeys: true }), {
       wasDisabled: true,
       activeKeys: 0,
       revokedKeys: 2,
@@ -294,12 +305,12 @@ onEveryDatabase(
       [[ada.organizationId, "Ada’s"], [bob.organizationId, "Elsewhere"]].sort(),
     );
     await assert.rejects(
-      operator.resetPassword(actor, ada.email, { turnOffTwoStep: true }),
+      resetUserPassword(services, actor, { email: ada.email, turnOffTwoStep: true }),
       refuses("validation_failed"),
     );
     assert.equal((await counts(test, ada.userId))["totp"], 1);
     assert.equal(await isSignedIn(test, bob.cookie), true);
-    assert.deepEqual(await operator.enableUser(actor, ada.email), { wasDisabled: true });
+    assert.deepEqual(await enableUser(services, actor, ada.email), { wasDisabled: true });
     assert.deepEqual(await signIn(test, ada.email), [200, true]);
   },
 );
@@ -310,7 +321,7 @@ onEveryDatabase("a long list comes in order, a page at a time, and once each", a
   await test.opened.database.write(
     Array.from({ length: count }, (_, n) => sql(row, `usr_${n}`, `p${(n * 7919) % count}@example.com`)),
   );
-  const pages = await Array.fromAsync(test.services.operator.listUsers());
+  const pages = await Array.fromAsync(listUsers(test.services));
   assert.deepEqual(pages.map((page) => page.length), [operatorPageItemsMax, operatorPageItemsMax, 7]);
   const emails = pages.flat().map(({ email }) => email);
   assert.deepEqual(emails, Array.from({ length: count }, (_, n) => `p${n}@example.com`).sort());

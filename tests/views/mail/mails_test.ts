@@ -1,7 +1,7 @@
 // What mails say: each kind in both forms, and nobody's name becomes a header, markup or a link.
 import assert from "node:assert/strict";
 import { linkPurpose, type MailFields, type MailKind } from "../../../domain/mail/mail.ts";
-import { mailContent, mailKinds } from "../../../views/mail/mails.tsx";
+import { emailTexts } from "../../../views/mail/mails.tsx";
 
 const home = "https://auth.example.com";
 const link = `${home}/verify-email?token=canary&x=1`;
@@ -10,10 +10,10 @@ const link = `${home}/verify-email?token=canary&x=1`;
 function mailOf(kind: MailKind, text: string) {
   const names = ["name", "from", "to", "organization", "inviter", "role", "left", "passkey", "wrongCodes"];
   const fields = Object.fromEntries(names.map((name) => [name, text])) as unknown as MailFields[typeof kind];
-  return mailContent(kind, fields, { home, link, linkLifetimeMs: 3_600_000 });
+  return emailTexts.render(kind, fields, { home, link, linkLifetimeMs: 3_600_000 });
 }
 
-for (const kind of mailKinds) {
+for (const kind of emailTexts.kinds) {
   Deno.test(`${kind}: says the same as text and as HTML, where it is from, and what to do otherwise`, () => {
     const { subject, text, html: marked } = mailOf(kind, "Ada");
     const html = marked.replaceAll(/<\/?a\b[^>]*>/g, "");
@@ -75,7 +75,7 @@ Deno.test("a long name is cut in the subject, by whole characters, and not in th
 Deno.test("a link's time is told in hours or days", () => {
   const told = (hours: number) => {
     const place = { home, link, linkLifetimeMs: hours * 3_600_000 };
-    return /works for (.*)\./.exec(mailContent("reset_password", { name: "Ada" }, place).text)?.[1];
+    return /works for (.*)\./.exec(emailTexts.render("reset_password", { name: "Ada" }, place).text)?.[1];
   };
   assert.deepEqual([1, 24, 168].map(told), ["1 hour", "24 hours", "7 days"]);
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { membershipsPerUserMax } from "../../../../domain/limits.ts";
 import { cookieOf, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app.ts";
 import { embeddedTestDatabase } from "../../../support/database.ts";
+import { accountWords } from "../../../support/words/account.ts";
 import { invite, joinBy, news, page, submit } from "../../../support/portal_people.ts";
 
 const accept = "/invitations/accept";
@@ -175,7 +176,7 @@ for (const signUp of ["invite", "closed"] as const) {
         assert.match(html, /Ask them for one with the address/);
         assert.doesNotMatch(html, /name="password"/);
         assert.equal(made.status, 403);
-        assert.match(news(made.html).join(), /Accounts are made by the people who run this service/);
+        assert(news(made.html).join().includes(accountWords.signUpClosed));
       }
     } finally {
       await test.dispose();

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { totpWrongCodesMax } from "../../../domain/limits.ts";
+import { resetUserPassword } from "../../../services/operator/users.ts";
 import { assertError, type TestApp, testApp, testPassword } from "../../support/app.ts";
 import { linkToken } from "../../support/links.ts";
 import { me } from "../../support/people.ts";
@@ -27,8 +28,8 @@ const ways: Record<string, (test: TestApp, ada: TwoStepPerson) => Promise<unknow
   },
   "the operator sets it": (test, { email }) => {
     const actor = { type: "operator", client: { address: "", userAgent: "", requestId: null } } as const;
-    const options = { password: newPassword, turnOffTwoStep: false };
-    return test.services.operator.resetPassword(actor, email, options);
+    const input = { email, password: newPassword, turnOffTwoStep: false };
+    return resetUserPassword(test.services, actor, input);
   },
 };
 

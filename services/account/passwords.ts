@@ -1,0 +1,227 @@
+// Changing a password, and resetting a forgotten one. No response shows whether an account exists.
+import { insertAuditEvent } from "../../db/audit.ts";
+import { endUnconfirmedAccess } from "../../db/account/account_takeback.ts";
+import {
+  findUserCredentials,
+  findUserCredentialsById,
+  resetPasswordHash,
+  updatePasswordHash,
+  type UserCredentials,
+} from "../../db/account/users.ts";
+import type { Statement } from "../../db/engine/database.ts";
+import { deleteLinks, findLinkToken } from "../../db/mail/link_tokens.ts";
+import { endHalfDoneSignIns } from "../../db/sign_in/pending_sign_ins.ts";
+import { deleteSessionsIfAudited, updateSessionToken } from "../../db/sign_in/sessions.ts";
+import { unlockTotp } from "../../db/sign_in/totp.ts";
+import type { ClientInfo, SessionActor } from "../../domain/actor.ts";
+import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../../domain/errors.ts";
+import { requireEmail } from "../../domain/mail/email.ts";
+import type { Context, SessionContext } from "../context.ts";
+import { sessionSubject } from "../sign_in/credentials.ts";
+import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
+import { changedMeanwhile, personOf, readSignedIn, type SignedIn } from "../sign_in/sign_in.ts";
+
+/**
+ * Changes the password. Every other session ends, and this one gets a new token.
+ *
+ * @throws {AppError} `invalid_credentials`, `validation_failed`, `rate_limited`, `unavailable`.
+ */
+export async function changePassword(
+  context: SessionContext,
+  actor: SessionActor,
+  { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
+): Promise<SignedIn> {
+  const { credentials } = context;
+  const user = await findUserCredentialsById(context.database, actor.user.id);
+  if (user === undefined) throw unauthenticatedError();
+  await checkNewPassword(context, newPassword, { ...user, path: "newPassword" });
+  const subject = sessionSubject(actor);
+  const guess = { subject, actor, refused: "password.refused", about: () => ({}) } as const;
+  return await credentials.guess(guess, async () => {
+    if (!await credentials.isPassword(user, currentPassword)) {
+      const message = "Incorrect password.";
+      throw new AppError("invalid_credentials", message, {
+        details: [{ path: "currentPassword", message }],
+      });
+    }
+    const passwordHash = await credentials.hasher.hash(newPassword);
+    const token = newToken();
+    const now = context.clock();
+    const audit = insertAuditEvent(actor, { action: "password.changed" }, { now });
+    const audited = { now, audited: audit.id };
+    const [, written] = await context.writeAs(actor, [
+      updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash }),
+      audit.statement,
+      updateSessionToken(actor.id, { ...audited, tokenHash: hashToken(token) }),
+      credentials.forgetFailures(subject, audited),
+      ...afterNewPassword(context, user, { ...audited, keep: actor.id }),
+    ]);
+    if (written?.rows.length !== 1) throw changedMeanwhile();
+    context.mail.wake();
+    return await readSignedIn(context, token);
+  });
+}
+
+/**
+ * Sends a reset link to an address if it has an account and its email budget allows one. The result is the same if not.
+ *
+ * @throws {AppError} `validation_failed`, `mail_unavailable`, and `rate_limited` for a client that asks too often.
+ */
+export async function requestPasswordReset(
+  context: Context,
+  client: ClientInfo,
+  typedEmail: string,
+): Promise<void> {
+  const { database, mail } = context;
+  mail.requireMail();
+  const email = requireEmail(typedEmail);
+  context.credentials.countLinkRequest(client);
+  const now = context.clock();
+  const found = await findUserCredentials(database, email);
+  const user = found?.disabledAt === null ? found : undefined;
+  const about = {
+    organizationId: user?.organizationId ?? null,
+    target: { id: user?.id ?? null, name: user === undefined ? null : email },
+  };
+  const isConfirmed = (user?.emailVerifiedAt ?? null) !== null;
+  // The same work is done with or without an account, so that it takes the same time.
+  await context.mailBudgets.spendIfLeft(
+    { kind: "reset_password", to: email, isConfirmed },
+    async (isLeft) => {
+      if (!isLeft && !context.rateLimits.resetEntries.take(email).isAllowed) return;
+      const action = isLeft ? "password.reset_requested" : "mail.limited";
+      const audit = insertAuditEvent({ type: "anonymous", client }, { action, ...about }, {
+        now,
+        always: true,
+      });
+      const notice = { kind: "reset_password", to: email } as const;
+      // If no email may be sent, the link in the last one stays valid.
+      await database.write([
+        audit.statement,
+        ...(isLeft ? deleteLinks(user?.id ?? "", { purposes: ["reset_password"], audited: audit.id }) : []),
+        ...(isLeft && user !== undefined
+          ? mail.outgoing({ ...notice, subject: user.id, fields: { name: user.name } }, {
+            now,
+            audited: audit.id,
+          })
+          : []),
+      ]);
+    },
+  );
+  mail.wake();
+}
+
+/** A reset link that works, and whose it is. */
+interface PasswordReset {
+  readonly user: UserCredentials;
+  readonly tokenHash: string;
+  /** Where it was sent; null for a link from the operator. */
+  readonly email: string | null;
+  /** Whether the address was never confirmed; see {@linkcode resetPassword}. */
+  readonly takesBack: boolean;
+}
+
+/** Finds a reset link without using it up. @returns Null when it doesn't work. */
+export async function findPasswordReset(
+  { database, clock }: Context,
+  token: string,
+): Promise<PasswordReset | null> {
+  const tokenHash = wellFormedHash(token);
+  const link = tokenHash === null ? undefined : await findLinkToken(database, tokenHash, clock());
+  if (link?.purpose !== "reset_password" || tokenHash === null) return null;
+  const { subject, email } = link;
+  const user = await findUserCredentialsById(database, subject);
+  // The email address may have changed since, and its former owner must not get in.
+  if (user?.disabledAt !== null || (email !== null && email !== user.email)) return null;
+  return { user, tokenHash, email, takesBack: user.emailVerifiedAt === null && email === user.email };
+}
+
+/**
+ * Sets a new password with a link, which is then used up. Every session ends. If the address was never confirmed, someone
+ * else may have created the account: two-step sign-in, passkeys, keys and invitations end too, and all other members are
+ * removed from its organizations.
+ *
+ * @throws {AppError} `invalid_token`, `validation_failed`, `rate_limited`, `unavailable`.
+ */
+export async function resetPassword(
+  context: Context,
+  client: ClientInfo,
+  { token, password }: { token: string; password: string },
+): Promise<void> {
+  const { credentials } = context;
+  const reset = await findPasswordReset(context, token);
+  if (reset === null) {
+    credentials.countAddressFailure(client);
+    throw invalidTokenError();
+  }
+  const { user, tokenHash, email, takesBack } = reset;
+  await checkNewPassword(context, password, user);
+  const passwordHash = await credentials.hasher.hash(password);
+  const now = context.clock();
+  const actor = personOf(user, client);
+  const target = { id: user.id, name: user.email };
+  const audit = insertAuditEvent(actor, { action: "password.reset", target }, { now });
+  const takeBack = insertAuditEvent(actor, { action: "account.taken_back", target }, { now });
+  const [, written] = await context.database.write([
+    resetPasswordHash({ userId: user.id, passwordHash, tokenHash, email, now }),
+    audit.statement,
+    ...(takesBack ? [takeBack.statement] : []),
+    ...afterNewPassword(context, user, { now, audited: audit.id, isTakenBack: takesBack }),
+    ...(takesBack
+      ? [
+        ...deleteLinks(user.id, { purposes: ["verify_email"], audited: takeBack.id }),
+        ...endUnconfirmedAccess(actor, { userId: user.id, now, audited: takeBack.id }),
+      ]
+      : []),
+  ]);
+  if (written?.rows.length !== 1) throw invalidTokenError();
+  context.mail.wake();
+}
+
+/** Checks a new password. @throws {AppError} `validation_failed` for the field `path`. */
+export async function checkNewPassword(
+  { credentials }: Pick<Context, "credentials">,
+  password: string,
+  { email, name, path = "password" }: { email: string; name: string; path?: string },
+): Promise<void> {
+  const faults = await credentials.newPasswordFaults(password, { email, name, path });
+  if (faults.length > 0) throw validationError(faults);
+}
+
+/** When and how a password was replaced. */
+export interface NewPassword {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The id of the audit entry about it; without that entry nothing ends. */
+  readonly audited: string;
+  /** The session that stays. */
+  readonly keep?: string;
+  /** The reset also confirmed the address; the email lists what else ended. */
+  readonly isTakenBack?: boolean;
+}
+
+/**
+ * Ends everything that was reached with the old password or leads past the new one.
+ *
+ * @returns The statements for the batch that replaces the password, after its audit entry.
+ */
+export function afterNewPassword(
+  { credentials, mail }: Pick<Context, "credentials" | "mail">,
+  user: UserCredentials,
+  { isTakenBack = false, ...audited }: NewPassword,
+): Statement[] {
+  const kind = isTakenBack ? "account_taken_back" : "password_changed";
+  const notice = { kind, to: user.email, fields: { name: user.name } } as const;
+  return [
+    // The email about a new address says to change the password if it wasn't you. That must be enough.
+    ...deleteLinks(user.id, {
+      purposes: ["reset_password", "change_email", "turn_off_two_step"],
+      audited: audited.audited,
+    }),
+    deleteSessionsIfAudited(user.id, audited),
+    ...endHalfDoneSignIns(user.id, audited),
+    unlockTotp(user.id, audited),
+    credentials.forgetFailures(user.email, audited),
+    ...mail.outgoing(notice, audited),
+  ];
+}

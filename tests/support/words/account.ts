@@ -1,0 +1,5 @@
+// What pages and commands say about accounts, for tests that look for it.
+export const accountWords = {
+  emailTaken: "An account with this email address already exists",
+  signUpClosed: "Sign-up is closed",
+};
