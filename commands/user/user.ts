@@ -202,7 +202,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
 function asRefusal(error: unknown): { message: string; status: number } {
   if (error instanceof Refusal) return error;
   if (error instanceof AppError) {
-    const message = error.code === "not_found" ? "nobody has this address." : error.message;
+    const message = error.code === "not_found" ? "no account has this email address." : error.message;
     return { message, status: statuses[error.code] ?? exitFault };
   }
   const isBusy = error instanceof DatabaseError && error.kind === "unavailable";

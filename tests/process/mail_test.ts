@@ -282,7 +282,7 @@ Deno.test({
       });
       try {
         await isReady(program);
-        await poll(() => program.output().includes("the mail server takes no mails"));
+        await poll(() => program.output().includes(mailLog.serverFails));
         const hung = Promise.withResolvers<null>();
         let isHanging = false;
         const server = await startSmtp({

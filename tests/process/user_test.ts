@@ -12,6 +12,7 @@ import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
 import { faultRandom } from "../support/random.ts";
 import { sqldMissing, startSqld } from "../support/sqld.ts";
+import { accountWords } from "../support/words/account.ts";
 import { type CommandEnd, userCommand } from "../support/user_command.ts";
 
 const password = "nine green umbrellas";
@@ -284,10 +285,10 @@ Deno.test("arguments that are none end with 64, an unknown address with 67, and 
     ) {
       assert.ok(help.stdout.includes(word), word);
     }
-    assertEnd(await place.user("disable", "nobody@example.com"), 67, /nobody has this address/);
+    assertEnd(await place.user("disable", "nobody@example.com"), 67, new RegExp(accountWords.unknownEmail));
     assertEnd(await place.user("create", "no address", "--name", "A"), 65);
     const joining = ["create", "a@example.com", "--name", "A", "--join", "org_1", "--role", "member"];
-    assertEnd(await place.user(...joining), 65, /no organization/);
+    assertEnd(await place.user(...joining), 65, /“join”/);
     assertEnd(
       await place.userWith("umbrellas\n", "create", "a@example.com", "--name", "A", "--password-stdin"),
       65,

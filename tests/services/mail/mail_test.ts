@@ -178,12 +178,8 @@ Deno.test("a failed mail is tried again ever later, an hour at most, and given u
     assert.equal(attempts, waits.length + 1);
     const [outage, given, ...more] = test.logged().split("\n");
     assert(outage?.startsWith(`${mailLog.serverFails} `), test.logged());
-    assert.match(
-      given ?? "",
-      new RegExp(
-        `^${mailLog.gaveUp} {"mailId":"mail_[0-9a-f]+","kind":"verify_email","attempts":\\d+,"reason":"CONN: refused"}$`,
-      ),
-    );
+    assert(given?.startsWith(`${mailLog.gaveUp} `), given ?? "");
+    assert.match(given ?? "", /"kind":"verify_email","attempts":\d+,"reason":"CONN: refused"}$/);
     assert.deepEqual(more, []);
   }, {
     onMail: () => {
@@ -199,10 +195,8 @@ Deno.test("a permanent refusal ends one mail at once with one warning, and the o
     await deliverAll(test);
     assert.deepEqual(sent.map(({ to }) => to), ["person1@example.com", "person2@example.com"]);
     assert.deepEqual(await waitingMails(test.opened.database), []);
-    assert.match(
-      test.logged(),
-      new RegExp(`^${mailLog.gaveUp} [^\\n]*"reason":"RCPT TO: 550 5.1.1"}$`),
-    );
+    assert(test.logged().startsWith(mailLog.gaveUp));
+    assert.match(test.logged(), /^[^\n]*"reason":"RCPT TO: 550 5.1.1"}$/);
     assert.doesNotMatch(test.logged(), /personbad/);
   }, {
     onMail: ({ to }) => {
@@ -394,9 +388,8 @@ testApp(
     await poll(async () => (await waitingMails(database)).length === 1);
     ended.abort();
     await running;
-    assert.deepEqual((await waitingMails(database)).map(({ recipient }) => recipient), [
-      "person2@example.com",
-    ]);
+    const [left, ...more] = await waitingMails(database);
+    assert.deepEqual([left?.recipient, more], ["person2@example.com", []]);
   },
   { BASE_URL: "https://auth.example.com" },
 );
