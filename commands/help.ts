@@ -15,8 +15,8 @@ import {
 /** @returns Every command and every setting. */
 export function help(): string {
   const width = Math.max(...Object.keys(settings).map((name) => name.length));
-  const lines = Object.entries(settings).map(([name, { default: fallback, takes }]) =>
-    `  ${name.padEnd(width)}  ${takes}${fallback === "" ? "" : `; default ${fallback}`}`
+  const lines = Object.entries(settings).map(([name, { default: fallback, expected }]) =>
+    `  ${name.padEnd(width)}  ${expected}${fallback === "" ? "" : `; default ${fallback}`}`
   );
   return [
     "Gatehouse: sign-in, API keys and usage metering in one program.",

@@ -76,7 +76,7 @@ Deno.test("COOKIE_DOMAIN is never a public suffix", () => {
     ]
   ) {
     const fault = assertRefused("COOKIE_DOMAIN", `.${suffix}`, { BASE_URL: `https://auth.acme.${suffix}` });
-    assert.match(fault, /everybody can have a name under/, suffix);
+    assert.match(fault, /\(\S+ is a public suffix\)$/, suffix);
   }
 });
 
@@ -379,6 +379,9 @@ Deno.test("TRUSTED_PROXIES is a list of blocks, and names the part that is none"
     "10.0.0.0/8",
     "fd00::/8",
   ]);
-  assert.match(assertRefused("TRUSTED_PROXIES", "127.0.0.1, proxy"), /\("proxy" is neither\)$/);
+  assert.match(
+    assertRefused("TRUSTED_PROXIES", "127.0.0.1, proxy"),
+    /\("proxy": not an address or a block\)$/,
+  );
   assert.equal(refused({ TRUSTED_PROXIES: "a, b" }).length, 2);
 });

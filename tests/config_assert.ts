@@ -1,22 +1,22 @@
-// Asserting that settings are taken or refused.
+// Assertions about valid and invalid settings.
 import assert from "node:assert/strict";
 import { type Config, parseConfig, type Settings, settings } from "../config.ts";
 
-/** @returns What good settings mean. */
+/** @returns The configuration of valid settings. */
 export function accepted(record: Settings, isTerminal = false): Config {
   const result = parseConfig(record, { isTerminal });
   if (!("config" in result)) assert.fail(result.faults.join("\n"));
   return result.config;
 }
 
-/** @returns The faults of settings that are not good. */
+/** @returns The faults of invalid settings. */
 export function refused(record: Settings): readonly string[] {
   const result = parseConfig(record, { isTerminal: false });
   return "faults" in result ? result.faults : assert.fail(`was accepted: ${JSON.stringify(record)}`);
 }
 
 /**
- * Asserts that exactly one fault is told, and that it is of this setting.
+ * Asserts that there is exactly one fault, about this setting.
  *
  * @returns The fault.
  */
@@ -24,8 +24,7 @@ export function assertRefused(name: keyof typeof settings, value: string, others
   const faults = refused({ ...others, [name]: value });
   assert.equal(faults.length, 1, faults.join("\n"));
   const [fault = ""] = faults;
-  assert.ok(fault.startsWith(`${name}: got `), fault);
-  assert.ok(fault.includes(`, takes ${settings[name].takes}`), fault);
-  assert.doesNotMatch(fault, /\p{Cc}/u, "one line, and nothing that a terminal would obey");
+  assert.ok(fault.startsWith(`${name}: expected ${settings[name].expected}, got `), fault);
+  assert.doesNotMatch(fault, /\p{Cc}/u, "the fault must be one line without terminal control characters");
   return fault;
 }

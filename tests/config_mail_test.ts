@@ -59,9 +59,9 @@ Deno.test("MAIL_FROM is one address, alone or with a name, and ends no header", 
 Deno.test("SMTP_URL and MAIL_FROM go together: without the other each is refused, by the name of what is missing", () => {
   const mailFrom = refused({ SMTP_URL: "smtp://user:canary@mail.example.com" });
   assert.deepEqual(mailFrom, [
-    `MAIL_FROM: got nothing, takes ${settings.MAIL_FROM.takes} (SMTP_URL needs it)`,
+    `MAIL_FROM: expected ${settings.MAIL_FROM.expected}, got nothing (required with SMTP_URL)`,
   ]);
   const smtpUrl = refused({ MAIL_FROM: "auth@example.com" });
   assert.equal(smtpUrl.length, 1);
-  assert.match(smtpUrl[0] ?? "", /^SMTP_URL: got nothing, .*MAIL_FROM needs it/);
+  assert.match(smtpUrl[0] ?? "", /^SMTP_URL: expected .*, got nothing \(required with MAIL_FROM\)$/);
 });

@@ -140,7 +140,7 @@ Deno.test("every wrong setting is told at once, with exit status 78, and no secr
       "SIGN_UP",
     ]);
     assert(!output.includes("s3cret"));
-    assert.match(output, /SIGN_UP: got "maybe", takes open, invite or closed/);
+    assert.match(output, /SIGN_UP: expected open, invite or closed, got "maybe"/);
     assert.deepEqual([...Deno.readDirSync(folder)], []);
   }));
 
