@@ -41,6 +41,13 @@ export const errorStatuses = {
   mail_unavailable: 503,
 } as const;
 
+/** @returns The message of anything thrown. Errors of the operating system are cut to the reason, such as "permission denied". */
+export function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const [, reason] = /^([^(]+) \(os error \d+\)/.exec(message) ?? [];
+  return reason === undefined ? message : reason.charAt(0).toLowerCase() + reason.slice(1);
+}
+
 /** The stable name of an error, for programs. */
 export type ErrorCode = keyof typeof errorStatuses;
 

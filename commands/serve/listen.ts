@@ -1,5 +1,6 @@
-// Keeps one port open. Deno.serve stops accepting permanently when the process runs out of file descriptors, and says so
-// nowhere: this module notices, opens the port again, and closes connections that have no request in progress.
+// Keeps one port open. Deno.serve silently stops accepting connections when the process runs out of file descriptors: the
+// listener notices, opens the port again, and closes connections without a request in progress.
+import { setTimeout as delay } from "node:timers/promises";
 import {
   listenCheckIntervalMs,
   openDescriptorsMax,
@@ -8,19 +9,18 @@ import {
   shutdownFlushMs,
 } from "../../domain/limits.ts";
 import { openDescriptors } from "../../services/descriptors.ts";
+import { rest } from "../../services/rest.ts";
 import type { ProgramLog } from "./log.ts";
 
-/** Answers a request; what `Deno.serve` takes. */
+/** Handles requests, as for `Deno.serve`. */
 export type Handler = Deno.ServeHandler<Deno.NetAddr>;
 
-/** The address to listen on, the log, and what to call once it is open. */
+/** Where to listen, and when to close idle connections. */
 export interface ListenOptions {
   readonly hostname: string;
-  /** 0 for any free port. It stays the same for the life of the listener. */
+  /** 0 for any free port, which then stays the same. */
   readonly port: number;
   readonly log: Pick<ProgramLog, "info" | "warn" | "error">;
-  /** Called once, before the first request is accepted. */
-  readonly onListen: (address: Deno.NetAddr) => void;
   /** Open descriptors of the process beyond which idle connections are closed. */
   readonly descriptorsMax?: number;
 }
@@ -29,22 +29,22 @@ export interface ListenOptions {
 interface Server {
   readonly http: Deno.HttpServer<Deno.NetAddr>;
   readonly abort: AbortController;
-  /** Requests whose response has not been handed over completely. */
+  /** Requests without a complete response. */
   requests: number;
   /** Counts one of them as completed. */
   readonly completed: () => void;
-  /** It accepts no connections any more: each response asks for its connection to be closed. */
+  /** No longer accepts connections: each response closes its connection. */
   isRetired: boolean;
 }
 
-/** Listens on one address until it is shut down. */
+/** Listens on one address until shutdown. */
 export class Listener {
   readonly #handler: Handler;
   readonly #options: ListenOptions;
   /** Every server that may still have connections. */
   readonly #servers = new Set<Server>();
   readonly #checking: ReturnType<typeof setInterval>;
-  #address: Deno.NetAddr;
+  readonly #address: Deno.NetAddr;
   #current: Server | null;
   #isOutage = false;
   #isCrowded = false;
@@ -56,15 +56,19 @@ export class Listener {
   constructor(handler: Handler, options: ListenOptions) {
     this.#handler = handler;
     this.#options = options;
-    this.#address = { transport: "tcp", hostname: options.hostname, port: options.port };
-    this.#current = this.#start(options.onListen);
+    this.#current = this.#start(options);
     this.#address = this.#current.http.addr;
     this.#checking = setInterval(() => this.#check(), listenCheckIntervalMs);
   }
 
+  /** The open port. */
+  get port(): number {
+    return this.#address.port;
+  }
+
   /**
-   * Rejects new requests, waits until those in progress have their responses, and closes the port. Only then: Deno never
-   * responds to a request that it has read and not handed over when its own shutdown begins.
+   * Rejects new requests, waits for the responses of those in progress, and then closes the port. Deno's own shutdown would
+   * drop requests that it has read but not yet passed to the handler.
    */
   async shutdown(): Promise<void> {
     this.#isClosing = true;
@@ -72,19 +76,15 @@ export class Listener {
     const servers = [...this.#servers];
     while (servers.some(({ requests }) => requests > 0)) await delay(shutdownCheckIntervalMs);
     const closing = Promise.all(servers.map(({ http }) => http.shutdown().catch(() => {})));
-    // Connections on which only a part of a request has come would keep it waiting.
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) => timer = setTimeout(resolve, shutdownFlushMs));
-    await Promise.race([closing, late]);
-    clearTimeout(timer);
+    // A connection with an incomplete request would delay this indefinitely.
+    await settlesWithin(shutdownFlushMs, closing);
   }
 
-  #start(onListen: (address: Deno.NetAddr) => void = () => {}): Server {
+  #start({ hostname, port }: { readonly hostname: string; readonly port: number }): Server {
     const abort = new AbortController();
-    const { hostname, port } = this.#address;
     const http = Deno.serve(
-      { hostname, port, signal: abort.signal, onListen },
-      (request, info) => this.#answer(server, request, info),
+      { hostname, port, signal: abort.signal, onListen: () => {} },
+      (request, info) => this.#handle(server, request, info),
     );
     const completed = () => {
       server.requests--;
@@ -96,7 +96,7 @@ export class Listener {
     return server;
   }
 
-  #answer(
+  #handle(
     server: Server,
     request: Request,
     info: Deno.ServeHandlerInfo<Deno.NetAddr>,
@@ -106,8 +106,8 @@ export class Listener {
     }
     server.requests++;
     info.completed.then(server.completed, server.completed);
-    const answer = this.#handler(request, info);
-    return server.isRetired ? withClose(answer) : answer;
+    const response = this.#handler(request, info);
+    return server.isRetired ? withClose(response) : response;
   }
 
   #check(): void {
@@ -131,7 +131,7 @@ export class Listener {
     this.#restart();
   }
 
-  /** Asks the operating system: as long as the port is open, no one else can bind it. This needs no connection. */
+  /** Asks the operating system, without a connection: an open port can't be bound again. */
   #isAccepting(): boolean {
     try {
       const { hostname, port } = this.#address;
@@ -141,22 +141,22 @@ export class Listener {
       const code = error instanceof Error && "code" in error ? error.code : "";
       const isOut = code === "EMFILE" || code === "ENFILE";
       this.#checksWithoutDescriptor = isOut ? this.#checksWithoutDescriptor + 1 : 0;
-      // The first time the port may still be open: with no new connection nothing has failed yet.
+      // After a single failure the port may still be open.
       return this.#checksWithoutDescriptor < 2;
     }
   }
 
-  /** Opens the port again if that is possible now; otherwise the next check tries. */
+  /** Opens the port again, if possible. Otherwise the next check tries again. */
   #restart(): void {
     this.#current = null;
     try {
-      this.#current = this.#start();
+      this.#current = this.#start(this.#address);
     } catch {
-      // Still no descriptor, or the port is not free yet.
+      // Out of descriptors, or the port isn't free yet.
     }
   }
 
-  /** Closes all connections of a server that stopped accepting, as soon as none of them has a request in progress. */
+  /** Closes the connections of a server that stopped accepting, once no request is in progress. */
   #clear(server: Server): void {
     server.isRetired = true;
     const endsAt = performance.now() + retiredServerTimeoutMs;
@@ -171,18 +171,18 @@ export class Listener {
     }, listenCheckIntervalMs);
   }
 
-  /** Beyond the limit, replaces the server: its idle connections are closed, and requests in progress are finished. */
+  /** Replaces the server when there are too many connections: closes the idle ones and finishes requests in progress. */
   #boundIdle(server: Server): void {
     const max = this.#options.descriptorsMax ?? openDescriptorsMax;
     const wasCrowded = this.#isCrowded;
     this.#isCrowded = (openDescriptors() ?? 0) > max;
-    // Those that are left after it have a request in progress: replacing the server again would close none of them.
+    // Connections that survived a replacement have requests in progress; another one would close none of them.
     if (!this.#isCrowded || wasCrowded) return;
     this.#options.log.warn("too many connections: idle ones are being closed", { descriptorsMax: max });
     server.isRetired = true;
     server.http.shutdown().catch(() => {});
     this.#current = null;
-    // The port is free a moment later.
+    // The port takes a moment to become free.
     const timer = setInterval(() => {
       if (this.#isClosing || this.#current !== null) return clearInterval(timer);
       this.#restart();
@@ -190,12 +190,16 @@ export class Listener {
   }
 }
 
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/** @returns Whether the promise settles within `ms` milliseconds. */
+export async function settlesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const settled = new AbortController();
+  work.catch(() => {}).then(() => settled.abort());
+  await rest(ms, settled.signal);
+  return settled.signal.aborted;
 }
 
-async function withClose(answer: Response | Promise<Response>): Promise<Response> {
-  const { body, status, headers } = await answer;
+async function withClose(response: Response | Promise<Response>): Promise<Response> {
+  const { body, status, headers } = await response;
   const closing = new Headers(headers);
   closing.set("connection", "close");
   return new Response(body, { status, headers: closing });

@@ -1,6 +1,8 @@
-// `gatehouse serve`: opens the database, listens, and on SIGTERM or SIGINT finishes what is in flight and ends.
+// `gatehouse serve`: opens the database, listens, and on SIGTERM or SIGINT finishes requests in progress and ends.
+import { setTimeout as delay } from "node:timers/promises";
 import { createApp } from "../../app.ts";
 import type { Config, Settings } from "../../config.ts";
+import { messageOf } from "../../domain/errors.ts";
 import {
   retentionIntervalMs,
   retentionRestMs,
@@ -8,21 +10,20 @@ import {
   shutdownNoticeMs,
   shutdownTimeoutMs,
 } from "../../domain/limits.ts";
-import type { App } from "../../routes/env.ts";
 import { BackupSchedule } from "../../services/backups.ts";
 import { checkSettingNames } from "../check/setting_names.ts";
 import { mailMode } from "../../services/mail/mail.ts";
 import { rest } from "../../services/rest.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
-import { Listener } from "./listen.ts";
+import { Listener, settlesWithin } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
-import { databaseName, openForCommand } from "../open_database.ts";
+import { databaseName, type OpenedDatabase, openForCommand } from "../open_database.ts";
 import { dropWritePermission } from "../permissions.ts";
 import { exitBusy, exitConfig, exitFault, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 
-/** How often waits for slow clients are looked at, in milliseconds. */
+/** How often waits for slow clients are checked, in milliseconds. */
 const sweepIntervalMs = 1_000;
 
 /**
@@ -30,93 +31,62 @@ const sweepIntervalMs = 1_000;
  *
  * @param environment See {@linkcode CommandLine}.
  * @param options `version`: of the program.
- * @returns The exit status: 0 after a signal, 70 when the data file could not be trusted any more, 75 when the port or
- *   the database was not to be had, 78 when a setting is wrong.
+ * @returns The exit status: 0 after a signal, 70 if the data file can no longer be trusted, 75 if the port or the database
+ *   is in use or unavailable, 78 for invalid settings.
  */
 export async function serve(environment: Settings, options: { version: string }): Promise<number> {
-  const settings = readSettings(environment);
-  if (settings === null) return exitConfig;
-  const log = await openLog(settings);
+  const config = readSettings(environment);
+  if (config === null) return exitConfig;
+  const log = await openLog(config);
+  try {
+    // Fails before a database is created.
+    Deno.listen({ hostname: config.host, port: config.port }).close();
+  } catch (error) {
+    return reportPort(config, error);
+  }
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
-  const opened = await openForCommand(settings, (error) => {
-    log.error("writing must not go on; the program stops", { error });
+  const opened = await openForCommand(config, (error) => {
+    log.error("stopping: the data file can no longer be trusted", { error });
     end(exitFault);
   });
   if (typeof opened === "number") return opened;
   for (const { about, advice } of checkSettingNames(environment)) {
     log.warn("unknown setting in the environment", { name: about, advice });
   }
-  const backups = await backupSchedule(settings, log);
+  const backups = await openBackupSchedule(config, log);
   if (typeof backups === "number") {
     await opened.close();
     return backups;
   }
-
-  let services: Services | undefined;
-  let listener: Listener | undefined;
+  let stop: () => Promise<void>;
   try {
-    let app: App | undefined;
-    listener = new Listener((request, info) => {
-      if (app === undefined) return new Response(null, { status: 503, headers: { "Retry-After": "1" } });
-      return app.fetch(request, info);
-    }, {
-      port: settings.port,
-      hostname: settings.host,
-      log,
-      onListen: (address) => {
-        // The port is known only now when the settings leave it to the system.
-        const config = withPort(settings, address.port);
-        const context = { config, database: opened.database, clock: Date.now };
-        services = createServices(context, {
-          onBackgroundError: (error) => log.warn("work in the background failed", { error }),
-          mailLog: log,
-          emailTexts,
-          startThreads: true,
-        });
-        const tell = (line: string) => void writeLine(`gatehouse: ${line}`, "stderr");
-        const state = backups && (() => backups.state);
-        app = createApp({ config, services, log, tell, backups: state }, options);
-        announce(config, log);
-      },
-    });
+    stop = startServer({ config, log, opened, backups, ...options });
   } catch (error) {
     await opened.close();
-    const reason = error instanceof Error ? error.message : String(error);
-    writeLine(`gatehouse: cannot listen on ${settings.host}:${settings.port}: ${reason}`, "stderr");
-    return error instanceof Deno.errors.AddrInUse ? exitBusy : exitConfig;
+    return reportPort(config, error);
   }
-
-  const sweeping = setInterval(() => services?.deadlines.sweep(), sweepIntervalMs);
-  const stopping = new AbortController();
-  const deleting = deleteOld(() => services, { log, signal: stopping.signal });
-  const mailing = services?.mail.run(stopping.signal);
-  const backingUp = backups?.run(stopping.signal);
   if (backups === undefined) dropWritePermission();
-  const stop = () => end(0);
-  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, stop);
-  // Sent when a terminal closes, and by tools that want log files reopened. There are none: the log is standard output.
+  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, () => end(0));
+  // Sent when a terminal closes, and by tools that rotate log files. The log is standard output.
   Deno.addSignalListener("SIGHUP", () => log.info("SIGHUP ignored: there is nothing to reload", {}));
   const status = await ended;
   log.info("stopping", { status });
-  services?.drain();
-  stopping.abort();
-  await delay(shutdownNoticeMs);
-  // A client that never finishes must not keep the recorder from writing what it has.
-  const halfMs = (shutdownTimeoutMs - shutdownNoticeMs) / 2;
-  const isClean = await within(halfMs, () => listener.shutdown());
-  if (!isClean) log.warn("some connections did not end in time", {});
-  await within(halfMs, async () => {
-    await Promise.all([deleting, mailing, backingUp, services?.close()]);
-    if (!isClean) await delay(shutdownFlushMs);
-    await opened.close();
-  });
-  clearInterval(sweeping);
+  await stop();
   await log.close();
   return status;
 }
 
-/** @returns The schedule if there is to be one; an exit status after saying why it cannot be. */
-async function backupSchedule(config: Config, log: ProgramLog): Promise<BackupSchedule | undefined | number> {
+/** Prints why the port can't be opened. @returns The exit status. */
+function reportPort({ host, port }: Config, error: unknown): number {
+  writeLine(`gatehouse: cannot listen on ${host}:${port}: ${messageOf(error)}`, "stderr");
+  return error instanceof Deno.errors.AddrInUse ? exitBusy : exitConfig;
+}
+
+/** @returns The schedule, if there is one, or the exit status after printing why it can't run. */
+async function openBackupSchedule(
+  config: Config,
+  log: ProgramLog,
+): Promise<BackupSchedule | undefined | number> {
   const { backups: plan, database } = config;
   if (plan === undefined || database.kind === "remote") return undefined;
   const schedule = new BackupSchedule({ path: database.path, plan, clock: Date.now, log });
@@ -124,13 +94,62 @@ async function backupSchedule(config: Config, log: ProgramLog): Promise<BackupSc
     await schedule.checkFolder();
     return schedule;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    writeLine(`BACKUP_DIR: cannot write to ${JSON.stringify(plan.folder)}: ${reason}`, "stderr");
+    writeLine(`BACKUP_DIR: cannot write to ${JSON.stringify(plan.folder)}: ${messageOf(error)}`, "stderr");
     return exitConfig;
   }
 }
 
-/** What is deleted in the background, a little with each call, which says whether there may be more. */
+interface ServerParts {
+  readonly config: Config;
+  readonly log: ProgramLog;
+  readonly opened: OpenedDatabase;
+  readonly backups: BackupSchedule | undefined;
+  readonly version: string;
+}
+
+/** Starts to listen, and the background work. @returns A function that stops both and closes the database. */
+function startServer({ config: settings, log, opened, backups, version }: ServerParts): () => Promise<void> {
+  const listener = new Listener((request, info) => app.fetch(request, info), {
+    hostname: settings.host,
+    port: settings.port,
+    log,
+  });
+  // The port is known only now if the settings leave it to the operating system.
+  const config = withPort(settings, listener.port);
+  const services = createServices({ config, database: opened.database, clock: Date.now }, {
+    onBackgroundError: (error) => log.warn("background work failed", { error }),
+    emailTexts,
+    mailLog: log,
+    startThreads: true,
+  });
+  const tell = (line: string) => void writeLine(`gatehouse: ${line}`, "stderr");
+  const app = createApp({ config, services, log, tell, backups: backups && (() => backups.state) }, {
+    version,
+  });
+  announce(config, log);
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const sweeping = setInterval(() => services.deadlines.sweep(), sweepIntervalMs);
+  const working = [deleteOldData(services, { log, signal }), services.mail.run(signal), backups?.run(signal)];
+  return async function stop() {
+    services.drain();
+    stopping.abort();
+    await delay(shutdownNoticeMs);
+    // A client that never finishes must not keep the recorder from writing its queue.
+    const halfMs = (shutdownTimeoutMs - shutdownNoticeMs) / 2;
+    const isClean = await settlesWithin(halfMs, listener.shutdown());
+    if (!isClean) log.warn("some connections did not end in time", {});
+    const close = async () => {
+      await Promise.all([...working, services.close()]);
+      if (!isClean) await delay(shutdownFlushMs);
+      await opened.close();
+    };
+    await settlesWithin(halfMs, close());
+    clearInterval(sweeping);
+  };
+}
+
+/** What is deleted in the background, a little at a time. Each function returns whether there may be more. */
 const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
   "old usage records": ({ usageRecords }) => usageRecords.deleteOldUsageRecords(),
   "old audit entries": ({ audit }) => audit.deleteOldAuditEvents(),
@@ -138,28 +157,23 @@ const deletions: Readonly<Record<string, (services: Services) => Promise<boolean
   "sign-ins that were not finished": ({ signIn }) => signIn.deleteEndedSignIns(),
 };
 
-/** Deletes what is too old or of no use any more, a few rows at a time, until the signal. */
-async function deleteOld(
-  services: () => Services | undefined,
+/** Deletes old and unused data, a few rows at a time, until the signal. */
+async function deleteOldData(
+  services: Services,
   { log, signal }: { log: ProgramLog; signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
-    const running = services();
     let isMore = false;
     for (const [what, deleteSome] of Object.entries(deletions)) {
-      if (running === undefined || signal.aborted) break;
+      if (signal.aborted) break;
       try {
-        if (await deleteSome(running)) isMore = true;
+        if (await deleteSome(services)) isMore = true;
       } catch (error) {
-        log.warn(`deleting ${what} failed; it is tried again`, { error });
+        log.warn("retrying failed deletion", { what, error });
       }
     }
     await rest(isMore ? retentionRestMs : retentionIntervalMs, signal);
   }
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function withPort(config: Config, port: number): Config {
@@ -170,28 +184,17 @@ function withPort(config: Config, port: number): Config {
 }
 
 function announce(config: Config, log: ProgramLog): void {
+  const { origin } = config.baseUrl;
   log.info("listening", {
     address: `${config.host}:${config.port}`,
-    baseUrl: config.baseUrl.origin,
+    baseUrl: origin,
     database: databaseName(config),
   });
-  const mails = mailMode(config);
-  if (mails === "none") {
-    log.warn("SMTP_URL is not set: nobody can confirm an address, reset a password or be invited", {});
-  } else if (mails === "development") {
-    log.info("SMTP_URL is not set: mails are shown here", { address: `${config.baseUrl.origin}/dev/mail` });
+  const mode = mailMode(config);
+  if (mode === "none") {
+    log.warn("SMTP_URL is not set: email confirmation, password resets and invitations are unavailable", {});
+  } else if (mode === "development") {
+    log.info("SMTP_URL is not set: emails appear on this page", { address: `${origin}/dev/mail` });
   }
-  if (config.logFormat === "text") writeLine(`\n  Gatehouse is ready: open ${config.baseUrl.origin}\n`);
-}
-
-/** @returns Whether the act ended within the time; a failing act has ended too. */
-async function within(ms: number, act: () => Promise<void>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<boolean>((resolve) => timer = setTimeout(() => resolve(false), ms));
-  const done = act().then(() => true, () => false);
-  try {
-    return await Promise.race([done, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  if (config.logFormat === "text") writeLine(`\n  Gatehouse is ready: open ${origin}\n`);
 }

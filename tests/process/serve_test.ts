@@ -174,7 +174,8 @@ Deno.test("a second server on the same file, and a taken port, are refused at st
     await Deno.mkdir(`${folder}/other`);
     const third = await ended({ folder: `${folder}/other`, env: { PORT: new URL(first.baseUrl).port } });
     assert.equal(third.status, 75);
-    assert.match(third.output, /cannot listen on 127\.0\.0\.1:/);
+    assert.match(third.output, /cannot listen on 127\.0\.0\.1:\d+: address already in use\n$/);
+    assert.deepEqual([...Deno.readDirSync(`${folder}/other`)], [], "no database was created");
     first.kill("SIGTERM");
     assert.equal(await first.ended(), 0);
   }));

@@ -117,7 +117,9 @@ Deno.test("logs misspelled settings and the data file's full path at start", () 
     const server = startProgram({ folder, env });
     try {
       await isReady(server);
-      const warned = server.output().split("\n").filter((line) => line.includes("unknown setting in the environment"));
+      const warned = server.output().split("\n").filter((line) =>
+        line.includes("unknown setting in the environment")
+      );
       const names = warned.map((line) => JSON.parse(line).properties.name);
       assert.deepEqual(names.sort(), ["DATABASE_URI", "SESSIONS_MAX_DAYS"]);
       assert.match(warned.join("\n"), /rename it to DATABASE_URL\b/);

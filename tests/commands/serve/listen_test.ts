@@ -1,4 +1,4 @@
-// The listener by itself: one address for its whole life, a bounded number of idle connections, an orderly end.
+// The listener by itself: one address for its whole life, a bounded number of idle connections, a clean shutdown.
 import assert from "node:assert/strict";
 import { Listener } from "../../../commands/serve/listen.ts";
 import { type Connection, connectTo, requestText } from "../../support/connection.ts";
@@ -10,22 +10,21 @@ function descriptors(): number {
   return [...Deno.readDirSync("/proc/self/fd")].length;
 }
 
-Deno.test("too many idle connections are closed; the request in progress and new connections are answered", async () => {
-  const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+Deno.test("closes idle connections beyond the limit, and completes the request in progress and new ones", async () => {
+  const { promise: mayRespond, resolve: respond } = Promise.withResolvers<void>();
   const lines: string[] = [];
   const write = (message: string) => void lines.push(message);
-  let baseUrl = "";
   const listener = new Listener(async (request) => {
-    if (request.url.endsWith("/slow")) await mayAnswer;
-    return new Response("answered");
+    if (request.url.endsWith("/slow")) await mayRespond;
+    return new Response("done");
   }, {
     hostname: "127.0.0.1",
     port: 0,
     log: { info: write, warn: write, error: write },
-    onListen: ({ port }) => baseUrl = `http://127.0.0.1:${port}`,
     // This process has both ends of each connection: all of them together exceed the limit.
     descriptorsMax: descriptors() + 2 * idleConnections,
   });
+  const baseUrl = `http://127.0.0.1:${listener.port}`;
   const slow = await connectTo(baseUrl, requestText("GET", "/slow"));
   const idle: Connection[] = [];
   for (let count = 0; count < idleConnections; count++) {
@@ -34,15 +33,15 @@ Deno.test("too many idle connections are closed; the request in progress and new
   try {
     await poll(() => idle.every(({ isClosed }) => isClosed()));
     assert.equal(slow.isClosed(), false);
-    answer();
-    await poll(() => slow.received().endsWith("answered"));
+    respond();
+    await poll(() => slow.received().endsWith("done"));
     await poll(async () => {
       const response = await fetch(baseUrl).catch(() => null);
-      return await response?.text() === "answered";
+      return await response?.text() === "done";
     });
     assert.deepEqual(lines, ["too many connections: idle ones are being closed"]);
   } finally {
-    answer();
+    respond();
     for (const connection of [slow, ...idle]) connection.close();
     await listener.shutdown();
   }
