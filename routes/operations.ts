@@ -3,7 +3,7 @@ import { timingSafeEqual } from "node:crypto";
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { notFoundError } from "../domain/errors.ts";
 import { describe } from "./api/endpoint.ts";
-import { everywhere } from "./api/openapi/error_responses.ts";
+import { commonErrors } from "./api/openapi/error_responses.ts";
 import { isLocalRequest } from "./client_address.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
 import type { Metrics } from "./metrics.ts";
@@ -41,7 +41,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
     summary: "Check liveness",
     description: "Responds as long as the process runs.",
     responses: { 200: healthy },
-  }, everywhere));
+  }, commonErrors));
   openAPIRegistry.registerPath(describe({
     ...common,
     path: "/health/ready",
@@ -56,7 +56,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
         schema: z.object({ status: z.literal("unavailable").openapi({ description: "The status." }) }),
       },
     },
-  }, everywhere));
+  }, commonErrors));
   openAPIRegistry.registerPath(describe({
     ...common,
     path: "/metrics",
@@ -70,7 +70,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
         contentType: "text/plain; version=0.0.4; charset=utf-8",
       },
     },
-  }, [...everywhere, "not_found"]));
+  }, [...commonErrors, "not_found"]));
 }
 
 function maySeeMetrics(c: AppContext, token: string | undefined): boolean {

@@ -1,13 +1,17 @@
-// One definition of each API route: what it takes is checked by the same schemas that describe it in the OpenAPI document.
+// One definition for each API route: the schemas that check its input also describe it in the OpenAPI document.
 import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import { type ErrorCode, validationError } from "../../domain/errors.ts";
 import { type JsonBody, readJsonBody, textFault } from "../body.ts";
 import type { AppContext, AppEnv } from "../env.ts";
 import { check, type Output, type Schema } from "../schemas/check.ts";
-import { headersOf, type ResponseHeader } from "./openapi/response_headers.ts";
+import {
+  headersOf,
+  type ResponseHeader,
+  type Security,
+  securityRequirements,
+  type Tag,
+} from "./openapi/components.ts";
 import { endpointErrors, errorResponses } from "./openapi/error_responses.ts";
-import type { Tag } from "./openapi/tags.ts";
-import { type Security, securityRequirements } from "./openapi/security_schemes.ts";
 
 /** A successful response of a route. */
 export interface EndpointResponse {
@@ -19,52 +23,51 @@ export interface EndpointResponse {
   readonly headers?: Readonly<Record<string, ResponseHeader>>;
 }
 
-/** A route with what it takes and gives. */
+/** A route. */
 export interface Endpoint<Body extends Schema, Query extends Schema, Params extends Schema> {
   readonly method: "get" | "post" | "patch" | "delete";
   /** In OpenAPI's form, such as `/api/portal/api-keys/{id}`. */
   readonly path: string;
   readonly tag: Tag;
-  /** The name of the call in clients that are made from the document; without it, one of method and path. */
+  /** The name of the call in generated clients. Derived from method and path by default. */
   readonly operationId?: string;
   readonly summary: string;
   readonly description?: string;
-  /** How a caller proves who they are. */
   readonly security: Security;
   readonly body?: Body;
-  /** Other bodies that the same request may have, by content type. Which of them comes is told by {@linkcode OtherBody}. */
+  /** Alternative bodies, by content type. {@linkcode OtherBody} chooses between them. */
   readonly otherBodies?: Readonly<Record<string, z.ZodType>>;
   readonly bodyBytesMax?: number;
-  /** No body at all is as good as an empty object. */
+  /** A missing body means an empty object. */
   readonly bodyOptional?: boolean;
   readonly query?: Query;
   readonly params?: Params;
   readonly headers?: z.ZodObject;
   readonly responses: Readonly<Record<number, EndpointResponse>>;
-  /** Its own errors, beyond those that follow from what it takes: see {@linkcode endpointErrors}. */
+  /** Its own errors, in addition to those of {@linkcode endpointErrors}. */
   readonly errors?: readonly ErrorCode[];
 }
 
-/** What a handler gets: everything checked. */
+/** The checked input of a handler. */
 export interface Input<Body extends Schema, Query extends Schema, Params extends Schema> {
   readonly body: Output<Body>;
   readonly query: Output<Query>;
   readonly params: Output<Params>;
-  /** Size of the body. */
+  /** The size of the body. */
   readonly bytes: number;
 }
 
-/** A body of another form than the route's own, told by a request's headers. Nothing of it is checked yet. */
+/** How to handle an alternative body, which is not checked. */
 export interface OtherBody {
-  /** In lower case, and empty for none: what the request must have. */
+  /** The content type that the request must have, in lower case; empty for none. */
   readonly contentType: string;
-  /** No body at all is as good as an empty object. */
+  /** A missing body means an empty object. */
   readonly optional: boolean;
   readonly handle: (body: JsonBody) => Promise<Response>;
 }
 
 /**
- * Mounts a route and describes it in the app's OpenAPI registry.
+ * Mounts a route and adds it to the OpenAPI document.
  *
  * @param handler `authenticate` runs before the body is read, so that an unauthenticated caller learns nothing about
  *   the input. `handle` gets checked input; any error it throws becomes the error response.
@@ -84,7 +87,7 @@ export function mount<
       input: Input<Body, Query, Params>,
       auth: Auth,
     ) => Response | Promise<Response>;
-    /** @returns What to read instead of the route's own body, or null. */
+    /** Chooses an alternative body by the request's headers. Null for the route's own body. */
     readonly otherBody?: (c: AppContext, auth: Auth) => OtherBody | null;
     /** Maps every error before it becomes a response. */
     readonly onError?: (c: AppContext, error: unknown) => Promise<unknown>;
@@ -119,7 +122,7 @@ export function mount<
 
 const noBody = { value: {}, bytes: 0 };
 
-/** @returns Each parameter's value; a list of values where it is given more than once. */
+/** @returns The value of each parameter, or a list of its values if it is repeated. */
 function queryOf(c: AppContext): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = {};
   if (!c.req.url.includes("?")) return query;
@@ -144,7 +147,7 @@ export function describe(
     const { description, schema, contentType, headers } = response;
     return [status, {
       description,
-      headers: headersOf(endpoint.security, headers),
+      headers: headersOf({ security: endpoint.security, own: headers }),
       ...(schema === undefined ? {} : { content: { "application/json": { schema } } }),
       ...(contentType === undefined ? {} : { content: { [contentType]: { schema: z.string() } } }),
     }] as const;
@@ -153,7 +156,7 @@ export function describe(
     method: endpoint.method,
     path: endpoint.path,
     tags: [endpoint.tag],
-    operationId: endpoint.operationId ?? nameOf(endpoint),
+    operationId: endpoint.operationId ?? operationId(endpoint),
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
     security: securityRequirements[endpoint.security].map((requirement) => ({ ...requirement })),
@@ -175,7 +178,7 @@ export function describe(
   };
 }
 
-function nameOf({ method, path }: { method: string; path: string }): string {
+function operationId({ method, path }: { method: string; path: string }): string {
   const words = path.replace(/^\/api\//, "").split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
   return method + words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join("");
 }

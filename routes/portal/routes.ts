@@ -10,7 +10,7 @@ import { portalApiKeyRoutes } from "./api_keys.ts";
 import { portalConfirmPasswordRoutes } from "./sign_in/confirm_password.ts";
 import { browserRequestRoutes } from "./browser_request.ts";
 import { devMailRoutes } from "./dev_mail.ts";
-import { docsRoutes } from "./docs/docs.ts";
+import { docsRoutes } from "./docs.ts";
 import { portalAuditRoutes } from "./audit.ts";
 import { portalPasswordRoutes } from "./account/passwords.ts";
 import { portalSecurityRoutes } from "./sign_in/security.ts";

@@ -1,4 +1,4 @@
-// The page of the API in a real browser: readable for everybody, on a phone and a desk, light and dark, without scripts.
+// The API reference in a real browser: accessible on phones and desktops, light and dark, with and without scripts.
 import assert from "node:assert/strict";
 import { startTestApp } from "../support/app.ts";
 import { browserMissing, findingsOnScreens, launchBrowser, watchedPage } from "../support/browser.ts";
@@ -6,7 +6,7 @@ import { freePort } from "../support/sqld.ts";
 
 Deno.test({
   name:
-    "/docs passes axe on a phone and a desk, light and dark, with scripts and without, and asks no other server",
+    "/docs passes axe on phones and desktops, light and dark, with and without scripts, and loads nothing from other servers",
   ignore: browserMissing(),
   sanitizeOps: false,
   sanitizeResources: false,
@@ -44,7 +44,7 @@ Deno.test({
         await operation.getByRole("link", { name: "idempotency_conflict" }).click();
         await page.locator("#error-idempotency_conflict").waitFor();
         assert.equal(new URL(page.url()).hash, "#error-idempotency_conflict");
-        // axe takes seconds for all of them: on the phone it sees one operation of each group.
+        // All operations take axe seconds: on the phone it checks one of each group.
         if (width === 360) {
           await page.evaluate(
             `for (const one of document.querySelectorAll("article + article")) one.remove()`,

@@ -1,5 +1,5 @@
-// Whether an answer is what the OpenAPI document says: each that a test gets from the API is looked at here. What the
-// document does not name, a status, an error's code, a field, is a fault.
+// Checks every response that a test gets from the API against the OpenAPI document. An undocumented status, error code or
+// field fails the test.
 import assert from "node:assert/strict";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 // deno-lint-ignore no-import-prefix
@@ -14,10 +14,10 @@ import {
 } from "../../routes/api/openapi/openapi.ts";
 import type { App, AppEnv } from "../../routes/env.ts";
 
-/** Times as responses have them: with milliseconds, in UTC or, for windows of a time zone, with its offset. */
+/** Times in responses: with milliseconds, in UTC or with the UTC offset of a time zone. */
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d)$/;
 
-/** A checker of values against schemas of the document. `formats`: also that times and addresses look like some. */
+/** @returns A validator for the schemas of the document, including times and email addresses. */
 export function newAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, allErrors: true, meta: false, validateSchema: false });
   ajv.addFormat("date-time", timeForm);
@@ -38,10 +38,10 @@ interface Checker {
   readonly ajv: Ajv2020;
 }
 
-/** One for each test file: every app has the same routes. */
+/** Shared within a test file: every app has the same routes. */
 let checker: Checker | undefined;
 
-/** @returns The document of an app. */
+/** @returns The OpenAPI document of an app. */
 export function documentOf(app: App): OpenApiDocument {
   return openApiDocument(app as OpenAPIHono<AppEnv>, { baseUrl: "http://localhost:8080", version: "0.0.0" });
 }
@@ -59,70 +59,77 @@ function checkerOf(app: App): Checker {
 }
 
 /**
- * @param app Whose answer it is.
- * @param request What was asked.
- * @param answer It is left to be read by others.
- * @throws What the document does not say of such an answer.
+ * Checks a response, and leaves its body unread.
+ *
+ * @throws {assert.AssertionError} When the document doesn't have such a response.
  */
-export async function assertDocumented(app: App, request: Request, answer: Response): Promise<void> {
+export async function assertDocumented(app: App, request: Request, response: Response): Promise<void> {
   const { pathname } = new URL(request.url);
   if (!/^\/(api|health|metrics)(\/|$)/.test(pathname)) return;
   const check = checkerOf(app);
-  const what = `${request.method} ${pathname} ${answer.status}`;
+  const what = `${request.method} ${pathname} ${response.status}`;
   const route = check.routes.find(({ form }) => form.test(pathname));
   const operation = route?.operations[(request.method === "HEAD" ? "get" : request.method).toLowerCase()];
   if (operation === undefined) {
-    return await assertUnmatched(check, { what, request, answer, isPath: route !== undefined });
+    return await assertUnmatched(check, { what, request, response, isPath: route !== undefined });
   }
-  const documented = operation.responses[String(answer.status)];
+  const documented = operation.responses[String(response.status)];
   if (documented === undefined) {
-    assert.fail(`the document has no such answer: ${what} ${await answer.clone().text()}`);
+    assert.fail(`the document has no such response: ${what} ${await response.clone().text()}`);
   }
   for (const [name, { required }] of Object.entries(documented.headers ?? {})) {
-    assert.ok(required !== true || answer.headers.has(name), `the document promises ${name}: ${what}`);
+    assert.ok(
+      required !== true || response.headers.has(name),
+      `the response lacks the header ${name}: ${what}`,
+    );
   }
-  await assertBody(check, { what, request, answer, documented });
+  await assertBody(check, { what, request, response, documented });
 }
 
-/** No operation: then the introduction of the document says what comes. */
+/** Checks a response of a path or method that the document doesn't have. */
 async function assertUnmatched(
   check: Checker,
-  { what, request, answer, isPath }: { what: string; request: Request; answer: Response; isPath: boolean },
+  { what, request, response, isPath }: {
+    what: string;
+    request: Request;
+    response: Response;
+    isPath: boolean;
+  },
 ): Promise<void> {
-  // The answer to a browser that asks whether it may ask.
-  if (request.method === "OPTIONS" && (answer.status === 204 || answer.status === 403)) return;
+  // A response to a CORS preflight request.
+  if (request.method === "OPTIONS" && (response.status === 204 || response.status === 403)) return;
   const statuses = [isPath ? 405 : 404, 414, 431, 500];
-  assert.ok(statuses.includes(answer.status), `the document has no such address: ${what}`);
+  assert.ok(statuses.includes(response.status), `the document has no such path: ${what}`);
   const schema: JsonSchema = { $ref: "#/components/schemas/Error" };
   await assertBody(check, {
     what,
     request,
-    answer,
+    response,
     documented: { description: "", content: { "application/json": { schema } } },
   });
 }
 
 async function assertBody(
   check: Checker,
-  { what, request, answer, documented }: {
+  { what, request, response, documented }: {
     what: string;
     request: Request;
-    answer: Response;
+    response: Response;
     documented: DocumentedResponse;
   },
 ): Promise<void> {
   const { components } = check.document;
   const shared = documented.$ref?.slice("#/components/responses/".length);
   const { content } = shared === undefined ? documented : components.responses[shared] ?? documented;
-  const type = answer.headers.get("content-type");
+  const type = response.headers.get("content-type");
   if (content === undefined) {
     return assert.ok(
-      type === null && answer.body === null,
-      `the document says that there is no body: ${what}`,
+      type === null && response.body === null,
+      `the document has no body: ${what}`,
     );
   }
   const given = Object.keys(content).find((one) => type === one || type?.startsWith(`${one};`));
-  assert.ok(given, `the document does not say that this is ${type}: ${what}`);
+  assert.ok(given, `the document does not have the content type ${type}: ${what}`);
   const schema = content[given]?.schema;
   if (given !== "application/json" || schema === undefined || request.method === "HEAD") return;
   const key = shared ?? JSON.stringify(schema);
@@ -131,14 +138,16 @@ async function assertBody(
     validate = check.ajv.compile(strict(schema, components.schemas));
     check.validators.set(key, validate);
   }
-  const text = await answer.clone().text();
+  const text = await response.clone().text();
   if (validate(JSON.parse(text))) return;
   assert.fail(
-    `the document says otherwise: ${what} ${check.ajv.errorsText(validate.errors)} ${text.slice(0, 500)}`,
+    `the body does not match the document: ${what} ${check.ajv.errorsText(validate.errors)} ${
+      text.slice(0, 500)
+    }`,
   );
 }
 
-/** @returns The schema in one piece, which refuses every field that it does not name. */
+/** @returns The schema with `allOf` merged, rejecting unknown fields. */
 export function strict(given: JsonSchema, schemas: JsonSchemas): JsonSchema {
   const { allOf, ...schema } = resolved(given, schemas);
   if (allOf !== undefined) {
@@ -159,7 +168,7 @@ export function strict(given: JsonSchema, schemas: JsonSchemas): JsonSchema {
   };
 }
 
-/** @returns What fits both, as far as the document makes use of it: fields of both, and fields of the same name merged. */
+/** @returns A schema of both, as far as the document needs it: with the fields of both, merged by name. */
 function merged(one: JsonSchema, other: JsonSchema): JsonSchema {
   const properties: Record<string, JsonSchema> = { ...one.properties };
   for (const [name, property] of Object.entries(other.properties ?? {})) {

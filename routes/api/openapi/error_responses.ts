@@ -1,13 +1,11 @@
-// Which errors a route can answer, and how the OpenAPI document says so. What follows from what a route takes is worked
-// out here, so that definitions name only their own.
-import { z } from "@hono/zod-openapi";
+// The error responses of each operation, in the OpenAPI document. Errors that follow from an operation's input are derived
+// here, so that definitions list only their own.
 import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
+import { headersOf, requiresScheme, responseHeaders, type Security } from "./components.ts";
 import { errorMeanings } from "./error_meanings.ts";
-import { headersOf } from "./response_headers.ts";
 import type { JsonSchema } from "./examples.ts";
-import { requiresScheme, type Security } from "./security_schemes.ts";
 
-/** What of a route says which errors it has. */
+/** What determines the errors of an operation. */
 export interface ErrorSources {
   readonly method: string;
   readonly path: string;
@@ -17,90 +15,85 @@ export interface ErrorSources {
   readonly errors?: readonly ErrorCode[];
 }
 
-/** Errors of every route, whatever it does. */
-export const everywhere = ["malformed_request", "uri_too_long", "headers_too_large", "internal"] as const;
+/** Errors of every operation. */
+export const commonErrors = ["malformed_request", "uri_too_long", "headers_too_large", "internal"] as const;
 
-/** @returns Every error of a route that `mount` mounts, by status. */
+/** @returns Every error of an operation, by status. */
 export function endpointErrors(endpoint: ErrorSources): ErrorCode[] {
-  const codes = new Set<ErrorCode>([...everywhere, ...endpoint.errors ?? []]);
-  const add = (...more: ErrorCode[]) => more.forEach((code) => codes.add(code));
-  // A query that is not known is refused everywhere, and nothing is answered without the database.
-  add("validation_failed", "unavailable");
-  if (endpoint.body !== undefined) {
-    add("request_timeout", "body_too_large", "unsupported_media_type");
-  }
-  if (endpoint.params !== undefined) add("not_found");
-  if (requiresScheme(endpoint.security, "session")) add("unauthenticated");
-  if (requiresScheme(endpoint.security, "apiKey")) add("invalid_api_key", "rate_limited");
-  if (endpoint.method !== "get" && !endpoint.path.startsWith("/api/v1/")) add("cross_site");
-  return sorted(codes);
+  const codes: ErrorCode[] = [
+    ...commonErrors,
+    ...endpoint.errors ?? [],
+    // Unknown query parameters are always rejected, and every operation needs the database.
+    "validation_failed",
+    "unavailable",
+  ];
+  if (endpoint.body !== undefined) codes.push("request_timeout", "body_too_large", "unsupported_media_type");
+  if (endpoint.params !== undefined) codes.push("not_found");
+  if (requiresScheme(endpoint.security, "session")) codes.push("unauthenticated");
+  if (requiresScheme(endpoint.security, "apiKey")) codes.push("invalid_api_key", "rate_limited");
+  if (endpoint.method !== "get" && !endpoint.path.startsWith("/api/v1/")) codes.push("cross_site");
+  return codes;
 }
 
-function sorted(codes: Iterable<ErrorCode>): ErrorCode[] {
-  const order = Object.keys(errorStatuses);
-  return [...new Set(codes)].sort((one, other) => order.indexOf(one) - order.indexOf(other));
-}
+const allCodes = Object.keys(errorStatuses) as ErrorCode[];
+const separator = "_or_";
+const prefix = "#/components/responses/";
 
-const between = "_or_";
-const place = "#/components/responses/";
-
-/** @returns For each status a reference to the answer with these codes: routes share them. */
+/** @returns By status, a reference to the response for those of the codes that have it. Operations share responses. */
 export function errorResponses(codes: readonly ErrorCode[]): Record<string, { $ref: string }> {
-  const statuses = new Map<number, ErrorCode[]>();
-  for (const code of sorted(codes)) {
-    const status = errorStatuses[code];
-    statuses.set(status, [...statuses.get(status) ?? [], code]);
-  }
+  const used = allCodes.filter((code) => codes.includes(code));
+  const byStatus = Map.groupBy(used, (code) => errorStatuses[code]);
   return Object.fromEntries(
-    [...statuses].map(([status, codes]) => [String(status), { $ref: place + codes.join(between) }]),
+    [...byStatus].map(([status, codes]) => [String(status), { $ref: prefix + codes.join(separator) }]),
   );
 }
 
-/** @returns The codes of a reference that {@linkcode errorResponses} made. */
+/** @returns The codes of a reference that {@linkcode errorResponses} returned. */
 export function errorCodesOf(reference: string): ErrorCode[] {
-  return reference.slice(place.length).split(between) as ErrorCode[];
+  return reference.slice(prefix.length).split(separator) as ErrorCode[];
 }
 
-const messageSchema = z.string().openapi("ErrorMessage", {
-  description: "One sentence, for a person.",
-  example: "“name”: is required.",
-});
-const detailsSchema = z.array(z.object({
-  path: z.string().openapi({
-    description: "Where, in the body or the query.",
-    example: "records[17].quantity",
-  }),
-  message: z.string().openapi({ description: "What is wrong there.", example: "is required." }),
-})).openapi("ErrorDetails", { description: "Each fault, 100 at most." });
-const requestIdSchema = z.string().openapi("RequestId", {
-  description: "The same as the header `X-Request-Id`.",
-  example: "req_0199d3c1a2b47c6e8f00000000000001",
-});
+/** The schemas of errors, by component name. */
+export const errorSchemas = {
+  ErrorMessage: {
+    type: "string",
+    description: "One sentence for people.",
+    example: errorMeanings.validation_failed.message,
+  },
+  ErrorDetails: {
+    type: "array",
+    description: "The invalid fields, at most 100.",
+    items: {
+      type: "object",
+      properties: {
+        path: {
+          type: "string",
+          description: "The field in the body or the query.",
+          example: "records[17].quantity",
+        },
+        message: { type: "string", description: "What is wrong with it.", example: "is required." },
+      },
+      required: ["path", "message"],
+    },
+  },
+  RequestId: {
+    type: "string",
+    description: "The same as the header `X-Request-Id`.",
+    example: responseHeaders.RequestId.schema.example,
+  },
+  Error: errorSchemaOf(allCodes),
+} as const;
 
-/** Every error, of every route. */
-export const errorSchema = z.object({
-  error: z.object({
-    code: z.enum(Object.keys(errorStatuses) as [ErrorCode, ...ErrorCode[]]).openapi({
-      description: "A stable name, for programs.",
-      example: "validation_failed",
-    }),
-    message: messageSchema,
-    details: detailsSchema.optional(),
-  }).openapi({ description: "What went wrong." }),
-  requestId: requestIdSchema,
-}).openapi("Error");
-
-const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-
-/** @returns The same with some codes only: in one piece, as clients can make little of a part that narrows another. */
-function errorSchemaOf(codes: readonly ErrorCode[]): JsonSchema {
+/** Complete for each set of codes: client generators can't combine a general schema with a narrower one. */
+function errorSchemaOf(codes: ErrorCode[]) {
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
   return {
     type: "object",
     properties: {
       error: {
         type: "object",
         properties: {
-          code: { type: "string", enum: codes },
+          code: { type: "string", enum: codes, description: "A stable name for programs." },
           message: ref("ErrorMessage"),
           details: ref("ErrorDetails"),
         },
@@ -109,20 +102,15 @@ function errorSchemaOf(codes: readonly ErrorCode[]): JsonSchema {
       requestId: ref("RequestId"),
     },
     required: ["error", "requestId"],
-  };
+  } satisfies JsonSchema;
 }
 
-/** @returns The component that such a reference names, and its name. */
+/** @returns The component of a reference that {@linkcode errorResponses} returned, and its name. */
 export function errorComponent(reference: string) {
   const codes = errorCodesOf(reference);
-  const name = reference.slice(place.length);
-  const retries = codes.some((code) => errorStatuses[code] === 429 || errorStatuses[code] === 503);
   const component = {
     description: codes.map((code) => `\`${code}\`: ${errorMeanings[code].when}`).join("\n\n"),
-    headers: {
-      ...headersOf("none"),
-      ...(retries ? { "Retry-After": { $ref: "#/components/headers/RetryAfter" } } : {}),
-    },
+    headers: headersOf({ retries: codes.some((code) => [429, 503].includes(errorStatuses[code])) }),
     content: {
       "application/json": {
         schema: errorSchemaOf(codes),
@@ -130,16 +118,16 @@ export function errorComponent(reference: string) {
       },
     },
   };
-  return { name, component };
+  return { name: reference.slice(prefix.length), component };
 }
 
-function errorExample(code: ErrorCode) {
-  const { message } = errorMeanings[code];
+/** @returns The body of an error. */
+export function errorExample(code: ErrorCode) {
   const details = code === "validation_failed"
     ? { details: [{ path: "name", message: "is required." }] }
     : {};
   return {
-    error: { code, message, ...details },
-    requestId: "req_0199d3c1a2b47c6e8f00000000000001",
+    error: { code, message: errorMeanings[code].message, ...details },
+    requestId: responseHeaders.RequestId.schema.example,
   };
 }

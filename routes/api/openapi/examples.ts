@@ -1,6 +1,6 @@
-// Examples of whole bodies, put together from the examples of their fields: a new route has one without further ado.
+// Builds examples of whole bodies from the examples of their fields.
 
-/** The part of JSON Schema that the OpenAPI document uses. */
+/** The parts of JSON Schema that the OpenAPI document uses. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -29,10 +29,10 @@ export interface JsonSchema {
   readonly propertyNames?: JsonSchema;
 }
 
-/** Schemas by name: what references of the document lead to. */
+/** The schemas of the document, by name. */
 export type JsonSchemas = Readonly<Record<string, JsonSchema>>;
 
-/** @returns The schema itself, where it is a reference. */
+/** Follows references. */
 export function resolved(schema: JsonSchema, schemas: JsonSchemas): JsonSchema {
   if (schema.$ref === undefined) return schema;
   const found = schemas[schema.$ref.slice("#/components/schemas/".length)];
@@ -40,7 +40,7 @@ export function resolved(schema: JsonSchema, schemas: JsonSchemas): JsonSchema {
   return resolved(found, schemas);
 }
 
-/** @returns What fits a schema: its own example, or one put together from those of its parts. */
+/** @returns The example of a schema, or one built from its parts. */
 export function exampleOf(given: JsonSchema, schemas: JsonSchemas): unknown {
   const schema = resolved(given, schemas);
   if (schema.example !== undefined) return schema.example;
@@ -55,7 +55,7 @@ export function exampleOf(given: JsonSchema, schemas: JsonSchemas): unknown {
   if (choice !== undefined) return exampleOf(choice, schemas);
   const types = typeof schema.type === "string" ? [schema.type] : schema.type ?? [];
   const type = types.find((one) => one !== "null");
-  // What may be null mostly is: when a key was revoked, or a record voided.
+  // Most nullable fields are usually null, such as when a key was revoked.
   if (types.length > 1 && type !== "object") return null;
   switch (type) {
     case "object":
@@ -75,12 +75,11 @@ export function exampleOf(given: JsonSchema, schemas: JsonSchemas): unknown {
 }
 
 function objectExample(schema: JsonSchema, schemas: JsonSchemas): Record<string, unknown> {
-  const properties = Object.entries(schema.properties ?? {});
-  // What may be left out is left out, unless its definition says how it looks.
-  const shown = properties.filter(([name, property]) =>
+  // Optional fields are left out, unless they have an example.
+  const included = Object.entries(schema.properties ?? {}).filter(([name, property]) =>
     schema.required?.includes(name) || resolved(property, schemas).example !== undefined
   );
-  return Object.fromEntries(shown.map(([name, property]) => [name, exampleOf(property, schemas)]));
+  return Object.fromEntries(included.map(([name, property]) => [name, exampleOf(property, schemas)]));
 }
 
 function stringExample({ format }: JsonSchema): string {

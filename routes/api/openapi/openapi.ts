@@ -1,39 +1,31 @@
-// The OpenAPI document, made from the route definitions that validate requests.
+// The OpenAPI document, generated from the route definitions that check requests.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import { errorStatuses } from "../../../domain/errors.ts";
+import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
 import type { AppEnv } from "../../env.ts";
 import { describe } from "../endpoint.ts";
+import { responseHeaders, securitySchemes, tagDescriptions } from "./components.ts";
 import { errorMeanings } from "./error_meanings.ts";
-import { responseHeaders } from "./response_headers.ts";
-import { errorComponent, errorSchema, everywhere } from "./error_responses.ts";
+import { commonErrors, errorComponent, errorSchemas } from "./error_responses.ts";
 import { exampleOf, type JsonSchema, type JsonSchemas } from "./examples.ts";
-import { securitySchemes } from "./security_schemes.ts";
-import { tagDescriptions } from "./tags.ts";
 
-/** A body in one type of content. */
+/** A body in one content type. */
 export interface Content {
   readonly schema?: JsonSchema;
   example?: unknown;
   readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
-/** A header of a response, or a reference to one. */
-export interface DocumentedHeader {
-  readonly $ref?: string;
-  readonly description?: string;
-  readonly required?: boolean;
-  readonly schema?: JsonSchema;
-}
-
-/** The response of an operation with one status. */
+/** A response of an operation. */
 export interface DocumentedResponse {
   readonly $ref?: string;
   readonly description: string;
-  readonly headers?: Readonly<Record<string, DocumentedHeader>>;
+  readonly headers?: Readonly<
+    Record<string, Omit<Partial<Parameter>, "name" | "in"> & { readonly $ref?: string }>
+  >;
   readonly content?: Readonly<Record<string, Content>>;
 }
 
-/** Something in the path, the query or the headers. */
+/** A parameter in the path, the query or the headers. */
 export interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
@@ -42,7 +34,7 @@ export interface Parameter {
   readonly schema: JsonSchema;
 }
 
-/** One method of one path. */
+/** A method of a path. */
 export interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -54,7 +46,7 @@ export interface Operation {
   readonly responses: Readonly<Record<string, DocumentedResponse>>;
 }
 
-/** The part of an OpenAPI 3.1 document that is used here. */
+/** The parts of an OpenAPI 3.1 document that this program uses. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -68,19 +60,13 @@ export interface OpenApiDocument {
   };
 }
 
-/** Where the service is, and its version. */
+/** The public address and the version of the program. */
 export interface OpenApiOptions {
-  /** The public address. */
   readonly baseUrl: string;
-  /** Of the program. */
   readonly version: string;
 }
 
-/**
- * Mounts `/api/openapi.json`.
- *
- * @param app With every API route mounted by the time that somebody asks.
- */
+/** Mounts `/api/openapi.json`. Every API route must be mounted before the first request. */
 export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions): void {
   const path = "/api/openapi.json";
   app.openAPIRegistry.registerPath(describe({
@@ -88,24 +74,23 @@ export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions):
     path,
     tag: "Operations",
     operationId: "getOpenApiDocument",
-    summary: "This document",
+    summary: "Get this OpenAPI document",
     security: "none",
     responses: {
       200: {
-        description: "OpenAPI 3.1.",
+        description: "The document, in OpenAPI 3.1.",
         schema: z.looseObject({
-          openapi: z.string().openapi({ description: "The version of OpenAPI.", example: "3.1.0" }),
+          openapi: z.string().openapi({ description: "The OpenAPI version.", example: "3.1.0" }),
         }),
       },
     },
-  }, everywhere));
-  for (const [name, scheme] of Object.entries(securitySchemes)) {
-    app.openAPIRegistry.registerComponent("securitySchemes", name, scheme);
+  }, commonErrors));
+  const components = { securitySchemes, headers: responseHeaders, schemas: errorSchemas };
+  for (const [type, parts] of Object.entries(components)) {
+    for (const [name, part] of Object.entries(parts)) {
+      app.openAPIRegistry.registerComponent(type as keyof typeof components, name, part);
+    }
   }
-  for (const [name, header] of Object.entries(responseHeaders)) {
-    app.openAPIRegistry.registerComponent("headers", name, header);
-  }
-  app.openAPIRegistry.register("Error", errorSchema);
   let text: string | undefined;
   app.get(path, (c) => {
     text ??= JSON.stringify(openApiDocument(app, options));
@@ -114,12 +99,9 @@ export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions):
   });
 }
 
-/**
- * @param app With every API route mounted.
- * @returns The document, made anew.
- */
+/** Builds the document. Every API route must be mounted. */
 export function openApiDocument(app: OpenAPIHono<AppEnv>, options: OpenApiOptions): OpenApiDocument {
-  const made = app.getOpenAPI31Document({
+  const generated = app.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {
       title: "Gatehouse",
@@ -131,8 +113,8 @@ export function openApiDocument(app: OpenAPIHono<AppEnv>, options: OpenApiOption
     tags: Object.entries(tagDescriptions).map(([name, description]) => ({ name, description })),
   });
   const document = {
-    ...made,
-    components: { ...made.components, responses: {} },
+    ...generated,
+    components: { ...generated.components, responses: {} },
   } as unknown as OpenApiDocument;
   for (const operation of operationsOf(document)) complete(operation, document);
   return document;
@@ -143,40 +125,34 @@ export function operationsOf(document: OpenApiDocument): Operation[] {
   return Object.values(document.paths).flatMap((methods) => Object.values(methods));
 }
 
-/** Adds the shared responses that an operation refers to, and its examples. */
+/** Adds the shared responses that an operation refers to, and examples. */
 function complete(operation: Operation, { components }: OpenApiDocument): void {
-  for (const response of Object.values(operation.responses)) {
-    if (response.$ref !== undefined) {
-      const { name, component } = errorComponent(response.$ref);
-      components.responses[name] ??= component;
-    }
-    addExamples(response.content, components.schemas);
+  for (const { $ref } of Object.values(operation.responses)) {
+    if ($ref === undefined) continue;
+    const { name, component } = errorComponent($ref);
+    components.responses[name] ??= component;
   }
-  addExamples(operation.requestBody?.content, components.schemas);
-}
-
-function addExamples(content: Readonly<Record<string, Content>> | undefined, schemas: JsonSchemas): void {
-  for (const one of Object.values(content ?? {})) {
-    if (one.schema !== undefined && one.examples === undefined) {
-      one.example ??= exampleOf(one.schema, schemas);
+  for (const { content = {} } of [operation.requestBody ?? {}, ...Object.values(operation.responses)]) {
+    for (const one of Object.values(content)) {
+      if (one.schema !== undefined) one.example ??= exampleOf(one.schema, components.schemas);
     }
   }
 }
 
-/** What holds for every operation: paragraphs, with code in backticks. */
+/** Paragraphs about every operation, with code in backticks. */
 export const introduction = [
-  "Sign-in, API keys and usage metering for the products of one company.",
-  "JSON in, JSON out, UTF-8. Times are ISO 8601 with milliseconds, in UTC; those of usage sums have the offset of `timezone`. Fields and query parameters that are not " +
-  "known are refused. Lists have `limit` and `cursor`, and `nextCursor` in the answer: null at the end.",
-  "An error has a `code` that stays, and a `message` for a person. An address that is not here answers `not_found`; " +
-  "one that is here, with another method, `method_not_allowed`.",
+  "Sign-in, API keys and usage metering for your products.",
+  "Requests and responses are JSON in UTF-8. Times are ISO 8601 in UTC with milliseconds; in usage sums they have the UTC " +
+  "offset of `timezone`. Unknown fields and query parameters are rejected. Lists take `limit` and `cursor`, and return " +
+  "`nextCursor`, which is null on the last page.",
+  "Errors have a stable `code` for programs and a `message` for people. Unknown paths return `not_found`; known paths " +
+  "return `method_not_allowed` for unsupported methods.",
 ] as const;
 
 function description(): string {
   const errors = Object.entries(errorMeanings).map(([code, { when }]) =>
-    `| \`${code}\` | ${errorStatuses[code as keyof typeof errorStatuses]} | ${when} |`
+    `| \`${code}\` | ${errorStatuses[code as ErrorCode]} | ${when} |`
   );
-  return [...introduction, ["| code | status | when |", "| --- | --- | --- |", ...errors].join("\n")].join(
-    "\n\n",
-  );
+  const table = ["| Code | Status | Meaning |", "| --- | --- | --- |", ...errors].join("\n");
+  return [...introduction, table].join("\n\n");
 }

@@ -1,4 +1,4 @@
-// The page of the API: everything of the document is on it, it is made once, and its commands work.
+// The API reference: it covers the whole OpenAPI document, is rendered once, and its commands work.
 import assert from "node:assert/strict";
 import { Hono } from "hono";
 import { errorStatuses } from "../../../domain/errors.ts";
@@ -6,15 +6,15 @@ import type { JsonSchemas } from "../../../routes/api/openapi/examples.ts";
 import type { OpenApiDocument, Operation } from "../../../routes/api/openapi/openapi.ts";
 import { assetRoutes } from "../../../routes/assets.ts";
 import type { AppEnv } from "../../../routes/env.ts";
-import { docsRoutes } from "../../../routes/portal/docs/docs.ts";
-import { docsContent } from "../../../routes/portal/docs/docs_content.ts";
+import { docsContent, docsRoutes } from "../../../routes/portal/docs.ts";
 import { createTestKey, startTestApp, testApp } from "../../support/app.ts";
 import { documentOf } from "../../support/documented.ts";
 import { openPage } from "../../support/pages.ts";
 import { freePort } from "../../support/sqld.ts";
+import { publicBadge } from "../../../views/docs.tsx";
 
 testApp(
-  "/docs has every operation, error, parameter and field of the document, for everybody",
+  "/docs publicly lists every operation, error, parameter and field of the OpenAPI document",
   async (test) => {
     const { status, html, answer } = await openPage(test, "/docs");
     assert.equal(status, 200);
@@ -60,9 +60,9 @@ testApp(
         }
       }
     }
-    // Nobody may ask who they are as well, but the command is for somebody.
+    // This operation accepts anonymous callers, but its example command sends a session.
     const me = html.split(`id="getSessionUser"`)[1]?.split("</article>")[0] ?? "";
-    assert.match(me, /Everybody[^]*access_token=\$ACCESS_TOKEN/);
+    assert.match(me, new RegExp(`${publicBadge}[^]*access_token=\\$ACCESS_TOKEN`));
     for (const code of Object.keys(errorStatuses)) assert.ok(html.includes(`id="error-${code}"`), code);
     for (const { properties = {} } of Object.values(document.components.schemas)) {
       for (const name of Object.keys(properties)) {
@@ -76,7 +76,7 @@ testApp(
 );
 
 testApp(
-  "/docs loads nothing from anywhere else, runs no script of its own, and is made once",
+  "/docs loads nothing from other servers, has no inline scripts, and is rendered once",
   async (test) => {
     const { html } = await openPage(test, "/docs");
     assert.doesNotMatch(html, /<script(?![^>]* src="\/static\/)|style="|<iframe/);
@@ -87,23 +87,23 @@ testApp(
     const ids = [...html.matchAll(/ id="([^"]+)"/g)].map((found) => found[1]);
     assert.equal(new Set(ids).size, ids.length);
     const app = new Hono<AppEnv>();
-    let made = 0;
+    let builds = 0;
     docsRoutes(app, {
       assets: assetRoutes(app),
       document() {
-        made++;
+        builds++;
         return documentOf(test.app);
       },
     });
-    assert.equal(made, 0);
+    assert.equal(builds, 0);
     const pages = await Promise.all([app.request("/docs"), app.request("/docs")]);
     assert.equal(await pages[0].text(), await pages[1].text());
     await app.request("/docs");
-    assert.equal(made, 1);
+    assert.equal(builds, 1);
   },
 );
 
-Deno.test("the command of /docs that records usage works as it stands", async () => {
+Deno.test("the example command of /docs records usage", async () => {
   const port = freePort();
   const test = await startTestApp({ PORT: String(port), BASE_URL: `http://localhost:${port}` });
   const server = Deno.serve(
@@ -128,7 +128,7 @@ Deno.test("the command of /docs that records usage works as it stands", async ()
   }
 });
 
-Deno.test("docsContent() says limits in words and quotes what a shell would read", () => {
+Deno.test("docsContent() describes limits in words and quotes arguments for the shell", () => {
   const schemas: JsonSchemas = { Kind: { type: "string", enum: ["a", "b"], description: "Which." } };
   const operation: Operation = {
     operationId: "rename",
@@ -176,15 +176,15 @@ Deno.test("docsContent() says limits in words and quotes what a shell would read
   const { groups } = docsContent(document);
   assert.equal(groups.length, 1);
   const shown = groups[0]?.operations[0];
-  assert.deepEqual(shown?.parameters[0]?.type, "integer, 1 to 100, 50 when left out");
+  assert.deepEqual(shown?.parameters[0]?.type, "in the query, integer, 1 to 100, default 50");
   assert.deepEqual(shown?.bodies[0]?.fields.map(({ name, type, isRequired }) => [name, type, isRequired]), [
     ["kind", "one of a, b", true],
     ["list", "list", false],
-    ["list[].name", "string, 3 characters at most", false],
+    ["list[].name", "string, up to 3 characters", false],
     ["at", "time, or null", false],
   ]);
   assert.deepEqual(shown?.errors, [{ code: "forbidden", status: 403 }, { code: "cross_site", status: 403 }]);
-  assert.deepEqual(shown?.who, ["Session"]);
+  assert.deepEqual(shown?.schemes, ["Session"]);
   assert.doesNotMatch(shown?.curl ?? "", /Origin/);
   assert.ok(shown?.curl.includes(`it'\\''s $HOME`), shown?.curl);
 });

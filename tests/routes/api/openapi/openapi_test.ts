@@ -1,5 +1,5 @@
-// The OpenAPI document: complete, valid, and with examples that fit. That the answers of every other test fit it is
-// looked at where they are sent: tests/support/documented.ts.
+// The OpenAPI document is complete and valid, and its examples match their schemas. tests/support/documented.ts checks the
+// responses of all other tests against it.
 import assert from "node:assert/strict";
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
 // deno-lint-ignore no-import-prefix
@@ -22,7 +22,7 @@ async function served(test: TestApp): Promise<OpenApiDocument> {
 }
 
 testApp(
-  "every mounted route for programs is in the OpenAPI document, and every route of the document is mounted",
+  "the OpenAPI document has exactly the API routes that are mounted",
   async (test) => {
     const mounted = test.app.routes
       .filter(({ method, path }) => method !== "ALL" && /^\/(api|health|metrics)(\/|$)/.test(path))
@@ -40,11 +40,11 @@ testApp("the OpenAPI document passes Redocly's strict rules", async (test) => {
   const source = JSON.stringify(await served(test));
   const config = await createConfig({
     extends: ["recommended-strict"],
-    // The operator's address in tests.
+    // The server's address in tests.
     rules: { "no-server-example.com": "off" },
   });
   const problems = await lintFromString({ source, absoluteRef: "openapi.json", config });
-  // No answer has it as it is: it is there for clients, as the type that every error fits.
+  // No response refers to it. It gives clients a type for every error.
   const unused = "#/components/schemas/Error";
   assert.deepEqual(
     problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }))
@@ -54,7 +54,7 @@ testApp("the OpenAPI document passes Redocly's strict rules", async (test) => {
 });
 
 testApp(
-  "every operation has a name of its own, a known group, and a security scheme that is described",
+  "every operation has a unique id, a known tag and a documented security scheme",
   async (test) => {
     const document = await served(test);
     const operations = operationsOf(document);
@@ -68,22 +68,24 @@ testApp(
         assert.ok(document.components.securitySchemes[name]?.description, `${operationId} ${name}`);
       }
     }
-    // What takes a cookie or a key without asking for one says so, or a client would not send it.
-    const waysOf = (name: string) => operations.find(({ operationId }) => operationId === name)?.security;
-    for (const name of ["getSessionUser", "signOut"]) assert.deepEqual(waysOf(name), [{ session: [] }, {}]);
-    assert.deepEqual(waysOf("getAuthForward"), [{ session: [] }, { apiKey: [] }]);
-    assert.deepEqual(waysOf("signIn"), []);
+    // Operations with optional authentication say so, or clients would not send it.
+    const securityOf = (name: string) => operations.find(({ operationId }) => operationId === name)?.security;
+    for (const name of ["getSessionUser", "signOut"]) {
+      assert.deepEqual(securityOf(name), [{ session: [] }, {}]);
+    }
+    assert.deepEqual(securityOf("getAuthForward"), [{ session: [] }, { apiKey: [] }]);
+    assert.deepEqual(securityOf("signIn"), []);
   },
 );
 
-testApp("every error code that there is stands in the document with what it means", async (test) => {
+testApp("the document explains every error code", async (test) => {
   const { info } = await served(test);
   for (const [code, status] of Object.entries(errorStatuses)) {
     assert.ok(info.description.includes(`| \`${code}\` | ${status} | `), code);
   }
 });
 
-testApp("every operation names the errors that follow from what it takes", async (test) => {
+testApp("every operation lists the errors that follow from its input", async (test) => {
   for (
     const { operationId, security, requestBody, responses, parameters } of operationsOf(await served(test))
   ) {
@@ -95,8 +97,8 @@ testApp("every operation names the errors that follow from what it takes", async
     if (requestBody !== undefined) {
       wanted.push("malformed_request", "request_timeout", "body_too_large", "unsupported_media_type");
     }
-    const isForEverybody = security.some((one) => Object.keys(one).length === 0);
-    if (!isForEverybody && security.some((one) => "session" in one)) wanted.push("unauthenticated");
+    const isPublic = security.some((one) => Object.keys(one).length === 0);
+    if (!isPublic && security.some((one) => "session" in one)) wanted.push("unauthenticated");
     if (security.some((one) => "apiKey" in one)) wanted.push("invalid_api_key", "rate_limited");
     if (parameters?.some((one) => one.in === "path")) wanted.push("not_found");
     assert.deepEqual(wanted.filter((code) => !codes.includes(code)), [], operationId);
@@ -104,7 +106,7 @@ testApp("every operation names the errors that follow from what it takes", async
 });
 
 testApp(
-  "every answer names its headers: the request's id, a key's limits, who it is, where to go",
+  "every response lists its headers",
   async (test) => {
     const document = await served(test);
     const headersOf = (name: string, status: string) =>
@@ -129,9 +131,9 @@ testApp(
   },
 );
 
-testApp("every parameter and every field says in words what it is", async (test) => {
+testApp("every parameter and every field has a description", async (test) => {
   const { components: { schemas }, ...document } = await served(test);
-  const silent: string[] = [];
+  const undescribed: string[] = [];
   const visit = (given: JsonSchema, place: string): void => {
     if (given.$ref !== undefined) return;
     const parts = [...given.allOf ?? [], ...given.anyOf ?? [], ...given.oneOf ?? []];
@@ -140,7 +142,7 @@ testApp("every parameter and every field says in words what it is", async (test)
     for (const [name, field] of Object.entries(given.properties ?? {})) {
       const isLeaf = resolved(field, schemas).properties === undefined && field.items === undefined &&
         [...field.anyOf ?? [], ...field.oneOf ?? []].length === 0;
-      if (isLeaf && resolved(field, schemas).description === undefined) silent.push(`${place}.${name}`);
+      if (isLeaf && resolved(field, schemas).description === undefined) undescribed.push(`${place}.${name}`);
       visit(field, `${place}.${name}`);
     }
   };
@@ -151,7 +153,7 @@ testApp("every parameter and every field says in words what it is", async (test)
     )
   ) {
     for (const { name, description } of parameters ?? []) {
-      if (description === undefined) silent.push(`${operationId} ${name}`);
+      if (description === undefined) undescribed.push(`${operationId} ${name}`);
     }
     for (const { content } of Object.values(responses)) {
       for (const { schema } of Object.values(content ?? {})) {
@@ -159,11 +161,11 @@ testApp("every parameter and every field says in words what it is", async (test)
       }
     }
   }
-  assert.deepEqual(silent, []);
+  assert.deepEqual(undescribed, []);
 });
 
 testApp(
-  "every example fits its schema, and what is sent passes the very check that requests pass",
+  "every example matches its schema, and request examples pass the check of requests",
   async (test) => {
     const document = await served(test);
     const { schemas, responses } = document.components;
@@ -195,7 +197,7 @@ testApp(
   },
 );
 
-testApp("what the document refuses the API refuses, and what it takes the API takes", async (test) => {
+testApp("the API accepts exactly what the schemas of the document accept", async (test) => {
   const document = await served(test);
   const ajv = newAjv();
   const { schemas } = document.components;
@@ -205,7 +207,7 @@ testApp("what the document refuses the API refuses, and what it takes the API ta
   const event = { specversion: "1.0", id: "1", source: "/tiles", type: "requests" };
   const fields = (count: number, name = "p") =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [name + n, "v"]));
-  const bodies: readonly [type: string, body: unknown, isTaken: boolean][] = [
+  const bodies: readonly [type: string, body: unknown, isAccepted: boolean][] = [
     ["application/json", { ...record, properties: fields(16) }, true],
     ["application/json", { ...record, properties: fields(17) }, false],
     ["application/json", { ...record, properties: { ["n".repeat(64)]: "v".repeat(255) } }, true],
@@ -221,22 +223,22 @@ testApp("what the document refuses the API refuses, and what it takes the API ta
     ["application/cloudevents+json", { ...event, datacontenttype: "Application/Acme.v1+JSON; a=b" }, true],
     ["application/cloudevents+json", { ...event, datacontenttype: "text/plain" }, false],
   ];
-  for (const [index, [type, body, isTaken]] of bodies.entries()) {
+  for (const [index, [type, body, isAccepted]] of bodies.entries()) {
     const what = `${type} ${JSON.stringify(body).slice(0, 200)}`;
     const schema = operation("recordUsage")?.requestBody?.content[type]?.schema ?? {};
     const sent = type.includes("cloudevents") ? { ...body as typeof event, id: String(index) } : body;
     const validate = ajv.compile(resolved(schema, schemas));
-    assert.equal(validate(sent), isTaken, what);
+    assert.equal(validate(sent), isAccepted, what);
     const headers = { "content-type": type };
-    const answer = await test.send("/api/v1/usage", { apiKey: key.fullKey, headers, json: sent });
-    assert.equal(answer.status, isTaken ? 201 : 422, what);
+    const response = await test.send("/api/v1/usage", { apiKey: key.fullKey, headers, json: sent });
+    assert.equal(response.status, isAccepted ? 201 : 422, what);
   }
   const tooMany = Array.from({ length: usageFilterValuesMax + 1 }, (_, n) => `m${n}`);
   const queries: readonly [
     name: string,
     address: string,
     query: Record<string, string | string[]>,
-    isTaken: boolean,
+    isAccepted: boolean,
   ][] = [
     ["readUsage", "/api/v1/usage", { groupBy: ["metric", "productSlug"], window: "total" }, true],
     ["readUsage", "/api/v1/usage", { groupBy: ["metric", "subject"] }, false],
@@ -247,21 +249,21 @@ testApp("what the document refuses the API refuses, and what it takes the API ta
     ["getAuthForward", "/api/auth/forward", { meter: "tiles", accept: "key" }, false],
     ["getAuthForward", "/api/auth/forward", { organization: "org_1" }, false],
   ];
-  for (const [name, address, query, isTaken] of queries) {
+  for (const [name, address, query, isAccepted] of queries) {
     const parameters = operation(name)?.parameters ?? [];
     const fits = Object.entries(query).every(([one, value]) =>
       ajv.validate(parameters.find((parameter) => parameter.name === one)?.schema ?? {}, value)
     );
-    assert.equal(fits, isTaken, JSON.stringify(query));
+    assert.equal(fits, isAccepted, JSON.stringify(query));
     const pairs = Object.entries(query).flatMap(([one, values]) =>
       [values].flat().map((value) => [one, value])
     );
-    const answer = await test.send(`${address}?${new URLSearchParams(pairs)}`, { apiKey: key.fullKey });
-    assert.equal(answer.status, isTaken ? 200 : 422, JSON.stringify(query));
+    const response = await test.send(`${address}?${new URLSearchParams(pairs)}`, { apiKey: key.fullKey });
+    assert.equal(response.status, isAccepted ? 200 : 422, JSON.stringify(query));
   }
 });
 
-/** @returns What the app itself checks the bodies of requests with. */
+/** @returns The schemas that check request bodies, by operation. */
 function checksOf(test: TestApp): [operationId: string, schema: z.ZodType][] {
   return (test.app as OpenAPIHono<AppEnv>).openAPIRegistry.definitions.flatMap((definition) => {
     if (definition.type !== "route") return [];
@@ -273,7 +275,7 @@ function checksOf(test: TestApp): [operationId: string, schema: z.ZodType][] {
   });
 }
 
-Deno.test("exampleOf() puts an example together from those of the parts, and leaves out what may be left out", () => {
+Deno.test("exampleOf() builds an example from the parts and leaves out optional fields", () => {
   const schemas: JsonSchemas = { Name: { type: "string", example: "Ada" } };
   const schema: JsonSchema = {
     type: "object",
@@ -296,25 +298,28 @@ Deno.test("exampleOf() puts an example together from those of the parts, and lea
   });
 });
 
-testApp("an answer that the document does not have fails the test that got it", async (test) => {
+testApp("assertDocumented() rejects responses that differ from the document", async (test) => {
   const ada = await test.signUp();
   const request = (path: string) => new Request(`http://localhost:8080${path}`);
   const me = await (await test.send("/api/auth/me", { cookie: ada.cookie })).json();
-  const answered = (body: unknown, status = 200) =>
+  const documented = (body: unknown, status = 200) =>
     assertDocumented(test.app, request("/api/auth/me"), Response.json(body, { status }));
-  await answered(me);
-  await assert.rejects(answered({ ...me, extra: 1 }), /must NOT have additional properties/);
-  await assert.rejects(answered({ ...me, user: { ...me.user, passwordHash: "x" } }), /additional properties/);
-  await assert.rejects(answered({ ...me, role: "KING" }), /allowed values/);
-  await assert.rejects(answered({ authenticated: false }), /required/);
-  await assert.rejects(answered(me, 201), /no such answer/);
+  await documented(me);
+  await assert.rejects(documented({ ...me, extra: 1 }), /must NOT have additional properties/);
+  await assert.rejects(
+    documented({ ...me, user: { ...me.user, passwordHash: "x" } }),
+    /additional properties/,
+  );
+  await assert.rejects(documented({ ...me, role: "KING" }), /allowed values/);
+  await assert.rejects(documented({ authenticated: false }), /required/);
+  await assert.rejects(documented(me, 201), /no such response/);
   const error = { error: { code: "last_owner", message: "No." }, requestId: "req_1" };
-  await assert.rejects(answered(error, 503), /allowed values/);
-  await answered({ ...error, error: { ...error.error, code: "unavailable" } }, 503);
+  await assert.rejects(documented(error, 503), /allowed values/);
+  await documented({ ...error, error: { ...error.error, code: "unavailable" } }, 503);
   const unknown = (status: number) =>
     assertDocumented(test.app, request("/api/nothing"), Response.json(error, { status }));
   await unknown(404);
-  await assert.rejects(unknown(200), /no such address/);
+  await assert.rejects(unknown(200), /no such path/);
   const html = new Response("<p>", { headers: { "content-type": "text/html" } });
-  await assert.rejects(assertDocumented(test.app, request("/api/auth/me"), html), /is text\/html/);
+  await assert.rejects(assertDocumented(test.app, request("/api/auth/me"), html), /content type text\/html/);
 });

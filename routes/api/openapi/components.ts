@@ -1,0 +1,125 @@
+// The parts of the OpenAPI document that operations share: tags, security schemes and response headers.
+import { sessionCookieName } from "../../cookies.ts";
+
+/** The groups of operations, in the order of the API reference. */
+export const tagDescriptions = {
+  "Sign-in":
+    "Find out who is signed in, from every product on the same parent domain. Allowed origins may call these endpoints " +
+    "with cookies.",
+  Account: "Manage your own account. Other origins may not call these endpoints.",
+  Organizations: "Manage organizations, their members and invitations.",
+  "API keys": "Manage the API keys of an organization.",
+  Usage: "Record usage with an API key, and retrieve it.",
+  "Audit log": "See who did what in an organization.",
+  Operations: "Monitor the service.",
+} as const;
+
+/** The name of a group. */
+export type Tag = keyof typeof tagDescriptions;
+
+/** The names of the security schemes in the API reference. */
+export const securitySchemeNames: Readonly<Record<string, string>> = {
+  session: "Session",
+  apiKey: "API key",
+  metricsToken: "Metrics token",
+};
+
+export const securitySchemes = {
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: sessionCookieName,
+    description:
+      "The cookie that signing in sets. From a browser, requests that change something must come from the service's own " +
+      "pages or, below `/api/auth/`, from an allowed origin. Programs must not send `Origin`, and must send " +
+      "`Content-Type: application/json` with every POST request.",
+  },
+  apiKey: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "An API key from the portal. If keys are rate-limited, responses have the headers `RateLimit` and " +
+      "`RateLimit-Policy`.",
+  },
+  metricsToken: {
+    type: "http",
+    scheme: "bearer",
+    description:
+      "The value of `METRICS_TOKEN`. If it isn't set, metrics are available only on the same machine.",
+  },
+} as const;
+
+type Requirement = Readonly<Partial<Record<keyof typeof securitySchemes, readonly string[]>>>;
+
+/** The alternatives that each kind of operation accepts, in OpenAPI's form: `{}` is an anonymous caller. */
+export const securityRequirements = {
+  none: [],
+  session: [{ session: [] }],
+  maybeSession: [{ session: [] }, {}],
+  sessionOrApiKey: [{ session: [] }, { apiKey: [] }],
+  apiKey: [{ apiKey: [] }],
+  metricsToken: [{ metricsToken: [] }],
+} as const satisfies Readonly<Record<string, readonly Requirement[]>>;
+
+/** One of {@linkcode securityRequirements}. */
+export type Security = keyof typeof securityRequirements;
+
+/** @returns Whether an operation accepts a scheme and rejects anonymous callers. */
+export function requiresScheme(security: Security, scheme: "session" | "apiKey"): boolean {
+  const requirements: readonly Requirement[] = securityRequirements[security];
+  return requirements.some((one) => scheme in one) &&
+    requirements.every((one) => Object.keys(one).length > 0);
+}
+
+/** Headers of many responses, by component name. */
+export const responseHeaders = {
+  RequestId: {
+    description: "The id of the request, as in the server's log.",
+    schema: { type: "string", example: "req_0199d3c1a2b47c6e8f00000000000001" },
+  },
+  RetryAfter: {
+    description: "Seconds to wait before the next try.",
+    schema: { type: "integer", minimum: 1, example: 1 },
+  },
+  RateLimit: {
+    description: "Requests the key has left (`r`), and seconds until the limit resets (`t`).",
+    schema: { type: "string", example: '"key";r=999;t=1' },
+  },
+  RateLimitPolicy: {
+    description: "Requests per key (`q`) in a window of seconds (`w`). Absent without a limit.",
+    schema: { type: "string", example: '"key";q=1000;w=1' },
+  },
+} as const;
+
+/** A header of one response. */
+export interface ResponseHeader {
+  readonly description: string;
+  readonly example: string;
+}
+
+const ref = (name: keyof typeof responseHeaders) => ({ $ref: `#/components/headers/${name}` });
+
+/**
+ * @param options `own`: headers that this response always has. `retries`: it has `Retry-After`.
+ * @returns All headers of a response, for the document.
+ */
+export function headersOf(
+  { security = "none", own = {}, retries = false }: {
+    security?: Security;
+    own?: Readonly<Record<string, ResponseHeader>> | undefined;
+    retries?: boolean;
+  },
+) {
+  return {
+    "X-Request-Id": ref("RequestId"),
+    ...(security === "apiKey"
+      ? { "RateLimit": ref("RateLimit"), "RateLimit-Policy": ref("RateLimitPolicy") }
+      : {}),
+    ...(retries ? { "Retry-After": ref("RetryAfter") } : {}),
+    ...Object.fromEntries(
+      Object.entries(own).map(([name, { description, example }]) =>
+        [name, { description, required: true, schema: { type: "string" as const, example } }] as const
+      ),
+    ),
+  };
+}
