@@ -1,63 +1,56 @@
-// All SQL of an account's end: the condition under which it may end, and everything that goes with it.
+// All SQL of deleting an account: the condition under which it may be deleted, and everything that is deleted with it.
 import { revokeApiKeysMadeBy } from "../api_keys.ts";
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { revokeInvitationsMadeBy } from "../organization/invitations.ts";
 
-/** An organization that stands in the way of an account's end, or ends with it. */
+/** An organization that prevents the deletion of an account, or is deleted with it. */
 export interface DependentOrganization {
   readonly name: string;
-  /** Whether others belong to it; then the user is its last OWNER. */
+  /** Whether it has other members; then the user is its only OWNER. */
   readonly hasOthers: number;
 }
 
-/** Memberships of others in the organization of `m`. */
-const othersThan = (user: "?1" | "?2") =>
-  `SELECT 1 FROM memberships o WHERE o.organization_id = m.organization_id AND o.user_id <> ${user}`;
-const listEnds = `SELECT g.name, EXISTS (${othersThan("?1")}) AS hasOthers
-  FROM memberships m JOIN organizations g ON g.id = m.organization_id
-  WHERE m.user_id = ?1 AND (NOT EXISTS (${othersThan("?1")})
-    OR (m.role = 'OWNER' AND NOT EXISTS (${othersThan("?1")} AND o.role = 'OWNER')))
-  ORDER BY g.name COLLATE NOCASE, g.id`;
+/** The memberships of others in the organization of `m`, another membership. */
+const others =
+  sql`SELECT 1 FROM memberships o WHERE o.organization_id = m.organization_id AND o.user_id <> m.user_id`;
+const isOnlyMember = sql`NOT EXISTS (${others})`;
+const isOnlyOwner = sql`m.role = 'OWNER' AND NOT EXISTS (${others} AND o.role = 'OWNER')`;
 
-/** @returns By name, the organizations in which a user is alone, or the last OWNER. @throws {DatabaseError} */
-export function listDependentOrganizations(
+/** @returns The organizations in which a user is the only member or the only OWNER, by name. @throws {DatabaseError} */
+export function findDependentOrganizations(
   database: DatabaseReader,
   userId: string,
 ): Promise<DependentOrganization[]> {
-  return database.read(sql(listEnds, userId));
+  return database.read(sql`
+    SELECT g.name, NOT ${isOnlyMember} AS hasOthers
+    FROM memberships m JOIN organizations g ON g.id = m.organization_id
+    WHERE m.user_id = ${userId} AND (${isOnlyMember} OR (${isOnlyOwner}))
+    ORDER BY g.name COLLATE NOCASE, g.id`);
 }
 
 /**
- * @param options `organizationIds`: of all that the user belongs to; `endingCount`: in how many of them nobody else is, which
- *   end with the account.
- * @returns A statement that disables a user, unless they are the last OWNER of an organization with other members, or what the
- *   caller knows of their organizations is not right any more. Its change is what the audit entry, and everything after it, depends on.
+ * @param known What the caller knows. `organizationIds`: of all the user's organizations; `endingCount`: how many of them
+ *   have no other members.
+ * @returns A statement that disables a user unless they are the only OWNER of an organization with other members, or what
+ *   the caller knows is outdated. The audit entry, and everything after it, depends on its change.
  */
 export function markAccountDeletable(
   userId: string,
-  { now, organizationIds, endingCount }: {
-    now: number;
-    organizationIds: readonly string[];
-    endingCount: number;
-  },
+  known: { now: number; organizationIds: readonly string[]; endingCount: number },
 ): Statement {
-  const others = othersThan("?2");
-  return sql(
-    `UPDATE users SET disabled_at = ?1 WHERE id = ?2
-       AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = ?2 AND m.role = 'OWNER'
-         AND EXISTS (${others}) AND NOT EXISTS (${others} AND o.role = 'OWNER'))
-       AND (SELECT count(*) FROM memberships m WHERE m.user_id = ?2 AND NOT EXISTS (${others})) = ?3
-       AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = ?2
-         AND m.organization_id NOT IN (SELECT value FROM json_each(?4)))`,
-    now,
-    userId,
-    endingCount,
-    JSON.stringify(organizationIds),
-  );
+  const ofUser = sql`FROM memberships m WHERE m.user_id = ${userId}`;
+  return sql`
+    UPDATE users SET disabled_at = ${known.now} WHERE id = ${userId}
+      AND NOT EXISTS (SELECT 1 ${ofUser} AND NOT ${isOnlyMember} AND ${isOnlyOwner})
+      AND (SELECT count(*) ${ofUser} AND ${isOnlyMember}) = ${known.endingCount}
+      AND NOT EXISTS (SELECT 1 ${ofUser}
+        AND m.organization_id NOT IN (SELECT value FROM json_each(${
+    JSON.stringify(known.organizationIds)
+  })))`;
 }
 
-/** @returns A statement that ends one membership of an account that goes, so that its organization's log can say so. */
+/** @returns A statement that ends one membership of a deleted account, so that the organization's audit log can show it. */
 export function deleteMembershipWithAccount(
   { userId, organizationId }: { userId: string; organizationId: string },
   audited: string,
@@ -68,7 +61,7 @@ export function deleteMembershipWithAccount(
 
 /**
  * @param options `audited`: the id of the entry about the deletion.
- * @returns Statements that end what an account has, and then the account. Its keys are revoked and name nobody any more.
+ * @returns Statements that revoke an account's keys and invitations, and delete everything else of it.
  */
 export function deleteAccountTraces(
   userId: string,

@@ -10,8 +10,8 @@ import { deleteRecoveryCodes } from "../sign_in/recovery_codes.ts";
 /**
  * @param actor The owner of the address.
  * @param options `audited`: the id of the entry about the take-back.
- * @returns Statements that end the second steps, passkeys, keys and invitations that were made before, and leave the account alone
- *   in its organizations.
+ * @returns Statements that end everything that gave access before: second steps, passkeys, keys, invitations, and the
+ *   memberships of others in the account's organizations.
  */
 export function endUnconfirmedAccess(
   actor: Actor,
@@ -19,7 +19,7 @@ export function endUnconfirmedAccess(
 ): Statement[] {
   const { userId, audited } = options;
   return [
-    // Also one that was begun only: whoever made it knows its secret.
+    // An unfinished setup too: whoever began it knows the secret.
     sql`DELETE FROM totp WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
     deleteRecoveryCodes(userId, options),
     deletePasskeys(userId, options),
@@ -30,8 +30,8 @@ export function endUnconfirmedAccess(
 }
 
 /**
- * An account with an unconfirmed address cannot join an organization, only create one. So all other members came by its
- * invitations, or by those of people whom it had let in.
+ * An account with an unconfirmed address can't join an organization, only create one. So all other members were invited by
+ * it, or by people it invited.
  */
 function endOthersAccess(
   actor: Actor,

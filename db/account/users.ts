@@ -1,6 +1,8 @@
-// All SQL of users. A password is never here, only its hash.
+// All SQL of users. Passwords are never here, only their hashes.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { linkWorks } from "../mail/link_tokens.ts";
+import { pendingInvitation } from "../organization/invitations.ts";
+import { hasTwoStep } from "../sign_in/totp.ts";
 
 /** A user as the password check and the audit log need them. Times in milliseconds since 1970. */
 export interface UserCredentials {
@@ -10,62 +12,55 @@ export interface UserCredentials {
   readonly emailVerifiedAt: number | null;
   readonly passwordHash: string;
   readonly disabledAt: number | null;
-  /** The one that is active after signing in, or null. */
+  /** The organization that is active after signing in, or null. */
   readonly organizationId: string | null;
-  /** Two-step sign-in is on. */
+  /** Whether two-step sign-in is on. */
   readonly hasTotp: number;
 }
 
-/** What making an account writes. */
+/** A user to insert. */
 export interface NewUser {
   readonly id: string;
   /** Canonical. */
   readonly email: string;
-  /** When the address was proved, or null. */
+  /** When the address was confirmed, or null. */
   readonly emailVerifiedAt: number | null;
   readonly name: string;
   readonly passwordHash: string;
   readonly now: number;
 }
 
-/** The organization that a user `u` lands in: the last active one if they still belong to it, else their oldest. */
+/** The organization that is active when a user `u` signs in: the last active one, or their oldest if they left it. */
 export const landingOrganization = sql`coalesce(
   (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id AND m.organization_id = u.last_organization_id),
   (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id ORDER BY m.created_at LIMIT 1))`;
 
-/** Inserts a user, with {@linkcode newUserArgs} as the first parameters; a condition may follow. */
-export const insertNewUser =
-  `INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6`;
-
-/** @returns The parameters of {@linkcode insertNewUser}. */
-export function newUserArgs(user: NewUser) {
-  return [user.id, user.email, user.emailVerifiedAt, user.name, user.passwordHash, user.now] as const;
+/** @returns A statement that inserts a user if the condition holds and the email address is free. */
+export function insertUser(user: NewUser, condition: Statement = sql`true`): Statement {
+  const { id, email, emailVerifiedAt, name, passwordHash, now } = user;
+  return sql`
+    INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at)
+    SELECT ${id}, ${email}, ${emailVerifiedAt}, ${name}, ${passwordHash}, ${now} WHERE ${condition}
+    ON CONFLICT (email) DO NOTHING`;
 }
 
-/** @returns A statement that inserts a user; when the address is taken it does nothing. */
-export function insertUser(user: NewUser): Statement {
-  return sql(`${insertNewUser} WHERE true ON CONFLICT (email) DO NOTHING`, ...newUserArgs(user));
-}
-
-/** @returns A statement like {@linkcode insertUser}, which also does nothing unless the link is of an open invitation to the address. */
+/** @returns The same, if the link is of a pending invitation to the address. */
 export function insertInvitedUser(user: NewUser, tokenHash: string): Statement {
-  return sql(
-    `${insertNewUser} WHERE EXISTS (SELECT 1 FROM link_tokens l JOIN invitations i ON i.id = l.subject
-       WHERE l.token_hash = ?7 AND l.purpose = 'invitation' AND l.expires_at > ?6 AND i.expires_at > ?6 AND i.email = ?2
-         AND i.accepted_at IS NULL AND i.revoked_at IS NULL)
-     ON CONFLICT (email) DO NOTHING`,
-    ...newUserArgs(user),
-    tokenHash,
+  return insertUser(
+    user,
+    sql`EXISTS (
+      SELECT 1 FROM link_tokens l JOIN invitations i ON i.id = l.subject
+      WHERE l.token_hash = ${tokenHash} AND l.purpose = 'invitation' AND l.expires_at > ${user.now}
+        AND i.email = ${user.email} AND ${pendingInvitation(user.now)})`,
   );
 }
 
 const credentials = sql`
   SELECT u.id, u.name, u.email, u.email_verified_at AS emailVerifiedAt, u.password_hash AS passwordHash,
-    u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId,
-    EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL) AS hasTotp
+    u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId, ${hasTwoStep} AS hasTotp
   FROM users u WHERE`;
 
-/** @returns What the password check needs of an address, or undefined. @throws {DatabaseError} */
+/** @returns What the password check needs for an email address, or undefined. @throws {DatabaseError} */
 export function findUserCredentials(
   database: DatabaseReader,
   email: string,
@@ -73,7 +68,7 @@ export function findUserCredentials(
   return database.readFirst(sql`${credentials} u.email = ${email}`);
 }
 
-/** @returns The same of an id. @throws {DatabaseError} */
+/** @returns The same for an id. @throws {DatabaseError} */
 export function findUserCredentialsById(
   database: DatabaseReader,
   id: string,
@@ -81,67 +76,57 @@ export function findUserCredentialsById(
   return database.readFirst(sql`${credentials} u.id = ${id}`);
 }
 
-/**
- * @returns A statement that replaces a password's hash unless it was changed meanwhile.
- */
-export function updatePasswordHash(
-  userId: string,
-  hashes: { from: string; to: string },
-): Statement {
-  return sql`UPDATE users SET password_hash = ${hashes.to} WHERE id = ${userId} AND password_hash = ${hashes.from} AND disabled_at IS NULL`;
+/** @returns A statement that replaces a password's hash, unless it was changed meanwhile. */
+export function updatePasswordHash(userId: string, { from, to }: { from: string; to: string }): Statement {
+  return sql`UPDATE users SET password_hash = ${to}
+    WHERE id = ${userId} AND password_hash = ${from} AND disabled_at IS NULL`;
 }
 
 /**
- * @param reset `tokenHash`: of a link that must still work. `email`: where it went by mail, or null; it counts as proved.
- * @returns A statement that sets a new password. It does nothing when the link went to an address that is not the user's any
- *   more.
+ * @param reset `tokenHash`: of a link that must be valid. `email`: where it was sent, or null; it counts as confirmed.
+ * @returns A statement that sets a new password, unless the user's email address has changed since.
  */
 export function resetPasswordHash(
   reset: { userId: string; passwordHash: string; tokenHash: string; email: string | null; now: number },
 ): Statement {
-  return sql`UPDATE users SET password_hash = ${reset.passwordHash}, email_verified_at = iif(email = ${reset.email}, coalesce(email_verified_at, ${reset.now}), email_verified_at)
-     WHERE id = ${reset.userId} AND disabled_at IS NULL AND (${reset.email} IS NULL OR email = ${reset.email})
-       AND EXISTS (SELECT 1 FROM link_tokens
-         WHERE token_hash = ${reset.tokenHash} AND purpose = 'reset_password' AND subject = ${reset.userId} AND expires_at > ${reset.now})`;
+  const { userId, email, now } = reset;
+  return sql`
+    UPDATE users SET password_hash = ${reset.passwordHash},
+      email_verified_at = iif(email = ${email}, coalesce(email_verified_at, ${now}), email_verified_at)
+    WHERE id = ${userId} AND disabled_at IS NULL AND (${email} IS NULL OR email = ${email})
+      AND ${linkWorks({ ...reset, purpose: "reset_password" })}`;
 }
 
-/** @returns A statement that changes what a user is called. */
+/** @returns A statement that changes a user's name. */
 export function updateUserName(userId: string, name: string): Statement {
   return sql`UPDATE users SET name = ${name} WHERE id = ${userId} AND name <> ${name}`;
 }
 
-/**
- * @returns A statement that proves a user's address, with a link that still works. It does nothing when the address is not
- *   the user's any more.
- */
+/** @returns A statement that confirms a user's email address with a valid link, if the address is still theirs. */
 export function verifyUserEmail(
-  user: { userId: string; email: string; tokenHash: string; now: number },
+  link: { userId: string; email: string; tokenHash: string; now: number },
 ): Statement {
-  return sql(
-    `UPDATE users SET email_verified_at = coalesce(email_verified_at, ?) WHERE id = ? AND email = ? AND ${linkWorks}`,
-    user.now,
-    user.userId,
-    user.email,
-    user.tokenHash,
-    "verify_email",
-    user.now,
-  );
+  return sql`
+    UPDATE users SET email_verified_at = coalesce(email_verified_at, ${link.now})
+    WHERE id = ${link.userId} AND email = ${link.email} AND ${
+    linkWorks({ ...link, purpose: "verify_email" })
+  }`;
 }
 
-/**
- * @returns A statement that gives a user another, proved address, with a link that still works; nothing if it is taken.
- */
+/** @returns A statement that changes and confirms a user's email address with a valid link, if the new one is free. */
 export function updateUserEmail(
-  user: { id: string; from: string; to: string; tokenHash: string; now: number },
+  link: { userId: string; from: string; to: string; tokenHash: string; now: number },
 ): Statement {
-  return sql`UPDATE users SET email = ${user.to}, email_verified_at = ${user.now} WHERE id = ${user.id} AND email = ${user.from}
-       AND NOT EXISTS (SELECT 1 FROM users WHERE email = ${user.to})
-       AND EXISTS (SELECT 1 FROM link_tokens
-         WHERE token_hash = ${user.tokenHash} AND purpose = 'change_email' AND subject = ${user.id} AND expires_at > ${user.now})`;
+  const { userId, from, to, now } = link;
+  return sql`
+    UPDATE users SET email = ${to}, email_verified_at = ${now} WHERE id = ${userId} AND email = ${from}
+      AND NOT EXISTS (SELECT 1 FROM users WHERE email = ${to})
+      AND ${linkWorks({ ...link, purpose: "change_email" })}`;
 }
 
 /** @returns A statement that makes an organization a user's last active one, if they belong to it. */
 export function updateLastOrganization(userId: string, organizationId: string): Statement {
-  return sql`UPDATE users SET last_organization_id = ${organizationId} WHERE id = ${userId}
-       AND EXISTS (SELECT 1 FROM memberships WHERE user_id = ${userId} AND organization_id = ${organizationId})`;
+  return sql`
+    UPDATE users SET last_organization_id = ${organizationId} WHERE id = ${userId}
+      AND EXISTS (SELECT 1 FROM memberships WHERE user_id = ${userId} AND organization_id = ${organizationId})`;
 }

@@ -1,20 +1,20 @@
-// All SQL of the emails that one recipient gets. The address is never here, only its hash.
+// All SQL of the budgets of emails by recipient. The addresses are never here, only their hashes.
 import { type Database, sql, type Statement } from "../engine/database.ts";
 
-/** How many emails of a kind one recipient gets in a window of time. */
+/** How many emails of a kind one recipient can get in a window of time. */
 export interface MailBudgetRow {
   readonly subject: string;
   readonly mailsMax: number;
   readonly windowMs: number;
 }
 
-/** A window that ends later than any window can is from before the clock was set back: it is over too. */
+/** Also true for a window from before the clock was set back, which would end later than any other. */
 const isWindowOver = (now: number, windowMs: number) =>
   sql`(ends_at <= ${now} OR ends_at > ${now + windowMs})`;
 
 /**
- * @param options `now`: milliseconds since 1970. `only`: a condition.
- * @returns A statement that takes one email of a budget; it changes nothing when there is none left.
+ * @param options `now`: milliseconds since 1970. `only`: a further condition.
+ * @returns A statement that counts one email against a budget. It changes nothing if the budget is used up.
  */
 export function takeMail(
   { subject, mailsMax, windowMs }: MailBudgetRow,
@@ -29,7 +29,7 @@ export function takeMail(
     WHERE ${isOver} OR mails < ${mailsMax}`;
 }
 
-/** @returns A statement that gives one email back: it was not written. */
+/** @returns A statement that gives an email back that was not written. */
 export function giveMailBack(subject: string): Statement {
   return sql`UPDATE mail_budgets SET mails = mails - 1 WHERE subject = ${subject} AND mails > 0`;
 }
@@ -42,7 +42,7 @@ export async function findMailBudgetEnd(database: Database, subject: string): Pr
   return row?.endsAt;
 }
 
-/** @returns A statement that removes windows that are over. */
+/** @returns A statement that deletes windows that are over. */
 export function deleteEndedMailBudgets(now: number): Statement {
   return sql`DELETE FROM mail_budgets WHERE ends_at <= ${now}`;
 }

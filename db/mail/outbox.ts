@@ -1,4 +1,4 @@
-// All SQL of the outbox: mails are written with the change that caused them, and sent afterwards.
+// All SQL of the outbox: emails are written with the change that caused them, and sent afterwards.
 import { newId } from "../../domain/id.ts";
 import { outboxCountedMax } from "../../domain/limits.ts";
 import { type MailKind, mailUrgency, type NewMail } from "../../domain/mail/mail.ts";
@@ -11,17 +11,15 @@ const hasConfirmedAccount = (email: string) =>
   sql`EXISTS (SELECT 1 FROM users WHERE email = ${email} AND email_verified_at IS NOT NULL)`;
 
 /**
- * A notice to an address that no account has confirmed takes from that recipient's budget: an account with someone else's
- * address could otherwise send that person any number by changing things. To a confirmed address every notice is written, so
- * no flood of other emails can suppress one.
+ * Writes an email. A notice to an address that no account has confirmed counts against that recipient's budget. Otherwise an
+ * account with someone else's address could send that person any number of emails by changing things. A confirmed address
+ * gets every notice, so no flood of other emails can suppress one.
  *
- * @param options `now`: milliseconds since 1970. `audited`: the id of the audit entry about the change; without that
- *   entry nothing is written.
- * @returns Statements that put an email into the outbox.
+ * @param options `now`: milliseconds since 1970. `audited`: the id of the audit entry that the email depends on.
+ * @returns Statements that put the email into the outbox.
  */
-export function insertMail(mail: NewMail, options: { now: number; audited: string }): Statement[] {
+export function insertMail(mail: NewMail, { now, audited }: { now: number; audited: string }): Statement[] {
   const { kind, to, subject = null, wasConfirmed = false, fields } = mail;
-  const { now, audited } = options;
   const isLimited = mailBudget(kind) === null && !wasConfirmed;
   const condition = isLimited ? sql`(changes() > 0 OR ${hasConfirmedAccount(to)})` : sql`true`;
   const insert = sql`
@@ -34,7 +32,7 @@ export function insertMail(mail: NewMail, options: { now: number; audited: strin
   return [takeMail({ subject: mailBudgetSubject(name, to), mailsMax, windowMs }, { now, only }), insert];
 }
 
-/** A mail that is this instance's to send until its lease ends. */
+/** An email that this server may send until the lease ends. */
 export interface ClaimedMail {
   readonly id: string;
   readonly kind: MailKind;
@@ -44,62 +42,53 @@ export interface ClaimedMail {
   readonly fields: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** How often it was claimed, this time included. It tells this claim from later ones. */
+  /** How often it was claimed, including now. It distinguishes this claim from later ones. */
   readonly attempts: number;
 }
 
 /**
- * After an outage many are due, and whoever asks for a reset then must not wait for all of them. So the most urgent go
- * first, and among these the newest: whoever asked an hour ago has gone away or asked anew, whoever asked just now is
- * waiting. One place of each round is for the mail that is due longest, whatever it is: so each comes to its turn, however
- * many urgent ones there are. Both are read from the ends of one index, so that a long queue costs no more than a short one.
+ * Claims emails that are due. After an outage there are many, and a new password reset must not wait for all of them. So the
+ * most urgent go first, and the newest of these: whoever requested one just now is still waiting for it. One place in each
+ * round is for the email that has been due longest, so that none waits forever. Both are read from the ends of one index,
+ * which makes a long queue as fast as a short one.
  *
- * @param kinds Those that this version of the program can write; others are left to newer ones.
- * @param options `now` in milliseconds since 1970; `leaseMs`: how long nobody else gets these mails; `limit`: how many;
- *   `lookedAt`: among how many, the last that came due, the urgent ones are chosen.
- * @returns A statement that claims mails that are due, and returns them ({@linkcode ClaimedMail}) in no order.
+ * @param kinds Those that this version of the program can send; others are left to newer versions.
+ * @param options `now` in milliseconds since 1970; `leaseMs`: how long no other server gets these emails; `limit`: how many;
+ *   `lookedAt`: from how many of the latest the urgent ones are chosen.
+ * @returns A statement that returns each as a {@linkcode ClaimedMail}, in no particular order.
  */
 export function claimMails(
   kinds: readonly MailKind[],
-  options: { now: number; leaseMs: number; limit: number; lookedAt: number },
+  { now, leaseMs, limit, lookedAt }: { now: number; leaseMs: number; limit: number; lookedAt: number },
 ): Statement {
-  const urgencies = Object.fromEntries(kinds.map((kind) => [kind, mailUrgency(kind)]));
-  const isDue = "due_at <= ?2 AND kind IN (SELECT key FROM json_each(?3))";
-  return sql(
-    `UPDATE outbox SET due_at = ?1, attempts = attempts + 1 WHERE id IN (
-       SELECT id FROM (
-         SELECT latest.id, latest.created_at, urgency.value AS urgency
-           FROM (SELECT id, kind, created_at FROM outbox WHERE ${isDue} ORDER BY due_at DESC, id DESC LIMIT ?4) latest
-           JOIN json_each(?3) urgency ON urgency.key = latest.kind
-         UNION ALL
-         SELECT id, created_at, -1
-           FROM (SELECT id, created_at FROM outbox WHERE ${isDue} ORDER BY due_at, id LIMIT 1) longest)
-       GROUP BY id ORDER BY min(urgency), max(created_at) DESC, id DESC LIMIT ?5)
-     RETURNING id, kind, recipient, subject, fields, created_at AS createdAt, attempts`,
-    options.now + options.leaseMs,
-    options.now,
-    JSON.stringify(urgencies),
-    options.lookedAt,
-    options.limit,
-  );
+  const urgencies = JSON.stringify(Object.fromEntries(kinds.map((kind) => [kind, mailUrgency(kind)])));
+  const due = sql`FROM outbox WHERE due_at <= ${now} AND kind IN (SELECT key FROM json_each(${urgencies}))`;
+  return sql`
+    UPDATE outbox SET due_at = ${now + leaseMs}, attempts = attempts + 1 WHERE id IN (
+      SELECT id FROM (
+        SELECT latest.id, latest.created_at, urgency.value AS urgency
+          FROM (SELECT id, kind, created_at ${due} ORDER BY due_at DESC, id DESC LIMIT ${lookedAt}) latest
+          JOIN json_each(${urgencies}) urgency ON urgency.key = latest.kind
+        UNION ALL
+        SELECT id, created_at, -1 FROM (SELECT id, created_at ${due} ORDER BY due_at, id LIMIT 1) longest)
+      GROUP BY id ORDER BY min(urgency), max(created_at) DESC, id DESC LIMIT ${limit})
+    RETURNING id, kind, recipient, subject, fields, created_at AS createdAt, attempts`;
 }
 
-/** @returns When the next mail is due, in milliseconds since 1970; null without one. @throws {DatabaseError} */
+/** @returns When the next email is due, in milliseconds since 1970, or null. @throws {DatabaseError} */
 export async function findNextMailDue(
   database: Database,
   kinds: readonly MailKind[],
 ): Promise<number | null> {
-  const row = await database.readFirst<{ dueAt: number }>(
-    sql`SELECT due_at AS dueAt FROM outbox WHERE kind IN (SELECT value FROM json_each(${
-      JSON.stringify(kinds)
-    })) ORDER BY due_at LIMIT 1`,
-  );
+  const row = await database.readFirst<{ dueAt: number }>(sql`
+    SELECT due_at AS dueAt FROM outbox
+    WHERE kind IN (SELECT value FROM json_each(${JSON.stringify(kinds)})) ORDER BY due_at LIMIT 1`);
   return row?.dueAt ?? null;
 }
 
 /** How much is waiting to be sent. */
 export interface OutboxState {
-  /** No more than {@linkcode outboxCountedMax} are counted. */
+  /** At most {@linkcode outboxCountedMax}. */
   readonly emails: number;
   /** When the oldest of these was written, in milliseconds since 1970. */
   readonly oldestAt: number | null;
@@ -107,32 +96,28 @@ export interface OutboxState {
 
 /** @returns What is waiting in the outbox. @throws {DatabaseError} */
 export async function findOutboxState(database: Database): Promise<OutboxState> {
-  const state = await database.readFirst<OutboxState>(
-    sql`SELECT count(*) AS emails, min(created_at) AS oldestAt
-     FROM (SELECT created_at FROM outbox ORDER BY due_at LIMIT ${outboxCountedMax})`,
-  );
+  const state = await database.readFirst<OutboxState>(sql`
+    SELECT count(*) AS emails, min(created_at) AS oldestAt
+    FROM (SELECT created_at FROM outbox ORDER BY due_at LIMIT ${outboxCountedMax})`);
   return state ?? { emails: 0, oldestAt: null };
 }
 
-/** @returns A statement that sets when a claimed mail is tried again; it leaves alone what was claimed anew meanwhile. */
-export function updateMailDue(
-  { id, attempts }: Pick<ClaimedMail, "id" | "attempts">,
-  dueAt: number,
-): Statement {
+/** @returns A statement that sets when a claimed email is retried, unless it was claimed again. */
+export function updateMailDue({ id, attempts }: ClaimedMail, dueAt: number): Statement {
   return sql`UPDATE outbox SET due_at = ${dueAt} WHERE id = ${id} AND attempts = ${attempts}`;
 }
 
-/** @returns A statement that makes mails due whose time is further away than any wait: the clock was set back since then. */
+/** @returns A statement that makes emails due that wait longer than any wait, because the clock was set back. */
 export function hastenMails({ now, waitMaxMs }: { now: number; waitMaxMs: number }): Statement {
-  return sql`UPDATE outbox SET due_at = ${now} WHERE due_at > ${now} + ${waitMaxMs}`;
+  return sql`UPDATE outbox SET due_at = ${now} WHERE due_at > ${now + waitMaxMs}`;
 }
 
-/** @returns A statement that takes mails out of the outbox. */
+/** @returns A statement that deletes emails from the outbox. */
 export function deleteMails(ids: readonly string[]): Statement {
   return sql`DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }
 
-/** @returns A statement that takes mails out of the outbox that were written before a time, in milliseconds since 1970. */
+/** @returns A statement that deletes emails from before a time, in milliseconds since 1970. */
 export function deleteOldMails(before: number): Statement {
   return sql`DELETE FROM outbox WHERE created_at < ${before}`;
 }

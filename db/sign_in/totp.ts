@@ -4,6 +4,10 @@ import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
 
+/** A condition on a user `u`: two-step sign-in is on. */
+export const hasTwoStep =
+  sql`EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL)`;
+
 /** A user's authenticator app. Times in milliseconds since 1970. */
 export interface TotpRow {
   /** Base32. */

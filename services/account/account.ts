@@ -2,7 +2,7 @@
 import {
   deleteAccountTraces,
   deleteMembershipWithAccount,
-  listDependentOrganizations,
+  findDependentOrganizations,
   markAccountDeletable,
 } from "../../db/account/account_deletion.ts";
 import { findUserCredentialsById, updateUserName } from "../../db/account/users.ts";
@@ -41,7 +41,7 @@ export async function previewAccountDeletion(
   { database }: SessionContext,
   actor: SessionActor,
 ): Promise<DependentOrganizations> {
-  const organizations = await listDependentOrganizations(database, actor.user.id);
+  const organizations = await findDependentOrganizations(database, actor.user.id);
   const names = (hasOthers: 0 | 1) =>
     organizations.filter((one) => one.hasOthers === hasOthers).map(({ name }) => name);
   return { ending: names(0), ownerless: names(1) };

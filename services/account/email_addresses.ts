@@ -167,7 +167,7 @@ async function changeEmail(context: SessionContext, actor: SessionActor, link: E
   const audited = { now, audited: audit.id };
   const notice = { kind: "email_changed", fields: { name, from, to } } as const;
   const [, written] = await context.writeAs(actor, [
-    updateUserEmail({ id, from, to, tokenHash, now }),
+    updateUserEmail({ userId: id, from, to, tokenHash, now }),
     audit.statement,
     // A link that was sent to the old address must no longer open the account.
     ...deleteLinks(id, {

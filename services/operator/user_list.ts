@@ -1,9 +1,5 @@
 // Every account as the operator lists them, with one page in memory at a time.
-import {
-  type ListedMemberships,
-  type ListedUserRow,
-  listUsers as listUserRows,
-} from "../../db/operator/users.ts";
+import { findUsers, type ListedMemberships, type ListedUserRow } from "../../db/operator/users.ts";
 import { operatorPageItemsMax } from "../../domain/limits.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
@@ -26,7 +22,7 @@ export interface OperatorUser {
 /** Lists every user by email address. @returns One page at a time. @throws {DatabaseError} */
 export async function* listUsers({ database }: Context): AsyncGenerator<readonly OperatorUser[]> {
   for (let after = "";;) {
-    const rows = await listUserRows(database, { after, limit: operatorPageItemsMax });
+    const rows = await findUsers(database, { after, limit: operatorPageItemsMax });
     const last = rows.at(-1);
     if (last === undefined) return;
     yield rows.map(toOperatorUser);

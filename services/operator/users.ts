@@ -12,10 +12,10 @@ import type { Statement } from "../../db/engine/database.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import {
   countActiveKeysOfUser,
+  findActiveKeysOfUser,
+  findPendingInvitationsOfUser,
   insertJoiningUser,
   insertLinkForUser,
-  listActiveKeysOfUser,
-  listOpenInvitationsOfUser,
   markUserDisabled,
   markUserEnabled,
   revokeInvitationOfUser,
@@ -134,7 +134,7 @@ export async function disableUser(
   ]);
   // Afterwards, when they can create no more; and again, in case the last attempt was interrupted.
   const revokedInvitations = await revokeAll(context, {
-    list: (page) => listOpenInvitationsOfUser(database, id, page),
+    list: (page) => findPendingInvitationsOfUser(database, id, page),
     revoke: (invitation) => [
       revokeInvitationOfUser(id, { id: invitation.id, now: clock() }),
       insertAuditEvent(actor, {
@@ -146,7 +146,7 @@ export async function disableUser(
     ],
   });
   const revokedKeys = !revokeKeys ? 0 : await revokeAll(context, {
-    list: (page) => listActiveKeysOfUser(database, id, page),
+    list: (page) => findActiveKeysOfUser(database, id, page),
     revoke: (key) => [
       markApiKeyRevoked({ organizationId: key.organizationId, createdBy: id }, key.id, clock()),
       insertAuditEvent(actor, {
