@@ -1,9 +1,10 @@
-// Who is behind a request with a cookie.
+// Finds who is behind a request with cookies, and begins and ends their sessions.
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
+import { addressGroup } from "../domain/address_group.ts";
 import { unauthenticatedError } from "../domain/errors.ts";
 import type { Session } from "../domain/sign_in/session.ts";
-import type { SessionSearch } from "../services/sign_in/session_search.ts";
-import type { SecondStepNeeded, SignedIn } from "../services/sign_in/sign_in.ts";
+import type { FoundTokens } from "../services/sign_in/session_search.ts";
+import { type SecondStepRequired, type SignedIn, signOut } from "../services/sign_in/sign_in.ts";
 import {
   clearConflictingCookies,
   clearFormerCookies,
@@ -17,14 +18,14 @@ import {
 import type { AppContext, AppParts } from "./env.ts";
 
 /**
- * @returns The session, or null for nobody. Cookies of two people at once sign nobody in and are taken away; a cookie from
- *   before `COOKIE_DOMAIN` was set, changed or unset becomes what it would be now.
+ * @returns The session, or null if nobody is signed in. Cookies of two people sign nobody in and are cleared. A cookie from
+ *   before `COOKIE_DOMAIN` changed is reissued with the current settings.
  */
 export async function findSession(c: AppContext, parts: AppParts): Promise<Session | null> {
   const { session, cookies, known, held } = await search(c, parts, {
     path: () => new URL(c.req.url).pathname,
   });
-  // A stale one of another domain may be another Gatehouse's.
+  // A stale cookie of another domain may belong to another Gatehouse.
   const isFormer = ({ token, domain, isCurrent }: SessionCookie) =>
     !isCurrent && (domain === "" || known.includes(token));
   if (held !== undefined && cookies.some(isFormer)) renewCookie(c, parts, { cookies, held });
@@ -32,9 +33,9 @@ export async function findSession(c: AppContext, parts: AppParts): Promise<Sessi
 }
 
 /**
- * The same for who asks about a request to another host: its browser would take a cookie as that host's, so none is set.
+ * The same for forward auth. The request is for another host, whose cookie a new one would become, so none is set.
  *
- * @returns Like {@linkcode findSession}; `conflict` says that nobody is signed in because two people are.
+ * @returns Like {@linkcode findSession}. `conflict`: nobody is signed in because there are cookies of two people.
  */
 export async function findForwardedSession(
   c: AppContext,
@@ -44,33 +45,32 @@ export async function findForwardedSession(
   return await search(c, parts, { path });
 }
 
-/** @param request `path`: of the request that the cookies came with; asked for when two people's did. */
+/** @param request `path`: of the request that the cookies came with; called only in a conflict. */
 async function search(
   c: AppContext,
   parts: AppParts,
   { path }: { path: () => string },
-): Promise<SessionSearch & { cookies: readonly SessionCookie[] }> {
-  const cookies = sessionCookies(c.get("headers")["cookie"], parts.config);
+): Promise<FoundTokens & { cookies: readonly SessionCookie[] }> {
+  const { config, log, services } = parts;
+  const cookies = sessionCookies(c.get("headers")["cookie"], config);
   if (cookies.length === 0) return { session: null, conflict: false, known: [], cookies };
-  const found = await parts.services.sessionSearch.findSession(cookies.map(({ token }) => token));
-  const own = cookies.filter(({ token }) => found.known.includes(token));
-  c.set("formerDomains", formerDomains(own, parts.config));
+  const found = await services.sessionSearch.find(cookies.map(({ token }) => token));
+  setFormerDomains(c, parts, { cookies, known: found.known });
   if (found.conflict) {
-    clearConflictingCookies(c, parts.config, { path: path() });
+    clearConflictingCookies(c, config, { path: path() });
     const { address } = c.get("client");
-    // A browser, or who plays one, may send them with each request.
-    if (parts.services.sessionSearch.isConflictNews(address)) {
+    // A client may send such cookies with every request: one log line per interval is enough.
+    if (services.rateLimits.sessionConflicts.take(addressGroup(address)).isAllowed) {
       const requestId = c.get("requestId");
-      parts.log.warn("session cookies of two users came together; they are cleared", { requestId, address });
+      log.warn("cleared conflicting session cookies of two users", { requestId, address });
     }
   }
   return { ...found, cookies };
 }
 
 /**
- * Makes one cookie, as the settings say now, of what a browser has from before: without this somebody whose cookie is the
- * host's alone would be signed in here, nobody on the products, and nobody after each way to the sign-in page and back;
- * and one of a domain that is no longer set would go on telling every host there who they are.
+ * Reissues the cookie with the current settings. Otherwise a host-only cookie would sign somebody in here but not on the
+ * products, and a cookie of a domain that is no longer set would keep telling every host there who they are.
  */
 function renewCookie(
   c: AppContext,
@@ -86,61 +86,68 @@ function renewCookie(
 }
 
 /**
- * Signs in, and puts the new session's token into the cookie, in place of those that the browser has. Their sessions end with
- * the sign-in, so what they say is read before it.
+ * Signs in, and sets the cookie, which replaces those that the browser has. The sign-in ends their sessions, so they are read
+ * before it.
  *
- * @param signIn Makes the session, or only a step towards it: then no cookie changes.
+ * @param signIn Creates the session, or asks for a second step: then no cookie changes.
  * @returns What `signIn` returns.
  */
-export async function beginSession<T extends SignedIn | SecondStepNeeded>(
+export async function beginSession<T extends SignedIn | SecondStepRequired>(
   c: AppContext,
   parts: AppParts,
   signIn: (client: ClientInfo) => Promise<T>,
 ): Promise<T> {
-  await lookForFormer(c, parts);
+  await findFormerDomains(c, parts);
   const result = await signIn(c.get("client"));
   if ("token" in result) setSessionCookie(c, parts.config, { token: result.token });
   return result;
 }
 
-/** Ends the session of each cookie that came along, on the server and in the browser. */
+/** Ends the session of each cookie, and clears the cookies. */
 export async function endSessions(c: AppContext, parts: AppParts): Promise<void> {
-  await lookForFormer(c, parts);
-  const tokens = sessionTokens(c.get("headers")["cookie"]);
-  await parts.services.signIn.signOut(tokens, c.get("client"));
+  await findFormerDomains(c, parts);
+  await signOut(parts.services, c.get("client"), sessionTokens(c.get("headers")["cookie"]));
   clearSessionCookies(c, parts.config);
 }
 
-/** Ends sessions as {@linkcode endSessions} does, and leaves nothing of the portal for the next person at this browser. */
+/** Does the same, and clears the cached pages, so that the next person at this browser doesn't see them in the history. */
 export async function signOutOfPortal(c: AppContext, parts: AppParts): Promise<void> {
   await endSessions(c, parts);
-  // Pages leave the browser's history, too. The directive for cookies would delete those of every host of the domain.
-  // Browsers accept it from secure origins only, and complain in the console about any other.
+  // Not "cookies": that would delete those of every host of the domain. Browsers accept the header from secure origins only, and
+  // log a warning otherwise.
   if (parts.config.secure) c.header("Clear-Site-Data", '"cache"');
 }
 
-/** Sees to it that the request's `formerDomains` are known, also where nobody has asked who is signed in. */
-async function lookForFormer(c: AppContext, { config, services }: AppParts): Promise<void> {
+/** Makes sure that the request's `formerDomains` are set, also on routes that don't look for a session. */
+async function findFormerDomains(c: AppContext, parts: AppParts): Promise<void> {
   if (c.get("formerDomains") !== undefined) return;
-  const cookies = sessionCookies(c.get("headers")["cookie"], config);
-  if (formerDomains(cookies, config).length === 0) return;
-  const { known } = await services.sessionSearch.findSession(cookies.map(({ token }) => token));
+  const cookies = sessionCookies(c.get("headers")["cookie"], parts.config);
+  if (formerDomains(cookies, parts.config).length === 0) return;
+  const { known } = await parts.services.sessionSearch.find(cookies.map(({ token }) => token));
+  setFormerDomains(c, parts, { cookies, known });
+}
+
+function setFormerDomains(
+  c: AppContext,
+  { config }: AppParts,
+  { cookies, known }: { cookies: readonly SessionCookie[]; known: readonly string[] },
+): void {
   c.set("formerDomains", formerDomains(cookies.filter(({ token }) => known.includes(token)), config));
 }
 
-/** @returns The session, as the one who acts. @throws {AppError} `unauthenticated`. */
+/** @returns The session, as the actor of this request. @throws {AppError} `unauthenticated`. */
 export async function requireSession(c: AppContext, parts: AppParts): Promise<SessionActor> {
   const session = await findSession(c, parts);
   if (session === null) throw unauthenticatedError();
   return sessionActor(c, session);
 }
 
-/** @returns The part of a route's handler that lets only signed-in people pass. */
+/** @returns The part of a route's handler that requires a session. */
 export function byActor(parts: AppParts): { authenticate: (c: AppContext) => Promise<SessionActor> } {
   return { authenticate: (c) => requireSession(c, parts) };
 }
 
-/** @returns A session as the one who acts in this request, and from now on for errors too. */
+/** @returns A session as the actor of this request, for its errors too. */
 export function sessionActor(c: AppContext, session: Session): SessionActor {
   const actor = { ...session, type: "session", client: c.get("client") } as const;
   c.set("actor", actor);

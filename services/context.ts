@@ -9,6 +9,7 @@ import type { RateLimits } from "./rate_limits.ts";
 import type { Reports } from "./reports/reports.ts";
 import type { Credentials } from "./sign_in/credentials.ts";
 import type { SecondStepCodes } from "./sign_in/second_step_codes.ts";
+import type { SessionSearch } from "./sign_in/session_search.ts";
 import type { WriteAs } from "./sign_in/session_writes.ts";
 
 /** What all verbs share: the settings, the database, the clock and the long-lived parts. */
@@ -17,6 +18,7 @@ export interface Context extends BaseContext {
   readonly rateLimits: RateLimits;
   readonly credentials: Credentials;
   readonly secondStepCodes: SecondStepCodes;
+  readonly sessionSearch: SessionSearch;
   readonly mail: Mail;
   readonly mailBudgets: MailBudgets;
   readonly limitMails: LimitMails;

@@ -1,6 +1,7 @@
 // Every rate limit that is counted in memory. Each server counts its own.
 import {
   accountMailsPerHourMax,
+  addressFailuresMax,
   addressLinkRequestsMax,
   addressSignUpsMax,
   addressSignUpWindowMs,
@@ -35,6 +36,10 @@ export function createRateLimits({ config, clock }: Pick<BaseContext, "config" |
     signUps: limit(addressSignUpsMax, addressSignUpWindowMs),
     /** By client address. */
     linkRequests: limit(addressLinkRequestsMax, addressWindowMs),
+    /** Failed sign-ins, codes and passkeys. By client address. */
+    addressFailures: limit(addressFailuresMax, addressWindowMs),
+    /** Password checks of sessions that run at the same time. By client address. */
+    sessionPasswordChecks: limit(addressFailuresMax, addressWindowMs),
     /** By client address. */
     passkeyChallenges: limit(passkeyChallengesMax, addressWindowMs),
     /** By user. */

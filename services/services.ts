@@ -5,7 +5,7 @@ import type { Context } from "./context.ts";
 import { createRateLimits } from "./rate_limits.ts";
 import { type ApiKeyService, createApiKeyService } from "./api_keys.ts";
 import { type AuditService, createAuditService } from "./audit.ts";
-import { createCredentials } from "./sign_in/credentials.ts";
+import { Credentials } from "./sign_in/credentials.ts";
 import { Deadlines } from "./deadlines.ts";
 import { createForwardAuthService, type ForwardAuthService } from "./meter/forward_auth.ts";
 import { createInvitationService, type InvitationService } from "./organization/invitations.ts";
@@ -20,19 +20,12 @@ import {
   type OrganizationEndService,
 } from "./organization/organization_deletion.ts";
 import { createOrganizationService, type OrganizationService } from "./organization/organizations.ts";
-import { createPasskeyService, type PasskeyService } from "./sign_in/passkeys.ts";
-import { createPasswordHasher, type PasswordHasher } from "./sign_in/password_hasher.ts";
+import { PasswordHasher } from "./sign_in/password_hasher.ts";
 import { Recorder } from "./meter/recorder.ts";
-import { createProofService, type ProofService } from "./sign_in/reauthentication.ts";
-import { createSecondStepCodes } from "./sign_in/second_step_codes.ts";
+import { SecondStepCodes } from "./sign_in/second_step_codes.ts";
 import { Reports } from "./reports/reports.ts";
-import { createSecondStepService, type SecondStepService } from "./sign_in/second_step.ts";
-import { createSessionSearchService, type SessionSearchService } from "./sign_in/session_search.ts";
+import { SessionSearch } from "./sign_in/session_search.ts";
 import { createWriteAs } from "./sign_in/session_writes.ts";
-import { createSessionService, type SessionService } from "./sign_in/sessions.ts";
-import { createSignInService, type SignInService } from "./sign_in/sign_in.ts";
-import { createTurnOffLinkService, type TurnOffLinkService } from "./sign_in/turn_off_link.ts";
-import { createTwoStepService, type TwoStepService } from "./sign_in/two_step.ts";
 import { createUsageService, type UsageService } from "./meter/usage.ts";
 import { createUsageRecordService, type UsageRecordService } from "./meter/usage_records.ts";
 import { dataFileSize, ping } from "../db/engine/diagnostics.ts";
@@ -40,14 +33,6 @@ import { findOutboxState } from "../db/mail/outbox.ts";
 
 /** The verbs of the program. */
 export interface Services extends Context {
-  readonly signIn: SignInService;
-  readonly secondStep: SecondStepService;
-  readonly twoStep: TwoStepService;
-  readonly turnOffLink: TurnOffLinkService;
-  readonly proofs: ProofService;
-  readonly passkeys: PasskeyService;
-  readonly sessionSearch: SessionSearchService;
-  readonly sessions: SessionService;
   readonly organizations: OrganizationService;
   readonly members: MemberService;
   readonly invitations: InvitationService;
@@ -80,7 +65,7 @@ export interface ServicesOptions {
   readonly emailTexts?: EmailTexts;
   /** Instead of one of their own, which ends with them. */
   readonly passwordHasher?: PasswordHasher;
-  /** All threads start now instead of when they are first needed: see {@linkcode createPasswordHasher}. */
+  /** All threads start now instead of when they are first needed: see {@linkcode PasswordHasher}. */
   readonly startThreads?: boolean;
 }
 
@@ -89,10 +74,11 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
   const { onBackgroundError } = options;
   const recorder = new Recorder(base);
   const hasher = options.passwordHasher ??
-    createPasswordHasher(navigator.hardwareConcurrency, { startNow: options.startThreads ?? false });
+    new PasswordHasher(navigator.hardwareConcurrency, { startNow: options.startThreads ?? false });
   const reports = new Reports(base.database.source, { onTrouble: onBackgroundError });
   if (options.startThreads === true) reports.start();
-  const credentials = createCredentials(base, { hasher, onBackgroundError });
+  const rateLimits = createRateLimits(base);
+  const credentials = new Credentials(base, { hasher, rateLimits, onBackgroundError });
   const mail = new Mail(base, {
     log: options.mailLog ?? { info: () => {}, warn: () => {} },
     texts: options.emailTexts,
@@ -101,9 +87,10 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
   const context: Context = {
     ...base,
     writeAs: createWriteAs(base),
-    rateLimits: createRateLimits(base),
+    rateLimits,
     credentials,
-    secondStepCodes: createSecondStepCodes(base, { credentials, mail }),
+    secondStepCodes: new SecondStepCodes(base, { credentials, mail }),
+    sessionSearch: new SessionSearch(base, { onBackgroundError }),
     mail,
     mailBudgets: createMailBudgets(base),
     limitMails: createLimitedMails(base),
@@ -111,18 +98,10 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
     reports,
     onBackgroundError,
   };
-  const { mailBudgets: budgets, limitMails: limited, secondStepCodes: codes } = context;
+  const { mailBudgets: budgets, limitMails: limited } = context;
   let isDraining = false;
   return {
     ...context,
-    signIn: createSignInService(context, credentials),
-    secondStep: createSecondStepService(context, { credentials, mail, codes }),
-    proofs: createProofService(context, { credentials, codes, mail }),
-    twoStep: createTwoStepService(context, mail),
-    turnOffLink: createTurnOffLinkService(context, { credentials, mail, budgets }),
-    passkeys: createPasskeyService(context, mail),
-    sessions: createSessionService(context),
-    sessionSearch: createSessionSearchService(context, { onBackgroundError }),
     organizations: createOrganizationService(context),
     members: createMemberService(context),
     invitations: createInvitationService(context, { mail, budgets, limited }),

@@ -22,6 +22,7 @@ import { databaseName, type OpenedDatabase, openForCommand } from "../open_datab
 import { dropWritePermission } from "../permissions.ts";
 import { exitBusy, exitConfig, exitFault, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
+import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
 
 /** How often waits for slow clients are checked, in milliseconds. */
 const sweepIntervalMs = 1_000;
@@ -154,7 +155,7 @@ const deletions: Readonly<Record<string, (services: Services) => Promise<boolean
   "old usage records": ({ usageRecords }) => usageRecords.deleteOldUsageRecords(),
   "old audit entries": ({ audit }) => audit.deleteOldAuditEvents(),
   "what deleted organizations left": ({ organizationEnd }) => organizationEnd.deleteSome(),
-  "sign-ins that were not finished": ({ signIn }) => signIn.deleteEndedSignIns(),
+  "sign-ins that were not finished": cleanUpSignIns,
 };
 
 /** Deletes old and unused data, a few rows at a time, until the signal. */

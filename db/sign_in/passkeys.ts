@@ -25,7 +25,7 @@ const select =
     name, created_at AS createdAt, last_used_at AS lastUsedAt FROM passkeys WHERE`;
 
 /** @returns A user's passkeys, the oldest first. @throws {DatabaseError} */
-export function listPasskeys(database: DatabaseReader, userId: string): Promise<PasskeyRow[]> {
+export function findPasskeysOfUser(database: DatabaseReader, userId: string): Promise<PasskeyRow[]> {
   return database.read(sql(`${select} user_id = ? ORDER BY id`, userId));
 }
 

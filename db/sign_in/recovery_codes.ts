@@ -38,7 +38,7 @@ export function useRecoveryCode(code: SecondStep & { codeHash: string; left: num
 }
 
 /** @returns Statements that put new codes in the place of a user's old ones, after an audited change. */
-export function replaceRecoveryCodes(
+export function insertRecoveryCodes(
   userId: string,
   options: { codeHashes: readonly string[]; audited: string },
 ): Statement[] {

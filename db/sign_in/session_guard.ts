@@ -11,7 +11,7 @@ export interface SessionGuard extends SessionBounds {
 }
 
 /** Why a session may not write: it has ended, its user is not a member, or their role does not allow the act. */
-export type SessionRefusal = "ended" | "not_member" | "role";
+export type SessionRejection = "ended" | "not_member" | "role";
 
 const reason = `SELECT CASE
     WHEN s.id IS NULL THEN 'ended'
@@ -38,10 +38,10 @@ export function requireSession(guard: SessionGuard): Statement {
 }
 
 /** @returns Why the session may not write, or null when it may. @throws {DatabaseError} */
-export async function findSessionRefusal(
+export async function findSessionRejection(
   database: DatabaseReader,
   guard: SessionGuard,
-): Promise<SessionRefusal | null> {
-  const row = await database.readFirst<{ reason: SessionRefusal | null }>(sql(reason, ...argsOf(guard)));
+): Promise<SessionRejection | null> {
+  const row = await database.readFirst<{ reason: SessionRejection | null }>(sql(reason, ...argsOf(guard)));
   return row?.reason ?? null;
 }

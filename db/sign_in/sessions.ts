@@ -54,7 +54,7 @@ export function insertSession(session: NewSession, passwordHash: string): Statem
 }
 
 /** @returns A statement like {@linkcode insertSession} for somebody who proved more than a password in this batch. */
-export function insertProvedSession(session: NewSession, audited: string): Statement {
+export function insertAuditedSession(session: NewSession, audited: string): Statement {
   return insertSessionIf(session, ifAudited(audited));
 }
 
@@ -220,12 +220,12 @@ const hasTwoSteps =
  * @returns A statement that notes that the person behind a session has just given their password. It does nothing while
  *   two-step sign-in is on: then a proof takes a code too.
  */
-export function updateSessionProved(sessionId: string, now: number): Statement {
+export function updateSessionAuthenticated(sessionId: string, now: number): Statement {
   return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND NOT ${hasTwoSteps}`;
 }
 
 /** @returns A statement that notes that they have just given a code too, after an audited use of it. */
-export function updateSessionProvedIfAudited(
+export function updateSessionAuthenticatedIfAudited(
   sessionId: string,
   { now, audited }: { now: number; audited: string },
 ): Statement {

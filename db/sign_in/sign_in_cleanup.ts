@@ -13,7 +13,7 @@ const tables = [
  *   `limit`: at most so many of each kind.
  * @returns How many were deleted. @throws {DatabaseError}
  */
-export async function deleteEndedSignIns(
+export async function deleteExpiredSignIns(
   database: Database,
   { now, seenAfter, limit }: { now: number; seenAfter: number; limit: number },
 ): Promise<number> {

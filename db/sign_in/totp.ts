@@ -37,7 +37,7 @@ export function insertTotp(totp: { userId: string; secret: string; now: number }
 /**
  * @returns A statement that turns two-step sign-in on, if this very secret still waits for its first code.
  */
-export function confirmTotp(
+export function updateTotpConfirmed(
   totp: { userId: string; secret: string; step: number; now: number },
 ): Statement {
   return sql`UPDATE totp SET confirmed_at = ${totp.now}, last_step = ${totp.step} WHERE user_id = ${totp.userId} AND secret = ${totp.secret} AND confirmed_at IS NULL`;
@@ -89,7 +89,7 @@ export function requireTotp(userId: string): Statement {
  * @returns A statement that turns two-step sign-in off, if the session proved who they are since it is on: with a code or a
  *   passkey then. It does nothing when it is off.
  */
-export function deleteTotpWithProof(userId: string, { sessionId }: { sessionId: string }): Statement {
+export function deleteTotpIfAuthenticated(userId: string, { sessionId }: { sessionId: string }): Statement {
   return sql`DELETE FROM totp WHERE user_id = ${userId} AND confirmed_at IS NOT NULL
        AND EXISTS (SELECT 1 FROM sessions s WHERE s.id = ${sessionId} AND s.user_id = ${userId} AND s.proved_at > totp.confirmed_at)`;
 }

@@ -9,7 +9,7 @@ import { type AuditAddress, auditPage } from "../../views/audit/audit.tsx";
 import type { AuditFaults } from "../../views/audit/audit_filters.tsx";
 import type { Assets } from "../../views/layout.tsx";
 import type { App, AppContext, AppParts } from "../env.ts";
-import { deviceWords } from "./sign_in/device_name.ts";
+import { deviceNames } from "./sign_in/device_name.ts";
 import { portalFrame, sendPage, signedIn } from "./page.ts";
 
 /** Mounts `/portal/audit`. */
@@ -102,6 +102,6 @@ function csvHref(action: string | null, { actorId, from, to }: AuditFilter): str
 
 async function devicesOf(userAgents: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const distinct = [...new Set(userAgents)].filter((one) => one.trim() !== "");
-  const words = await deviceWords(distinct);
+  const words = await deviceNames(distinct);
   return new Map(distinct.map((userAgent, index) => [userAgent, words[index] ?? ""]));
 }

@@ -1,5 +1,5 @@
-// Guessing, bounded: every check of a password or a code goes through here, is counted before it is looked at, and refused
-// during a delay whether it would have been right or not.
+// Limits guessing. Every check of a password or a code is counted before it runs, and rejected during a delay whether it is
+// right or wrong.
 import { hash } from "node:crypto";
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
@@ -15,223 +15,217 @@ import type { Actor, ClientInfo } from "../../domain/actor.ts";
 import { addressGroup } from "../../domain/address_group.ts";
 import type { AuditAction, AuditEntry } from "../../domain/audit.ts";
 import { AppError, type ErrorCode, type ErrorDetail, unavailableError } from "../../domain/errors.ts";
-import {
-  addressLinkRequestsMax,
-  addressSignUpsMax,
-  addressSignUpWindowMs,
-  addressWindowMs,
-} from "../../domain/limits.ts";
 import { hasPasswordLength, passwordFault } from "../../domain/sign_in/password.ts";
 import { countOf } from "../../domain/number_text.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { BaseContext } from "../base_context.ts";
-import type { PasswordHasher } from "./password_hasher.ts";
+import type { RateLimits } from "../rate_limits.ts";
+import type { RateLimitState } from "../rate_limiter.ts";
 import { AddressAttempts } from "./address_attempts.ts";
-import { RateLimiter, type RateLimitState } from "../rate_limiter.ts";
+import type { PasswordHasher } from "./password_hasher.ts";
 
-/** Whom a guess is about, for the audit log. */
+/** The account that a guess is about, for the audit log. */
 export type About = Pick<AuditEntry, "organizationId" | "target">;
 
-/** What is guessed at, and what the audit log says of a wrong guess. */
+/** What is guessed, and how the audit log records a wrong guess. */
 export interface Guess {
-  /** A name for the delays: an address or a user's id, never a secret. */
+  /** What delays apply to: an email address or an id, never a secret. */
   readonly subject: string;
   readonly actor: Actor;
   readonly refused: AuditAction;
-  /** Whom it is about, if anybody: asked for after the check, or instead of it. */
+  /** Called after a wrong guess, or instead of the check. */
   readonly about: () => About | Promise<About>;
 }
 
-/** @returns The subject of guesses that a session makes: what strangers guess at its account does not delay it. */
+/** What {@linkcode Credentials} are made from. */
+export interface CredentialsParts {
+  readonly hasher: PasswordHasher;
+  readonly rateLimits: RateLimits;
+  readonly onBackgroundError: (error: unknown) => void;
+}
+
+/** @returns The subject of a session's own guesses, which guesses by strangers don't delay. */
 export function sessionSubject(session: Pick<Session, "id">): string {
   return `session:${session.id}`;
 }
 
-/** Checks of what only the right person knows. */
-export interface Credentials {
+const wrongGuess: ReadonlySet<ErrorCode> = new Set(["invalid_credentials", "invalid_code"]);
+
+/** Checks passwords and counts guesses. */
+export class Credentials {
+  readonly hasher: PasswordHasher;
+  readonly #base: BaseContext;
+  readonly #parts: CredentialsParts;
+  readonly #attempts: AddressAttempts;
+  /** Never counts a failure; only bounds how many password checks of one address run at the same time. */
+  readonly #sessionAttempts: AddressAttempts;
+  #commonPasswords: ReadonlySet<string> | undefined;
+
+  constructor(base: BaseContext, parts: CredentialsParts) {
+    this.hasher = parts.hasher;
+    this.#base = base;
+    this.#parts = parts;
+    this.#attempts = new AddressAttempts(parts.rateLimits.addressFailures);
+    this.#sessionAttempts = new AddressAttempts(parts.rateLimits.sessionPasswordChecks);
+  }
+
   /**
-   * Counts a guess, runs the check, and gives the count back when the check did not say that it was wrong. A guess of a
-   * session does not count for the client's address, where others may have failed.
+   * Counts a guess, runs the check, and gives the count back unless the guess was wrong. Guesses of a session don't count
+   * for the client's address, where others may have failed.
    *
-   * @param check Throws `invalid_credentials` or `invalid_code` for a wrong guess. When it resolves, its batch must have
-   *   had the statement that {@linkcode forgetFailures} gives.
+   * @param check Throws `invalid_credentials` or `invalid_code` for a wrong guess. If it resolves, its batch must include the
+   *   statement of {@linkcode forgetFailures}.
    * @throws {AppError} `rate_limited`, or what the check throws.
    */
-  guess<T>(guess: Guess, check: () => Promise<T>): Promise<T>;
+  guess<T>(guess: Guess, check: () => Promise<T>): Promise<T> {
+    const { actor } = guess;
+    const run = () => this.#countedGuess(guess, check);
+    return actor.type === "session" ? this.#inTurn(actor.client, run) : this.#attempt(actor.client, run);
+  }
+
   /**
-   * @param options `audited`: the id of an audit entry, without which nothing is forgotten. For what is right only once: a
+   * @param options `audited`: the id of an audit entry, without which nothing is forgotten. Needed for one-time codes, whose
    *   repeat must not end the delays.
    * @returns A statement that ends the delays of a subject.
    */
-  forgetFailures(subject: string, options?: { audited: string }): Statement;
+  forgetFailures(subject: string, options?: { audited: string }): Statement {
+    return options === undefined
+      ? deleteSignInFailures(hashSubject(subject))
+      : deleteSignInFailuresIfAudited(hashSubject(subject), options);
+  }
+
   /**
-   * @returns Whether a password is the one of a stored account; as slow for nobody's.
+   * @param found The account; the check takes as long without one.
+   * @returns Whether the password is the account's, and the account is not disabled.
    * @throws {AppError} `unavailable`.
    */
-  isPassword(found: UserCredentials | undefined, password: string): Promise<boolean>;
+  async isPassword(found: UserCredentials | undefined, password: string): Promise<boolean> {
+    const usable = found?.disabledAt === null ? found : undefined;
+    const given = hasPasswordLength(password) ? password : "";
+    return await this.hasher.verify(usable?.passwordHash, given) && given !== "";
+  }
+
   /** @returns What is wrong with a new password, for the field `path`. */
-  newPasswordFaults(
+  async newPasswordFaults(
     password: string,
-    about: { email: string; name: string; path: string },
-  ): Promise<ErrorDetail[]>;
+    { email, name, path }: { email: string; name: string; path: string },
+  ): Promise<ErrorDetail[]> {
+    const common = this.#commonPasswords ??= await commonPasswords();
+    const message = passwordFault(password, { email, name, common });
+    return message === null ? [] : [{ path, message }];
+  }
+
   /** Counts a failure of a client address. @throws {AppError} `rate_limited` when it had too many before. */
-  countAddressFailure(client: ClientInfo): void;
-  /** Says whether a client address may fail once more. @throws {AppError} `rate_limited`. */
-  requireAddressBudget(client: ClientInfo): void;
+  countAddressFailure(client: ClientInfo): void {
+    this.#requireAllowed(this.#parts.rateLimits.addressFailures.take(addressGroup(client.address)), client);
+  }
+
+  /** Checks that a client address has failures left. @throws {AppError} `rate_limited`. */
+  requireAddressBudget(client: ClientInfo): void {
+    this.#requireAllowed(this.#parts.rateLimits.addressFailures.peek(addressGroup(client.address)), client);
+  }
+
+  /** Counts a request for an emailed link. @throws {AppError} `rate_limited` when the address made too many. */
+  countLinkRequest(client: ClientInfo): void {
+    this.#requireAllowed(this.#parts.rateLimits.linkRequests.take(addressGroup(client.address)), client);
+  }
+
   /**
-   * Runs a sign-up. It counts as a failure of the client's address only when it fails as a guess would, because the address
-   * is taken; sign-ups that succeed have a larger budget.
+   * Runs a sign-up. It counts as a failed attempt only if the email address is taken, as that is a guess; successful
+   * sign-ups have a larger budget.
    *
    * @throws {AppError} `rate_limited`, or what the sign-up throws.
    */
-  signUpFrom<T>(client: ClientInfo, signUp: () => Promise<T>): Promise<T>;
-  /** Counts a request for a mailed link. @throws {AppError} `rate_limited` when the client's address made too many. */
-  countLinkRequest(client: ClientInfo): void;
-  readonly hasher: PasswordHasher;
-}
+  signUpFrom<T>(client: ClientInfo, signUp: () => Promise<T>): Promise<T> {
+    const { signUps } = this.#parts.rateLimits;
+    const group = addressGroup(client.address);
+    return this.#attempt(client, async () => {
+      this.#requireAllowed(signUps.take(group), client);
+      try {
+        return await signUp();
+      } catch (error) {
+        signUps.giveBack(group);
+        throw error;
+      }
+    });
+  }
 
-const wrong: ReadonlySet<ErrorCode> = new Set(["invalid_credentials", "invalid_code"]);
-
-/** @param context See {@linkcode BaseContext}. */
-export function createCredentials(
-  context: BaseContext,
-  parts: { hasher: PasswordHasher; onBackgroundError: (error: unknown) => void },
-): Credentials {
-  const { database, clock } = context;
-  const { hasher } = parts;
-  const addresses = new AddressAttempts(clock);
-  // Never counts a failure: it only bounds how many of one address are hashed at the same time.
-  const sessionGuesses = new AddressAttempts(clock);
-  const signUps = new RateLimiter({ points: addressSignUpsMax, windowMs: addressSignUpWindowMs, clock });
-  const linkRequests = new RateLimiter({ points: addressLinkRequestsMax, windowMs: addressWindowMs, clock });
-  // A limit that is hit again and again is one line in the audit log, not a thousand.
-  const noted = new RateLimiter({ points: 1, windowMs: addressWindowMs, clock });
-  let common: ReadonlySet<string> | undefined;
-
-  function requireAllowed({ isAllowed, resetMs }: RateLimitState, client: ClientInfo): void {
+  #requireAllowed({ isAllowed, resetMs }: RateLimitState, client: ClientInfo): void {
     if (isAllowed) return;
-    noteLimit({ type: "anonymous", client }, addressGroup(client.address), () => ({ organizationId: null }));
+    const about = () => ({ organizationId: null });
+    this.#auditLimit({ type: "anonymous", client }, addressGroup(client.address), about);
     throw rateLimited(resetMs);
   }
 
-  /** Runs an attempt that counts for its address until it turns out not to have been a wrong guess. */
-  async function attempt<T>(client: ClientInfo, act: () => Promise<T>): Promise<T> {
+  /** Runs an attempt that counts for its address until it turns out not to be a wrong guess. */
+  async #attempt<T>(client: ClientInfo, action: () => Promise<T>): Promise<T> {
     const group = addressGroup(client.address);
-    requireAllowed(await addresses.begin(group), client);
+    this.#requireAllowed(await this.#attempts.begin(group), client);
     let isFailure = false;
     try {
-      return await act();
+      return await action();
     } catch (error) {
-      isFailure = error instanceof AppError && (wrong.has(error.code) || error.code === "email_taken");
+      isFailure = error instanceof AppError && (wrongGuess.has(error.code) || error.code === "email_taken");
       throw error;
     } finally {
-      addresses.end(group, { isFailure });
+      this.#attempts.end(group, { isFailure });
     }
   }
 
-  /** Runs a guess of a session, in turn with others of its address: together they must not take all places of the hashing. */
-  async function inTurn<T>(client: ClientInfo, act: () => Promise<T>): Promise<T> {
+  /** Runs a guess of a session. Those of one address wait for each other, so they can't occupy the whole hasher. */
+  async #inTurn<T>(client: ClientInfo, action: () => Promise<T>): Promise<T> {
     const group = addressGroup(client.address);
-    const { isAllowed } = await sessionGuesses.begin(group);
-    if (!isAllowed) throw unavailableError("Too many passwords are being checked. Try again shortly.");
+    const { isAllowed } = await this.#sessionAttempts.begin(group);
+    if (!isAllowed) throw unavailableError("Too many passwords are being checked. Try again in a moment.");
     try {
-      return await act();
+      return await action();
     } finally {
-      sessionGuesses.end(group, { isFailure: false });
+      this.#sessionAttempts.end(group, { isFailure: false });
     }
   }
 
-  function noteLimit(
-    actor: Actor,
-    subject: string,
-    about: Guess["about"],
-  ): void {
-    if (!noted.take(subject).isAllowed) return;
+  /** Records in the audit log that a limit was hit, once per window. */
+  #auditLimit(actor: Actor, subject: string, about: Guess["about"]): void {
+    const { rateLimits, onBackgroundError } = this.#parts;
+    if (!rateLimits.limitEntries.take(subject).isAllowed) return;
     const { address, userAgent, requestId } = actor.client;
-    // Of a request nothing can be read any more when its answer has gone out.
-    const from = { ...actor, client: { address, userAgent, requestId } };
+    // Copied: nothing of the request can be read after its response is sent.
+    const by = { ...actor, client: { address, userAgent, requestId } };
     const write = async () => {
       const entry = { action: "session.limited", ...await about() } as const;
-      await database.write([insertAuditEvent(from, entry, { now: clock(), always: true }).statement]);
+      await this.#audit(by, entry);
     };
-    write().catch(parts.onBackgroundError);
+    write().catch(onBackgroundError);
   }
 
-  async function countedGuess<T>(
-    { subject: name, actor, refused, about }: Guess,
-    check: () => Promise<T>,
-  ): Promise<T> {
-    const subject = hashSubject(name);
-    // Counted before the slow hash, so that many guesses at once cannot pass together, and given back when the guess was
-    // right or never looked at.
+  async #audit(actor: Actor, entry: AuditEntry): Promise<void> {
+    const { database, clock } = this.#base;
+    await database.write([insertAuditEvent(actor, entry, { now: clock(), always: true }).statement]);
+  }
+
+  async #countedGuess<T>(guess: Guess, check: () => Promise<T>): Promise<T> {
+    const { database, clock } = this.#base;
+    const { actor, refused: action, about } = guess;
+    const subject = hashSubject(guess.subject);
+    // Counted before the slow hash, so that concurrent guesses can't pass together.
     const [, counted] = await database.write(insertSignInFailure(subject, clock()));
     if (counted?.rows.length !== 1) {
-      // The right password gets the same response: a delay shows nothing.
-      noteLimit(actor, subject, about);
+      // The right password gets the same response: a delay reveals nothing.
+      this.#auditLimit(actor, subject, about);
       throw rateLimited((await findSignInBlock(database, subject)) - clock());
     }
     try {
       return await check();
     } catch (error) {
-      const isWrong = error instanceof AppError && wrong.has(error.code);
-      if (!isWrong) {
-        await database.write([undoSignInFailure(subject)]);
-        throw error;
-      }
-      const { statement } = insertAuditEvent(actor, { action: refused, ...await about() }, {
-        now: clock(),
-        always: true,
-      });
-      await database.write([statement]);
+      const isWrong = error instanceof AppError && wrongGuess.has(error.code);
+      if (isWrong) await this.#audit(actor, { action, ...await about() });
+      else await database.write([undoSignInFailure(subject)]);
       throw error;
     }
   }
-
-  return {
-    hasher,
-    countAddressFailure: (client) =>
-      requireAllowed(addresses.countFailure(addressGroup(client.address)), client),
-    requireAddressBudget: (client) => requireAllowed(addresses.peek(addressGroup(client.address)), client),
-    countLinkRequest: (client) => requireAllowed(linkRequests.take(addressGroup(client.address)), client),
-
-    async signUpFrom(client, signUp) {
-      const group = addressGroup(client.address);
-      return await attempt(client, async () => {
-        requireAllowed(signUps.take(group), client);
-        try {
-          return await signUp();
-        } catch (error) {
-          signUps.giveBack(group);
-          throw error;
-        }
-      });
-    },
-    forgetFailures: (subject, options) =>
-      options === undefined
-        ? deleteSignInFailures(hashSubject(subject))
-        : deleteSignInFailuresIfAudited(hashSubject(subject), options),
-
-    async guess(guess, check) {
-      const { actor } = guess;
-      const run = () => countedGuess(guess, check);
-      return await (actor.type === "session" ? inTurn : attempt)(actor.client, run);
-    },
-
-    async isPassword(found, password) {
-      const usable = found?.disabledAt === null ? found : undefined;
-      const given = hasPasswordLength(password) ? password : "";
-      return await hasher.verify(usable?.passwordHash, given) && given !== "";
-    },
-
-    async newPasswordFaults(password, { email, name, path }) {
-      common ??= await commonPasswords();
-      const fault = passwordFault(password, { email, name, common });
-      return fault === null ? [] : [{ path, message: fault }];
-    },
-  };
 }
 
-/** @returns The error for a person who tries too often. @param ms How long they should wait. */
+/** @returns The error for too many attempts. @param ms How long to wait. */
 export function rateLimited(ms: number): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil(ms / 1000));
   const wait = retryAfterSeconds <= 60
@@ -245,7 +239,7 @@ function hashSubject(subject: string): string {
 }
 
 async function commonPasswords(): Promise<ReadonlySet<string>> {
-  // Half a megabyte that only a new password needs.
+  // Half a megabyte that only new passwords need.
   const { dictionary } = await import("@zxcvbn-ts/language-common");
   return new Set(dictionary["passwords-common"]);
 }

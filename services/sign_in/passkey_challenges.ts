@@ -1,4 +1,4 @@
-// Challenges of passkeys: made, kept for some minutes, answered once.
+// Passkey challenges: created, stored for a few minutes, used once.
 import type { Config } from "../../config.ts";
 import type { Database } from "../../db/engine/database.ts";
 import {
@@ -15,18 +15,18 @@ import {
   type RelyingParty,
 } from "./webauthn.ts";
 
-/** What a challenge is for, and whose passkey may answer it: null while nobody knows. */
+/** What a challenge is for, and whose passkey may answer it: null if any may. */
 export interface ChallengeUse {
   readonly purpose: PasskeyPurpose;
   readonly userId: string | null;
 }
 
-/** @returns The service as passkeys know it: its own address and no other. */
+/** @returns The service as passkeys know it: its own origin and no other. */
 export function relyingParty({ baseUrl }: Config): RelyingParty {
   return { id: baseUrl.hostname, origin: baseUrl.origin };
 }
 
-/** How a challenge is written: as a session for its user's new passkey, without one to sign in. `now`: milliseconds since 1970. */
+/** How challenges are written: as a session to add a passkey, without one to sign in. `now`: milliseconds since 1970. */
 export interface ChallengeWriter {
   readonly write: Database["write"];
   readonly now: number;
@@ -35,16 +35,14 @@ export interface ChallengeWriter {
 /** @returns A new challenge, in base64url. @throws {DatabaseError} */
 export async function createChallenge({ write, now }: ChallengeWriter, use: ChallengeUse): Promise<string> {
   const challenge = newChallenge();
-  await write(
-    insertPasskeyChallenge({ challenge, ...use, expiresAt: now + passkeyTimeoutMs }, now),
-  );
+  await write(insertPasskeyChallenge({ challenge, ...use, expiresAt: now + passkeyTimeoutMs }, now));
   return challenge;
 }
 
 /**
- * Uses the challenge of an answer up, before the answer is looked at.
+ * Uses up the challenge of an answer, before the answer is checked.
  *
- * @returns The challenge, or null when it was not waiting for this answer.
+ * @returns The challenge, or null if it wasn't waiting for this answer.
  * @throws {DatabaseError}
  */
 export async function takeChallenge(

@@ -1,13 +1,12 @@
-// Passkeys of one's own account: adding, renaming, removing. Everything here takes a proof that is at most ten minutes old, but
-// for looking.
+// Passkeys of a person's own account: adding, renaming, removing. All but reading requires a recent authentication.
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
   deletePasskey,
   findPasskey,
   findPasskeyByCredential,
+  findPasskeysOfUser,
   insertPasskey,
-  listPasskeys,
   type PasskeyRow,
   updatePasskeyName,
 } from "../../db/sign_in/passkeys.ts";
@@ -18,9 +17,9 @@ import { passkeysPerUserMax } from "../../domain/limits.ts";
 import type { Passkey } from "../../domain/sign_in/passkey.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
 import type { SessionContext } from "../context.ts";
-import type { Mail } from "../mail/mail.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
 import { requireRecentAuthentication } from "./recent_authentication.ts";
+import { writeSecurityChange } from "./security_change.ts";
 import {
   type PasskeyOptions,
   type RegistrationAnswer,
@@ -28,128 +27,116 @@ import {
   verifyRegistration,
 } from "./webauthn.ts";
 
-/** The verbs of passkeys. */
-export interface PasskeyService {
-  /** @returns The person's passkeys, the oldest first. */
-  listPasskeys(actor: SessionActor): Promise<Passkey[]>;
-  /** @throws {AppError} `not_found`. */
-  getPasskey(actor: SessionActor, id: string): Promise<Passkey>;
-  /** @returns What the browser needs to make one. @throws {AppError} `proof_required`, `limit_reached`. */
-  beginPasskey(actor: SessionActor): Promise<PasskeyOptions>;
-  /**
-   * Adds the passkey that the browser made.
-   *
-   * @throws {AppError} `proof_required`, `validation_failed` when the answer is not one to our challenge, `limit_reached`,
-   *   `two_step_state` when somebody has it already.
-   */
-  addPasskey(actor: SessionActor, input: { name: string; answer: RegistrationAnswer }): Promise<Passkey>;
-  /** @throws {AppError} `proof_required`, `not_found`. */
-  renamePasskey(actor: SessionActor, passkey: { id: string; name: string }): Promise<Passkey>;
-  /** @throws {AppError} `proof_required`, `not_found`. */
-  removePasskey(actor: SessionActor, id: string): Promise<void>;
+/** Lists the person's passkeys, oldest first. */
+export async function listPasskeys({ database }: SessionContext, actor: SessionActor): Promise<Passkey[]> {
+  return (await findPasskeysOfUser(database, actor.user.id)).map(toPasskey);
 }
 
-/** @param context See {@linkcode SessionContext}. */
-export function createPasskeyService(context: SessionContext, mail: Mail): PasskeyService {
-  const { config, database, clock, writeAs } = context;
-  const party = relyingParty(config);
+/** Finds one of the person's passkeys. @throws {AppError} `not_found`. */
+export async function getPasskey(
+  { database }: SessionContext,
+  actor: SessionActor,
+  id: string,
+): Promise<Passkey> {
+  const found = isId("pas", id) ? await findPasskey(database, { userId: actor.user.id, id }) : undefined;
+  if (found === undefined) throw notFoundError();
+  return toPasskey(found);
+}
 
-  async function find(actor: SessionActor, id: string): Promise<PasskeyRow> {
-    const found = isId("pas", id) ? await findPasskey(database, { userId: actor.user.id, id }) : undefined;
-    if (found === undefined) throw notFoundError();
-    return found;
-  }
-
-  const writerOf = (actor: SessionActor, now: number) => ({
-    write: (batch: readonly Statement[]) => writeAs(actor, batch),
-    now,
+/**
+ * Starts adding a passkey.
+ *
+ * @returns The options for `navigator.credentials.create()`.
+ * @throws {AppError} `proof_required`, `limit_reached`.
+ */
+export async function beginPasskey(context: SessionContext, actor: SessionActor): Promise<PasskeyOptions> {
+  requireRecentAuthentication(actor, context.clock());
+  const { id, email, name } = actor.user;
+  const present = await findPasskeysOfUser(context.database, id);
+  if (present.length >= passkeysPerUserMax) throw limitError();
+  const challenge = await createChallenge(challengeWriter(context, actor), {
+    purpose: "register",
+    userId: id,
   });
-
-  return {
-    listPasskeys: async (actor) => (await listPasskeys(database, actor.user.id)).map(shown),
-
-    getPasskey: async (actor, id) => shown(await find(actor, id)),
-
-    async beginPasskey(actor) {
-      const now = clock();
-      requireRecentAuthentication(actor, now);
-      const { id, email, name } = actor.user;
-      const present = await listPasskeys(database, id);
-      if (present.length >= passkeysPerUserMax) throw limitError();
-      const challenge = await createChallenge(writerOf(actor, now), { purpose: "register", userId: id });
-      return await registrationOptions(party, { challenge, user: { id, email, name }, present });
-    },
-
-    async addPasskey(actor, { name, answer }) {
-      const now = clock();
-      requireRecentAuthentication(actor, now);
-      const { id: userId, email: to } = actor.user;
-      const challenge = await takeChallenge(writerOf(actor, now), { purpose: "register", userId, answer });
-      const made = challenge === null ? null : await verifyRegistration(party, { answer, challenge });
-      if (made === null) {
-        const message = "This passkey could not be checked, or it took too long. Try again.";
-        throw new AppError("validation_failed", message, { details: [{ path: "response", message }] });
-      }
-      const passkey = { ...made, id: newId("pas"), userId, name, createdAt: now, lastUsedAt: null };
-      const audit = insertAuditEvent(actor, {
-        action: "passkey.added",
-        target: { id: passkey.id, name },
-      }, { now });
-      const [, written] = await writeAs(actor, [
-        insertPasskey(passkey, { max: passkeysPerUserMax }),
-        audit.statement,
-        ...mail.outgoing(
-          { kind: "passkey_added", to, fields: { name: actor.user.name, passkey: name } },
-          { now, audited: audit.id },
-        ),
-      ]);
-      if (written?.rows.length !== 1) {
-        if (await findPasskeyByCredential(database, made.credentialId) === undefined) throw limitError();
-        throw new AppError("two_step_state", "This passkey was added before.");
-      }
-      mail.wake();
-      return shown(passkey);
-    },
-
-    async renamePasskey(actor, { id, name }) {
-      const now = clock();
-      requireRecentAuthentication(actor, now);
-      const found = await find(actor, id);
-      const entry = {
-        action: "passkey.renamed",
-        target: { id, name },
-        details: { from: found.name, to: name },
-      } as const;
-      await writeAs(actor, [
-        updatePasskeyName({ userId: actor.user.id, id, name }),
-        insertAuditEvent(actor, entry, { now }).statement,
-      ]);
-      return shown(await find(actor, id));
-    },
-
-    async removePasskey(actor, id) {
-      const now = clock();
-      requireRecentAuthentication(actor, now);
-      const { name: passkey } = await find(actor, id);
-      const audit = insertAuditEvent(actor, {
-        action: "passkey.removed",
-        target: { id, name: passkey },
-      }, { now });
-      const [, written] = await writeAs(actor, [
-        deletePasskey({ userId: actor.user.id, id }),
-        audit.statement,
-        ...mail.outgoing(
-          { kind: "passkey_removed", to: actor.user.email, fields: { name: actor.user.name, passkey } },
-          { now, audited: audit.id },
-        ),
-      ]);
-      if (written?.rows.length !== 1) throw notFoundError();
-      mail.wake();
-    },
-  };
+  return await registrationOptions(relyingParty(context.config), {
+    challenge,
+    user: { id, email, name },
+    present,
+  });
 }
 
-function shown({ id, name, createdAt, lastUsedAt }: PasskeyRow): Passkey {
+/**
+ * Adds the passkey that the browser created.
+ *
+ * @throws {AppError} `proof_required`; `validation_failed` if the answer doesn't match our challenge; `limit_reached`;
+ *   `two_step_state` if the passkey was already added, to any account.
+ */
+export async function addPasskey(
+  context: SessionContext,
+  actor: SessionActor,
+  { name, answer }: { name: string; answer: RegistrationAnswer },
+): Promise<Passkey> {
+  const now = context.clock();
+  requireRecentAuthentication(actor, now);
+  const { id: userId, email: to } = actor.user;
+  const use = { purpose: "register", userId, answer } as const;
+  const challenge = await takeChallenge(challengeWriter(context, actor), use);
+  const party = relyingParty(context.config);
+  const verified = challenge === null ? null : await verifyRegistration(party, { answer, challenge });
+  if (verified === null) {
+    const message = "The passkey couldn't be verified, or it took too long. Try again.";
+    throw new AppError("validation_failed", message, { details: [{ path: "response", message }] });
+  }
+  const passkey = { ...verified, id: newId("pas"), userId, name, createdAt: now, lastUsedAt: null };
+  const isAdded = await writeSecurityChange(context, actor, {
+    statement: insertPasskey(passkey, { max: passkeysPerUserMax }),
+    entry: { action: "passkey.added", target: { id: passkey.id, name } },
+    email: { kind: "passkey_added", to, fields: { name: actor.user.name, passkey: name } },
+  });
+  if (!isAdded) {
+    const existing = await findPasskeyByCredential(context.database, verified.credentialId);
+    throw existing === undefined
+      ? limitError()
+      : new AppError("two_step_state", "This passkey has already been added.");
+  }
+  return toPasskey(passkey);
+}
+
+/** Renames a passkey. @throws {AppError} `proof_required`, `not_found`. */
+export async function renamePasskey(
+  context: SessionContext,
+  actor: SessionActor,
+  { id, name }: { id: string; name: string },
+): Promise<Passkey> {
+  const now = context.clock();
+  requireRecentAuthentication(actor, now);
+  const { name: from } = await getPasskey(context, actor, id);
+  const entry = { action: "passkey.renamed", target: { id, name }, details: { from, to: name } } as const;
+  await context.writeAs(actor, [
+    updatePasskeyName({ userId: actor.user.id, id, name }),
+    insertAuditEvent(actor, entry, { now }).statement,
+  ]);
+  return await getPasskey(context, actor, id);
+}
+
+/** Removes a passkey. @throws {AppError} `proof_required`, `not_found`. */
+export async function removePasskey(context: SessionContext, actor: SessionActor, id: string): Promise<void> {
+  requireRecentAuthentication(actor, context.clock());
+  const { name: passkey } = await getPasskey(context, actor, id);
+  const { id: userId, email: to, name } = actor.user;
+  const isRemoved = await writeSecurityChange(context, actor, {
+    statement: deletePasskey({ userId, id }),
+    entry: { action: "passkey.removed", target: { id, name: passkey } },
+    email: { kind: "passkey_removed", to, fields: { name, passkey } },
+  });
+  if (!isRemoved) throw notFoundError();
+}
+
+function challengeWriter({ writeAs, clock }: SessionContext, actor: SessionActor) {
+  return { write: (batch: readonly Statement[]) => writeAs(actor, batch), now: clock() };
+}
+
+function toPasskey({ id, name, createdAt, lastUsedAt }: PasskeyRow): Passkey {
   return {
     id,
     name,
@@ -159,8 +146,6 @@ function shown({ id, name, createdAt, lastUsedAt }: PasskeyRow): Passkey {
 }
 
 function limitError(): AppError {
-  return new AppError(
-    "limit_reached",
-    `An account can have ${passkeysPerUserMax} passkeys. Remove one first.`,
-  );
+  const message = `An account can have up to ${passkeysPerUserMax} passkeys. Remove one first.`;
+  return new AppError("limit_reached", message);
 }

@@ -1,18 +1,114 @@
-// Whether somebody proved who they are a short time ago: sensitive acts ask for it.
+// Recent authentication: sensitive changes require that the person entered their password, or used a passkey, minutes ago.
+import { insertAuditEvent } from "../../db/audit.ts";
+import { findUserCredentialsById, type UserCredentials } from "../../db/account/users.ts";
+import { insertPendingSignIn } from "../../db/sign_in/pending_sign_ins.ts";
+import {
+  updateSessionAuthenticated,
+  updateSessionAuthenticatedIfAudited,
+} from "../../db/sign_in/sessions.ts";
+import type { SessionActor } from "../../domain/actor.ts";
+import {
+  AppError,
+  recentAuthenticationError,
+  unauthenticatedError,
+  validationError,
+} from "../../domain/errors.ts";
+import { recentAuthenticationMs, secondStepTimeoutMs } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
-import { recentAuthenticationError } from "../../domain/errors.ts";
-import { recentAuthenticationMs } from "../../domain/limits.ts";
+import type { SessionContext } from "../context.ts";
+import { sessionSubject } from "./credentials.ts";
+import { signInOverError } from "./second_step_codes.ts";
+import { hashToken, newToken } from "./session_tokens.ts";
 
-/** @returns Whether the last proof of a session is young enough at `now`, in milliseconds since 1970. */
+/** @returns Whether a session's last authentication is recent at `now`, in milliseconds since 1970. */
 export function hasRecentAuthentication(
   { authenticatedAt }: Pick<Session, "authenticatedAt">,
   now: number,
 ): boolean {
-  // A proof from the future is one of a clock that was set back.
+  // One far in the future comes from a clock that was set back.
   return authenticatedAt > now - recentAuthenticationMs && authenticatedAt <= now + recentAuthenticationMs;
 }
 
-/** @throws {AppError} `proof_required` when the last proof is too old. */
+/** @throws {AppError} `proof_required` when the last authentication is not recent. */
 export function requireRecentAuthentication(session: Pick<Session, "authenticatedAt">, now: number): void {
   if (!hasRecentAuthentication(session, now)) throw recentAuthenticationError();
+}
+
+/**
+ * Checks a signed-in person's own password, as a guess of their session.
+ *
+ * @param input `field`: where the password was entered, for the error. `action`: runs if it is right; its batch must include
+ *   `credentials.forgetFailures(sessionSubject(actor))`.
+ * @throws {AppError} `invalid_credentials`, `rate_limited`, `unavailable`, or what the action throws.
+ */
+export function withOwnPassword<T>(
+  { credentials }: SessionContext,
+  actor: SessionActor,
+  input: { user: UserCredentials; password: string; field?: string; action: () => Promise<T> },
+): Promise<T> {
+  const guess = {
+    subject: sessionSubject(actor),
+    actor,
+    refused: "password.refused",
+    about: () => ({}),
+  } as const;
+  return credentials.guess(guess, async () => {
+    if (await credentials.isPassword(input.user, input.password)) return await input.action();
+    const message = "Incorrect password.";
+    const options = input.field === undefined ? {} : { details: [{ path: input.field, message }] };
+    throw new AppError("invalid_credentials", message, options);
+  });
+}
+
+/**
+ * Authenticates a signed-in person again: by password, and by a code if two-step sign-in is on.
+ *
+ * @throws {AppError} `validation_failed` without a code, `invalid_credentials`, `invalid_code`, `codes_locked`, `rate_limited`,
+ *   `unavailable`.
+ */
+export async function reauthenticate(
+  context: SessionContext,
+  actor: SessionActor,
+  { password, code = "" }: { password: string; code?: string | undefined },
+): Promise<void> {
+  const user = await findUserCredentialsById(context.database, actor.user.id);
+  if (user === undefined) throw unauthenticatedError();
+  if (user.hasTotp && code.trim() === "") {
+    const message = "Enter a code from your authenticator app, or a recovery code.";
+    throw validationError([{ path: "code", message }]);
+  }
+  await withOwnPassword(context, actor, {
+    user,
+    password,
+    async action() {
+      if (user.hasTotp) return await useCode(context, actor, { user, code });
+      await context.writeAs(actor, [
+        context.credentials.forgetFailures(sessionSubject(actor)),
+        updateSessionAuthenticated(actor.id, context.clock()),
+      ]);
+    },
+  });
+}
+
+/** Uses a code as in a sign-in that begins now, and updates the session instead of creating one. */
+async function useCode(
+  { clock, credentials, mail, secondStepCodes, writeAs }: SessionContext,
+  actor: SessionActor,
+  { user, code }: { user: UserCredentials; code: string },
+): Promise<void> {
+  const now = clock();
+  const step = { tokenHash: hashToken(newToken()), userId: user.id, now };
+  const pending = { ...step, expiresAt: now + secondStepTimeoutMs };
+  await writeAs(actor, [insertPendingSignIn(pending, user.passwordHash)]);
+  const { use, method, after } = await secondStepCodes.check(step, { user, code, client: actor.client });
+  const audit = insertAuditEvent(actor, { action: "session.proved", details: { method } }, { now });
+  const [, written] = await writeAs(actor, [
+    use,
+    audit.statement,
+    updateSessionAuthenticatedIfAudited(actor.id, { now, audited: audit.id }),
+    credentials.forgetFailures(sessionSubject(actor), { audited: audit.id }),
+    ...after(audit.id),
+  ]);
+  if (written?.rows.length !== 1) throw signInOverError();
+  mail.wake();
 }

@@ -1,5 +1,5 @@
-// Codes of the second step: of the authenticator app, and recovery codes. Each is counted before it is looked at, and used up in
-// the batch of what it is given for.
+// Codes of the second step: from an authenticator app, or recovery codes. Each is counted before it is checked, and used up in
+// the batch of whatever it permits.
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
@@ -16,95 +16,65 @@ import { AppError } from "../../domain/errors.ts";
 import { secondStepAttemptsMax, totpWrongCodesMax } from "../../domain/limits.ts";
 import { parseSecondStepCode, type SecondStepCode } from "../../domain/sign_in/recovery_code.ts";
 import type { BaseContext } from "../base_context.ts";
-import type { Credentials } from "./credentials.ts";
 import type { Mail } from "../mail/mail.ts";
+import type { Credentials } from "./credentials.ts";
 import { hashRecoveryCode } from "./recovery_codes.ts";
 import { totpStep } from "./totp.ts";
 
-/** What the session is made for, in the order of the batch. */
-export interface Proof {
+/** How somebody signs in with more than a password. */
+export interface VerifiedStep {
   readonly user: UserCredentials;
   readonly method: string;
   readonly now: number;
-  /** Uses the proof up; when it changes nothing there is no session. */
+  /** Uses up the code or passkey. If it changes no row, there is no session. */
   readonly use: Statement;
-  /** What else happens with it. @param audited The id of the audit entry. */
+  /** What else is written. @param audited The id of the audit entry. */
   readonly after: (audited: string) => readonly Statement[];
 }
 
-/** Checks of codes. */
-export interface SecondStepCodes {
-  /**
-   * @param step That waits for the code.
-   * @returns What uses the code up.
-   * @throws {AppError} `invalid_code`, `codes_locked`, `two_step_state`.
-   */
-  check(step: SecondStep, input: { user: UserCredentials; code: string; client: ClientInfo }): Promise<Proof>;
+/** What is given at the second step. */
+interface CodeInput {
+  readonly user: UserCredentials;
+  readonly code: string;
+  readonly client: ClientInfo;
 }
 
-/** @param context See {@linkcode BaseContext}. */
-export function createSecondStepCodes(
-  context: BaseContext,
-  { credentials, mail }: { credentials: Credentials; mail: Mail },
-): SecondStepCodes {
-  const { database, clock } = context;
+/** Checks codes. It writes without a session: the person may not have one yet. */
+export class SecondStepCodes {
+  readonly #base: BaseContext;
+  readonly #credentials: Credentials;
+  readonly #mail: Mail;
 
-  /** @returns How a right code signs in. @throws {AppError} `invalid_code`. */
-  async function proofOfCode(
-    step: SecondStep,
-    { user, given }: { user: UserCredentials; given: SecondStepCode | null },
-  ) {
-    const { now, userId, tokenHash } = step;
-    const common = (audited: string) => [
-      consumePendingSignIn(tokenHash, { audited }),
-      credentials.forgetFailures(guessSubject(userId), { audited }),
-    ];
-    if (given?.kind === "totp") {
-      const totp = await findTotp(database, userId);
-      const found = totp === undefined
-        ? null
-        : await totpStep({ secret: totp.secret, code: given.code }, now);
-      // A code works once: someone who saw it being typed cannot use it.
-      if (totp === undefined || found === null || found <= totp.lastStep) throw codeError("totp");
-      const use = useTotpStep({ ...step, secret: totp.secret, step: found });
-      return { user, now, use, method: "password and code", after: common };
-    }
-    const codeHash = given === null ? "" : hashRecoveryCode(given.code);
-    if (!await hasRecoveryCode(database, { userId, codeHash })) throw codeError();
-    const left = await countRecoveryCodes(database, userId);
-    const fields = { name: user.name, left: String(left - 1) };
-    return {
-      user,
-      now,
-      use: useRecoveryCode({ ...step, codeHash, left }),
-      method: "password and recovery code",
-      after: (audited: string) => [
-        ...common(audited),
-        ...mail.outgoing({ kind: "recovery_code_used", to: user.email, fields }, { now, audited }),
-      ],
-    };
+  constructor(base: BaseContext, { credentials, mail }: { credentials: Credentials; mail: Mail }) {
+    this.#base = base;
+    this.#credentials = credentials;
+    this.#mail = mail;
   }
 
-  async function checkCode(
-    step: SecondStep,
-    input: { user: UserCredentials; code: string; client: ClientInfo },
-  ): Promise<Proof> {
-    const { user, client } = input;
-    const given = parseSecondStepCode(input.code);
-    // Recovery codes are too long to be guessed, and let in people who are locked out.
-    const isGuessable = given?.kind === "totp";
+  /**
+   * @param step The sign-in that waits for the code.
+   * @returns The statements that use the code up.
+   * @throws {AppError} `invalid_code`, `codes_locked`, `two_step_state`.
+   */
+  async check(step: SecondStep, input: CodeInput): Promise<VerifiedStep> {
+    const { database } = this.#base;
+    const code = parseSecondStepCode(input.code);
+    // Recovery codes are too long to guess, and are the way in for people who are locked out.
+    const isGuessable = code?.kind === "totp";
     const [counted, guessed] = await database.write([
       countSecondStepAttempt(step),
       ...(isGuessable ? [countTotpGuess(step.userId)] : []),
     ]);
     const attempts = counted?.rows[0]?.["attempts"];
-    if (attempts === undefined) throw overError();
+    if (attempts === undefined) throw signInOverError();
     const wrongCodes = Number(guessed?.rows[0]?.["wrongCodes"] ?? totpWrongCodesMax + 1);
     try {
       if (isGuessable && wrongCodes > totpWrongCodesMax) throw lockedError();
-      return await proofOfCode(step, { user, given });
+      return code?.kind === "totp"
+        ? await this.#verifyTotp(step, { ...input, code: code.code })
+        : await this.#verifyRecoveryCode(step, { ...input, code: code?.code ?? null });
     } catch (error) {
-      if (isGuessable && wrongCodes >= totpWrongCodesMax) await lock(user, client);
+      if (isGuessable && wrongCodes >= totpWrongCodesMax) await this.#lock(input);
       if (Number(attempts) >= secondStepAttemptsMax) {
         await database.write([deleteSpentPendingSignIn(step.tokenHash)]);
       }
@@ -112,49 +82,84 @@ export function createSecondStepCodes(
     }
   }
 
-  /** Tells of the lock, once: in the audit log and by mail. */
-  async function lock(user: UserCredentials, client: ClientInfo): Promise<void> {
-    const now = clock();
-    const wrongCodes = String(totpWrongCodesMax);
-    const audit = insertAuditEvent({ type: "anonymous", client }, {
-      action: "two_step.locked",
-      organizationId: user.organizationId,
-      target: { id: user.id, name: user.email },
-    }, { now });
-    await database.write([
-      lockTotp(user.id, now),
-      audit.statement,
-      ...mail.outgoing({ kind: "two_step_locked", to: user.email, fields: { name: user.name, wrongCodes } }, {
-        now,
-        audited: audit.id,
-      }),
-    ]);
-    mail.wake();
+  async #verifyTotp(step: SecondStep, { user, code }: CodeInput): Promise<VerifiedStep> {
+    const totp = await findTotp(this.#base.database, step.userId);
+    const codeStep = totp === undefined ? null : await totpStep({ secret: totp.secret, code }, step.now);
+    // A code works once: someone who saw it being typed can't use it.
+    if (totp === undefined || codeStep === null || codeStep <= totp.lastStep) throw codeError("totp");
+    return {
+      user,
+      now: step.now,
+      method: "password and code",
+      use: useTotpStep({ ...step, secret: totp.secret, step: codeStep }),
+      after: (audited) => this.#finish(step, audited),
+    };
   }
 
-  return { check: checkCode };
+  async #verifyRecoveryCode(
+    step: SecondStep,
+    { user, code }: { user: UserCredentials; code: string | null },
+  ): Promise<VerifiedStep> {
+    const { userId, now } = step;
+    const { database } = this.#base;
+    const codeHash = code === null ? "" : hashRecoveryCode(code);
+    if (!await hasRecoveryCode(database, { userId, codeHash })) throw codeError("recovery");
+    const left = await countRecoveryCodes(database, userId);
+    const fields = { name: user.name, left: String(left - 1) };
+    return {
+      user,
+      now,
+      method: "password and recovery code",
+      use: useRecoveryCode({ ...step, codeHash, left }),
+      after: (audited) => [
+        ...this.#finish(step, audited),
+        ...this.#mail.outgoing({ kind: "recovery_code_used", to: user.email, fields }, { now, audited }),
+      ],
+    };
+  }
+
+  #finish({ tokenHash, userId }: SecondStep, audited: string): Statement[] {
+    return [
+      consumePendingSignIn(tokenHash, { audited }),
+      this.#credentials.forgetFailures(codeGuessSubject(userId), { audited }),
+    ];
+  }
+
+  /** Locks the app's codes, and reports it once: in the audit log and by email. */
+  async #lock({ user: { id, name, email, organizationId }, client }: CodeInput): Promise<void> {
+    const { database, clock } = this.#base;
+    const now = clock();
+    const entry = { action: "two_step.locked", organizationId, target: { id, name: email } } as const;
+    const audit = insertAuditEvent({ type: "anonymous", client }, entry, { now });
+    const fields = { name, wrongCodes: String(totpWrongCodesMax) };
+    await database.write([
+      lockTotp(id, now),
+      audit.statement,
+      ...this.#mail.outgoing({ kind: "two_step_locked", to: email, fields }, { now, audited: audit.id }),
+    ]);
+    this.#mail.wake();
+  }
 }
 
-/** @returns The subject of guesses at codes: of the account and not of the token, so that starting over gives no more. */
-export function guessSubject(userId: string): string {
+/** @returns The subject of code guesses: the account and not the token, so that starting over gives no more guesses. */
+export function codeGuessSubject(userId: string): string {
   return `second:${userId}`;
 }
 
-/** @param kind What the code looks like. */
-function codeError(kind: SecondStepCode["kind"] = "recovery"): AppError {
-  const help = kind === "totp" ? " An app shows a new one every 30 seconds." : "";
-  const message = `This code is not right, or was used before.${help}`;
+/** @returns The error for a sign-in that no longer waits for its second step. */
+export function signInOverError(): AppError {
+  return new AppError("two_step_state", "This sign-in has expired. Enter your password again.");
+}
+
+function codeError(kind: SecondStepCode["kind"]): AppError {
+  const help = kind === "totp" ? " Your app shows a new one every 30 seconds." : "";
+  const message = `This code is incorrect or was already used.${help}`;
   return new AppError("invalid_code", message, { details: [{ path: "code", message }] });
 }
 
 function lockedError(): AppError {
   return new AppError(
     "codes_locked",
-    "Too many wrong codes were entered. Use a recovery code or a passkey, or set a new password first.",
+    "Too many wrong codes were entered. Use a recovery code or a passkey, or reset your password.",
   );
-}
-
-/** @returns The error of a sign-in that waits no more. */
-export function overError(): AppError {
-  return new AppError("two_step_state", "This sign-in took too long, or is over. Enter your password again.");
 }

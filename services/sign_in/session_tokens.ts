@@ -1,4 +1,4 @@
-// Session tokens and other secrets that only the client has: 32 random bytes, of which the database holds the SHA-256.
+// Session tokens and other secrets that only the client has: 32 random bytes. The database stores their SHA-256.
 import { hash, randomBytes } from "node:crypto";
 import type { Config } from "../../config.ts";
 import type { NewSession, SessionBounds } from "../../db/sign_in/sessions.ts";
@@ -20,25 +20,32 @@ export function hashToken(token: string): string {
   return hash("sha256", token, "hex");
 }
 
-/** @returns The hash of a token, or null for a text that cannot be one. */
+/** @returns The hash of a token, or null for a text that can't be one. */
 export function wellFormedHash(token: string): string | null {
   return tokenForm.test(token) ? hashToken(token) : null;
 }
 
-/** @returns The hashes of those texts that can be tokens. */
+/** @returns The hashes of the texts that can be tokens. */
 export function wellFormedHashes(tokens: readonly string[]): string[] {
-  return tokens.map(wellFormedHash).filter((one) => one !== null);
+  return tokens.map(wellFormedHash).filter((hash) => hash !== null);
 }
 
-/** @returns Times after which sessions count no more. */
+/** @returns How long a session lasts at most, in milliseconds. */
+export function sessionMaxMs({ sessionMaxDays }: Config): number {
+  return sessionMaxDays * dayMs;
+}
+
+/** @returns How long a session lasts without being used, in milliseconds. */
+export function sessionIdleMs({ sessionIdleDays }: Config): number {
+  return sessionIdleDays * dayMs;
+}
+
+/** @returns The times after which a live session was created and last used. */
 export function sessionBounds(config: Config, now: number): SessionBounds {
-  return {
-    createdAfter: now - config.sessionMaxDays * dayMs,
-    seenAfter: now - config.sessionIdleDays * dayMs,
-  };
+  return { createdAfter: now - sessionMaxMs(config), seenAfter: now - sessionIdleMs(config) };
 }
 
-/** @returns A new session's token, and the row for the database. */
+/** @returns A new session's token, and its row for the database. */
 export function newSession(
   userId: string,
   { client, now }: { client: ClientInfo; now: number },

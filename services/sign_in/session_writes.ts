@@ -1,7 +1,11 @@
-// The only way to write for a signed-in person. Each batch asks the database again whether the session is live and whether the
-// role still allows the act, in the transaction that does it.
+// The only way to write for a signed-in person. Each batch checks again, in its own transaction, that the session is live and that
+// the role still permits the action.
 import { DatabaseError, type Statement, type WriteResult } from "../../db/engine/database.ts";
-import { findSessionRefusal, requireSession, type SessionRefusal } from "../../db/sign_in/session_guard.ts";
+import {
+  findSessionRejection,
+  requireSession,
+  type SessionRejection,
+} from "../../db/sign_in/session_guard.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import {
   type AppError,
@@ -16,12 +20,12 @@ import type { Permit } from "../organization/membership.ts";
 import { sessionBounds } from "./session_tokens.ts";
 
 /**
- * Writes a batch for a session. Nothing is written unless the session is live and, with a permit, the role allows the act.
+ * Writes a batch for a session. Nothing is written unless the session is live and, with a permit, the role permits the action.
  *
- * @param by The session, or the {@linkcode Permit} that it has in an organization.
- * @returns One result for each statement, in order.
- * @throws {AppError} `unauthenticated`, `forbidden`, or the permit's error for people who are not members; `unavailable`
- *   when too many batches of the same person are waiting.
+ * @param by The session, or its {@linkcode Permit} in an organization.
+ * @returns One result per statement, in order.
+ * @throws {AppError} `unauthenticated`, `forbidden`, or the permit's error for non-members; `unavailable` when too many batches
+ *   of the same person are waiting.
  * @throws {DatabaseError}
  */
 export type WriteAs = (
@@ -31,13 +35,13 @@ export type WriteAs = (
 
 /** @returns The function that writes for sessions. */
 export function createWriteAs({ config, database, clock }: BaseContext): WriteAs {
-  /** Batches that wait for the database, by user: one person must not take the places of all others. */
+  /** The number of batches that wait for the database, by user: one person must not block everyone else. */
   const waiting = new Map<string, number>();
 
-  async function inPlaceOf<T>({ user: { id } }: SessionActor, write: () => Promise<T>): Promise<T> {
+  async function limitWaiting<T>({ user: { id } }: SessionActor, write: () => Promise<T>): Promise<T> {
     const before = waiting.get(id) ?? 0;
     if (before >= sessionWritesWaitingMax) {
-      throw unavailableError("Too many of your changes are waiting to be written. Try again in a moment.");
+      throw unavailableError("Too many of your changes are waiting. Try again in a moment.");
     }
     waiting.set(id, before + 1);
     try {
@@ -57,16 +61,16 @@ export function createWriteAs({ config, database, clock }: BaseContext): WriteAs
       role: permit && { organizationId: permit.organizationId, anyOf: rolesThatMay(permit.act) },
     };
     try {
-      return (await inPlaceOf(actor, () => database.write([requireSession(guard), ...batch]))).slice(1);
+      return (await limitWaiting(actor, () => database.write([requireSession(guard), ...batch]))).slice(1);
     } catch (error) {
-      const isRefused = error instanceof DatabaseError && error.kind === "constraint";
-      const refusal = isRefused ? await findSessionRefusal(database, guard) : null;
-      throw refusal === null ? error : refusalError(refusal, permit);
+      const isRejected = error instanceof DatabaseError && error.kind === "constraint";
+      const rejection = isRejected ? await findSessionRejection(database, guard) : null;
+      throw rejection === null ? error : rejectionError(rejection, permit);
     }
   };
 }
 
-function refusalError(refusal: SessionRefusal, permit: Permit | null): AppError {
-  if (refusal === "ended" || permit === null) return unauthenticatedError();
-  return refusal === "role" ? forbiddenError() : permit.notMemberError();
+function rejectionError(rejection: SessionRejection, permit: Permit | null): AppError {
+  if (rejection === "ended" || permit === null) return unauthenticatedError();
+  return rejection === "role" ? forbiddenError() : permit.notMemberError();
 }

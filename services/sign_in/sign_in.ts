@@ -1,7 +1,7 @@
-// Signing in and out. With two-step sign-in the password alone gives no session, only a token for the second step.
+// Signing in and out. With two-step sign-in, the password alone gives no session, only a token for the second step.
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
-import { deleteEndedSignIns } from "../../db/sign_in/sign_in_cleanup.ts";
+import { deleteExpiredSignIns } from "../../db/sign_in/sign_in_cleanup.ts";
 import { insertPendingSignIn } from "../../db/sign_in/pending_sign_ins.ts";
 import {
   deleteEndedSessions,
@@ -17,149 +17,140 @@ import { AppError, unauthenticatedError, unavailableError } from "../../domain/e
 import { endedSignInsMax, secondStepTimeoutMs, sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { BaseContext } from "../base_context.ts";
-import type { SessionContext } from "../context.ts";
-import type { Credentials } from "./credentials.ts";
+import type { Context, SessionContext } from "../context.ts";
 import { needsRehash } from "./password_hasher.ts";
 import { hashToken, newSession, newToken, sessionBounds, wellFormedHashes } from "./session_tokens.ts";
 
-/** A new session and the token that goes into the cookie, once. */
+/** A new session, and the token for its cookie. */
 export interface SignedIn {
   readonly token: string;
   readonly session: Session;
 }
 
-/** The password was right, and it takes one step more. There is no session yet. */
-export interface SecondStepNeeded {
+/** The password is right, and a second step is required. There is no session yet. */
+export interface SecondStepRequired {
   readonly secondStep: {
-    /** Goes to the client, once; only the second step takes it. */
+    /** Only the second step accepts it. */
     readonly token: string;
     /** Milliseconds since 1970. */
     readonly expiresAt: number;
   };
 }
 
-/** The verbs of signing in and out. */
-export interface SignInService {
-  /**
-   * Checks a password. Nothing in the answer to a wrong one tells whether the account exists.
-   *
-   * @throws {AppError} `invalid_credentials`, `rate_limited`, `unavailable`.
-   */
-  signIn(
-    input: { email: string; password: string },
-    client: ClientInfo,
-  ): Promise<SignedIn | SecondStepNeeded>;
-  /** Ends the session of each token, on the server. */
-  signOut(tokens: readonly string[], client: ClientInfo): Promise<void>;
-  /** Deletes some of the sign-ins that nobody finished in time, and of the sessions that nobody used for too long. @returns Whether there may be more. @throws {DatabaseError} */
-  deleteEndedSignIns(): Promise<boolean>;
-}
-
-/** @param context See {@linkcode BaseContext}. */
-export function createSignInService(context: BaseContext, credentials: Credentials): SignInService {
-  const { config, database, clock } = context;
-
-  async function checkAndSignIn(
-    { email, password, found }: { email: string; password: string; found: UserCredentials | undefined },
-    client: ClientInfo,
-  ): Promise<SignedIn | SecondStepNeeded> {
+/**
+ * Signs in with a password. The response to a wrong one doesn't reveal whether the account exists.
+ *
+ * @throws {AppError} `invalid_credentials`, `rate_limited`, `unavailable`.
+ */
+export async function signIn(
+  context: Context,
+  client: ClientInfo,
+  { email: given, password }: { email: string; password: string },
+): Promise<SignedIn | SecondStepRequired> {
+  const { credentials, database } = context;
+  const email = canonicalEmail(given) ?? "";
+  let search: Promise<UserCredentials | undefined> | undefined;
+  const find = () =>
+    search ??= email === "" ? Promise.resolve(undefined) : findUserCredentials(database, email);
+  return await credentials.guess({
+    subject: email,
+    actor: { type: "anonymous", client },
+    refused: "session.refused",
+    async about() {
+      const found = await find();
+      return found === undefined
+        ? { organizationId: null }
+        : { organizationId: found.organizationId, target: { id: found.id, name: found.email } };
+    },
+  }, async () => {
+    const found = await find();
     if (!await credentials.isPassword(found, password) || found === undefined) {
-      throw new AppError("invalid_credentials", "The address or the password is not right.");
+      throw new AppError("invalid_credentials", "Incorrect email or password.");
     }
     const rehashed = needsRehash(found.passwordHash) ? await credentials.hasher.hash(password) : undefined;
-    const now = clock();
     const more = [
       credentials.forgetFailures(email),
-      deleteEndedSessions(found.id, sessionBounds(config, now)),
+      deleteEndedSessions(found.id, sessionBounds(context.config, context.clock())),
       ...(rehashed === undefined
         ? []
         : [updatePasswordHash(found.id, { from: found.passwordHash, to: rehashed })]),
     ];
-    if (found.hasTotp) return await needSecondStep(found, { client, more });
-    const { token, row } = newSession(found.id, { client, now });
-    const actor = personOf(found, client);
-    const audit = insertAuditEvent(actor, { action: "session.created", details: { method: "password" } }, {
-      now,
-    });
-    const [, audited] = await database.write([
-      insertSession(row, found.passwordHash),
-      audit.statement,
-      ...more,
-      ...endReplacedSessions(row, { max: sessionsPerUserMax }),
-    ]);
-    if (audited?.rows.length !== 1) throw changedMeanwhile();
-    return await readSignedIn(context, token);
-  }
-
-  async function needSecondStep(
-    found: UserCredentials,
-    { client, more }: { client: ClientInfo; more: readonly Statement[] },
-  ): Promise<SecondStepNeeded> {
-    const token = newToken();
-    const now = clock();
-    const expiresAt = now + secondStepTimeoutMs;
-    const pending = { tokenHash: hashToken(token), userId: found.id, expiresAt };
-    // Whoever comes no further knows the password all the same: that must not go unseen.
-    const audit = insertAuditEvent({ type: "anonymous", client }, {
-      action: "session.second_step_asked",
-      organizationId: found.organizationId,
-      target: { id: found.id, name: found.email },
-    }, { now });
-    const [inserted] = await database.write([
-      insertPendingSignIn(pending, found.passwordHash),
-      audit.statement,
-      ...more,
-    ]);
-    if (inserted?.changes !== 1) throw changedMeanwhile();
-    return { secondStep: { token, expiresAt } };
-  }
-
-  return {
-    async signIn(input, client) {
-      const email = canonicalEmail(input.email) ?? "";
-      let looking: Promise<UserCredentials | undefined> | undefined;
-      const find = () =>
-        looking ??= email === "" ? Promise.resolve(undefined) : findUserCredentials(database, email);
-      return await credentials.guess({
-        subject: email,
-        actor: { type: "anonymous", client },
-        refused: "session.refused",
-        async about() {
-          const found = await find();
-          return found === undefined ? { organizationId: null } : {
-            organizationId: found.organizationId ?? null,
-            target: { id: found.id, name: found.email },
-          };
-        },
-      }, async () => {
-        return await checkAndSignIn({ email, password: input.password, found: await find() }, client);
-      });
-    },
-
-    async signOut(tokens, client) {
-      const hashes = wellFormedHashes(tokens);
-      if (hashes.length === 0) return;
-      const now = clock();
-      const found = await findSessions(database, hashes, sessionBounds(config, now));
-      const entries = found.map(({ session }) =>
-        insertAuditEvent({ ...session, type: "session", client }, { action: "session.ended" }, {
-          now,
-          always: true,
-        })
-      );
-      await database.write([deleteSessions(hashes), ...entries.map(({ statement }) => statement)]);
-    },
-
-    async deleteEndedSignIns() {
-      const now = clock();
-      const { seenAfter } = sessionBounds(config, now);
-      return await deleteEndedSignIns(database, { now, seenAfter, limit: endedSignInsMax }) >=
-        endedSignInsMax;
-    },
-  };
+    return await (found.hasTotp ? beginSecondStep : createSession)(context, client, { found, more });
+  });
 }
 
-/** @returns A stored user as the one who acts, for the audit log. */
+/** Ends the session of each token. */
+export async function signOut(
+  { config, database, clock }: Context,
+  client: ClientInfo,
+  tokens: readonly string[],
+): Promise<void> {
+  const hashes = wellFormedHashes(tokens);
+  if (hashes.length === 0) return;
+  const now = clock();
+  const found = await findSessions(database, hashes, sessionBounds(config, now));
+  const entries = found.map(({ session }) => {
+    const actor = { ...session, type: "session", client } as const;
+    return insertAuditEvent(actor, { action: "session.ended" }, { now, always: true }).statement;
+  });
+  await database.write([deleteSessions(hashes), ...entries]);
+}
+
+/** Deletes some sign-ins and sessions that have expired. @returns Whether there may be more. @throws {DatabaseError} */
+export async function cleanUpSignIns({ config, database, clock }: Context): Promise<boolean> {
+  const now = clock();
+  const { seenAfter } = sessionBounds(config, now);
+  return await deleteExpiredSignIns(database, { now, seenAfter, limit: endedSignInsMax }) >= endedSignInsMax;
+}
+
+interface CheckedPassword {
+  readonly found: UserCredentials;
+  /** What else the batch of the sign-in writes. */
+  readonly more: readonly Statement[];
+}
+
+async function createSession(
+  context: Context,
+  client: ClientInfo,
+  { found, more }: CheckedPassword,
+): Promise<SignedIn> {
+  const now = context.clock();
+  const { token, row } = newSession(found.id, { client, now });
+  const entry = { action: "session.created", details: { method: "password" } } as const;
+  const [, audited] = await context.database.write([
+    insertSession(row, found.passwordHash),
+    insertAuditEvent(personOf(found, client), entry, { now }).statement,
+    ...more,
+    ...endReplacedSessions(row, { max: sessionsPerUserMax }),
+  ]);
+  if (audited?.rows.length !== 1) throw changedMeanwhile();
+  return await readSignedIn(context, token);
+}
+
+async function beginSecondStep(
+  { database, clock }: Context,
+  client: ClientInfo,
+  { found, more }: CheckedPassword,
+): Promise<SecondStepRequired> {
+  const token = newToken();
+  const now = clock();
+  const expiresAt = now + secondStepTimeoutMs;
+  // Audited even if the second step never comes: someone knows the password.
+  const audit = insertAuditEvent({ type: "anonymous", client }, {
+    action: "session.second_step_asked",
+    organizationId: found.organizationId,
+    target: { id: found.id, name: found.email },
+  }, { now });
+  const [inserted] = await database.write([
+    insertPendingSignIn({ tokenHash: hashToken(token), userId: found.id, expiresAt }, found.passwordHash),
+    audit.statement,
+    ...more,
+  ]);
+  if (inserted?.changes !== 1) throw changedMeanwhile();
+  return { secondStep: { token, expiresAt } };
+}
+
+/** @returns A stored user as an actor, for the audit log. */
 export function personOf(found: UserCredentials, client: ClientInfo): PersonActor {
   const { id, name, organizationId } = found;
   return {
@@ -170,12 +161,12 @@ export function personOf(found: UserCredentials, client: ClientInfo): PersonActo
   };
 }
 
-/** @returns The error when a password was changed, or hashed anew by another sign-in, in this very moment. */
+/** @returns The error when a password was changed, or rehashed by another sign-in, at the same time. */
 export function changedMeanwhile(): AppError {
-  return unavailableError("Your account was changed at this moment. Sign in again.");
+  return unavailableError("Your account was just changed. Sign in again.");
 }
 
-/** @returns The session of a token that was just written. @throws {AppError} `unauthenticated` when it ended meanwhile. */
+/** @returns The session of a token that was just written. @throws {AppError} `unauthenticated` if it has already ended. */
 export async function readSignedIn(
   { config, database, clock }: BaseContext | SessionContext,
   token: string,

@@ -1,4 +1,4 @@
-// Codes of authenticator apps (RFC 6238) in the form that every app knows: SHA-1, six digits, 30 seconds.
+// Codes of authenticator apps (RFC 6238) in the form that every app supports: SHA-1, six digits, 30 seconds.
 import { totpPeriodMs, totpStepsMax } from "../../domain/limits.ts";
 
 const form = { algorithm: "SHA1", digits: 6, period: totpPeriodMs / 1000 } as const;
@@ -12,7 +12,7 @@ export async function newTotpSecret(): Promise<string> {
 
 /**
  * @param app `host`: of this service. `email`: of the account.
- * @returns The address that an authenticator app reads from a QR code.
+ * @returns The URL that an authenticator app reads from a QR code.
  */
 export async function totpUrl(app: { secret: string; host: string; email: string }): Promise<string> {
   const { Secret, TOTP } = await import("otpauth");
@@ -24,7 +24,7 @@ export async function totpUrl(app: { secret: string; host: string; email: string
   }).toString();
 }
 
-/** @returns The time step whose code this is, at most one away from `now` (milliseconds since 1970), or null. */
+/** @returns The time step of a code, at most one away from `now` (milliseconds since 1970), or null if it is wrong. */
 export async function totpStep(
   { secret, code }: { secret: string; code: string },
   now: number,

@@ -1,18 +1,18 @@
-// The protocol of passkeys, over @simplewebauthn/server, which is loaded when the first passkey is used. A passkey counts as
-// two factors: the authenticator must have checked its user, each time.
+// The WebAuthn protocol, on top of @simplewebauthn/server, which is loaded on first use. A passkey counts as two factors: the
+// authenticator must verify its user each time.
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import type { PasskeyRow } from "../../db/sign_in/passkeys.ts";
 import { passkeyTimeoutMs } from "../../domain/limits.ts";
 
-/** Where this service is: passkeys made for it answer it alone. */
+/** This service, as passkeys know it. */
 export interface RelyingParty {
-  /** The host's name. */
+  /** The host name. */
   readonly id: string;
   readonly origin: string;
 }
 
-/** What `navigator.credentials.create()` gave, as JSON; only what is read here. */
+/** The fields used here of the result of `navigator.credentials.create()`, as JSON. */
 export interface RegistrationAnswer {
   readonly id: string;
   readonly rawId: string;
@@ -24,7 +24,7 @@ export interface RegistrationAnswer {
   };
 }
 
-/** What `navigator.credentials.get()` gave, as JSON; only what is read here. */
+/** The fields used here of the result of `navigator.credentials.get()`, as JSON. */
 export interface PasskeyAnswer {
   readonly id: string;
   readonly rawId: string;
@@ -37,22 +37,22 @@ export interface PasskeyAnswer {
   };
 }
 
-/** A passkey that was just made. */
+/** A passkey that was just created. */
 export type NewPasskey = Pick<PasskeyRow, "credentialId" | "publicKey" | "counter" | "transports">;
 
-/** What a browser needs to ask for a passkey, as JSON: `PublicKeyCredentialCreationOptions` or `…RequestOptions`. */
+/** `PublicKeyCredentialCreationOptions` or `…RequestOptions`, as JSON. */
 export type PasskeyOptions = Readonly<Record<string, unknown>>;
 
-/** EdDSA, ES256 and RS256, by their COSE numbers: what today's authenticators have. */
+/** EdDSA, ES256 and RS256, by their COSE numbers: what today's authenticators support. */
 const algorithms = [-8, -7, -257];
-const transportsKnown = new Set(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"]);
+const knownTransports = new Set(["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"]);
 
 /** @returns A new challenge: 256 random bits in base64url. */
 export function newChallenge(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** @returns What a browser needs to make a passkey. */
+/** @returns The options for `navigator.credentials.create()`. */
 export async function registrationOptions(
   party: RelyingParty,
   { challenge, user, present }: {
@@ -71,16 +71,16 @@ export async function registrationOptions(
       userDisplayName: user.name,
       challenge: new Uint8Array(Buffer.from(challenge, "base64url")),
       timeout: passkeyTimeoutMs,
-      // Of which make an authenticator is does not matter here.
+      // The authenticator's make doesn't matter here.
       attestationType: "none",
-      excludeCredentials: present.map(named),
+      excludeCredentials: present.map(toDescriptor),
       authenticatorSelection: { residentKey: "required", userVerification: "required" },
       supportedAlgorithmIDs: algorithms,
     }),
   };
 }
 
-/** @returns What a browser needs to ask a passkey: any of this service's, or one of those that are named. */
+/** @returns The options for `navigator.credentials.get()`. @param request `allowed`: the passkeys to accept; null for any. */
 export async function signInOptions(
   party: RelyingParty,
   { challenge, allowed }: { challenge: string; allowed: readonly PasskeyRow[] | null },
@@ -92,22 +92,22 @@ export async function signInOptions(
       challenge: new Uint8Array(Buffer.from(challenge, "base64url")),
       timeout: passkeyTimeoutMs,
       userVerification: "required",
-      ...(allowed === null ? {} : { allowCredentials: allowed.map(named) }),
+      ...(allowed === null ? {} : { allowCredentials: allowed.map(toDescriptor) }),
     }),
   };
 }
 
-function named({ credentialId, transports }: PasskeyRow) {
+function toDescriptor({ credentialId, transports }: PasskeyRow) {
   return { id: credentialId, transports: JSON.parse(transports) as string[] };
 }
 
-/** @returns The challenge that an answer says it answers, or null when the answer cannot be read. */
+/** @returns The challenge named in an answer, or null if the answer can't be read. */
 export function answeredChallenge(answer: RegistrationAnswer | PasskeyAnswer): string | null {
   const challenge = clientData(answer)?.["challenge"];
   return typeof challenge === "string" ? challenge : null;
 }
 
-/** No other site's page has a frame of ours; the library would let some such answers pass. */
+/** Other sites can't frame our pages, but the library accepts some answers from frames. */
 function isFramed(answer: RegistrationAnswer | PasskeyAnswer): boolean {
   return clientData(answer)?.["crossOrigin"] === true;
 }
@@ -125,7 +125,7 @@ function credentialOf({ id, rawId, type }: RegistrationAnswer | PasskeyAnswer) {
   return { id, rawId, type, clientExtensionResults: {} };
 }
 
-/** What every answer is checked against, whichever it is. */
+/** What every answer is checked against. */
 function expected({ origin, id }: RelyingParty, challenge: string) {
   return {
     expectedChallenge: challenge,
@@ -135,14 +135,14 @@ function expected({ origin, id }: RelyingParty, challenge: string) {
   } as const;
 }
 
-/** @returns The passkey of an answer to a challenge, or null when anything about it is wrong. */
+/** @returns The new passkey, or null if anything about the answer is wrong. */
 export async function verifyRegistration(
   party: RelyingParty,
   { answer, challenge }: { answer: RegistrationAnswer; challenge: string },
 ): Promise<NewPasskey | null> {
   const { verifyRegistrationResponse } = await import("@simplewebauthn/server");
   const { clientDataJSON, authenticatorData, transports } = answer.response;
-  const verified = await unlessWrong(() =>
+  const verified = await nullIfInvalid(() =>
     verifyRegistrationResponse({
       response: {
         ...credentialOf(answer),
@@ -158,18 +158,18 @@ export async function verifyRegistration(
     credentialId: credential.id,
     publicKey: Buffer.from(credential.publicKey).toString("base64url"),
     counter: credential.counter,
-    transports: JSON.stringify((transports ?? []).filter((one) => transportsKnown.has(one))),
+    transports: JSON.stringify((transports ?? []).filter((transport) => knownTransports.has(transport))),
   };
 }
 
-/** @returns What the passkey's counter says in an answer to a challenge, or null when anything about it is wrong. */
+/** @returns The passkey's counter, or null if anything about the answer is wrong. */
 export async function verifySignIn(
   party: RelyingParty,
   { answer, challenge, passkey }: { answer: PasskeyAnswer; challenge: string; passkey: PasskeyRow },
 ): Promise<number | null> {
   const { verifyAuthenticationResponse } = await import("@simplewebauthn/server");
   const { clientDataJSON, authenticatorData, signature } = answer.response;
-  const verified = await unlessWrong(() =>
+  const verified = await nullIfInvalid(() =>
     verifyAuthenticationResponse({
       response: {
         ...credentialOf(answer),
@@ -187,13 +187,13 @@ export async function verifySignIn(
   return verified.authenticationInfo.newCounter;
 }
 
-/** @returns The user that a passkey says it is of, or null when it does not say. */
+/** @returns The id of the user that a passkey names, or null if it names none. */
 export function userOfHandle(handle: string | null | undefined): string | null {
   return typeof handle === "string" && handle !== "" ? Buffer.from(handle, "base64url").toString() : null;
 }
 
-/** The library throws for everything that is wrong with an answer, and for what it cannot parse. */
-async function unlessWrong<T>(verify: () => Promise<T>): Promise<T | null> {
+/** The library throws for every invalid or unparsable answer. */
+async function nullIfInvalid<T>(verify: () => Promise<T>): Promise<T | null> {
   try {
     return await verify();
   } catch {
@@ -202,8 +202,7 @@ async function unlessWrong<T>(verify: () => Promise<T>): Promise<T | null> {
 }
 
 /**
- * Leaves the attestation out: none was asked for, and to check one the library would fetch addresses that certificates in it
- * name.
+ * Removes the attestation: none was requested, and to check one the library would fetch URLs named in its certificates.
  *
  * @returns An attestation object of the form "none" (CBOR), in base64url.
  */

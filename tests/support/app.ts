@@ -5,7 +5,7 @@ import { type Config, parseConfig, type Settings } from "../../config.ts";
 import type { App } from "../../routes/env.ts";
 import type { DevelopmentMail } from "../../services/mail/mail.ts";
 import type { MailTransport } from "../../services/mail/mail_transport.ts";
-import { createPasswordHasher } from "../../services/sign_in/password_hasher.ts";
+import { PasswordHasher } from "../../services/sign_in/password_hasher.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
 import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
@@ -16,7 +16,7 @@ export const testStart = Date.UTC(2026, 10, 21, 14, 3, 11, 250);
 export const testPassword = "correct horse 9 battery";
 
 /** Shared: its threads take longer to start than most tests run. They are there before the first test begins. */
-const passwordHasher = createPasswordHasher(navigator.hardwareConcurrency);
+const passwordHasher = new PasswordHasher(navigator.hardwareConcurrency);
 await Promise.all(Array.from({ length: navigator.hardwareConcurrency }, () => passwordHasher.hash("")));
 
 /** A running app and what tests do with it. */

@@ -1,5 +1,6 @@
 // Pages and forms as a browser without scripts asks for them.
 import type { SendOptions, TestApp, TestPerson } from "./app.ts";
+import { signIn } from "../../services/sign_in/sign_in.ts";
 
 /** An answer that was read. */
 export interface TestPage {
@@ -32,10 +33,8 @@ export async function signInAgain(
     userAgent: options.userAgent ?? "",
     requestId: null,
   };
-  const result = await test.services.signIn.signIn(
-    { email: person.email, password: options.password },
-    client,
-  );
-  if (!("token" in result)) throw new Error("a second step was asked for");
+  const input = { email: person.email, password: options.password };
+  const result = await signIn(test.services, client, input);
+  if (!("token" in result)) throw new Error("a second step is required");
   return `access_token=${result.token}`;
 }

@@ -9,7 +9,7 @@ import { renameApiKeyPage } from "../../views/api_keys/rename_api_key.tsx";
 import { revokeApiKeyPage } from "../../views/api_keys/revoke_api_key.tsx";
 import { rotateApiKeyPage } from "../../views/api_keys/rotate_api_key.tsx";
 import { peoplePages } from "./sample_people.ts";
-import { goOnPage } from "../../views/sign_in/continue.tsx";
+import { continuePage } from "../../views/sign_in/continue.tsx";
 import { signInPage } from "../../views/sign_in/sign_in.tsx";
 import { signUpPage } from "../../views/account/sign_up.tsx";
 import { usagePage, type UsagePageProps, type UsageReport } from "../../views/meter/usage.tsx";
@@ -213,7 +213,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
       fieldErrors: errors,
       notice: { tone: "done", text },
     }),
-    "signed in, going on": goOnPage({ frame: gateFrame, href: `https://x.example/${text}`, host: text }),
+    "signed in, going on": continuePage({ frame: gateFrame, href: `https://x.example/${text}`, host: text }),
     "sign-up": signUpPage({ frame: gateFrame, values: signUp, error: text, fieldErrors: signUpErrors }),
     "sign-up, closed": signUpPage({
       frame: { ...gateFrame, signUpOpen: false },

@@ -2,7 +2,6 @@
 import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
 import { removePasskeyPage, renamePasskeyPage } from "../../views/sign_in/passkey_acts.tsx";
 import { addPasskeyPage, passkeysPage } from "../../views/sign_in/passkeys.tsx";
-import { qrCodeSvg } from "../../views/sign_in/qr_code.ts";
 import { secondStepPage } from "../../views/sign_in/second_step.tsx";
 import { turnOffByLinkPage, turnOffLinkPage } from "../../views/sign_in/turn_off_link.tsx";
 import { twoStepPage } from "../../views/sign_in/two_step.tsx";
@@ -45,7 +44,6 @@ export function twoStepPages(
       frame,
       secret: "JBSWY3DPEHPK3PXP",
       otpauthUrl: `otpauth://totp/${encodeURIComponent(text)}`,
-      qrCode: qrCodeSvg(text),
       value: text,
       fieldErrors: { code: text },
       error: text,

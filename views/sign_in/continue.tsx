@@ -4,7 +4,7 @@ import { ButtonLink } from "../components/button.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 
 /** What the page shows. */
-export interface GoOnPageProps {
+export interface ContinuePageProps {
   readonly frame: GateFrame;
   /** A whole address, checked by the caller. */
   readonly href: string;
@@ -13,7 +13,7 @@ export interface GoOnPageProps {
 }
 
 /** @returns The page that leads on. */
-export function goOnPage({ frame, href, host }: GoOnPageProps): Page {
+export function continuePage({ frame, href, host }: ContinuePageProps): Page {
   return (
     <GatePage title="Signed in" frame={frame} goOnTo={href}>
       <div class="card">

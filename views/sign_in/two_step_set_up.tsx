@@ -7,6 +7,7 @@ import { TextField } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { qrCodeSvg } from "./qr_code.ts";
 import { twoStepPath } from "./two_step.tsx";
 
 /** What the page shows. */
@@ -15,8 +16,6 @@ export interface TwoStepSetUpPageProps {
   /** Base32. */
   readonly secret: string;
   readonly otpauthUrl: string;
-  /** SVG of our own making. */
-  readonly qrCode: string;
   /** The code as typed. */
   readonly value: string;
   readonly fieldErrors: Readonly<Record<string, string>>;
@@ -38,7 +37,7 @@ export function twoStepSetUpPage(props: TwoStepSetUpPageProps): Page {
       </div>
       {error === null ? null : <Notice tone="refused" text={error} />}
       <Card title="1. Scan this with the app">
-        <div class="qr">{raw(props.qrCode)}</div>
+        <div class="qr">{raw(qrCodeSvg(props.otpauthUrl))}</div>
         <p class="muted small">
           On this phone already?{" "}
           <a href={props.otpauthUrl} hx-boost="false">Open it in the app</a>, or type this key:

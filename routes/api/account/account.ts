@@ -9,12 +9,13 @@ import { byActor, requireSession } from "../../session.ts";
 import { mount } from "../endpoint.ts";
 import { emailSchema, proofSchema, userNameSchema } from "../../schemas/people.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
+import { reauthenticate } from "../../../services/sign_in/recent_authentication.ts";
 
 const path = "/api/portal/account";
 
 /** Mounts `/api/portal/account`. */
 export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { config, services, services: { proofs } } = parts;
+  const { config, services } = parts;
   const session = byActor(parts);
   const common = { tag: "Account", security: "session" } as const;
 
@@ -69,7 +70,7 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...session,
     async handle(c, { body }, actor) {
-      await proofs.prove(actor, body);
+      await reauthenticate(parts.services, actor, body);
       return c.body(null, 204);
     },
   });

@@ -14,12 +14,13 @@ import {
   transferOrganizationSchema,
 } from "../../schemas/people.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
+import { switchOrganization } from "../../../services/sign_in/sessions.ts";
 
 const path = "/api/portal/organizations";
 
 /** Mounts `/api/portal/organizations` and `/api/auth/organization`. */
 export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { organizations, sessions } = parts.services;
+  const { organizations } = parts.services;
   const session = byActor(parts);
   const common = { tag: "Organizations", security: "session" } as const;
   const one = { 200: { description: "The organization.", schema: organizationResponseSchema } };
@@ -137,6 +138,6 @@ export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): v
   }, {
     ...session,
     handle: async (c, { body }, actor) =>
-      c.json(sessionUser(await sessions.switchOrganization(actor, body.organizationId))),
+      c.json(sessionUser(await switchOrganization(parts.services, actor, body.organizationId))),
   });
 }

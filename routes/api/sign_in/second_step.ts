@@ -1,7 +1,13 @@
 // The API of signing in with more than a password: the second step, and passkeys.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { totpWrongCodesMax } from "../../../domain/limits.ts";
+import type { ClientInfo } from "../../../domain/actor.ts";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
+import {
+  beginPasskeySignIn,
+  signInWithCode,
+  signInWithPasskey,
+} from "../../../services/sign_in/second_step.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { beginSession } from "../../session.ts";
 import { mount } from "../endpoint.ts";
@@ -17,27 +23,27 @@ const path = "/api/auth/sign-in";
 
 /** Mounts `/api/auth/sign-in/second-step` and `/api/auth/sign-in/passkey`. */
 export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services: { secondStep } } = parts;
-  const nobody = { authenticate: () => null } as const;
+  const { services } = parts;
+  const anonymous = { authenticate: () => null } as const;
   const common = { method: "post", tag: "Sign-in", security: "none" } as const;
-  const signedIn = { 200: { description: "Signed in; the cookie is set.", schema: sessionUserSchema } };
+  const signedIn = { 200: { description: "Signed in. The cookie is set.", schema: sessionUserSchema } };
 
   mount(app, {
     ...common,
     path: `${path}/second-step`,
     operationId: "finishSecondStep",
-    summary: "The second step of a sign-in: a code",
+    summary: "Complete a sign-in with a code",
     description:
-      "A code is good once. After five wrong ones, or ten minutes, the password has to be given again (`two_step_state`). " +
-      `After ${totpWrongCodesMax} wrong codes of the app in a row it takes none until the password is new (\`codes_locked\`); ` +
-      "recovery codes and passkeys still sign in.",
+      "Each code works once. After five wrong codes, or ten minutes, the password is required again (`two_step_state`). " +
+      `After ${totpWrongCodesMax} wrong codes in a row, the app's codes are rejected until the password changes (\`codes_locked\`); ` +
+      "recovery codes and passkeys still work.",
     body: secondStepSchema,
     responses: signedIn,
     errors: ["invalid_code", "codes_locked", "two_step_state", "rate_limited"],
   }, {
-    ...nobody,
+    ...anonymous,
     async handle(c, { body }) {
-      const { session } = await beginSession(c, parts, (client) => secondStep.finishWithCode(body, client));
+      const { session } = await beginSession(c, parts, (client) => signInWithCode(services, client, body));
       return c.json(sessionUser(session));
     },
   });
@@ -46,17 +52,17 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     ...common,
     path: `${path}/passkey/options`,
     operationId: "beginPasskeySignIn",
-    summary: "Begin to sign in with a passkey",
-    description:
-      "Alone, or with a `token` as the second step of that sign-in. The challenge is good once, for five minutes.",
+    summary: "Start a sign-in with a passkey",
+    description: "The passkey signs in alone or, with a `token`, completes that sign-in. " +
+      "The challenge works once, for five minutes.",
     body: passkeyOptionsRequestSchema,
     bodyOptional: true,
-    responses: { 200: { description: "What the browser needs.", schema: passkeyOptionsSchema } },
+    responses: { 200: { description: "The options for the browser.", schema: passkeyOptionsSchema } },
     errors: ["two_step_state", "rate_limited"],
   }, {
-    ...nobody,
-    handle: async (c, { body }) =>
-      c.json({ options: await secondStep.beginPasskeySignIn(body.token, c.get("client")) }),
+    ...anonymous,
+    handle: async (c, { body: { token } }) =>
+      c.json({ options: await beginPasskeySignIn(services, c.get("client"), token) }),
   });
 
   mount(app, {
@@ -64,19 +70,15 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     path: `${path}/passkey`,
     operationId: "signInWithPasskey",
     summary: "Sign in with a passkey",
-    description: "Alone, or with a `token` as the second step of that sign-in.",
+    description: "The passkey signs in alone or, with a `token`, completes that sign-in.",
     body: passkeySignInSchema,
     responses: signedIn,
     errors: ["invalid_credentials", "two_step_state", "rate_limited"],
   }, {
-    ...nobody,
-    async handle(c, { body: { response, token } }) {
-      const input = { answer: response, token };
-      const { session } = await beginSession(
-        c,
-        parts,
-        (client) => secondStep.finishWithPasskey(input, client),
-      );
+    ...anonymous,
+    async handle(c, { body: { response: answer, token } }) {
+      const signIn = (client: ClientInfo) => signInWithPasskey(services, client, { answer, token });
+      const { session } = await beginSession(c, parts, signIn);
       return c.json(sessionUser(session));
     },
   });

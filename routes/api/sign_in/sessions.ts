@@ -1,6 +1,7 @@
-// The API of one's own sessions.
+// The API of a person's own sessions.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionsPerUserMax } from "../../../domain/limits.ts";
+import { endOtherSessions, endSession, listSessions } from "../../../services/sign_in/sessions.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { byActor } from "../../session.ts";
 import { mount } from "../endpoint.ts";
@@ -10,22 +11,23 @@ const path = "/api/auth/sessions";
 
 /** Mounts `/api/auth/sessions`. */
 export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { sessions } = parts.services;
+  const { services } = parts;
   const session = byActor(parts);
   const common = { tag: "Sign-in", security: "session" } as const;
+  const ended = { 204: { description: "Ended." } };
 
   mount(app, {
     ...common,
     method: "get",
     path,
     operationId: "listSessions",
-    summary: "Where you are signed in",
+    summary: "List your sessions",
     description:
-      `At most ${sessionsPerUserMax}: signing in once more ends the session that was used longest ago.`,
-    responses: { 200: { description: "Your sessions, the last used first.", schema: sessionsSchema } },
+      `There are at most ${sessionsPerUserMax}: one more sign-in ends the least recently used session.`,
+    responses: { 200: { description: "Your sessions, last used first.", schema: sessionsSchema } },
   }, {
     ...session,
-    handle: async (c, _input, actor) => c.json({ sessions: await sessions.listSessions(actor) }),
+    handle: async (c, _input, actor) => c.json({ sessions: await listSessions(services, actor) }),
   });
 
   mount(app, {
@@ -34,13 +36,13 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path: `${path}/{id}`,
     operationId: "endSession",
     summary: "End one of your sessions",
-    description: "It is refused from the very next request on. The session that asks can end itself.",
+    description: "Takes effect immediately. It may be the current session.",
     params: sessionParamsSchema,
-    responses: { 204: { description: "Ended." } },
+    responses: ended,
   }, {
     ...session,
     async handle(c, { params }, actor) {
-      await sessions.endSession(actor, params.id);
+      await endSession(services, actor, params.id);
       return c.body(null, 204);
     },
   });
@@ -50,12 +52,12 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "delete",
     path,
     operationId: "endOtherSessions",
-    summary: "End all of your sessions but this one",
-    responses: { 204: { description: "Ended." } },
+    summary: "End all of your other sessions",
+    responses: ended,
   }, {
     ...session,
     async handle(c, _input, actor) {
-      await sessions.endOtherSessions(actor);
+      await endOtherSessions(services, actor);
       return c.body(null, 204);
     },
   });

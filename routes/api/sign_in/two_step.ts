@@ -1,5 +1,21 @@
-// The API of one's own second step: the authenticator app, recovery codes, passkeys. No other origin may call it.
+// The API of a person's own two-step sign-in and passkeys. Other origins can't call it.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import {
+  addPasskey,
+  beginPasskey,
+  listPasskeys,
+  removePasskey,
+  renamePasskey,
+} from "../../../services/sign_in/passkeys.ts";
+import { requestTurnOffLink, turnOffTwoStepByLink } from "../../../services/sign_in/turn_off_link.ts";
+import {
+  beginTotp,
+  confirmTotp,
+  getTwoStepStatus,
+  replaceRecoveryCodes,
+  turnOffTwoStep,
+} from "../../../services/sign_in/two_step.ts";
+import { qrCodeSvg } from "../../../views/sign_in/qr_code.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { byActor } from "../../session.ts";
 import { mount } from "../endpoint.ts";
@@ -19,16 +35,18 @@ import {
 
 const path = "/api/portal/account";
 const common = { tag: "Account", security: "session" } as const;
-const proof = "With a proof of who you are that is at most ten minutes old.";
+const recent = "Requires an authentication in the last ten minutes.";
 
 /** Mounts `/api/portal/account/two-step` and `/api/portal/account/passkeys`. */
 export function twoStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  totpRoutes(app, parts);
+  setUpRoutes(app, parts);
+  turnOffRoutes(app, parts);
+  addPasskeyRoutes(app, parts);
   passkeyRoutes(app, parts);
 }
 
-function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { twoStep, turnOffLink, passkeys } = parts.services;
+function setUpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
   const session = byActor(parts);
 
   mount(app, {
@@ -36,12 +54,15 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "get",
     path: `${path}/two-step`,
     operationId: "getTwoStep",
-    summary: "How your two-step sign-in stands",
-    responses: { 200: { description: "What is on.", schema: twoStepSchema } },
+    summary: "Get your two-step sign-in settings",
+    responses: { 200: { description: "The settings.", schema: twoStepSchema } },
   }, {
     ...session,
     handle: async (c, _input, actor) =>
-      c.json({ ...await twoStep.getTwoStep(actor), passkeys: await passkeys.listPasskeys(actor) }),
+      c.json({
+        ...await getTwoStepStatus(services, actor),
+        passkeys: await listPasskeys(services, actor),
+      }),
   });
 
   mount(app, {
@@ -49,13 +70,16 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "post",
     path: `${path}/two-step/totp`,
     operationId: "beginTotp",
-    summary: "Begin to set an authenticator app up",
-    description: `${proof} Nothing is on before a code of the app is confirmed.`,
-    responses: { 200: { description: "What the app needs.", schema: totpSetUpSchema } },
+    summary: "Start setting up an authenticator app",
+    description: `${recent} Two-step sign-in stays off until a code of the app is confirmed.`,
+    responses: { 200: { description: "The secret for the app.", schema: totpSetUpSchema } },
     errors: ["proof_required", "two_step_state"],
   }, {
     ...session,
-    handle: async (c, _input, actor) => c.json(await twoStep.beginTotp(actor)),
+    async handle(c, _input, actor) {
+      const setUp = await beginTotp(services, actor);
+      return c.json({ ...setUp, qrCode: qrCodeSvg(setUp.otpauthUrl) });
+    },
   });
 
   mount(app, {
@@ -63,32 +87,52 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "post",
     path: `${path}/two-step/totp/confirm`,
     operationId: "confirmTotp",
-    summary: "Turn two-step sign-in on with a code of the app",
-    description: proof,
+    summary: "Turn on two-step sign-in with a code of the app",
+    description: recent,
     body: totpCodeSchema,
-    responses: { 200: { description: "It is on.", schema: recoveryCodesSchema } },
+    responses: { 200: { description: "Turned on.", schema: recoveryCodesSchema } },
     errors: ["proof_required", "invalid_code", "two_step_state"],
   }, {
     ...session,
     handle: async (c, { body }, actor) =>
-      c.json({ recoveryCodes: await twoStep.confirmTotp(actor, body.code) }),
+      c.json({ recoveryCodes: await confirmTotp(services, actor, body.code) }),
   });
+
+  mount(app, {
+    ...common,
+    method: "post",
+    path: `${path}/two-step/recovery-codes`,
+    operationId: "replaceRecoveryCodes",
+    summary: "Create new recovery codes",
+    description: `${recent} The new codes replace the old ones.`,
+    responses: { 200: { description: "The new codes.", schema: recoveryCodesSchema } },
+    errors: ["proof_required", "two_step_state"],
+  }, {
+    ...session,
+    handle: async (c, _input, actor) =>
+      c.json({ recoveryCodes: await replaceRecoveryCodes(services, actor) }),
+  });
+}
+
+function turnOffRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const session = byActor(parts);
+  const turnedOff = { 204: { description: "Turned off." } };
+  const effect = "Deletes the recovery codes. Passkeys stay.";
 
   mount(app, {
     ...common,
     method: "delete",
     path: `${path}/two-step/totp`,
     operationId: "turnOffTotp",
-    summary: "Turn two-step sign-in off",
-    description:
-      `${proof} It has to be younger than two-step sign-in, and took a code or a passkey then. The recovery codes end; ` +
-      "passkeys stay.",
-    responses: { 204: { description: "It is off." } },
+    summary: "Turn off two-step sign-in",
+    description: `${recent} It must be after two-step sign-in was turned on. ${effect}`,
+    responses: turnedOff,
     errors: ["proof_required", "two_step_state"],
   }, {
     ...session,
     async handle(c, _input, actor) {
-      await twoStep.turnOffTotp(actor);
+      await turnOffTwoStep(services, actor);
       return c.body(null, 204);
     },
   });
@@ -98,17 +142,17 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "post",
     path: `${path}/two-step/turn-off-link`,
     operationId: "requestTurnOffLink",
-    summary: "Ask for a link that turns two-step sign-in off",
+    summary: "Request a link to turn off two-step sign-in",
     description:
-      "For people who lost the device and the recovery codes. The link goes to the account's address and works " +
-      "once, for an hour, with a session of the account.",
+      "For people who lost their device and their recovery codes. The link is emailed to the account's address. It works once, " +
+      "for an hour, with a session of the account.",
     body: currentPasswordSchema,
     responses: { 202: { description: "The email is on its way." } },
     errors: ["invalid_credentials", "two_step_state", "rate_limited", "mail_unavailable"],
   }, {
     ...session,
     async handle(c, { body }, actor) {
-      await turnOffLink.requestLink(actor, body.password);
+      await requestTurnOffLink(services, actor, body.password);
       return c.body(null, 202);
     },
   });
@@ -118,36 +162,57 @@ function totpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     method: "post",
     path: `${path}/two-step/turn-off`,
     operationId: "turnOffTotpByLink",
-    summary: "Turn two-step sign-in off with the mailed link",
-    description: "The recovery codes end; passkeys stay.",
+    summary: "Turn off two-step sign-in with an emailed link",
+    description: effect,
     body: linkTokenSchema,
-    responses: { 204: { description: "It is off." } },
+    responses: turnedOff,
     errors: ["invalid_token", "wrong_account"],
   }, {
     ...session,
     async handle(c, { body }, actor) {
-      await turnOffLink.turnOff(actor, body.token);
+      await turnOffTwoStepByLink(services, actor, body.token);
       return c.body(null, 204);
     },
+  });
+}
+
+function addPasskeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+  const { services } = parts;
+  const session = byActor(parts);
+
+  mount(app, {
+    ...common,
+    method: "post",
+    path: `${path}/passkeys/options`,
+    operationId: "beginPasskey",
+    summary: "Start adding a passkey",
+    description: `${recent} The challenge works once, for five minutes.`,
+    responses: { 200: { description: "The options for the browser.", schema: passkeyOptionsSchema } },
+    errors: ["proof_required", "limit_reached"],
+  }, {
+    ...session,
+    handle: async (c, _input, actor) => c.json({ options: await beginPasskey(services, actor) }),
   });
 
   mount(app, {
     ...common,
     method: "post",
-    path: `${path}/two-step/recovery-codes`,
-    operationId: "replaceRecoveryCodes",
-    summary: "Make new recovery codes",
-    description: `${proof} The old codes end.`,
-    responses: { 200: { description: "The new ones.", schema: recoveryCodesSchema } },
-    errors: ["proof_required", "two_step_state"],
+    path: `${path}/passkeys`,
+    operationId: "addPasskey",
+    summary: "Add the passkey that the browser created",
+    description: recent,
+    body: addPasskeySchema,
+    responses: { 201: { description: "Added.", schema: passkeyBodySchema } },
+    errors: ["proof_required", "limit_reached", "two_step_state"],
   }, {
     ...session,
-    handle: async (c, _input, actor) => c.json({ recoveryCodes: await twoStep.replaceRecoveryCodes(actor) }),
+    handle: async (c, { body: { name, response: answer } }, actor) =>
+      c.json({ passkey: await addPasskey(services, actor, { name, answer }) }, 201),
   });
 }
 
 function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { passkeys } = parts.services;
+  const { services } = parts;
   const session = byActor(parts);
 
   mount(app, {
@@ -156,41 +221,10 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path: `${path}/passkeys`,
     operationId: "listPasskeys",
     summary: "List your passkeys",
-    responses: { 200: { description: "The oldest first.", schema: passkeysSchema } },
+    responses: { 200: { description: "Your passkeys, oldest first.", schema: passkeysSchema } },
   }, {
     ...session,
-    handle: async (c, _input, actor) => c.json({ passkeys: await passkeys.listPasskeys(actor) }),
-  });
-
-  mount(app, {
-    ...common,
-    method: "post",
-    path: `${path}/passkeys/options`,
-    operationId: "beginPasskey",
-    summary: "Begin to add a passkey",
-    description: `${proof} The challenge is good once, for five minutes.`,
-    responses: { 200: { description: "What the browser needs.", schema: passkeyOptionsSchema } },
-    errors: ["proof_required", "limit_reached"],
-  }, {
-    ...session,
-    handle: async (c, _input, actor) => c.json({ options: await passkeys.beginPasskey(actor) }),
-  });
-
-  mount(app, {
-    ...common,
-    method: "post",
-    path: `${path}/passkeys`,
-    operationId: "addPasskey",
-    summary: "Add the passkey that the browser made",
-    description: proof,
-    body: addPasskeySchema,
-    responses: { 201: { description: "Added.", schema: passkeyBodySchema } },
-    errors: ["proof_required", "limit_reached", "two_step_state"],
-  }, {
-    ...session,
-    async handle(c, { body: { name, response } }, actor) {
-      return c.json({ passkey: await passkeys.addPasskey(actor, { name, answer: response }) }, 201);
-    },
+    handle: async (c, _input, actor) => c.json({ passkeys: await listPasskeys(services, actor) }),
   });
 
   mount(app, {
@@ -199,7 +233,7 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path: `${path}/passkeys/{id}`,
     operationId: "renamePasskey",
     summary: "Rename a passkey",
-    description: proof,
+    description: recent,
     params: passkeyParamsSchema,
     body: passkeyNameSchema,
     responses: { 200: { description: "Renamed.", schema: passkeyBodySchema } },
@@ -207,7 +241,7 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...session,
     handle: async (c, { params: { id }, body: { name } }, actor) =>
-      c.json({ passkey: await passkeys.renamePasskey(actor, { id, name }) }),
+      c.json({ passkey: await renamePasskey(services, actor, { id, name }) }),
   });
 
   mount(app, {
@@ -216,14 +250,14 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     path: `${path}/passkeys/{id}`,
     operationId: "removePasskey",
     summary: "Remove a passkey",
-    description: `${proof} It is refused from now on.`,
+    description: `${recent} It stops working immediately.`,
     params: passkeyParamsSchema,
     responses: { 204: { description: "Removed." } },
     errors: ["proof_required"],
   }, {
     ...session,
     async handle(c, { params: { id } }, actor) {
-      await passkeys.removePasskey(actor, id);
+      await removePasskey(services, actor, id);
       return c.body(null, 204);
     },
   });

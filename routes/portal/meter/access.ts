@@ -23,7 +23,8 @@ import type { App, AppContext, AppParts } from "../../env.ts";
 import { findSession, sessionActor, signOutOfPortal } from "../../session.ts";
 import { formError } from "../errors.ts";
 import { gateFrame, redirect, sendPage } from "../page.ts";
-import { goOn, wayBack } from "../sign_in/sign_in.ts";
+import { continueTo, returnToOf } from "../sign_in/sign_in.ts";
+import { switchOrganization } from "../../../services/sign_in/sessions.ts";
 
 const conditionsSchema = z.object(forwardConditionsShape);
 const emailSent: NoticeProps = { tone: "done", text: "Email sent. Earlier links no longer work." };
@@ -37,13 +38,13 @@ interface Asked {
 /** Mounts `/portal/access`. */
 export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
-  const { members, mail, sessions } = services;
+  const { members, mail } = services;
   const frame = gateFrame(parts, assets);
 
   function asked(c: AppContext): Asked {
     const { organization, role, email, return_to } = c.req.query();
     const conditions = check(conditionsSchema, { organization, role, email }, "query") as ForwardConditions;
-    return { target: wayBack(return_to, config), conditions };
+    return { target: returnToOf(return_to, config), conditions };
   }
 
   async function stateOf(session: SessionActor, conditions: ForwardConditions): Promise<AccessState> {
@@ -113,8 +114,8 @@ export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): v
             return await show(c, session, { notice: { tone: "refused", text: message ?? "" }, status });
           }
         case "switch":
-          await sessions.switchOrganization(session, organizationId);
-          return goOn(c, target);
+          await switchOrganization(services, session, organizationId);
+          return continueTo(c, target);
         case "sign-out": {
           await signOutOfPortal(c, parts);
           const signIn = withReturnTo("/sign-in", target);

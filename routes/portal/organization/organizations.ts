@@ -30,6 +30,7 @@ import {
   sendPage,
   signedIn,
 } from "../page.ts";
+import { switchOrganization } from "../../../services/sign_in/sessions.ts";
 
 const path = "/portal/organization";
 /** Where switching may lead, and what the role must allow there. */
@@ -56,7 +57,7 @@ export function portalOrganizationRoutes(app: App, parts: AppParts, assets: Asse
 
 /** All of a person's own. */
 function mountOwn(app: App, parts: AppParts, assets: Assets): void {
-  const { organizations, sessions } = parts.services;
+  const { organizations } = parts.services;
 
   async function list(
     c: AppContext,
@@ -83,7 +84,7 @@ function mountOwn(app: App, parts: AppParts, assets: Assets): void {
         const { name } = check(organizationNameSchema, { name: typed }, "body");
         const { id: organizationId, role } = await organizations.createOrganization(session, name);
         const memberships = [...session.memberships, { organizationId, name, role }];
-        await sessions.switchOrganization({ ...session, memberships }, organizationId);
+        await switchOrganization(parts.services, { ...session, memberships }, organizationId);
         return redirect(c, "/portal/members?done=created", { frameChanges: true });
       } catch (error) {
         const { message, fields, status } = formError(c, error);
@@ -97,7 +98,11 @@ function mountOwn(app: App, parts: AppParts, assets: Assets): void {
     "/portal/switch",
     signedIn(parts, async (c, session) => {
       const form = await readFormBody(c);
-      const { organization } = await sessions.switchOrganization(session, form["organizationId"] ?? "");
+      const { organization } = await switchOrganization(
+        parts.services,
+        session,
+        form["organizationId"] ?? "",
+      );
       const target = form["return_to"] ?? "";
       const act = switchTargets.get(target);
       const mayGo = act === null ||

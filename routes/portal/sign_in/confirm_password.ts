@@ -1,10 +1,12 @@
-// The page that asks for the password once more, and leads on to where it was asked for.
+// The page that asks for the password again, and then goes on to the page that required it.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
+import { AppError } from "../../../domain/errors.ts";
 import { portalReturnTo } from "../../../domain/sign_in/return_to.ts";
+import { reauthenticate } from "../../../services/sign_in/recent_authentication.ts";
+import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
 import { confirmPasswordPage } from "../../../views/sign_in/confirm_password.tsx";
 import type { Assets } from "../../../views/layout.tsx";
-import { AppError } from "../../../domain/errors.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { formError } from "../errors.ts";
@@ -24,14 +26,17 @@ export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: A
   async function show(
     c: AppContext,
     session: SessionActor,
-    shown: { target: string; error: string | null; fieldErrors: Readonly<Record<string, string>> },
-    status?: ContentfulStatusCode,
+    { returnTo, status, ...errors }: { returnTo: string } & Partial<PasswordFormError>,
   ): Promise<Response> {
-    const { target: returnTo, ...refused } = shown;
-    const { totp } = await services.twoStep.getTwoStep(session);
-    const frame = portalFrame(parts, assets, session);
-    const back = sectionOf(returnTo);
-    const view = confirmPasswordPage({ frame, returnTo, back, asksForCode: totp.enabled, ...refused });
+    const { totp } = await getTwoStepStatus(services, session);
+    const view = confirmPasswordPage({
+      frame: portalFrame(parts, assets, session),
+      returnTo,
+      back: sectionOf(returnTo),
+      asksForCode: totp.enabled,
+      ...noErrors,
+      ...errors,
+    });
     return await sendPage(c, view, status);
   }
 
@@ -39,33 +44,45 @@ export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: A
     path,
     signedIn(parts, async (c, session) => {
       const target = returnTo(c.req.query("return_to"));
-      // Going back to this page, or opening it once more, asks for nothing that was just given.
-      const isAsked = c.req.query("again") === "1" || reauthenticationIfNeeded(c, parts, session) !== null;
-      if (!isAsked) return redirect(c, target);
-      return await show(c, session, { target, error: null, fieldErrors: {} });
+      const isRequired = c.req.query("again") === "1" || reauthenticationIfNeeded(c, parts, session) !== null;
+      return isRequired ? await show(c, session, { returnTo: target }) : redirect(c, target);
     }),
   );
 
   app.post(
     path,
     signedIn(parts, async (c, session) => {
-      const form = await readFormBody(c);
-      const target = returnTo(form["return_to"]);
+      const { password = "", code, return_to } = await readFormBody(c);
+      const target = returnTo(return_to);
       try {
-        const { password = "", code } = form;
-        await services.proofs.prove(session, { password, code: code?.slice(0, 100) });
+        await reauthenticate(services, session, { password, code: code?.slice(0, 100) });
         return redirect(c, target);
       } catch (error) {
-        const { message, fields, status } = formError(c, error);
-        const isWrong = error instanceof AppError && error.code === "invalid_credentials";
-        const fieldErrors = isWrong ? { password: error.message } : fields;
-        return await show(c, session, { target, error: isWrong ? null : message, fieldErrors }, status);
+        return await show(c, session, { returnTo: target, ...passwordFormError(c, error) });
       }
     }),
   );
 }
 
-/** @returns The page that the sidebar has for a path: it never asks for the password. */
+/** Why a form was rejected. */
+export interface PasswordFormError {
+  readonly error: string | null;
+  readonly fieldErrors: Readonly<Record<string, string>>;
+  readonly status: ContentfulStatusCode;
+}
+
+/** A form that has not been rejected. */
+export const noErrors = { error: null, fieldErrors: {} } as const;
+
+/** @returns The errors of a form with the field `password`. @throws What `formError` throws. */
+export function passwordFormError(c: AppContext, error: unknown): PasswordFormError {
+  const { message, fields, status } = formError(c, error);
+  return error instanceof AppError && error.code === "invalid_credentials"
+    ? { error: null, fieldErrors: { password: error.message }, status }
+    : { error: message, fieldErrors: fields, status };
+}
+
+/** @returns The page in the sidebar that a path belongs to. It never asks for the password. */
 function sectionOf(path: string): string {
   return /^\/portal\/[^/?#]+/.exec(path)?.[0] ?? home;
 }

@@ -1,9 +1,16 @@
-// The pages of one's own passkeys.
+// The pages of a person's own passkeys.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { validationError } from "../../../domain/errors.ts";
+import {
+  addPasskey,
+  getPasskey,
+  listPasskeys,
+  removePasskey,
+  renamePasskey,
+} from "../../../services/sign_in/passkeys.ts";
 import type { RegistrationAnswer } from "../../../services/sign_in/webauthn.ts";
-import type { Assets } from "../../../views/layout.tsx";
+import type { Assets, PortalFrame } from "../../../views/layout.tsx";
 import {
   passkeysPath as path,
   removePasskeyPage,
@@ -23,26 +30,18 @@ import {
   sendPage,
   signedIn,
 } from "../page.ts";
+import { noErrors } from "./confirm_password.ts";
 
 const flashes: ReadonlyMap<string, string> = new Map([
-  ["added", "The passkey is added. Sign in with it from now on."],
-  ["renamed", "The passkey has its new name."],
-  ["removed", "The passkey is removed. It no longer signs you in."],
+  ["added", "Passkey added. You can sign in with it from now on."],
+  ["renamed", "Passkey renamed."],
+  ["removed", "Passkey removed. It can no longer be used to sign in."],
 ]);
 
 /** Mounts `/portal/account/passkeys`. */
 export function portalPasskeyRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { passkeys } = parts.services;
+  const { services } = parts;
   const frameOf = (session: SessionActor) => portalFrame(parts, assets, session);
-  const id = (c: AppContext) => c.req.param("id") ?? "";
-
-  /** A page, or with a form what it does, for people who gave the password a short time ago. */
-  function proved(handler: PortalHandler) {
-    return signedIn(parts, async (c, session) => {
-      // The path of each form is that of its page.
-      return reauthenticationIfNeeded(c, parts, session) ?? await handler(c, session);
-    });
-  }
 
   app.get(
     path,
@@ -51,7 +50,7 @@ export function portalPasskeyRoutes(app: App, parts: AppParts, assets: Assets): 
         c,
         passkeysPage({
           frame: frameOf(session),
-          passkeys: await passkeys.listPasskeys(session),
+          passkeys: await listPasskeys(services, session),
           flash: flashes.get(c.req.query("done") ?? "") ?? null,
         }),
       )),
@@ -60,51 +59,63 @@ export function portalPasskeyRoutes(app: App, parts: AppParts, assets: Assets): 
   function addPage(
     c: AppContext,
     session: SessionActor,
-    typed: { value: string; error: string | null; fieldErrors: Record<string, string> },
-    status?: ContentfulStatusCode,
+    { status, ...props }: {
+      value: string;
+      error: string | null;
+      fieldErrors: Record<string, string>;
+      status?: ContentfulStatusCode;
+    },
   ) {
-    return sendPage(c, addPasskeyPage({ frame: frameOf(session), ...typed }), status);
+    return sendPage(c, addPasskeyPage({ frame: frameOf(session), ...props }), status);
   }
 
-  app.get(
-    `${path}/new`,
-    proved((c, session) => addPage(c, session, { value: "", error: null, fieldErrors: {} })),
-  );
+  const newPath = `${path}/new`;
+  app.get(newPath, recent(parts, (c, session) => addPage(c, session, { value: "", ...noErrors })));
 
   app.post(
-    `${path}/new`,
-    proved(async (c, session) => {
-      const form = await readFormBody(c);
-      const value = form["name"] ?? "";
+    newPath,
+    recent(parts, async (c, session) => {
+      const { name: value = "", response: text } = await readFormBody(c);
       try {
         const { name } = check(passkeyNameSchema, { name: value }, "body");
-        await passkeys.addPasskey(session, { name, answer: registration(form["response"]) });
+        await addPasskey(services, session, { name, answer: registrationAnswer(text) });
         return redirect(c, `${path}?done=added`);
       } catch (error) {
         const { message, fields, status } = formError(c, error);
         const { response, ...fieldErrors } = fields;
-        return await addPage(c, session, { value, error: response ?? message, fieldErrors }, status);
+        return await addPage(c, session, { value, error: response ?? message, fieldErrors, status });
       }
     }),
   );
+  passkeyPages(app, parts, frameOf);
+}
+
+/** The pages that rename and remove one passkey. */
+function passkeyPages(
+  app: App,
+  parts: AppParts,
+  frameOf: (session: SessionActor) => PortalFrame,
+): void {
+  const { services } = parts;
+  const id = (c: AppContext) => c.req.param("id") ?? "";
 
   app.get(
     `${path}/:id/rename`,
-    proved(async (c, session) => {
-      const passkey = await passkeys.getPasskey(session, id(c));
-      const frame = frameOf(session);
-      return await sendPage(c, renamePasskeyPage({ frame, passkey, value: passkey.name, fieldErrors: {} }));
+    recent(parts, async (c, session) => {
+      const passkey = await getPasskey(services, session, id(c));
+      const props = { frame: frameOf(session), passkey, value: passkey.name, fieldErrors: {} };
+      return await sendPage(c, renamePasskeyPage(props));
     }),
   );
 
   app.post(
     `${path}/:id/rename`,
-    proved(async (c, session) => {
-      const value = (await readFormBody(c))["name"] ?? "";
-      const passkey = await passkeys.getPasskey(session, id(c));
+    recent(parts, async (c, session) => {
+      const { name: value = "" } = await readFormBody(c);
+      const passkey = await getPasskey(services, session, id(c));
       try {
         const { name } = check(passkeyNameSchema, { name: value }, "body");
-        await passkeys.renamePasskey(session, { id: passkey.id, name });
+        await renamePasskey(services, session, { id: passkey.id, name });
         return redirect(c, `${path}?done=renamed`);
       } catch (error) {
         const { fields: fieldErrors, status } = formError(c, error);
@@ -116,29 +127,35 @@ export function portalPasskeyRoutes(app: App, parts: AppParts, assets: Assets): 
 
   app.get(
     `${path}/:id/remove`,
-    proved(async (c, session) => {
-      const passkey = await passkeys.getPasskey(session, id(c));
+    recent(parts, async (c, session) => {
+      const passkey = await getPasskey(services, session, id(c));
       return await sendPage(c, removePasskeyPage({ frame: frameOf(session), passkey }));
     }),
   );
 
   app.post(
     `${path}/:id/remove`,
-    proved(async (c, session) => {
-      await passkeys.removePasskey(session, id(c));
+    recent(parts, async (c, session) => {
+      await removePasskey(services, session, id(c));
       return redirect(c, `${path}?done=removed`);
     }),
   );
 }
 
-/** @throws {AppError} `validation_failed` for what is no answer of a browser. */
-function registration(text: string | undefined): RegistrationAnswer {
+/** @returns A handler that asks for the password first, unless it was entered recently. Each form has the path of its page. */
+function recent(parts: AppParts, handler: PortalHandler) {
+  return signedIn(
+    parts,
+    async (c, session) => reauthenticationIfNeeded(c, parts, session) ?? await handler(c, session),
+  );
+}
+
+/** @throws {AppError} `validation_failed` if a browser can't have sent this. */
+function registrationAnswer(text: string | undefined): RegistrationAnswer {
   try {
-    return check(registrationAnswerSchema, JSON.parse(text ?? ""), "body") as RegistrationAnswer;
+    return check(registrationAnswerSchema, JSON.parse(text ?? ""), "body");
   } catch {
-    throw validationError([{
-      path: "response",
-      message: "Your browser's answer could not be read. Try again.",
-    }]);
+    const message = "Your browser's response couldn't be read. Try again.";
+    throw validationError([{ path: "response", message }]);
   }
 }

@@ -1,56 +1,56 @@
-// The page of the account's security: changing the password, and the list of sessions.
-import type { ContentfulStatusCode } from "hono/utils/http-status";
+// The security page of the account: the password, and the list of sessions.
 import type { SessionActor } from "../../../domain/actor.ts";
 import { changePassword } from "../../../services/account/passwords.ts";
+import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
+import { endOtherSessions, endSession, listSessions } from "../../../services/sign_in/sessions.ts";
+import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
 import type { Assets } from "../../../views/layout.tsx";
 import { securityPage } from "../../../views/sign_in/security.tsx";
 import { readFormBody } from "../../body.ts";
 import { setSessionCookie } from "../../cookies.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
-import { deviceWords } from "./device_name.ts";
+import { deviceNames } from "./device_name.ts";
 import { formError } from "../errors.ts";
 import { portalFrame, redirect, sendPage, signedIn } from "../page.ts";
+import { noErrors, type PasswordFormError } from "./confirm_password.ts";
 
 const path = "/portal/account/security";
 const flashes: ReadonlyMap<string, string> = new Map([
-  ["password", "Your password is changed. You are signed out everywhere else."],
-  ["ended", "That place is signed out. It is refused from its next request on."],
-  ["others-ended", "You are signed out everywhere else."],
+  ["password", "Password changed. You're signed out everywhere else."],
+  ["ended", "Session ended."],
+  ["others-ended", "You're signed out everywhere else."],
 ]);
 
 /** Mounts `/portal/account/security`. */
 export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
-  const { sessions, twoStep, passkeys } = services;
 
   async function show(
     c: AppContext,
     session: SessionActor,
-    refused:
-      | { error: string | null; fieldErrors: Record<string, string>; status: ContentfulStatusCode }
-      | null = null,
+    { status, ...errors }: Partial<PasswordFormError> = {},
   ): Promise<Response> {
     const [all, { totp, recoveryCodesLeft }, { length: passkeyCount }] = await Promise.all([
-      sessions.listSessions(session),
-      twoStep.getTwoStep(session),
-      passkeys.listPasskeys(session),
+      listSessions(services, session),
+      getTwoStepStatus(services, session),
+      listPasskeys(services, session),
     ]);
-    const list = [...all.filter(({ current }) => current), ...all.filter(({ current }) => !current)];
-    const devices = await deviceWords(list.map(({ userAgent }) => userAgent));
+    const sessions = [...all.filter(({ current }) => current), ...all.filter(({ current }) => !current)];
+    const devices = await deviceNames(sessions.map(({ userAgent }) => userAgent));
     const view = securityPage({
       frame: portalFrame(parts, assets, session),
-      sessions: list.map((one, index) => ({ ...one, device: devices[index] ?? "" })),
+      sessions: sessions.map((one, index) => ({ ...one, device: devices[index] ?? "" })),
       twoStep: { isOn: totp.enabled, recoveryCodesLeft },
       passkeyCount,
-      error: refused?.error ?? null,
-      fieldErrors: refused?.fieldErrors ?? {},
+      ...noErrors,
+      ...errors,
       flash: c.req.method === "GET" ? flashes.get(c.req.query("done") ?? "") ?? null : null,
     });
-    return sendPage(c, view, refused?.status);
+    return sendPage(c, view, status);
   }
 
   app.get(path, signedIn(parts, (c, session) => show(c, session)));
-  // Whoever loads the page of a refused form anew gets the form.
+  // Reloading the page of a rejected form shows the form.
   app.get(`${path}/password`, (c) => redirect(c, path));
 
   app.post(
@@ -71,7 +71,7 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
   app.post(
     `${path}/sessions/:id/end`,
     signedIn(parts, async (c, session) => {
-      await sessions.endSession(session, c.req.param("id") ?? "");
+      await endSession(services, session, c.req.param("id") ?? "");
       return redirect(c, `${path}?done=ended`);
     }),
   );
@@ -79,7 +79,7 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
   app.post(
     `${path}/sessions/end-others`,
     signedIn(parts, async (c, session) => {
-      await sessions.endOtherSessions(session);
+      await endOtherSessions(services, session);
       return redirect(c, `${path}?done=others-ended`);
     }),
   );

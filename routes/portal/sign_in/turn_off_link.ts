@@ -3,6 +3,12 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
+import {
+  findTurnOffLink,
+  requestTurnOffLink,
+  turnOffTwoStepByLink,
+} from "../../../services/sign_in/turn_off_link.ts";
+import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
 import { turnOffLinkPath } from "../../../views/sign_in/confirm_password.tsx";
 import type { Assets } from "../../../views/layout.tsx";
 import {
@@ -14,8 +20,8 @@ import { twoStepPath } from "../../../views/sign_in/two_step.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { findSession, sessionActor } from "../../session.ts";
-import { formError } from "../errors.ts";
 import { gateFrame, portalFrame, redirect, sendPage, signedIn, withoutReferrer } from "../page.ts";
+import { passwordFormError } from "./confirm_password.ts";
 
 const path = "/turn-off-two-step";
 /** What the page behind the link has words for. */
@@ -23,7 +29,7 @@ const shownHere: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_accou
 
 /** Mounts `/portal/account/two-step/turn-off-link` and `/turn-off-two-step`. */
 export function portalTurnOffLinkRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { turnOffLink, twoStep } = parts.services;
+  const { services } = parts;
   const frame = gateFrame(parts, assets);
   const asking = (session: SessionActor) => ({
     frame: portalFrame(parts, assets, session),
@@ -34,7 +40,7 @@ export function portalTurnOffLinkRoutes(app: App, parts: AppParts, assets: Asset
   app.get(
     turnOffLinkPath,
     signedIn(parts, async (c, session) => {
-      const { totp } = await twoStep.getTwoStep(session);
+      const { totp } = await getTwoStepStatus(services, session);
       return totp.enabled ? await sendPage(c, turnOffLinkPage(asking(session))) : redirect(c, twoStepPath);
     }),
   );
@@ -44,21 +50,17 @@ export function portalTurnOffLinkRoutes(app: App, parts: AppParts, assets: Asset
     signedIn(parts, async (c, session) => {
       const { password = "" } = await readFormBody(c);
       try {
-        await turnOffLink.requestLink(session, password);
+        await requestTurnOffLink(services, session, password);
         return redirect(c, `${twoStepPath}?done=link-sent`);
       } catch (error) {
-        const { message, fields, status } = formError(c, error);
-        const isWrong = error instanceof AppError && error.code === "invalid_credentials";
-        const refused = isWrong
-          ? { error: null, fieldErrors: { password: error.message } }
-          : { error: message, fieldErrors: fields };
-        return await sendPage(c, turnOffLinkPage({ ...asking(session), ...refused }), status);
+        const { status, ...errors } = passwordFormError(c, error);
+        return await sendPage(c, turnOffLinkPage({ ...asking(session), ...errors }), status);
       }
     }),
   );
 
   async function stateOf(token: string, session: Session | null): Promise<TurnOffByLinkState> {
-    const link = await turnOffLink.findLink(token);
+    const link = await findTurnOffLink(services, token);
     if (link === null) return { state: "dead" };
     return session?.user.id === link.userId
       ? { state: "ready", token, email: session.user.email }
@@ -83,7 +85,7 @@ export function portalTurnOffLinkRoutes(app: App, parts: AppParts, assets: Asset
       const state = await stateOf(token, session);
       if (session === null || state.state !== "ready") return await show(c, state);
       try {
-        await turnOffLink.turnOff(sessionActor(c, session), token);
+        await turnOffTwoStepByLink(services, sessionActor(c, session), token);
         return redirect(c, `${twoStepPath}?done=off`);
       } catch (error) {
         if (!(error instanceof AppError) || !shownHere.has(error.code)) throw error;

@@ -1,7 +1,16 @@
-// The pages of one's own two-step sign-in.
+// The pages of a person's own two-step sign-in.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
+import {
+  beginTotp,
+  canTurnOffTwoStep,
+  confirmTotp,
+  findTotpSetUp,
+  getTwoStepStatus,
+  replaceRecoveryCodes,
+  turnOffTwoStep,
+} from "../../../services/sign_in/two_step.ts";
 import type { Assets } from "../../../views/layout.tsx";
 import { twoStepPage, twoStepPath as path } from "../../../views/sign_in/two_step.tsx";
 import { newRecoveryCodesPage, turnOffTwoStepPage } from "../../../views/sign_in/two_step_acts.tsx";
@@ -12,6 +21,7 @@ import { formError } from "../errors.ts";
 import {
   askToReauthenticate,
   portalFrame,
+  type PortalHandler,
   reauthenticationIfNeeded,
   redirect,
   sendPage,
@@ -23,8 +33,8 @@ const flashes: ReadonlyMap<string, string> = new Map([
   ["off", "Two-step sign-in is off. Your password alone signs you in."],
 ]);
 
-/** What the page shows beyond how things stand. */
-interface Shown {
+/** What the page shows besides the settings. */
+interface PageState {
   readonly recoveryCodes?: readonly string[];
   readonly flash?: string;
   readonly error?: string;
@@ -33,137 +43,164 @@ interface Shown {
 
 /** Mounts `/portal/account/two-step`. */
 export function portalTwoStepRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { twoStep } = parts.services;
+  const pages = twoStepPages(parts, assets);
+  app.get(path, signedIn(parts, (c, session) => pages.show(c, session)));
+  setUpRoutes(app, parts, pages);
+  recoveryCodeRoutes(app, parts, pages);
+  turnOffRoutes(app, parts, pages);
+}
+
+type Pages = ReturnType<typeof twoStepPages>;
+
+function twoStepPages(parts: AppParts, assets: Assets) {
+  const { services } = parts;
   const frameOf = (session: SessionActor) => portalFrame(parts, assets, session);
 
-  async function show(c: AppContext, session: SessionActor, shown: Shown = {}): Promise<Response> {
-    const { totp, recoveryCodesLeft } = await twoStep.getTwoStep(session);
+  async function show(c: AppContext, session: SessionActor, state: PageState = {}): Promise<Response> {
+    const { totp, recoveryCodesLeft } = await getTwoStepStatus(services, session);
     const view = twoStepPage({
       frame: frameOf(session),
       confirmedAt: totp.confirmedAt,
       lockedAt: totp.lockedAt,
       recoveryCodesLeft,
-      recoveryCodes: shown.recoveryCodes ?? null,
-      flash: shown.flash ?? flashes.get(c.req.query("done") ?? "") ?? null,
-      error: shown.error ?? null,
+      recoveryCodes: state.recoveryCodes ?? null,
+      flash: state.flash ?? flashes.get(c.req.query("done") ?? "") ?? null,
+      error: state.error ?? null,
     });
-    return await sendPage(c, view, shown.status);
+    return await sendPage(c, view, state.status);
   }
 
-  /** Shows codes on the page itself: going back to it, or loading it again, must not ask to make more. */
-  async function showCodes(
-    c: AppContext,
-    session: SessionActor,
-    shown: Shown & { recoveryCodes: readonly string[] },
-  ): Promise<Response> {
-    c.header("HX-Push-Url", path);
-    return await show(c, session, { ...shown, status: 201 });
-  }
+  return {
+    show,
+    frameOf,
 
-  /** A form's handler: asks for the password where the proof is too old, and says what does not go any more. */
-  function acts(page: string, act: (c: AppContext, session: SessionActor) => Promise<Response>) {
-    return signedIn(parts, async (c, session) => {
-      try {
-        return await act(c, session);
-      } catch (error) {
-        if (!(error instanceof AppError)) throw error;
-        if (error.code === "proof_required") {
-          // A proof of a short time ago is not enough here.
-          return askToReauthenticate(c, page, {
-            again: reauthenticationIfNeeded(c, parts, session) === null,
-          });
+    /** Shows new codes. The address stays that of the page, so that reloading it doesn't create more. */
+    async showCodes(c: AppContext, session: SessionActor, state: PageState): Promise<Response> {
+      c.header("HX-Push-Url", path);
+      return await show(c, session, { ...state, status: 201 });
+    },
+
+    /** The facts on a page that asks for confirmation. */
+    async confirmation(session: SessionActor) {
+      const { recoveryCodesLeft } = await getTwoStepStatus(services, session);
+      return { frame: frameOf(session), recoveryCodesLeft };
+    },
+
+    /** @returns A form's handler. It asks for the password if the authentication isn't recent enough, and shows state errors. */
+    form(page: string, handler: PortalHandler) {
+      return signedIn(parts, async (c, session) => {
+        try {
+          return await handler(c, session);
+        } catch (error) {
+          if (!(error instanceof AppError)) throw error;
+          if (error.code === "proof_required") {
+            // A recent authentication can be rejected here: see turnOffTwoStep().
+            return askToReauthenticate(c, page, {
+              again: reauthenticationIfNeeded(c, parts, session) === null,
+            });
+          }
+          if (error.code !== "two_step_state") throw error;
+          return await show(c, session, { error: error.message, status: 409 });
         }
-        if (error.code !== "two_step_state") throw error;
-        return await show(c, session, { error: error.message, status: 409 });
-      }
-    });
-  }
+      });
+    },
 
-  /** A page that asks, for people who gave the password a short time ago. */
-  function asks(isOn: boolean, page: (c: AppContext, session: SessionActor) => Promise<Response>) {
-    return signedIn(parts, async (c, session) => {
-      const proof = reauthenticationIfNeeded(c, parts, session);
-      if (proof !== null) return proof;
-      const { totp } = await twoStep.getTwoStep(session);
-      return totp.enabled === isOn ? await page(c, session) : redirect(c, path);
-    });
-  }
+    /** @returns The handler of a page that requires a recent authentication, and that two-step sign-in is on or off. */
+    page({ isOn }: { isOn: boolean }, handler: PortalHandler) {
+      return signedIn(parts, async (c, session) => {
+        const reauthentication = reauthenticationIfNeeded(c, parts, session);
+        if (reauthentication !== null) return reauthentication;
+        const { totp } = await getTwoStepStatus(services, session);
+        return totp.enabled === isOn ? await handler(c, session) : redirect(c, path);
+      });
+    },
+  };
+}
 
-  app.get(path, signedIn(parts, (c, session) => show(c, session)));
+function setUpRoutes(app: App, { services }: AppParts, { form, frameOf, page, showCodes }: Pages): void {
+  const setUpPath = `${path}/set-up`;
 
-  app.post(
-    `${path}/begin`,
-    acts(path, async (c, session) => {
-      await twoStep.beginTotp(session);
-      return redirect(c, `${path}/set-up`);
-    }),
-  );
-  app.get(`${path}/begin`, (c) => redirect(c, path));
-
-  async function setUp(
+  async function showSetUp(
     c: AppContext,
     session: SessionActor,
     typed: { value: string; error?: unknown } = { value: "" },
   ): Promise<Response> {
-    const refusal = typed.error === undefined ? null : formError(c, typed.error);
-    const found = await twoStep.findTotpSetUp(session);
+    const rejection = typed.error === undefined ? null : formError(c, typed.error);
+    const found = await findTotpSetUp(services, session);
     if (found === null) return redirect(c, path);
     const view = twoStepSetUpPage({
       frame: frameOf(session),
       ...found,
       value: typed.value,
-      fieldErrors: refusal?.fields ?? {},
-      error: refusal?.message ?? null,
+      fieldErrors: rejection?.fields ?? {},
+      error: rejection?.message ?? null,
     });
-    return await sendPage(c, view, refusal?.status);
+    return await sendPage(c, view, rejection?.status);
   }
 
-  app.get(`${path}/set-up`, asks(false, (c, session) => setUp(c, session)));
-
   app.post(
-    `${path}/set-up`,
-    acts(`${path}/set-up`, async (c, session) => {
+    `${path}/begin`,
+    form(path, async (c, session) => {
+      await beginTotp(services, session);
+      return redirect(c, setUpPath);
+    }),
+  );
+  app.get(`${path}/begin`, (c) => redirect(c, path));
+
+  app.get(setUpPath, page({ isOn: false }, (c, session) => showSetUp(c, session)));
+  app.post(
+    setUpPath,
+    form(setUpPath, async (c, session) => {
       const { code: value = "" } = await readFormBody(c);
       try {
-        const recoveryCodes = await twoStep.confirmTotp(session, value);
-        const flash = "Two-step sign-in is on. You are asked for a code from your next sign-in on.";
+        const recoveryCodes = await confirmTotp(services, session, value);
+        const flash = "Two-step sign-in is on. Your next sign-in will ask for a code.";
         return await showCodes(c, session, { recoveryCodes, flash });
       } catch (error) {
         if (!(error instanceof AppError && error.code === "invalid_code")) throw error;
-        return await setUp(c, session, { value, error });
+        return await showSetUp(c, session, { value, error });
       }
     }),
   );
+}
 
-  const asked = async (session: SessionActor) => ({
-    frame: frameOf(session),
-    recoveryCodesLeft: (await twoStep.getTwoStep(session)).recoveryCodesLeft,
-  });
-
+function recoveryCodeRoutes(app: App, { services }: AppParts, pages: Pages): void {
+  const codesPath = `${path}/recovery-codes`;
   app.get(
-    `${path}/recovery-codes`,
-    asks(true, async (c, session) => await sendPage(c, newRecoveryCodesPage(await asked(session)))),
+    codesPath,
+    pages.page(
+      { isOn: true },
+      async (c, session) => await sendPage(c, newRecoveryCodesPage(await pages.confirmation(session))),
+    ),
   );
   app.post(
-    `${path}/recovery-codes`,
-    acts(`${path}/recovery-codes`, async (c, session) => {
-      const recoveryCodes = await twoStep.replaceRecoveryCodes(session);
-      return await showCodes(c, session, { recoveryCodes, flash: "The old recovery codes have ended." });
+    codesPath,
+    pages.form(codesPath, async (c, session) => {
+      const recoveryCodes = await replaceRecoveryCodes(services, session);
+      return await pages.showCodes(c, session, {
+        recoveryCodes,
+        flash: "Your old recovery codes no longer work.",
+      });
     }),
   );
+}
 
+function turnOffRoutes(app: App, { services }: AppParts, pages: Pages): void {
+  const turnOffPath = `${path}/turn-off`;
   app.get(
-    `${path}/turn-off`,
-    asks(true, async (c, session) => {
-      const isProved = await twoStep.hasProofToTurnOff(session);
-      if (!isProved) return askToReauthenticate(c, `${path}/turn-off`, { again: true });
-      return await sendPage(c, turnOffTwoStepPage(await asked(session)));
-    }),
+    turnOffPath,
+    pages.page(
+      { isOn: true },
+      async (c, session) =>
+        await canTurnOffTwoStep(services, session)
+          ? await sendPage(c, turnOffTwoStepPage(await pages.confirmation(session)))
+          : askToReauthenticate(c, turnOffPath, { again: true }),
+    ),
   );
   app.post(
-    `${path}/turn-off`,
-    acts(`${path}/turn-off`, async (c, session) => {
-      await twoStep.turnOffTotp(session);
+    turnOffPath,
+    pages.form(turnOffPath, async (c, session) => {
+      await turnOffTwoStep(services, session);
       return redirect(c, `${path}?done=off`);
     }),
   );

@@ -21,7 +21,7 @@ interface Stage {
 async function signedIn(test: TestApp): Promise<Stage> {
   const { cookie, organizationId } = await test.signUp();
   const token = cookie.slice(cookie.indexOf("=") + 1);
-  const { session } = await test.services.sessionSearch.findSession([token]);
+  const { session } = await test.services.sessionSearch.find([token]);
   assert.ok(session);
   const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
   return { test, actor: { ...session, type: "session", client }, organizationId };

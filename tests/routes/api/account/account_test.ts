@@ -5,6 +5,7 @@ import { sessionsPerUserMax } from "../../../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
 import { listAudit } from "../../../support/audit.ts";
 import { joinedPerson, lastMail, me, signInAgain } from "../../../support/people.ts";
+import { cleanUpSignIns } from "../../../../services/sign_in/sign_in.ts";
 
 const sessions = "/api/auth/sessions";
 const account = "/api/portal/account";
@@ -191,7 +192,7 @@ testApp(
     test.advance(6 * 24 * 3_600_000);
     const fresh = await signInAgain(test, ada.email);
     test.advance(2 * 24 * 3_600_000);
-    await test.services.signIn.deleteEndedSignIns();
+    await cleanUpSignIns(test.services);
     const rows = await test.opened.database.read({ sql: "SELECT id FROM sessions", args: [] });
     assert.equal(rows.length, 1);
     assert.equal((await me(test, fresh)).authenticated, true);

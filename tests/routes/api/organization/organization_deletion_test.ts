@@ -14,6 +14,7 @@ import {
   recordOne,
   voidOne,
 } from "../../../support/usage.ts";
+import { cleanUpSignIns } from "../../../../services/sign_in/sign_in.ts";
 
 const range = "?from=2026-10-20&to=2026-12-01&groupBy=metric";
 /** Everything that says what was recorded, and how its rows are told by an organization's number. */
@@ -267,7 +268,7 @@ onEveryDatabase(
 onEveryDatabase("a key that is asked for while its organization is deleted is not made", async (test) => {
   const ada = await person(test, "Ada");
   const token = ada.person.cookie.split("=")[1] ?? "";
-  const { session } = await test.services.sessionSearch.findSession([token]);
+  const { session } = await test.services.sessionSearch.find([token]);
   assert.ok(session);
   const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
   const actor: SessionActor = { ...session, type: "session", client };
@@ -288,7 +289,7 @@ onEveryDatabase("half-done sign-ins are deleted when their time is over, and not
   await database.write(Array.from({ length: 600 }, (_, n) => insert(n, test.now())).flat());
   await database.write(insert(1000, test.now() + 1));
   const steps: boolean[] = [];
-  for (let n = 0; n < 3; n++) steps.push(await test.services.signIn.deleteEndedSignIns());
+  for (let n = 0; n < 3; n++) steps.push(await cleanUpSignIns(test.services));
   assert.deepEqual(steps, [true, false, false]);
   assert.deepEqual(
     await database.read(

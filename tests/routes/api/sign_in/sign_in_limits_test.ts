@@ -1,9 +1,10 @@
 // What an attacker tries at sign-in: many guesses at once, planted cookies, a clock that jumps, an overload.
 import assert from "node:assert/strict";
 import { unavailableError } from "../../../../domain/errors.ts";
-import { createCredentials } from "../../../../services/sign_in/credentials.ts";
-import { createPasswordHasher } from "../../../../services/sign_in/password_hasher.ts";
+import { Credentials } from "../../../../services/sign_in/credentials.ts";
+import { PasswordHasher } from "../../../../services/sign_in/password_hasher.ts";
 import { assertError, type TestApp, testApp, testPassword } from "../../../support/app.ts";
+import { createRateLimits } from "../../../../services/rate_limits.ts";
 
 const email = "ada@example.com";
 let addresses = 0;
@@ -45,7 +46,7 @@ testApp(
 );
 
 Deno.test("too many hashes at once are refused, and an unknown user is checked like a known one afterwards", async () => {
-  const hasher = createPasswordHasher(1);
+  const hasher = new PasswordHasher(1);
   const results = await Promise.allSettled(
     Array.from({ length: 40 }, () => hasher.verify(undefined, testPassword)),
   );
@@ -70,8 +71,10 @@ testApp("guesses that were refused for want of room are not counted", async (tes
   const ada = await test.signUp();
   const full = () => Promise.reject(unavailableError("Too many people are signing in at this moment."));
   const { config, now: clock } = test;
-  const credentials = createCredentials({ config, database: test.opened.database, clock }, {
-    hasher: { hash: full, verify: full, close: () => {} },
+  const base = { config, database: test.opened.database, clock };
+  const credentials = new Credentials(base, {
+    hasher: Object.assign(new PasswordHasher(1), { hash: full, verify: full }),
+    rateLimits: createRateLimits(base),
     onBackgroundError: () => {},
   });
   const client = { address: "10.8.1.1", userAgent: "", requestId: null };
