@@ -13,6 +13,7 @@ import {
 import { withApp } from "../support/browser_app.ts";
 import { linkToken } from "../support/links.ts";
 import { signInAgain } from "../support/pages.ts";
+import { signInWords } from "../support/words/sign_in.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const newPassword = "nine purple otters sing";
@@ -53,7 +54,7 @@ for (
         );
         await page.getByLabel("New password").fill(newPassword);
         await page.getByRole("button", { name: "Set the new password" }).click();
-        await page.getByText("Your password is changed").waitFor();
+        await page.getByText(signInWords.passwordReset).waitFor();
 
         const verify = `${origin}/verify-email?token=${await linkToken(test, person, {
           purpose: "verify_email",
@@ -61,7 +62,7 @@ for (
         await giveCookie(context, test, (await test.signUp("Grace")).cookie);
         await page.goto(verify);
         await page.getByRole("button", { name: "Sign out" }).click();
-        await page.getByText("You are signed out").waitFor();
+        await page.getByText(signInWords.signedOut).waitFor();
         await page.goto(verify);
         await page.getByRole("link", { name: "Sign in to confirm" }).click();
         await page.getByLabel("E-mail").fill(person.email);
@@ -92,7 +93,7 @@ for (
         const other = await signInAgain(test, person, { password: newPassword });
         await page.goto(`${origin}/portal/account/security`);
         await page.getByRole("button", { name: "Sign out “Unknown device" }).click();
-        await page.getByText("That place is signed out").first().waitFor();
+        await page.getByText(signInWords.sessionEnded).first().waitFor();
         assert.equal((await test.send("/portal/account", { cookie: other })).status, 303);
         await page.getByLabel("Current password").fill("not my password");
         await page.getByLabel("New password").fill(testPassword);
@@ -101,13 +102,13 @@ for (
         await page.getByLabel("Current password").fill(newPassword);
         await page.getByLabel("New password").fill(testPassword);
         await page.getByRole("button", { name: "Change password" }).click();
-        await page.getByText("Your password is changed").first().waitFor();
+        await page.getByText(signInWords.passwordChanged).first().waitFor();
 
         await page.goto(`${origin}/portal/account`);
         await page.getByRole("link", { name: "Delete the account" }).click();
         await page.getByLabel("Type your address").fill(person.email);
         await page.getByRole("button", { name: "Delete my account" }).click();
-        await page.getByText("Your account is deleted").waitFor();
+        await page.getByText(signInWords.accountDeleted).waitFor();
         await heading(page, "Sign in");
         assert.deepEqual(troubles, []);
       }),

@@ -12,6 +12,7 @@ import {
 import { withProgram } from "../support/browser_app.ts";
 import { codeOf } from "../support/second_step.ts";
 import { poll } from "../support/poll.ts";
+import { signInWords } from "../support/words/sign_in.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const email = "ada@example.com";
@@ -84,7 +85,7 @@ Deno.test({
       await page.getByRole("link", { name: "Add a passkey" }).click();
       await page.getByLabel("Name").fill("Laptop");
       await page.getByRole("button", { name: "Add passkey" }).click();
-      await page.getByText("The passkey is added").first().waitFor();
+      await page.getByText(signInWords.passkeyAdded).first().waitFor();
       assert.match(await page.locator("table").innerText(), /Laptop/);
       assert.equal((await device.credentials()).length, 1);
 
@@ -116,12 +117,12 @@ Deno.test({
       await page.goto(`${baseUrl}/portal/account/passkeys`);
       await page.getByRole("link", { name: /Remove/ }).click();
       await page.getByRole("button", { name: "Remove passkey" }).click();
-      await page.getByText("The passkey is removed").first().waitFor();
+      await page.getByText(signInWords.passkeyRemoved).first().waitFor();
       await signOut(page);
       // The device still has it, and offers it.
       assert.equal((await device.credentials()).length, 1);
       await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-      await page.getByText("This passkey was not accepted").waitFor();
+      await page.getByText(signInWords.passkeyRejected).waitFor();
       await givePassword(page);
       await page.getByRole("heading", { name: "One more step" }).waitFor();
       assert.equal(await page.getByRole("button", { name: "Use a passkey" }).count(), 0);
@@ -169,7 +170,7 @@ for (const scripts of [true, false]) {
         await page.getByRole("link", { name: "Use a recovery code" }).click();
         await page.getByLabel("Recovery code").fill("0000-0000-0000-0000");
         await page.getByRole("button", { name: "Sign in" }).click();
-        await page.getByText("This code is not right").waitFor();
+        await page.getByText(signInWords.wrongCode).waitFor();
         assert.equal(await page.getByLabel("Recovery code").inputValue(), "0000-0000-0000-0000");
         await page.getByLabel("Recovery code").fill(codes[0]?.toLowerCase() ?? "");
         await page.getByRole("button", { name: "Sign in" }).click();
@@ -200,7 +201,7 @@ Deno.test({
       await page.goto(`${baseUrl}/portal/account/passkeys/new`);
       await page.getByLabel("Name").fill(`“${"Wörld<wide>".repeat(8)}” 🗝`);
       await page.getByRole("button", { name: "Add passkey" }).click();
-      await page.getByText("The passkey is added").first().waitFor();
+      await page.getByText(signInWords.passkeyAdded).first().waitFor();
       const id = /passkeys\/(pas_[0-9a-f]+)\/rename/.exec(await page.content())?.[1];
       await page.goto(`${baseUrl}/portal/account/two-step`);
       await page.getByRole("button", { name: "Set up two-step sign-in" }).click();
@@ -245,7 +246,7 @@ Deno.test({
       await gate.goto(`${baseUrl}/sign-in/second-step?recovery=1`);
       await gate.getByLabel("Recovery code").fill("not a code");
       await gate.getByRole("button", { name: "Sign in" }).click();
-      await gate.getByText("This code is not right").waitFor();
+      await gate.getByText(signInWords.wrongCode).waitFor();
       assert.deepEqual(await findingsOnScreens(gate), []);
     }),
 });

@@ -16,6 +16,7 @@ import { smtpTlsMissing } from "../support/smtp_tls.ts";
 import { freePort } from "../support/sqld.ts";
 import { run } from "../support/world.ts";
 import { type Subdomains, withSubdomains } from "../support/subdomains.ts";
+import { signInWords } from "../support/words/sign_in.ts";
 
 const options = {
   ignore: browserMissing() || smtpTlsMissing(),
@@ -196,7 +197,7 @@ for (const javaScriptEnabled of [true, false]) {
           await page.getByLabel("E-mail").fill(ada.email);
           await page.getByLabel("Password", { exact: true }).fill("wrong wrong wrong");
           await page.getByRole("button", { name: "Sign in", exact: true }).click();
-          await page.getByText("is not right").waitFor();
+          await page.getByText(signInWords.wrongCredentials).waitFor();
           await signIn(page, ada.email);
           await page.waitForURL(got ?? asked);
           assert.deepEqual(troubles, []);

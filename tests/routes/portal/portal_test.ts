@@ -11,6 +11,7 @@ import {
   type TestPerson,
 } from "../../support/app.ts";
 import { enterName } from "../../../routes/schemas/messages.ts";
+import { inPage, signInWords } from "../../support/words/sign_in.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const page = async (test: TestApp, path: string, person?: TestPerson) => {
@@ -73,7 +74,7 @@ testApp(
     });
     assert.equal(wrong.status, 401);
     assert.match(wrong.html, /value="person1@example.com"/);
-    assert.match(wrong.html, /The address or the password is not right/);
+    assert.match(wrong.html, inPage(signInWords.wrongCredentials));
     assert.doesNotMatch(wrong.html, /wrong password/);
   },
 );

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { assertError, testApp } from "../../../support/app.ts";
 import { ask, identityNames, pageLoad } from "../../../support/forward.ts";
+import { inPage, signInWords } from "../../../support/words/sign_in.ts";
 
 const real = {
   BASE_URL: "https://auth.example.com",
@@ -148,7 +149,7 @@ testApp("cookies of two people at once let nobody through, and send nobody in ci
   const asked = await test.send(path, { cookie: ada.cookie });
   assert.equal(asked.status, 200);
   const html = await asked.text();
-  assert.match(html, /as two people at once/);
+  assert.match(html, inPage(signInWords.conflict));
   assert.ok(html.includes(`name="return_to" value="${page.replaceAll("&", "&amp;")}"`), html);
   assert.equal((await test.send(path.replace("&conflict=1", ""), { cookie: ada.cookie })).status, 302);
   // What is no page load is told.

@@ -20,6 +20,7 @@ import {
   twoStepPerson,
   wrongCode,
 } from "../../../support/second_step.ts";
+import { inPage, signInWords } from "../../../support/words/sign_in.ts";
 
 const dayMs = 24 * 3_600_000;
 let address = 0;
@@ -170,6 +171,6 @@ testApp("the page of the second step says so, and leads to a recovery code", asy
   const answer = await test.send("/sign-in/second-step", { form, cookie, peerAddress: "10.9.0.2" });
   assert.equal(answer.status, 403);
   const html = await answer.text();
-  assert.match(html, /Too many wrong codes were entered\. Use a recovery code or a passkey/);
+  assert.match(html, inPage(signInWords.codesLocked));
   assert.match(html, /Use a recovery code<\/a>/);
 });

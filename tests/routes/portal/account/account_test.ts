@@ -15,6 +15,7 @@ import {
 import { linkToken } from "../../../support/links.ts";
 import { openPage, signInAgain } from "../../../support/pages.ts";
 import { enterName } from "../../../../routes/schemas/messages.ts";
+import { inPage, signInWords } from "../../../support/words/sign_in.ts";
 
 const newPassword = "nine purple otters sing";
 const confirmHref = (page: string) => `/portal/confirm-password?return_to=${encodeURIComponent(page)}`;
@@ -146,7 +147,7 @@ testApp("a changed password ends every other session and the cookie it was chang
   assert.equal(await isSignedIn(test, cookie), true);
   for (const old of [person.cookie, other]) assert.equal(await isSignedIn(test, old), false);
   const page = await openPage(test, done.location ?? "", { cookie });
-  assert.match(page.html, /Your password is changed/);
+  assert.match(page.html, inPage(signInWords.passwordChanged));
   assert.match(page.html, /Only here/);
   await signInAgain(test, person, { password: newPassword });
   await assert.rejects(signInAgain(test, person, { password: testPassword }));
@@ -235,7 +236,7 @@ testApp(
     const done = await openPage(test, path, { person, form: { email: person.email.toUpperCase() } });
     assert.equal(done.location, "/sign-in?deleted=1");
     assert.match(done.answer.headers.getSetCookie().join(), /access_token=; Max-Age=0/i);
-    assert.match((await openPage(test, "/sign-in?deleted=1")).html, /Your account is deleted/);
+    assert.match((await openPage(test, "/sign-in?deleted=1")).html, inPage(signInWords.accountDeleted));
     for (const cookie of [person.cookie, other]) assert.equal(await isSignedIn(test, cookie), false);
     const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
     assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 401);

@@ -6,6 +6,7 @@ import { linkLifetimesMs } from "../../../../domain/mail/mail.ts";
 import { createTestKey, type TestApp, testApp, testPassword } from "../../../support/app.ts";
 import { linkToken } from "../../../support/links.ts";
 import { openPage, signInAgain } from "../../../support/pages.ts";
+import { inPage, signInWords } from "../../../support/words/sign_in.ts";
 
 const newPassword = "nine purple otters sing";
 const isSignedIn = async (test: TestApp, cookie: string) =>
@@ -102,7 +103,7 @@ testApp(
     assert.equal(done.status, 303);
     assert.equal(done.location, "/sign-in?reset=1");
     noReferrer(done);
-    assert.match((await openPage(test, "/sign-in?reset=1")).html, /Your password is changed/);
+    assert.match((await openPage(test, "/sign-in?reset=1")).html, inPage(signInWords.passwordReset));
     for (const cookie of [person.cookie, other]) assert.equal(await isSignedIn(test, cookie), false);
     assert.equal(
       (await openPage(test, "/sign-in", { form: { email: person.email, password: testPassword } })).status,

@@ -11,6 +11,7 @@ import {
   twoStepPerson,
   wrongCode,
 } from "../../../support/second_step.ts";
+import { inPage, signInWords } from "../../../support/words/sign_in.ts";
 
 const minuteMs = 60_000;
 const account = "/portal/account";
@@ -103,16 +104,18 @@ testApp(
     const refused = await send({ code, return_to: "/portal/usage" });
     assert.equal(refused.status, 401);
     assert.match(refused.html, new RegExp(`name="code" value="${code}"[^>]*aria-invalid="true"`));
-    assert.match(refused.html, /id="code-error">.*This code is not right.* every 30 seconds/);
+    assert.match(refused.html, /id="code-error"/);
+    assert.match(refused.html, inPage(`${signInWords.wrongCode} ${signInWords.newCodeSoon}</span></p>`));
     assert.match(refused.html, /name="return_to" value="\/portal\/usage"/);
     const recovery = await send({ code: "7KQ2-MXFB", recovery: "1" });
     assert.match(recovery.html, /<label for="code">Recovery code<\/label>/);
-    assert.match(recovery.html, /id="code-error">.*This code is not right, or was used before\.</);
+    assert.match(recovery.html, /id="code-error"/);
+    assert.match(recovery.html, inPage(`${signInWords.wrongCode}<`));
     await send({ code });
     await send({ code });
     const fifth = await send({ code, return_to: "/portal/usage" });
     assert.equal(fifth.status, 401);
-    assert.match(fifth.html, /too many wrong codes/);
+    assert.match(fifth.html, inPage(signInWords.startOver));
     assert.match(fifth.html, /action="\/sign-in"/);
     assert.match(fifth.html, /name="return_to" value="\/portal\/usage"/);
   },
@@ -238,12 +241,12 @@ testApp("passkeys are added, renamed and removed page by page", async (test) => 
   for (const bad of ["", "{", "null", "{}", `{"id":"x"}`]) {
     const refused = await add({ name: "Laptop <1>", response: bad });
     assert.equal(refused.status, 422, bad);
-    assert.match(refused.html, /could not be read/);
+    assert.match(refused.html, inPage(signInWords.unreadableResponse));
     assert.match(refused.html, /name="name" value="Laptop &lt;1&gt;"/);
   }
   assert.equal((await add({ name: "Laptop", response: await response() })).location, `${path}?done=added`);
   const list = await open(test, `${path}?done=added`, { cookie });
-  assert.match(list.html, /The passkey is added/);
+  assert.match(list.html, inPage(signInWords.passkeyAdded));
   const id = /passkeys\/(pas_[0-9a-f]+)\/rename/.exec(list.html)?.[1] ?? "";
   const empty = await open(test, `${path}/${id}/rename`, { cookie, form: { name: "" } });
   assert.equal(empty.status, 422);
@@ -274,7 +277,7 @@ testApp("passkeys are added, renamed and removed page by page", async (test) => 
   );
   const refused = await signIn();
   assert.equal(refused.status, 401);
-  assert.match(refused.html, /This passkey was not accepted/);
+  assert.match(refused.html, inPage(signInWords.passkeyRejected));
   assert.match(refused.html, /name="return_to" value="\/portal\/usage"/);
   assert.equal((await open(test, "/sign-in/passkey", { form: { response: "{" } })).status, 401);
 });

@@ -1,0 +1,25 @@
+// What pages say about signing in, for tests that look for it.
+export const signInWords = {
+  wrongCredentials: "Incorrect email or password.",
+  wrongPassword: "Incorrect password.",
+  wrongCode: "This code is incorrect or was already used.",
+  newCodeSoon: "Your app shows a new one every 30 seconds.",
+  codesLocked: "Too many wrong codes were entered. Use a recovery code or a passkey, or reset your password.",
+  startOver: "Too many wrong codes. Enter your password again.",
+  passkeyAdded: "Passkey added. You can sign in with it from now on.",
+  passkeyRemoved: "Passkey removed. It can no longer be used to sign in.",
+  passkeyRejected: "This passkey was rejected. Try again, or sign in another way.",
+  unreadableResponse: "Your browser's response couldn't be read. Try again.",
+  passwordChanged: "Password changed. You're signed out everywhere else.",
+  passwordReset: "Password changed. Sign in with the new one.",
+  sessionEnded: "Session ended.",
+  othersEnded: "You're signed out everywhere else.",
+  signedOut: "You're signed out.",
+  accountDeleted: "Your account has been deleted.",
+  conflict: "You were signed in to two accounts at once. Sign in again.",
+};
+
+/** @returns An expression that finds a text in a page. */
+export function inPage(text: string): RegExp {
+  return new RegExp(RegExp.escape(text.replaceAll("'", "&#39;")));
+}
