@@ -5,6 +5,7 @@ import { openDatabase } from "../db/engine/open.ts";
 import { hashApiKey } from "../domain/api_key.ts";
 import { recorderCommitRecordsMax, recorderQueueRecordsMax, rollupQuarterMs } from "../domain/limits.ts";
 import type { UsageInput } from "../domain/meter/usage_record.ts";
+import { recordUsage } from "../services/meter/usage_records.ts";
 import { createServices } from "../services/services.ts";
 
 /** One key, product and metric. */
@@ -69,7 +70,7 @@ export async function prefill(path: string, filling: Filling): Promise<number> {
     const requests = group.byKey.map((inputs, key) =>
       inputs.length === 0
         ? undefined
-        : services.usage.recordUsage(keyHashes[key] ?? "", inputs, inputs.length * recordBytes)
+        : recordUsage(services, keyHashes[key] ?? "", { inputs, bytes: inputs.length * recordBytes })
     );
     waiting.push(Promise.all(requests));
   }

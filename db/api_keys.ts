@@ -34,7 +34,7 @@ export interface ApiKeyScope {
 }
 
 /** @returns A condition: the key `k` works at `now`, in milliseconds since 1970. */
-export const activeApiKey = (now: number): Statement =>
+export const activeApiKey = (now: number | Statement): Statement =>
   sql`k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${now})`;
 
 const inScope = ({ organizationId, createdBy }: ApiKeyScope): Statement =>

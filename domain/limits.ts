@@ -248,7 +248,7 @@ export const reportsOpenMax = 512;
 /** How long a client may take for one part of a report, in milliseconds. */
 export const reportClientTimeoutMs = 60_000;
 /** Reports that run at the same time with a remote database, where most of the time is spent waiting for responses. */
-export const reportTurnsRemoteMax = 8;
+export const reportSlicesRemoteMax = 8;
 
 /** How long a writer waits for the database's lock, in milliseconds. */
 export const databaseBusyTimeoutMs = 5_000;

@@ -1,10 +1,10 @@
 // What the program measures about itself, for Prometheus. No label ever holds a name, an address or an id.
 import process from "node:process";
 import { type Metric, Registry } from "prom-client";
-import { openDescriptors } from "../services/descriptors.ts";
-import { Distribution } from "../services/distribution.ts";
+import { countFileDescriptors } from "../services/file_descriptors.ts";
+import { Histogram } from "../services/histogram.ts";
 import type { BackupState } from "../services/backups.ts";
-import type { Measurements } from "../services/measurements.ts";
+import type { ServerMetrics } from "../services/server_metrics.ts";
 import type { AppContext, AppParts } from "./env.ts";
 import { routePattern } from "./known_routes.ts";
 
@@ -18,12 +18,12 @@ export interface Metrics {
 /** @param parts See {@linkcode AppParts}. @param options `version`: of the program. @returns Counters that start at zero. */
 export function createMetrics({ services, backups }: AppParts, options: { version: string }): Metrics {
   const registry = new Registry();
-  const { measurements } = services;
+  const { metrics } = services;
   const countResponse = addRequestMetrics(registry);
-  addRecorderMetrics(registry, measurements);
-  addDatabaseMetrics(registry, measurements);
-  addReportMetrics(registry, measurements);
-  addMailMetrics(registry, measurements);
+  addRecorderMetrics(registry, metrics);
+  addDatabaseMetrics(registry, metrics);
+  addReportMetrics(registry, metrics);
+  addMailMetrics(registry, metrics);
   if (backups !== undefined) addBackupMetrics(registry, backups);
   addProcessMetrics(registry, options.version);
   return { registry, countResponse };
@@ -57,7 +57,7 @@ function add(registry: Registry, { name, help, type, collect }: Collected): void
 }
 
 /** @returns A distribution as a histogram's samples. */
-function* histogram(name: string, labels: Labels, distribution: Distribution): Generator<Sample> {
+function* histogram(name: string, labels: Labels, distribution: Histogram): Generator<Sample> {
   const counts = distribution.cumulativeCounts();
   const count = counts.at(-1) ?? 0;
   for (const [index, bound] of distribution.bounds.entries()) {
@@ -74,7 +74,7 @@ const knownMethods = new Set(["GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS
 interface RouteCounts {
   readonly labels: { readonly method: string; readonly route: string };
   readonly statuses: Map<number, number>;
-  readonly seconds: Distribution;
+  readonly seconds: Histogram;
 }
 
 /** By the pattern of the route: the number of series doesn't depend on what clients send. */
@@ -115,7 +115,7 @@ function addRequestMetrics(registry: Registry): Metrics["countResponse"] {
     const name = `${method} ${route}`;
     let counts = routes.get(name);
     if (counts === undefined) {
-      const seconds = new Distribution(durationBucketsSeconds);
+      const seconds = new Histogram(durationBucketsSeconds);
       counts = { labels: { method, route }, statuses: new Map(), seconds };
       routes.set(name, counts);
     }
@@ -127,7 +127,7 @@ function addRequestMetrics(registry: Registry): Metrics["countResponse"] {
   };
 }
 
-function addRecorderMetrics(registry: Registry, { recorder, clock }: Measurements): void {
+function addRecorderMetrics(registry: Registry, { recorder, clock }: ServerMetrics): void {
   add(registry, {
     name: "gatehouse_usage_records_total",
     help:
@@ -166,7 +166,7 @@ function addRecorderMetrics(registry: Registry, { recorder, clock }: Measurement
 }
 
 /** Without samples where there is no file: a libSQL server has metrics of its own. */
-function addDatabaseMetrics(registry: Registry, { databaseSize }: Measurements): void {
+function addDatabaseMetrics(registry: Registry, { databaseSize }: ServerMetrics): void {
   add(registry, {
     name: "gatehouse_database_bytes",
     help: "Size of the data file and of its write-ahead log.",
@@ -178,7 +178,7 @@ function addDatabaseMetrics(registry: Registry, { databaseSize }: Measurements):
   });
 }
 
-function addReportMetrics(registry: Registry, { reports }: Measurements): void {
+function addReportMetrics(registry: Registry, { reports }: ServerMetrics): void {
   add(registry, {
     name: "gatehouse_reports_running",
     help: "Usage queries and exports under way.",
@@ -209,7 +209,7 @@ function addBackupMetrics(registry: Registry, state: () => BackupState): void {
   });
 }
 
-function addMailMetrics(registry: Registry, { mail, clock }: Measurements): void {
+function addMailMetrics(registry: Registry, { mail, clock }: ServerMetrics): void {
   // Both come from one look at the database, and neither is there while it doesn't answer.
   let outbox = Promise.resolve<Awaited<ReturnType<typeof mail.outbox>> | null>(null);
   add(registry, {
@@ -273,7 +273,7 @@ function addProcessMetrics(registry: Registry, version: string): void {
     help: "Open file descriptors, connections included.",
     type: "gauge",
     collect() {
-      const count = openDescriptors();
+      const count = countFileDescriptors();
       return count === null ? [] : [[{}, count]];
     },
   });

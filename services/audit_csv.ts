@@ -30,10 +30,10 @@ export async function auditCsv(
     const rows = await findAuditEvents(context.database, { ...query, before, limit: auditTurnEventsMax });
     for (const row of rows) text.add(csvLine(cellsOf(shownAuditEvent(row))));
     const last = rows.at(-1);
-    if (last === undefined || rows.length < auditTurnEventsMax) return text.rest();
+    if (last === undefined || rows.length < auditTurnEventsMax) return text.takeBytes();
     before = last;
     await text.flush();
-    await context.turn();
+    await context.pause();
   }
 }
 

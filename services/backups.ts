@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { BackupStopped, moveIntoPlace } from "../db/engine/backup.ts";
 import type { BackupRequest, BackupResponse } from "../db/engine/backup_worker.ts";
 import { backupAbandonedMs, backupPollIntervalMs, backupRetryMs } from "../domain/limits.ts";
-import { rest } from "./rest.ts";
+import { sleep } from "./sleep.ts";
 
 /** Where backups are made. Holds no thread until it is started, or once a fault has ended it. */
 export interface BackupThread {
@@ -140,7 +140,7 @@ export class BackupSchedule {
     startBackupThread(thread);
     while (!signal.aborted) {
       const isFine = await this.#backUpIfDue({ signal, thread });
-      await rest(isFine ? backupPollIntervalMs : backupRetryMs, signal);
+      await sleep(isFine ? backupPollIntervalMs : backupRetryMs, signal);
     }
     thread.worker?.terminate();
   }

@@ -6,6 +6,7 @@ import {
   addressSignUpsMax,
   addressSignUpWindowMs,
   addressWindowMs,
+  apiKeyUsedIntervalMs,
   auditLookUpsMax,
   auditNotedIntervalMs,
   invitationMailsPerHourMax,
@@ -30,6 +31,8 @@ export function createRateLimits({ config, clock }: Pick<BaseContext, "config" |
   return {
     /** By API key. */
     apiKeyCalls: limit(config.apiKeyRequestsPerSecond, 1_000),
+    /** Updates of when a key was last used. By key. */
+    apiKeyUses: limit(1, apiKeyUsedIntervalMs),
     /** By client address. */
     rejectedApiKeys: limit(refusedApiKeysPerMinuteMax, minuteMs),
     /** By client address. */

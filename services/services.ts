@@ -7,14 +7,13 @@ import { type ApiKeyService, createApiKeyService } from "./api_keys.ts";
 import { type AuditService, createAuditService } from "./audit.ts";
 import { Credentials } from "./sign_in/credentials.ts";
 import { Deadlines } from "./deadlines.ts";
-import { createForwardAuthService, type ForwardAuthService } from "./meter/forward_auth.ts";
 import { createInvitationService, type InvitationService } from "./organization/invitations.ts";
 import { createLimitedMails } from "./mail/mail_limit_audit.ts";
 import { createMailBudgets } from "./mail/mail_budgets.ts";
 import { Mail, type MailLog } from "./mail/mail.ts";
 import type { MailTransport } from "./mail/mail_transport.ts";
 import { createMemberService, type MemberService } from "./organization/members.ts";
-import type { Measurements } from "./measurements.ts";
+import type { ServerMetrics } from "./server_metrics.ts";
 import {
   createOrganizationEndService,
   type OrganizationEndService,
@@ -26,8 +25,6 @@ import { SecondStepCodes } from "./sign_in/second_step_codes.ts";
 import { Reports } from "./reports/reports.ts";
 import { SessionSearch } from "./sign_in/session_search.ts";
 import { createWriteAs } from "./sign_in/session_writes.ts";
-import { createUsageService, type UsageService } from "./meter/usage.ts";
-import { createUsageRecordService, type UsageRecordService } from "./meter/usage_records.ts";
 import { dataFileSize, ping } from "../db/engine/diagnostics.ts";
 import { findOutboxState } from "../db/mail/outbox.ts";
 
@@ -38,15 +35,12 @@ export interface Services extends Context {
   readonly invitations: InvitationService;
   readonly apiKeys: ApiKeyService;
   readonly audit: AuditService;
-  readonly usage: UsageService;
-  readonly usageRecords: UsageRecordService;
-  readonly forwardAuth: ForwardAuthService;
   readonly organizationEnd: OrganizationEndService;
   /** Swept about once a second by whoever runs the program. */
   readonly deadlines: Deadlines;
   /** @returns Whether the database answers and the program is not shutting down. */
   isReady(): Promise<boolean>;
-  readonly measurements: Measurements;
+  readonly metrics: ServerMetrics;
   /** From now on {@linkcode isReady} says no, and no report begins. */
   drain(): void;
   /** Writes what was accepted; the database stays open. */
@@ -107,9 +101,6 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
     invitations: createInvitationService(context, { mail, budgets, limited }),
     apiKeys: createApiKeyService(context),
     audit: createAuditService(context, { reports, onBackgroundError }),
-    usage: createUsageService(context, { recorder, reports }),
-    usageRecords: createUsageRecordService(context, reports),
-    forwardAuth: createForwardAuthService(context, { recorder, onBackgroundError }),
     organizationEnd: createOrganizationEndService(context),
     deadlines: new Deadlines(base.clock),
     async isReady() {
@@ -121,9 +112,9 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
         return false;
       }
     },
-    measurements: {
+    metrics: {
       reports: () => reports.counts,
-      recorder: () => recorder.measurements,
+      recorder: () => recorder.metrics,
       mail: { counts: mail.counts, outbox: () => findOutboxState(context.database) },
       databaseSize: () => dataFileSize(context.config.database),
       clock: context.clock,

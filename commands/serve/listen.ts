@@ -8,8 +8,8 @@ import {
   shutdownCheckIntervalMs,
   shutdownFlushMs,
 } from "../../domain/limits.ts";
-import { openDescriptors } from "../../services/descriptors.ts";
-import { rest } from "../../services/rest.ts";
+import { countFileDescriptors } from "../../services/file_descriptors.ts";
+import { sleep } from "../../services/sleep.ts";
 import type { ProgramLog } from "./log.ts";
 
 /** Handles requests, as for `Deno.serve`. */
@@ -175,7 +175,7 @@ export class Listener {
   #boundIdle(server: Server): void {
     const max = this.#options.descriptorsMax ?? openDescriptorsMax;
     const wasCrowded = this.#isCrowded;
-    this.#isCrowded = (openDescriptors() ?? 0) > max;
+    this.#isCrowded = (countFileDescriptors() ?? 0) > max;
     // Connections that survived a replacement have requests in progress; another one would close none of them.
     if (!this.#isCrowded || wasCrowded) return;
     this.#options.log.warn("too many connections: idle ones are being closed", { descriptorsMax: max });
@@ -194,7 +194,7 @@ export class Listener {
 export async function settlesWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   const settled = new AbortController();
   work.catch(() => {}).then(() => settled.abort());
-  await rest(ms, settled.signal);
+  await sleep(ms, settled.signal);
   return settled.signal.aborted;
 }
 

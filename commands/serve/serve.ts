@@ -13,7 +13,8 @@ import {
 import { BackupSchedule } from "../../services/backups.ts";
 import { checkSettingNames } from "../check/setting_names.ts";
 import { mailMode } from "../../services/mail/mail.ts";
-import { rest } from "../../services/rest.ts";
+import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
+import { sleep } from "../../services/sleep.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
 import { Listener, settlesWithin } from "./listen.ts";
@@ -152,7 +153,7 @@ function startServer({ config: settings, log, opened, backups, version }: Server
 
 /** What is deleted in the background, a little at a time. Each function returns whether there may be more. */
 const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
-  "old usage records": ({ usageRecords }) => usageRecords.deleteOldUsageRecords(),
+  "old usage records": deleteOldUsageRecords,
   "old audit entries": ({ audit }) => audit.deleteOldAuditEvents(),
   "what deleted organizations left": ({ organizationEnd }) => organizationEnd.deleteSome(),
   "sign-ins that were not finished": cleanUpSignIns,
@@ -173,7 +174,7 @@ async function deleteOldData(
         log.warn("retrying failed deletion", { what, error });
       }
     }
-    await rest(isMore ? retentionRestMs : retentionIntervalMs, signal);
+    await sleep(isMore ? retentionRestMs : retentionIntervalMs, signal);
   }
 }
 

@@ -118,6 +118,25 @@ export function sql(
   return { sql: text, args };
 }
 
+/** @returns A statement whose text has numbered parameters (`?1`) and was built once, with values for them. */
+export function bind(statement: Statement, ...args: readonly Value[]): Statement {
+  return { sql: statement.sql, args };
+}
+
+/** @returns An integer as a part of the SQL text. Bound numbers reach SQLite as floating-point, where `5 / 2` is 2.5. */
+export function integer(value: number): Statement {
+  if (!Number.isSafeInteger(value)) throw new TypeError(`not an integer: ${value}`);
+  return { sql: String(value), args: [] };
+}
+
+/** @returns Statements as parts of one, with a separator such as `" AND "` between them. */
+export function joinSql(
+  parts: readonly Statement[],
+  separator: ", " | " AND " | " UNION ALL " | " ",
+): Statement {
+  return { sql: parts.map((part) => part.sql).join(separator), args: parts.flatMap(({ args }) => args) };
+}
+
 function isStatement(value: Value | Statement): value is Statement {
   return typeof value === "object" && value !== null;
 }

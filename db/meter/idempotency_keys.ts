@@ -1,113 +1,113 @@
-// The SQL of the index of idempotency keys: three tables, recent, middle and settled, in order of the keys' hashes. New keys
-// go into the small one and move on by neighbourhoods, a few with each commit. Random keys in one large index would write a
+// The SQL of the index of idempotency keys: three tables, recent, middle and settled, ordered by the keys' hashes. New keys
+// go into the small one and move on in ranges of hashes, some with each commit: random keys in one large index would write a
 // page for each record. See docs/decisions/0007.
 import { keysMiddleMax, keysRecentMax } from "../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../domain/meter/usage_record.ts";
-import { sql, type Statement } from "../engine/database.ts";
+import { bind, integer, joinSql, sql, type Statement } from "../engine/database.ts";
 
-/** Names of the tables, in the order in which a key passes through them. */
-const tables = ["usage_keys_recent", "usage_keys_middle", "usage_keys_settled"] as const;
+const [recent, middle, settled] = [sql`usage_keys_recent`, sql`usage_keys_middle`, sql`usage_keys_settled`];
+const hashSpace = integer(idempotencyHashSpace);
 
-/** Whether any record was inserted by the transaction that runs: nothing recorded, nothing else written. */
-export const somethingRecorded = "EXISTS (SELECT 1 FROM usage_records n WHERE n.seq > c.seq)";
+/** Whether the current transaction has inserted a record after the cursor `c`; otherwise it writes nothing else. */
+export const hasRecorded = sql`EXISTS (SELECT 1 FROM usage_records n WHERE n.seq > c.seq)`;
 
 /**
  * The same key in two organizations has two hashes, so that neither makes the other slow to look up.
  *
- * @param hash SQL of the key's own hash. @param organization SQL of the organization's number, below 2^31.
- * @returns SQL of the hash in the index.
+ * @param hash The key's own hash. @param organization The organization's number, below 2^31.
+ * @returns The hash in the index.
  */
-export function indexHash(hash: string, organization: string): string {
-  return `((${hash} + ${organization} * 2654435761) & ${idempotencyHashSpace - 1})`;
+export function indexHash(hash: Statement, organization: Statement): Statement {
+  return sql`((${hash} + ${organization} * 2654435761) & ${integer(idempotencyHashSpace - 1)})`;
 }
 
 /**
- * @param columns SQL of what is wanted of `q` and of the record `r` that has its key.
- * @param keyed A table with the `hash`, `organization` and `idempotency_key` of what to look for.
- * @returns SQL that looks every key up in each of the tables.
- */
-export function lookUpKeys(columns: string, keyed: string): string {
-  return tables.map((table) =>
-    `SELECT ${columns} FROM ${keyed} q CROSS JOIN ${table} k ON k.hash = q.hash
-     CROSS JOIN usage_records r ON r.seq = k.seq AND r.organization = q.organization
-       AND r.idempotency_key = q.idempotency_key`
-  ).join(" UNION ALL ");
-}
-
-/** What each of the two moves sweeps over, and how many keys come in while it goes around once. */
-const moves = [
-  { from: tables[0], to: tables[1], position: "recent_moved", round: keysRecentMax },
-  { from: tables[1], to: tables[2], position: "middle_moved", round: keysMiddleMax },
-] as const;
-
-/**
- * Moves keys on, in proportion to how many came in, after the records were inserted and before the cursor moves.
+ * Looks up every key in each of the tables.
  *
- * @param keys How many came in.
+ * @param columns Of `q` and of the record `r` with its key.
+ * @param keyed A table with the `hash`, `organization` and `idempotency_key` to look for.
  */
-export function moveKeys(keys: number): Statement[] {
-  return moves.flatMap(({ from, to, position, round }) => {
-    const width = keys * (idempotencyHashSpace / round);
-    // Without a record there is no position, and with no position nothing is moved.
-    const first = `(SELECT c.${position} FROM usage_cursor c WHERE ${somethingRecorded})`;
-    const range = `FROM ${from} WHERE hash >= ${first} AND hash < ${first} + ?1`;
-    return [
-      sql(`INSERT INTO ${to} (hash, seq) SELECT hash, seq ${range}`, width),
-      sql(`DELETE ${range}`, width),
-    ];
-  });
-}
-
-/** SQL of how the cursor's positions move on; `?2` is how many keys came in. */
-export const movedPositions = moves.map(({ position, round }) => {
-  const next = `${position} + ?2 * ${idempotencyHashSpace / round}`;
-  return `${position} = iif(${next} >= ${idempotencyHashSpace}, 0, ${next})`;
-}).join(", ");
-
-/**
- * @param organizationId Whose keys they are: `?1` in the SQL of its number, `options.number`.
- * @param options `keys`: the own hash of each key, and the `seq` of its record.
- * @returns Statements that delete the keys, wherever they have moved to.
- */
-export function deleteKeys(
-  organizationId: string,
-  options: { keys: readonly (readonly [hash: number, seq: number])[]; number: string },
-): Statement[] {
-  const hash = indexHash("(e.value ->> 0)", options.number);
-  return tables.map((table) =>
-    sql(
-      `DELETE FROM ${table} WHERE (hash, seq) IN (SELECT ${hash}, e.value ->> 1 FROM json_each(?2) e)`,
-      organizationId,
-      JSON.stringify(options.keys),
-    )
+export function lookUpKeys(columns: Statement, keyed: Statement): Statement {
+  return joinSql(
+    [recent, middle, settled].map((table) =>
+      sql`SELECT ${columns} FROM ${keyed} q CROSS JOIN ${table} k ON k.hash = q.hash
+        CROSS JOIN usage_records r ON r.seq = k.seq AND r.organization = q.organization
+          AND r.idempotency_key = q.idempotency_key`
+    ),
+    " UNION ALL ",
   );
 }
 
-/** So many times the deleted records are looked at: of the keys that are kept, about one in so many is of none. */
-const cleanShare = 5;
+/** The two moves: the column of the cursor that a move sweeps with, and how many new keys one sweep lasts. */
+const moves = [
+  { from: recent, to: middle, column: sql`recent_moved`, keysPerSweep: keysRecentMax },
+  { from: middle, to: settled, column: sql`middle_moved`, keysPerSweep: keysMiddleMax },
+] as const;
+
+const moveStatements = moves.map(({ from, to, column, keysPerSweep }) => {
+  // Null when nothing was recorded; then no key is in the range.
+  const first = sql`(SELECT c.${column} FROM usage_cursor c WHERE ${hasRecorded})`;
+  const range = sql`FROM ${from} WHERE hash >= ${first} AND hash < ${first} + ?1`;
+  const statements = [sql`INSERT INTO ${to} (hash, seq) SELECT hash, seq ${range}`, sql`DELETE ${range}`];
+  return { statements, hashesPerKey: idempotencyHashSpace / keysPerSweep };
+});
 
 /**
- * Cleans some of the settled keys of records that were deleted, in proportion to how many are deleted now. A key that
- * still stands there does no harm: its record is looked for, and not found.
+ * Moves keys on in proportion to how many are new. Runs after the records were inserted and before the cursor moves.
  *
- * @param deleted How many records are deleted.
+ * @param keys How many are new.
+ */
+export function moveKeys(keys: number): Statement[] {
+  return moveStatements.flatMap(({ statements, hashesPerKey }) =>
+    statements.map((statement) => bind(statement, keys * hashesPerKey))
+  );
+}
+
+/** Moves the cursor's positions on; `?2` is how many keys are new. */
+export const movedPositions = joinSql(
+  moves.map(({ column, keysPerSweep }) => {
+    const next = sql`${column} + ?2 * ${integer(idempotencyHashSpace / keysPerSweep)}`;
+    return sql`${column} = iif(${next} >= ${hashSpace}, 0, ${next})`;
+  }),
+  ", ",
+);
+
+/**
+ * @param organization The organization's number.
+ * @param keys The own hash of each key, and the `seq` of its record.
+ * @returns Statements that delete the keys from whichever table they have moved to.
+ */
+export function deleteKeys(
+  organization: Statement,
+  keys: readonly (readonly [hash: number, seq: number])[],
+): Statement[] {
+  const hash = indexHash(sql`(e.value ->> 0)`, organization);
+  return [recent, middle, settled].map((table) =>
+    sql`DELETE FROM ${table} WHERE (hash, seq) IN (
+      SELECT ${hash}, e.value ->> 1 FROM json_each(${JSON.stringify(keys)}) e)`
+  );
+}
+
+/** While all records are deleted once, the sweep covers the settled keys this often: about one kept key in five is stale. */
+const cleanSweeps = 5;
+
+/**
+ * Deletes some of the settled keys of deleted records, in proportion to how many are being deleted. A stale key does no
+ * harm: its record is looked up and not found.
+ *
+ * @param deleted How many records are being deleted.
  */
 export function cleanKeys(deleted: number): Statement[] {
-  const first = "(SELECT settled_cleaned FROM usage_cursor)";
-  const oldest = "coalesce((SELECT min(seq) FROM usage_records), 0)";
-  const kept = `((SELECT seq FROM usage_cursor) - ${oldest})`;
-  // Both drivers bind numbers as floating ones, and the place to go on from must be a whole one.
-  const looks = `max(1, ${kept} / (CAST(?1 AS INTEGER) * ${cleanShare}))`;
-  const width = `(${idempotencyHashSpace} / ${looks})`;
+  const first = sql`(SELECT settled_cleaned FROM usage_cursor)`;
+  const oldest = sql`coalesce((SELECT min(seq) FROM usage_records), 0)`;
+  const kept = sql`((SELECT seq FROM usage_cursor) - ${oldest})`;
+  // Bound numbers reach SQLite as floating-point, and the position must be an integer.
+  const steps = sql`max(1, ${kept} / (${integer(deleted)} * ${integer(cleanSweeps)}))`;
+  const width = sql`(${hashSpace} / ${steps})`;
   return [
-    sql(
-      `DELETE FROM usage_keys_settled WHERE hash >= ${first} AND hash < ${first} + ${width} AND seq < ${oldest}`,
-      deleted,
-    ),
-    sql(
-      `UPDATE usage_cursor SET settled_cleaned =
-         iif(settled_cleaned + ${width} >= ${idempotencyHashSpace}, 0, settled_cleaned + ${width})`,
-      deleted,
-    ),
+    sql`DELETE FROM usage_keys_settled
+      WHERE hash >= ${first} AND hash < ${first} + ${width} AND seq < ${oldest}`,
+    sql`UPDATE usage_cursor SET settled_cleaned =
+      iif(settled_cleaned + ${width} >= ${hashSpace}, 0, settled_cleaned + ${width})`,
   ];
 }

@@ -1,7 +1,7 @@
 // The SQL that reads usage: adding up rollups, never records.
 import { rollupHourMs, rollupQuarterMs } from "../../domain/limits.ts";
 import type { UsageWindow } from "../../domain/meter/usage_window.ts";
-import { type Database, sql } from "../engine/database.ts";
+import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 
 /** What a usage query can be grouped by. */
 export const usageGroups = ["productSlug", "metric", "apiKey"] as const;
@@ -9,7 +9,7 @@ export const usageGroups = ["productSlug", "metric", "apiKey"] as const;
 /** One of {@linkcode usageGroups}. */
 export type UsageGroup = (typeof usageGroups)[number];
 
-/** Which usage: any of the values of each; what is left out matches everything. */
+/** Usage with any of the values of each; undefined matches everything. */
 export interface UsageFilter {
   readonly productSlug?: readonly string[] | undefined;
   readonly metric?: readonly string[] | undefined;
@@ -17,26 +17,23 @@ export interface UsageFilter {
   readonly apiKey?: readonly string[] | undefined;
 }
 
-/** Which usage to add up, of one organization. */
-export interface UsageQuery extends UsageFilter {
+/** Which rollups of one organization to add up. */
+export interface RollupQuery extends UsageFilter {
   readonly organizationId: string;
-  /** Stretches of time with a number each, by which their sums are told apart. */
+  /** Each with a number by which its sums are recognized. They begin and end with a rollup. */
   readonly windows: readonly (UsageWindow & { readonly position: number })[];
   readonly groupBy: readonly UsageGroup[];
-  /** The length of the rollups; windows begin and end with one. */
-  readonly unit: RollupUnit;
+  /** The length of the rollups. */
+  readonly unit: keyof typeof rollups;
 }
 
-/** How long the rollups are that are added up. */
-export type RollupUnit = "quarter" | "hour";
-
 const rollups = {
-  quarter: { table: "usage_rollups", column: "quarter", lengthMs: rollupQuarterMs },
-  hour: { table: "usage_rollups_hourly", column: "hour", lengthMs: rollupHourMs },
-} as const;
+  quarter: { table: sql`usage_rollups`, column: sql`quarter`, lengthMs: rollupQuarterMs },
+  hour: { table: sql`usage_rollups_hourly`, column: sql`hour`, lengthMs: rollupHourMs },
+};
 
-/** Sums of one window and group, in parts as texts; see `domain/meter/quantity.ts`. */
-export interface UsageSumRow {
+/** Sums of one window and group, as texts; see `domain/meter/quantity.ts`. */
+export interface RollupSumRow {
   readonly position: number;
   readonly productSlug?: string;
   readonly metric?: string;
@@ -50,138 +47,107 @@ export interface UsageSumRow {
   readonly largest: string;
 }
 
-const groupColumns: Readonly<Record<UsageGroup, string>> = {
-  productSlug: "s.product_slug",
-  metric: "s.metric",
-  apiKey: "k.id",
-};
-/** What tells the groups apart, where names need not be in order. */
-const seriesColumns: Readonly<Record<UsageGroup, string>> = {
-  productSlug: "s.product_slug",
-  metric: "s.metric",
-  apiKey: "s.api_key",
-};
-const groupNames: Readonly<Record<UsageGroup, string>> = {
-  productSlug: "s.product_slug AS productSlug, ",
-  metric: "s.metric, ",
-  apiKey: "k.id AS apiKey, k.name AS apiKeyName, ",
+/** What each group selects of a series `s` and its key `k`, and the column of the series that tells groups apart. */
+const groupColumns = {
+  productSlug: { select: sql`s.product_slug AS productSlug,`, groupBy: sql`s.product_slug` },
+  metric: { select: sql`s.metric,`, groupBy: sql`s.metric` },
+  apiKey: { select: sql`k.id AS apiKey, k.name AS apiKeyName,`, groupBy: sql`s.api_key` },
 };
 
+/** The number by which tables of usage name an organization. */
+export const numberOf = (organizationId: string) =>
+  sql`(SELECT number FROM organizations WHERE id = ${organizationId})`;
+
 /**
- * Adds up rollups by window and group; never reads a record.
+ * Adds up rollups by window and group.
  *
- * @returns One row for each window and group that has records, by window.
+ * @returns One row for each window and group that has records, in no particular order.
  * @throws {DatabaseError}
  */
-export function sumUsage(database: Database, query: UsageQuery): Promise<UsageSumRow[]> {
+export function sumRollups(database: DatabaseReader, query: RollupQuery): Promise<RollupSumRow[]> {
   const { table, column, lengthMs } = rollups[query.unit];
-  const groups = query.groupBy.map((group) => groupNames[group]).join("");
   const windows = query.windows.map(({ position, start, end }) => [
     position,
     start / lengthMs,
     end / lengthMs,
   ]);
-  const { texts, values } = filtersOf(query, 3);
-  // In the order of the series' index, so that the rollups of one window are not sorted to be put together.
-  const grouping = [
-    ...usageGroups.filter((group) => query.groupBy.includes(group)).map((group) => seriesColumns[group]),
-    ...(windows.length === 1 && query.groupBy.length > 0 ? [] : ["w.position"]),
-  ];
-  return database.read<UsageSumRow>(sql(
-    `WITH w AS MATERIALIZED (
-       SELECT value ->> 0 AS position, value ->> 1 AS first, value ->> 2 AS after FROM json_each(?1)
-     )
-     SELECT w.position, ${groups} sum(r.count) AS count, CAST(sum(r.sum_high) AS TEXT) AS high,
-       CAST(sum(r.sum_low) AS TEXT) AS low, CAST(sum(r.sum_micro) AS TEXT) AS micro,
-       CAST(min(r.smallest) AS TEXT) AS smallest, CAST(max(r.largest) AS TEXT) AS largest
-     FROM usage_series s
-     ${query.groupBy.includes("apiKey") ? "JOIN api_keys k ON k.number = s.api_key" : ""}
-     CROSS JOIN w
-     CROSS JOIN ${table} r ON r.series = s.id AND r.${column} >= w.first AND r.${column} < w.after AND r.count > 0
-     WHERE s.organization = (SELECT number FROM organizations WHERE id = ?2)
-       ${texts}
-     GROUP BY ${grouping.join(", ")}
-     ORDER BY w.position${query.groupBy.map((group) => `, ${groupColumns[group]}`).join("")}`,
-    JSON.stringify(windows),
-    query.organizationId,
-    ...values,
-  ));
+  // In the order of the index of series, so that the rollups of one window need not be sorted.
+  const groups = usageGroups.filter((group) => query.groupBy.includes(group))
+    .map((group) => groupColumns[group]);
+  const groupBy = groups.map((group) => group.groupBy);
+  if (windows.length > 1 || groups.length === 0) groupBy.push(sql`w.position`);
+  const select = joinSql(groups.map((group) => group.select), " ");
+  const joinKeys = query.groupBy.includes("apiKey") ? sql`JOIN api_keys k ON k.number = s.api_key` : sql``;
+  return database.read<RollupSumRow>(sql`
+    WITH w AS MATERIALIZED (
+      SELECT value ->> 0 AS position, value ->> 1 AS first, value ->> 2 AS after
+      FROM json_each(${JSON.stringify(windows)})
+    )
+    SELECT w.position, ${select} sum(r.count) AS count, CAST(sum(r.sum_high) AS TEXT) AS high,
+      CAST(sum(r.sum_low) AS TEXT) AS low, CAST(sum(r.sum_micro) AS TEXT) AS micro,
+      CAST(min(r.smallest) AS TEXT) AS smallest, CAST(max(r.largest) AS TEXT) AS largest
+    FROM usage_series s ${joinKeys} CROSS JOIN w
+    CROSS JOIN ${table} r ON r.series = s.id AND r.${column} >= w.first AND r.${column} < w.after AND r.count > 0
+    WHERE s.organization = ${numberOf(query.organizationId)} ${seriesFilter(query)}
+    GROUP BY ${joinSql(groupBy, ", ")}`);
 }
 
-/** What there is of some usage. */
+/** How much usage there is. */
 export interface UsageExtent {
-  /** How many series. */
   readonly series: number;
-  /** From the first hour that has records to the end of the last one, in milliseconds since 1970; empty without records. */
+  /** From the first hour with records to the end of the last one, in milliseconds since 1970; empty without records. */
   readonly start: number;
   readonly end: number;
 }
 
-/** @returns What there is of the usage that a query asks for, at any time. @throws {DatabaseError} */
+/** @returns How much usage of any time matches a query. @throws {DatabaseError} */
 export async function findUsageExtent(
-  database: Database,
+  database: DatabaseReader,
   query: UsageFilter & { readonly organizationId: string },
 ): Promise<UsageExtent> {
-  const { texts, values } = filtersOf(query, 2);
-  const row = await database.readFirst<{ series: number; first: number | null; last: number | null }>(sql(
-    `SELECT count(*) AS series,
-       min((SELECT min(r.hour) FROM usage_rollups_hourly r WHERE r.series = s.id)) AS first,
-       max((SELECT max(r.hour) FROM usage_rollups_hourly r WHERE r.series = s.id)) AS last
-     FROM usage_series s
-     WHERE s.organization = (SELECT number FROM organizations WHERE id = ?1) ${texts}`,
-    query.organizationId,
-    ...values,
-  ));
+  const row = await database.readFirst<{ series: number; first: number | null; last: number | null }>(sql`
+    SELECT count(*) AS series,
+      min((SELECT min(r.hour) FROM usage_rollups_hourly r WHERE r.series = s.id)) AS first,
+      max((SELECT max(r.hour) FROM usage_rollups_hourly r WHERE r.series = s.id)) AS last
+    FROM usage_series s WHERE s.organization = ${numberOf(query.organizationId)} ${seriesFilter(query)}`);
   const { series = 0, first = null, last = null } = row ?? {};
   if (first === null || last === null) return { series, start: 0, end: 0 };
   return { series, start: first * rollupHourMs, end: (last + 1) * rollupHourMs };
 }
 
-/**
- * @param first The number of the first parameter that is free.
- * @returns Conditions on a series `s`, and the values of their parameters.
- */
-export function filtersOf(query: UsageFilter, first: number): { texts: string; values: string[] } {
-  const anyOf = (parameter: string) => `IN (SELECT value FROM json_each(${parameter}))`;
+/** @returns Further conditions on a series `s`, each beginning with `AND`. */
+export function seriesFilter({ productSlug, metric, apiKey }: UsageFilter): Statement {
+  const isIn = (values: readonly string[]) =>
+    sql`IN (SELECT value FROM json_each(${JSON.stringify(values)}))`;
   const conditions = [
-    [query.productSlug, (values: string) => `s.product_slug ${values}`],
-    [query.metric, (values: string) => `s.metric ${values}`],
-    [query.apiKey, (values: string) => `s.api_key IN (SELECT number FROM api_keys WHERE id ${values})`],
-  ] as const;
-  const given = conditions.flatMap(([values, text]) => values === undefined ? [] : [{ values, text }]);
-  return {
-    texts: given.map(({ text }, index) => `AND ${text(anyOf(`?${first + index}`))}`).join(" "),
-    values: given.map(({ values }) => JSON.stringify(values)),
-  };
+    productSlug && sql`AND s.product_slug ${isIn(productSlug)}`,
+    metric && sql`AND s.metric ${isIn(metric)}`,
+    apiKey && sql`AND s.api_key IN (SELECT number FROM api_keys WHERE id ${isIn(apiKey)})`,
+  ];
+  return joinSql(conditions.filter((condition) => condition !== undefined), " ");
 }
 
-const nameColumns = { productSlug: "s.product_slug", metric: "s.metric" } as const;
-
 /**
- * @param options `what`: which names. `filter`: only those of such series. `limit`: no more than so many.
- * @returns Names of the products or metrics that an organization recorded with, in order. @throws {DatabaseError}
+ * @param options `column`: which names. `filter`: only of such series. `limit`: the maximum number of names.
+ * @returns Sorted names of the products or metrics that an organization has recorded. @throws {DatabaseError}
  */
 export async function listUsageNames(
-  database: Database,
-  { organizationId, what, filter, limit }: {
+  database: DatabaseReader,
+  { organizationId, column, filter, limit }: {
     organizationId: string;
-    what: "productSlug" | "metric";
+    column: "productSlug" | "metric";
     filter: UsageFilter;
     limit: number;
   },
 ): Promise<string[]> {
-  const { texts, values } = filtersOf(filter, 3);
-  const rows = await database.read<{ name: string }>(sql(
-    `SELECT DISTINCT ${nameColumns[what]} AS name FROM usage_series s
-     WHERE s.organization = (SELECT number FROM organizations WHERE id = ?1) ${texts} ORDER BY 1 LIMIT ?2`,
-    organizationId,
-    limit,
-    ...values,
-  ));
+  const rows = await database.read<{ name: string }>(sql`
+    SELECT DISTINCT ${groupColumns[column].groupBy} AS name FROM usage_series s
+    WHERE s.organization = ${numberOf(organizationId)} ${seriesFilter(filter)}
+    ORDER BY 1 LIMIT ${limit}`);
   return rows.map(({ name }) => name);
 }
 
-/** A key that an organization recorded with. */
+/** A key that an organization has recorded with. */
 export interface UsageKeyRow {
   readonly id: string;
   readonly name: string;
@@ -189,16 +155,17 @@ export interface UsageKeyRow {
 }
 
 /**
- * @param options `alsoId`: a key of the organization that is listed even if it has recorded nothing. `limit`: no more than
- *   so many, the newest.
- * @returns The keys that an organization recorded with. @throws {DatabaseError}
+ * @param options `alsoId`: a key of the organization to list even if it has recorded nothing. `limit`: the maximum number of
+ *   keys, newest first.
+ * @returns The keys that an organization has recorded with. @throws {DatabaseError}
  */
 export function listUsageKeys(
-  database: Database,
+  database: DatabaseReader,
   { organizationId, alsoId, limit }: { organizationId: string; alsoId: string | null; limit: number },
 ): Promise<UsageKeyRow[]> {
-  return database.read(sql`SELECT k.id, k.name, k.key_prefix AS keyPrefix FROM api_keys k
-     WHERE k.organization_id = ${organizationId} AND (k.id = ${alsoId} OR k.number IN (SELECT DISTINCT s.api_key FROM usage_series s
-       WHERE s.organization = (SELECT number FROM organizations WHERE id = ${organizationId})))
-     ORDER BY k.id = ${alsoId} DESC, k.id DESC LIMIT ${limit}`);
+  return database.read(sql`
+    SELECT k.id, k.name, k.key_prefix AS keyPrefix FROM api_keys k
+    WHERE k.organization_id = ${organizationId} AND (k.id = ${alsoId} OR k.number IN (
+      SELECT DISTINCT s.api_key FROM usage_series s WHERE s.organization = ${numberOf(organizationId)}))
+    ORDER BY k.id = ${alsoId} DESC, k.id DESC LIMIT ${limit}`);
 }

@@ -1,141 +1,155 @@
-// The SQL of voids. The batch that voids a record looks at a bounded number of rows, whatever there is: what takes the
-// place of a rollup's smallest or largest is found before it, outside of the writer, and checked in it.
+// The SQL of voids. The batch that voids a record reads a bounded number of rows: which minimum and maximum remain is found
+// beforehand, outside of the writer, and verified in the batch.
 import { rollupHourMs, rollupQuarterMs, usageVoidRecentRecordsMax } from "../../domain/limits.ts";
 import { lowBits } from "../../domain/meter/quantity.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
-import { type Database, sql } from "../engine/database.ts";
-import { millionthsOf } from "./usage_recording.ts";
+import { activeApiKey } from "../api_keys.ts";
 import {
-  placesBetween,
-  scanArguments,
-  shownColumns,
-  shownJoins,
-  type UsageRecordScan,
-} from "./usage_records.ts";
+  type Database,
+  type DatabaseReader,
+  integer,
+  joinSql,
+  sql,
+  type Statement,
+} from "../engine/database.ts";
+import { millionths } from "./recorder.ts";
+import { positionsIn, recordColumns, recordJoins, type UsageRecordScan } from "./usage_records.ts";
 
-/** A value in millionths as the rollups have it, written as a text, and the record that has it. */
+/** A smallest or largest value and the record that has it. */
 export interface Extreme {
-  /** Empty when there is no record. */
+  /** In millionths, as the rollups have it, as a text; empty when there is no record. */
   readonly value: string;
   /** 0 when no record has it. */
   readonly seq: number;
 }
 
-/** What the other records of a quarter of an hour have, up to a moment. */
-export interface OtherExtremes {
-  /** The last record that was looked at. */
+/** The extremes of a rollup's other records, up to one of them. */
+export interface RemainingExtremes {
+  /** The `seq` of the last record that was read. */
   readonly cursor: number;
-  /** Null when it was not looked for. */
+  /** Null when it was not needed. */
   readonly smallest: Extreme | null;
   readonly largest: Extreme | null;
 }
 
 /**
- * What stands in a rollup whose smallest or largest is not known: it had been voided when records of the quarter were
- * deleted already. Every known value is above the first and below the second, also where rollups are put together.
+ * A rollup has these instead of its minimum and maximum when they are unknown, because a record was voided after others of its
+ * 15 minutes had been deleted. Every known value is between them, also where rollups are combined.
  */
-export const unknownSmallest = "-1";
-export const unknownLargest = "9".repeat(22);
+export const unknownMinimum = -1n;
+export const unknownMaximum = 10n ** 22n - 1n;
 
 /** Which record to void, and why. */
 export interface UsageVoid {
-  /** SHA-256 of the API key that asks for it. */
+  /** SHA-256 of the requesting API key. */
   readonly keyHash: string;
   readonly seq: number;
   readonly recordedAt: number;
   readonly reason: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** What the others have; null before they were looked at. */
-  readonly others: OtherExtremes | null;
+  /** Null before they were looked for. */
+  readonly remaining: RemainingExtremes | null;
 }
 
-/** `?1` seq, `?2` recordedAt, `?3` the key's hash, `?4` now: the record, if it is one of the key's organization. */
-const recordOfKey = `usage_records r
-  JOIN organizations o ON o.number = r.organization
-  JOIN api_keys a ON a.organization_id = o.id AND a.key_hash = ?3 AND a.revoked_at IS NULL
-    AND (a.expires_at IS NULL OR a.expires_at > ?4)
-  WHERE r.seq = ?1 AND r.recorded_at = ?2`;
-const isVoided = (seq: string) => `EXISTS (SELECT 1 FROM usage_voids w WHERE w.seq = ${seq})`;
-const quartersPerHour = rollupHourMs / rollupQuarterMs;
-/** What was recorded in the rollup `u` after the others were looked at (`?5`). */
-const recent = `usage_records n WHERE n.seq > ?5 AND n.seq <= ?5 + ${usageVoidRecentRecordsMax}
-  AND n.series = u.series AND n.timestamp >= u.quarter * ${rollupQuarterMs}
-  AND n.timestamp < (u.quarter + 1) * ${rollupQuarterMs} AND NOT ${isVoided("n.seq")}`;
-/** Where the others' values are: `?6` and `?7`, `?8` and `?9`. */
-const extremes = [
-  { column: "smallest", best: "min", value: "?6", holder: "?7" },
-  { column: "largest", best: "max", value: "?8", holder: "?9" },
-] as const;
-/** Numbers are bound as floating ones, which would not be exact. */
-const stored = (text: string) => `iif(length(${text}) = 22, ${text}, CAST(nullif(${text}, '') AS INTEGER))`;
-const withoutRecord = extremes.map(({ column, best, value }) => {
-  const latest = `(SELECT ${best}(${millionthsOf("n")}) FROM ${recent})`;
-  const known = stored(value);
-  return `${column} = iif(u.${column} <> v.millionths, u.${column},
-    coalesce(${best}(${known}, ${latest}), ${known}, ${latest}, u.${column}))`;
-}).join(", ");
-/** The record is neither, or what takes its place is known and still counts. */
-const isPrepared = extremes.map(({ column, value, holder }) =>
-  `(u.count = 1 OR u.${column} <> v.millionths OR (${value} IS NOT NULL AND NOT ${isVoided(holder)}
-    AND (SELECT seq FROM usage_cursor WHERE only_row = 1) <= ?5 + ${usageVoidRecentRecordsMax}))`
-).join(" AND ");
-const withoutSums = `count = u.count - 1, sum_high = u.sum_high - (v.quantity_whole >> ${lowBits}),
-    sum_low = u.sum_low - (v.quantity_whole & ${
-  2 ** lowBits - 1
-}), sum_micro = u.sum_micro - v.quantity_micro`;
-const recordToVoid = `FROM (SELECT r.*, ${millionthsOf("r")} AS millionths
-    FROM ${recordOfKey} AND NOT ${isVoided("r.seq")}) AS v WHERE u.series = v.series`;
-const takeFromQuarter = `UPDATE usage_rollups AS u SET ${withoutSums}, ${withoutRecord}
-  ${recordToVoid} AND u.quarter = v.timestamp / ${rollupQuarterMs} AND ${isPrepared}`;
-/** After the quarter: smallest and largest are those of the hour's quarters. */
-const ofQuarters = (column: "smallest" | "largest", best: "min" | "max") =>
-  `${column} = coalesce((SELECT ${best}(q.${column}) FROM usage_rollups q WHERE q.series = u.series AND q.count > 0
-    AND q.quarter >= u.hour * ${quartersPerHour} AND q.quarter < (u.hour + 1) * ${quartersPerHour}), u.${column})`;
-const takeFromHour = `UPDATE usage_rollups_hourly AS u SET ${withoutSums},
-    ${ofQuarters("smallest", "min")}, ${ofQuarters("largest", "max")}
-  ${recordToVoid} AND u.hour = v.timestamp / ${rollupHourMs} AND changes() > 0`;
-const insertVoid = `INSERT INTO usage_voids (seq, voided_at, voided_by, reason)
-  SELECT r.seq, ?4, a.id, ?5 FROM ${recordOfKey} AND changes() > 0 ON CONFLICT DO NOTHING`;
+const isVoided = (seq: Statement | number) => sql`EXISTS (SELECT 1 FROM usage_voids w WHERE w.seq = ${seq})`;
+const quarterMs = integer(rollupQuarterMs);
+const quartersPerHour = integer(rollupHourMs / rollupQuarterMs);
+const recentRecordsMax = integer(usageVoidRecentRecordsMax);
+
+/** The record `r`, if it belongs to the organization of a key that works. */
+const recordOfKey = ({ seq, recordedAt, keyHash, now }: UsageVoid) =>
+  sql`usage_records r
+    JOIN organizations o ON o.number = r.organization
+    JOIN api_keys k ON k.organization_id = o.id AND k.key_hash = ${keyHash} AND ${activeApiKey(now)}
+    WHERE r.seq = ${seq} AND r.recorded_at = ${recordedAt}`;
+
+/** The sums of a rollup `u` without the record `v`. */
+const withoutSums = sql`count = u.count - 1, sum_high = u.sum_high - (v.quantity_whole >> ${
+  integer(lowBits)
+}),
+  sum_low = u.sum_low - (v.quantity_whole & ${integer(2 ** lowBits - 1)}),
+  sum_micro = u.sum_micro - v.quantity_micro`;
+
+/** Joins a rollup `u` with the record `v` to be voided. */
+const fromRecord = (which: UsageVoid) =>
+  sql`FROM (SELECT r.*, ${millionths} AS millionths FROM ${recordOfKey(which)} AND NOT ${
+    isVoided(sql`r.seq`)
+  }) AS v
+    WHERE u.series = v.series`;
+
+/** Does nothing if the record may be an extreme and the given ones are missing or no longer true. */
+function subtractFromQuarter(which: UsageVoid): Statement {
+  const { cursor = 0, smallest = null, largest = null } = which.remaining ?? {};
+  const recent = sql`usage_records r WHERE r.seq > ${cursor} AND r.seq <= ${cursor} + ${recentRecordsMax}
+    AND r.series = u.series AND r.timestamp >= u.quarter * ${quarterMs}
+    AND r.timestamp < (u.quarter + 1) * ${quarterMs} AND NOT ${isVoided(sql`r.seq`)}`;
+  const hasFewRecent = sql`
+    (SELECT seq FROM usage_cursor WHERE only_row = 1) <= ${cursor} + ${recentRecordsMax}`;
+  const extremes = [
+    { column: sql`smallest`, best: sql`min`, remaining: smallest },
+    { column: sql`largest`, best: sql`max`, remaining: largest },
+  ].map(({ column, best, remaining }) => {
+    const value = remaining?.value ?? null;
+    // As a text, because bound numbers are floating-point and would not be exact.
+    const known = sql`iif(length(${value}) = 22, ${value}, CAST(nullif(${value}, '') AS INTEGER))`;
+    const latest = sql`(SELECT ${best}(${millionths}) FROM ${recent})`;
+    return {
+      assignment: sql`${column} = iif(u.${column} <> v.millionths, u.${column},
+        coalesce(${best}(${known}, ${latest}), ${known}, ${latest}, u.${column}))`,
+      isKnown: sql`(u.count = 1 OR u.${column} <> v.millionths OR (${value} IS NOT NULL
+        AND NOT ${isVoided(remaining?.seq ?? 0)} AND ${hasFewRecent}))`,
+    };
+  });
+  return sql`
+    UPDATE usage_rollups AS u
+    SET ${withoutSums}, ${joinSql(extremes.map(({ assignment }) => assignment), ", ")}
+    ${fromRecord(which)} AND u.quarter = v.timestamp / ${quarterMs}
+      AND ${joinSql(extremes.map(({ isKnown }) => isKnown), " AND ")}`;
+}
+
+/** Runs after the quarter was updated: the hour's extremes are those of its quarters. */
+function subtractFromHour(which: UsageVoid): Statement {
+  const ofQuarters = (column: Statement, best: Statement) =>
+    sql`${column} = coalesce((SELECT ${best}(q.${column}) FROM usage_rollups q WHERE q.series = u.series
+      AND q.count > 0 AND q.quarter >= u.hour * ${quartersPerHour}
+      AND q.quarter < (u.hour + 1) * ${quartersPerHour}), u.${column})`;
+  return sql`
+    UPDATE usage_rollups_hourly AS u
+    SET ${withoutSums}, ${ofQuarters(sql`smallest`, sql`min`)}, ${ofQuarters(sql`largest`, sql`max`)}
+    ${fromRecord(which)} AND u.hour = v.timestamp / ${integer(rollupHourMs)} AND changes() > 0`;
+}
 
 /**
- * Takes a record out of the rollups, once.
+ * Subtracts a record from its rollups, once.
  *
- * @returns The record, voided now or before; not voided when it may be the smallest or largest and what the others have is
- *   not known or not true any more; undefined when the key's organization has no such record.
+ * @returns The record, voided now or before. Not voided if it may be the minimum or maximum and the remaining extremes are
+ *   missing or no longer true. Undefined if the key's organization has no such record.
  * @throws {DatabaseError}
  */
-export async function voidUsageRecord(
+export async function voidRecord(
   database: Database,
-  { seq, recordedAt, keyHash, now, reason, others }: UsageVoid,
+  which: UsageVoid,
 ): Promise<StoredUsageRecord | undefined> {
-  const which = [seq, recordedAt, keyHash, now] as const;
-  const { cursor = 0, smallest = null, largest = null } = others ?? {};
   const results = await database.write([
-    sql(
-      takeFromQuarter,
-      ...which,
-      cursor,
-      smallest?.value ?? null,
-      smallest?.seq ?? 0,
-      largest?.value ?? null,
-      largest?.seq ?? 0,
-    ),
-    sql(takeFromHour, ...which),
-    sql(insertVoid, ...which, reason),
-    sql(`SELECT ${shownColumns} FROM (SELECT r.* FROM ${recordOfKey}) AS r ${shownJoins}`, ...which),
+    subtractFromQuarter(which),
+    subtractFromHour(which),
+    sql`INSERT INTO usage_voids (seq, voided_at, voided_by, reason)
+      SELECT r.seq, ${which.now}, k.id, ${which.reason} FROM ${recordOfKey(which)} AND changes() > 0
+      ON CONFLICT DO NOTHING`,
+    sql`SELECT ${recordColumns} FROM (SELECT r.* FROM ${recordOfKey(which)}) AS r ${recordJoins}`,
   ]);
   return results[3]?.rows[0] as unknown as StoredUsageRecord | undefined;
 }
 
-/** A record and the rollup of its quarter of an hour, at one moment. */
+/** A record and the rollup of its 15 minutes, at one moment. */
 export interface RecordInRollup {
-  /** The last record that there is. */
+  /** The `seq` of the last record of all. */
   readonly cursor: number;
   readonly series: number;
-  /** The quarter's first moment, in milliseconds since 1970. */
+  /** The rollup's first moment, in milliseconds since 1970. */
   readonly start: number;
-  /** How many records count in the rollup. */
+  /** How many records the rollup counts. */
   readonly count: number;
   /** In millionths, as a text. */
   readonly value: string;
@@ -143,67 +157,62 @@ export interface RecordInRollup {
   readonly isLargest: 0 | 1;
 }
 
-/** @returns The record as it is in its rollup, or undefined when the organization has no such record. */
+/** @returns The record in its rollup, or undefined when the organization has no such record. */
 export function findRecordInRollup(
-  database: Database,
+  database: DatabaseReader,
   { organizationId, seq }: { organizationId: string; seq: number },
 ): Promise<RecordInRollup | undefined> {
-  return database.readFirst(sql(
-    `SELECT c.seq AS cursor, r.series, u.quarter * ${rollupQuarterMs} AS start, u.count,
-       CAST(${millionthsOf("r")} AS TEXT) AS value, u.smallest = ${millionthsOf("r")} AS isSmallest,
-       u.largest = ${millionthsOf("r")} AS isLargest
-     FROM usage_records r JOIN organizations o ON o.number = r.organization AND o.id = ?1
-     JOIN usage_rollups u ON u.series = r.series AND u.quarter = r.timestamp / ${rollupQuarterMs}
-     JOIN usage_cursor c ON c.only_row = 1
-     WHERE r.seq = ?2`,
-    organizationId,
-    seq,
-  ));
+  return database.readFirst(sql`
+    SELECT c.seq AS cursor, r.series, u.quarter * ${quarterMs} AS start, u.count,
+      CAST(${millionths} AS TEXT) AS value, u.smallest = ${millionths} AS isSmallest,
+      u.largest = ${millionths} AS isLargest
+    FROM usage_records r JOIN organizations o ON o.number = r.organization AND o.id = ${organizationId}
+    JOIN usage_rollups u ON u.series = r.series AND u.quarter = r.timestamp / ${quarterMs}
+    JOIN usage_cursor c ON c.only_row = 1
+    WHERE r.seq = ${seq}`);
 }
 
-/** What some records have that count. */
+/** The extremes of some records that are not voided, and how many those are. */
 export interface CountedExtremes {
   readonly count: number;
   readonly smallest: Extreme;
   readonly largest: Extreme;
 }
 
-const countedExtremes = (records: string) =>
-  `WITH e AS MATERIALIZED (SELECT r.seq, ${millionthsOf("r")} AS value FROM ${records} AND NOT ${
-    isVoided("r.seq")
-  })
-   SELECT (SELECT count(*) FROM e) AS count, CAST(min(value) AS TEXT) AS value, seq FROM e
-   UNION ALL SELECT 0, CAST(max(value) AS TEXT), seq FROM e`;
-
-/** @returns What records of a series have in a scan, but for one (`seq`) and those after `last`. */
+/** @returns The extremes of a series in a scan, without one record (`seq`) and without those after `last`. */
 export function extremesOfScan(
-  database: Database,
+  database: DatabaseReader,
   { scan, series, seq, last }: { scan: UsageRecordScan; series: number; seq: number; last: number },
 ): Promise<CountedExtremes> {
-  // The plus keeps the index to its order.
-  const records = `(${placesBetween("AND +n.series = ?8 AND n.seq <> ?9 AND n.seq <= ?10")}) p
-    CROSS JOIN usage_records r ON r.seq = p.seq WHERE true`;
-  return readExtremes(database, countedExtremes(records), [...scanArguments(scan), series, seq, last]);
+  // The plus sign makes SQLite use the index for the order of the positions.
+  const isOther = sql`AND +n.series = ${series} AND n.seq <> ${seq} AND n.seq <= ${last}`;
+  return readExtremes(
+    database,
+    sql`(${positionsIn(scan, isOther)}) p CROSS JOIN usage_records r ON r.seq = p.seq WHERE true`,
+  );
 }
 
-/** @returns What records of a rollup have that were recorded after one and up to another. */
+/** @returns The extremes of a rollup's records that were recorded after one record and up to another. */
 export function extremesOfRecent(
-  database: Database,
+  database: DatabaseReader,
   { series, start, after, last }: { series: number; start: number; after: number; last: number },
 ): Promise<CountedExtremes> {
-  const records = `usage_records r WHERE r.seq > ?1 AND r.seq <= ?2 AND r.series = ?3
-    AND r.timestamp >= ?4 AND r.timestamp < ?4 + ${rollupQuarterMs}`;
-  return readExtremes(database, countedExtremes(records), [after, last, series, start]);
+  return readExtremes(
+    database,
+    sql`usage_records r WHERE r.seq > ${after} AND r.seq <= ${last} AND r.series = ${series}
+      AND r.timestamp >= ${start} AND r.timestamp < ${start} + ${quarterMs}`,
+  );
 }
 
-async function readExtremes(
-  database: Database,
-  text: string,
-  values: readonly (string | number)[],
-): Promise<CountedExtremes> {
+async function readExtremes(database: DatabaseReader, records: Statement): Promise<CountedExtremes> {
   const [smallest, largest] = await database.read<
     { count: number; value: string | null; seq: number | null }
-  >(sql(text, ...values));
+  >(sql`
+    WITH e AS MATERIALIZED (SELECT r.seq, ${millionths} AS value FROM ${records} AND NOT ${
+    isVoided(sql`r.seq`)
+  })
+    SELECT (SELECT count(*) FROM e) AS count, CAST(min(value) AS TEXT) AS value, seq FROM e
+    UNION ALL SELECT 0, CAST(max(value) AS TEXT), seq FROM e`);
   return {
     count: smallest?.count ?? 0,
     smallest: { value: smallest?.value ?? "", seq: smallest?.seq ?? 0 },

@@ -44,9 +44,10 @@ export async function deleteSomeOfOrganization(
     idempotencyKey === null ? [] : [[idempotencyKeyHash(idempotencyKey), seq] as const]
   );
   const theirs = `seq IN (SELECT value FROM json_each(?2)) AND ${numberOfDeleted} IS NOT NULL`;
+  const deletedNumber = sql`(SELECT number FROM organizations WHERE id = ${id} AND deleted_at IS NOT NULL)`;
   // Other servers may be at the same step: what is gone already is no harm.
   await database.write([
-    ...(keys.length === 0 ? [] : deleteKeys(id, { keys, number: numberOfDeleted })),
+    ...(keys.length === 0 ? [] : deleteKeys(deletedNumber, keys)),
     sql(`DELETE FROM usage_voids WHERE ${theirs}`, id, seqs),
     sql(`DELETE FROM usage_records WHERE ${theirs}`, id, seqs),
   ]);

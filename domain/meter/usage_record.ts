@@ -64,7 +64,7 @@ export interface StoredUsageRecord extends UsageRecordPlace, Quantity {
 }
 
 /** @param ids Of the database that the record is in. @returns A stored record as callers see it. */
-export function shownUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): UsageRecord {
+export function toUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): UsageRecord {
   return {
     id: ids.of(stored),
     productSlug: stored.productSlug,

@@ -1,10 +1,11 @@
-// What the usage page shows of the sums: the series of the chart, the figures above it, the keys beneath it.
+// What the usage page shows of sums: the series of the chart, the figures above it and the keys below it.
 import { microsToDecimal, microsToNumber } from "./quantity.ts";
 
-/** One sum of a window and a product. */
+/** One sum of a window and a group. */
 export interface ReportSum {
   readonly position: number;
-  readonly productSlug: string;
+  readonly productSlug?: string | undefined;
+  readonly apiKey?: string | undefined;
   readonly micros: bigint;
   readonly count: number;
 }
@@ -19,100 +20,96 @@ export interface ReportChart {
 export interface ReportChartWindow {
   /** The nearest numbers, to draw. */
   readonly values: readonly number[];
-  /** The same, exact, as decimal texts, and all of them added up. */
+  /** The same as exact decimal texts, and their sum. */
   readonly sums: readonly string[];
   readonly total: string;
 }
 
-/** The chart shows so many series; what is left is added up as the last. */
+/** The last series of the chart adds up the remaining products. */
 const chartSeriesMax = 4;
 
 /**
  * @param sums By window and product.
  * @param windows How many windows there are.
- * @returns Products by size, the largest first; of more than four the largest three, and what the others add up to.
+ * @returns Products by sum, largest first; of more than four the largest three, and the sum of the others.
  */
 export function reportChart(sums: readonly ReportSum[], windows: number): ReportChart {
   const totals = new Map<string, bigint>();
-  for (const { productSlug, micros } of sums) {
+  for (const { productSlug = "", micros } of sums) {
     totals.set(productSlug, (totals.get(productSlug) ?? 0n) + micros);
   }
   const products = [...totals].sort(largestFirst).map(([name]) => name);
   const named = products.length <= chartSeriesMax ? products : products.slice(0, chartSeriesMax - 1);
-  const left = products.length - named.length;
+  const others = products.length - named.length;
   // No product has a space in its name.
-  const series = left === 0 ? named : [...named, `${left} others`];
-  const places = new Map(named.map((name, place) => [name, place]));
-  const parts = Array.from({ length: windows }, () => series.map(() => 0n));
-  for (const { position, productSlug, micros } of sums) {
-    const window = parts[position];
-    const place = places.get(productSlug) ?? series.length - 1;
-    if (window !== undefined) window[place] = (window[place] ?? 0n) + micros;
+  const series = others === 0 ? named : [...named, `${others} others`];
+  const indexes = new Map(named.map((name, index) => [name, index]));
+  const values = Array.from({ length: windows }, () => series.map(() => 0n));
+  for (const { position, productSlug = "", micros } of sums) {
+    const window = values[position];
+    const index = indexes.get(productSlug) ?? series.length - 1;
+    if (window !== undefined) window[index] = (window[index] ?? 0n) + micros;
   }
   return {
     series,
-    windows: parts.map((window) => ({
+    windows: values.map((window) => ({
       values: window.map(microsToNumber),
       sums: window.map(microsToDecimal),
-      total: microsToDecimal(window.reduce((all, one) => all + one, 0n)),
+      total: microsToDecimal(sumOf(window)),
     })),
   };
 }
 
-/** What one key used. */
+/** Usage of one key. */
 export interface KeyUsage {
   readonly apiKeyId: string;
   /** The exact sum as a decimal text. */
   readonly sum: string;
-  /** Percent of all, to one decimal place; null when all is 0. */
+  /** Percentage of the total, to one decimal place; null when the total is 0. */
   readonly share: number | null;
   readonly count: number;
 }
 
-/** The most active keys, and what is left. */
+/** The most active keys, and the others. */
 export interface ReportKeys {
   readonly most: readonly KeyUsage[];
-  /** All further keys together; null when there are none. */
+  /** The other keys together; null when there are none. */
   readonly others: (Omit<KeyUsage, "apiKeyId"> & { readonly keys: number }) | null;
-  /** How many keys there are in all. */
+  /** The number of all keys. */
   readonly keys: number;
 }
 
 /**
- * @param sums Of any windows, by key.
- * @param shown How many keys to name.
- * @returns Keys by their sums, the largest first.
+ * @param sums By key, of any windows.
+ * @param namedMax How many keys to name.
+ * @returns Keys by sum, largest first.
  */
-export function reportKeys(
-  sums: readonly { readonly apiKeyId: string; readonly micros: bigint; readonly count: number }[],
-  shown: number,
-): ReportKeys {
+export function reportKeys(sums: readonly Omit<ReportSum, "position">[], namedMax: number): ReportKeys {
   const keys = new Map<string, { micros: bigint; count: number }>();
-  let all = 0n;
-  for (const { apiKeyId, micros, count } of sums) {
-    const key = keys.get(apiKeyId) ?? { micros: 0n, count: 0 };
-    keys.set(apiKeyId, { micros: key.micros + micros, count: key.count + count });
-    all += micros;
+  for (const { apiKey = "", micros, count } of sums) {
+    const key = keys.get(apiKey) ?? { micros: 0n, count: 0 };
+    keys.set(apiKey, { micros: key.micros + micros, count: key.count + count });
   }
+  const total = sumOf([...keys.values()].map(({ micros }) => micros));
   const usage = ({ micros, count }: { micros: bigint; count: number }) => ({
     sum: microsToDecimal(micros),
-    share: all === 0n ? null : Number((micros * 1000n + all / 2n) / all) / 10,
+    share: total === 0n ? null : Number((micros * 1000n + total / 2n) / total) / 10,
     count,
   });
   const sorted = [...keys].sort(([a, x], [b, y]) =>
     x.micros === y.micros ? y.count - x.count || (a < b ? -1 : 1) : x.micros < y.micros ? 1 : -1
   );
-  // One key would take as much room as the line that stands for it.
-  const named = sorted.length <= shown + 1 ? sorted : sorted.slice(0, shown);
-  const rest = sorted.slice(named.length).map(([, key]) => key);
+  // One more key takes no more room than the line for the others.
+  const named = sorted.length <= namedMax + 1 ? sorted : sorted.slice(0, namedMax);
+  const others = sorted.slice(named.length).map(([, key]) => key);
   return {
     most: named.map(([apiKeyId, key]) => ({ apiKeyId, ...usage(key) })),
-    others: rest.length === 0 ? null : {
+    others: others.length === 0 ? null : {
       ...usage({
-        micros: rest.reduce((sum, { micros }) => sum + micros, 0n),
-        count: rest.reduce((sum, { count }) => sum + count, 0),
+        micros: sumOf(others.map(({ micros }) => micros)),
+        count: others.reduce((sum, { count }) => sum + count, 0),
       }),
-      keys: rest.length,
+      keys: others.length,
     },
     keys: keys.size,
   };
@@ -129,30 +126,29 @@ export interface ReportTotals {
 }
 
 /** @returns The figures of sums by window. */
-export function reportTotals(sums: readonly Omit<ReportSum, "productSlug">[]): ReportTotals {
+export function reportTotals(sums: readonly ReportSum[]): ReportTotals {
   const windows = new Map<number, bigint>();
-  let micros = 0n;
-  let count = 0;
-  for (const sum of sums) {
-    micros += sum.micros;
-    count += sum.count;
-    windows.set(sum.position, (windows.get(sum.position) ?? 0n) + sum.micros);
-  }
-  let busiest: [number, bigint] | undefined;
+  for (const { position, micros } of sums) windows.set(position, (windows.get(position) ?? 0n) + micros);
+  let busiest: [position: number, micros: bigint] | undefined;
   for (const window of windows) if (busiest === undefined || window[1] > busiest[1]) busiest = window;
+  const micros = sumOf([...windows.values()]);
   return {
     micros,
     sum: microsToDecimal(micros),
-    count,
+    count: sums.reduce((total, { count }) => total + count, 0),
     busiest: busiest === undefined ? null : { position: busiest[0], sum: microsToDecimal(busiest[1]) },
   };
 }
 
-/** @returns By how many percent `now` is more than `before`, to one decimal place; null when there was nothing before. */
+/** @returns By what percentage `now` exceeds `before`, to one decimal place; null when there was nothing before. */
 export function percentChange(now: bigint, before: bigint): number | null {
   return before === 0n
     ? null
     : Number(((now - before) * 1000n + (now < before ? -before : before) / 2n) / before) / 10;
+}
+
+function sumOf(values: readonly bigint[]): bigint {
+  return values.reduce((sum, value) => sum + value, 0n);
 }
 
 function largestFirst([a, x]: [string, bigint], [b, y]: [string, bigint]): number {

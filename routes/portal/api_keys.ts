@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { apiKeyCountsTimeoutMs, pageItemsDefault } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
+import { countUsageOfApiKeys } from "../../services/meter/usage.ts";
 import { type ApiKeyRow, apiKeysPage, type NewKey } from "../../views/api_keys/api_keys.tsx";
 import type { Assets } from "../../views/layout.tsx";
 import { renameApiKeyPage } from "../../views/api_keys/rename_api_key.tsx";
@@ -59,7 +60,8 @@ interface ListOptions {
 
 /** Mounts `/portal/api-keys`. */
 export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { apiKeys, usage, clock } = parts.services;
+  const { services } = parts;
+  const { apiKeys, clock } = services;
   const usageUrl = `${parts.config.baseUrl.origin}/api/v1/usage`;
   const emptyForm = { values: { name: "", expires: "never" }, fieldErrors: {}, error: null };
 
@@ -104,11 +106,8 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), apiKeyCountsTimeoutMs);
     try {
-      return await usage.countUsageOfApiKeys(session, {
-        from: isoTime(end - sparklineDays * dayMs),
-        to: isoTime(end),
-        apiKeyIds,
-      }, late.signal);
+      const query = { from: isoTime(end - sparklineDays * dayMs), to: isoTime(end), apiKeyIds };
+      return await countUsageOfApiKeys(services, session, { query, signal: late.signal });
     } catch (error) {
       const isBusy = error instanceof AppError && error.code === "unavailable";
       if (!isBusy && !late.signal.aborted) throw error;

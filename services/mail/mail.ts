@@ -35,7 +35,7 @@ import {
   type NewMail,
 } from "../../domain/mail/mail.ts";
 import type { BaseContext } from "../base_context.ts";
-import { rest } from "../rest.ts";
+import { sleep } from "../sleep.ts";
 import { hashToken, newToken } from "../sign_in/session_tokens.ts";
 import { MailError, type MailMessage, type MailTransport, smtpTransport } from "./mail_transport.ts";
 
@@ -158,7 +158,7 @@ export class Mail {
       } catch (error) {
         this.#log.warn("retrying failed delivery of emails", { error });
       }
-      await rest(restMs, AbortSignal.any([signal, this.#woken.signal]));
+      await sleep(restMs, AbortSignal.any([signal, this.#woken.signal]));
       this.#woken = new AbortController();
     }
     clearTimeout(grace);

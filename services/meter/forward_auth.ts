@@ -1,6 +1,6 @@
-// Forward authentication: who a reverse proxy may let through, and metering what it lets through.
-import { findActiveApiKey, updateApiKeyUsed } from "../../db/api_keys.ts";
-import { AppError, invalidApiKeyError } from "../../domain/errors.ts";
+// Forward authentication: decides whom a reverse proxy may let through, and meters requests with API keys.
+import { updateApiKeyUsed } from "../../db/api_keys.ts";
+import { AppError } from "../../domain/errors.ts";
 import {
   type ForwardConditions,
   type ForwardDenial,
@@ -9,98 +9,83 @@ import {
 } from "../../domain/meter/forward_auth.ts";
 import { apiKeyUsedIntervalMs } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
-import type { BaseContext } from "../base_context.ts";
-import type { Recorder } from "./recorder.ts";
+import type { Context } from "../context.ts";
+import { requireApiKey } from "./usage_access.ts";
+import { recordUsage } from "./usage_records.ts";
 
-/** What each request that is let through counts for: 1. */
+/** What each admitted request is recorded as, with a quantity of 1. */
 export interface Meter {
   readonly productSlug: string;
   readonly metric: string;
 }
 
-/** The verbs of forward authentication. */
-export interface ForwardAuthService {
-  /**
-   * Lets a signed-in person through.
-   *
-   * @returns Who they are, in the organization that is asked for, or else in their active one.
-   * @throws {AppError} `forbidden` or `email_unverified` to those who do not meet the conditions.
-   */
-  admitSession(session: Session, conditions: ForwardConditions): ForwardIdentity;
-  /**
-   * Lets an API key through, which is given by its hash. With a meter, one record is on disk before this returns; a
-   * request that is refused leaves none.
-   *
-   * @returns Which key it is, and its organization.
-   * @throws {AppError} `invalid_api_key`; `forbidden` when a role is asked for, which no key has, or another organization;
-   *   `unavailable` when the record cannot be written.
-   */
-  admitApiKey(
-    keyHash: string,
-    options: { conditions: ForwardConditions; meter: Meter | null },
-  ): Promise<ForwardIdentity>;
+/**
+ * Admits the request of a signed-in person.
+ *
+ * @returns Who they are, in the required organization or else in their active one.
+ * @throws {AppError} `forbidden` or `email_unverified` when they don't meet the conditions.
+ */
+export function admitSession(session: Session, conditions: ForwardConditions): ForwardIdentity {
+  const judged = judgeSession(session, conditions);
+  if ("reason" in judged) throw denialError(judged);
+  const { membership } = judged;
+  const { id, name, email, emailVerified } = session.user;
+  return {
+    userId: id,
+    name,
+    email,
+    emailVerified,
+    organizationId: membership?.organizationId,
+    role: membership?.role,
+  };
 }
 
 /**
- * @param context See {@linkcode BaseContext}.
- * @param parts `recorder`: where records go. `onBackgroundError`: told when noting a key's last use failed.
+ * Admits a request with an API key, given by its hash. With a meter, one record is on disk before this returns; a denied
+ * request leaves none.
+ *
+ * @returns The key's id and organization.
+ * @throws {AppError} `invalid_api_key`; `forbidden` when a role is required, which no key has, or another organization;
+ *   `unavailable` when the record cannot be written.
  */
-export function createForwardAuthService(
-  context: BaseContext,
-  parts: { recorder: Recorder; onBackgroundError: (error: unknown) => void },
-): ForwardAuthService {
-  const { database, clock } = context;
-  const { recorder, onBackgroundError } = parts;
-  /** Keys whose last use is being noted: of many requests at once, one does it. */
-  const beingUsed = new Set<string>();
-
-  function noteUse(key: { id: string; lastUsedAt: number | null }, now: number): void {
-    if (now - (key.lastUsedAt ?? 0) < apiKeyUsedIntervalMs || beingUsed.has(key.id)) return;
-    beingUsed.add(key.id);
-    database.write([updateApiKeyUsed(key.id, now)])
-      .catch(onBackgroundError)
-      .finally(() => beingUsed.delete(key.id));
+export async function admitApiKey(
+  context: Context,
+  keyHash: string,
+  { conditions, meter }: { conditions: ForwardConditions; meter: Meter | null },
+): Promise<ForwardIdentity> {
+  const key = await requireApiKey(context, keyHash);
+  const { organization, role } = conditions;
+  if (organization !== undefined && organization !== key.organizationId) throw otherOrganizationError();
+  if (role !== undefined) {
+    throw new AppError("forbidden", `This requires the role ${role}, and API keys have no role.`);
   }
+  if (meter === null) noteUse(context, key);
+  else {
+    // Every request counts, so an idempotency key that the client may have sent is ignored.
+    const input = {
+      ...meter,
+      quantity: { whole: 1, micro: 0 },
+      timestamp: null,
+      idempotencyKey: null,
+      properties: null,
+    };
+    const bytes = meter.productSlug.length + meter.metric.length;
+    await recordUsage(context, keyHash, { inputs: [input], bytes });
+  }
+  return { organizationId: key.organizationId, apiKeyId: key.id };
+}
 
-  return {
-    admitSession(session, conditions) {
-      const judged = judgeSession(session, conditions);
-      if ("reason" in judged) throw denialError(judged);
-      const { membership } = judged;
-      const { id, name, email, emailVerified } = session.user;
-      return {
-        userId: id,
-        name,
-        email,
-        emailVerified,
-        organizationId: membership?.organizationId,
-        role: membership?.role,
-      };
-    },
-
-    async admitApiKey(keyHash, { conditions, meter }) {
-      const now = clock();
-      const key = await findActiveApiKey(database, keyHash, now);
-      if (key === undefined) throw invalidApiKeyError();
-      const { organization, role } = conditions;
-      if (organization !== undefined && organization !== key.organizationId) throw otherOrganizationError();
-      if (role !== undefined) throw new AppError("forbidden", `This needs the role ${role}; a key has none.`);
-      if (meter === null) noteUse(key, now);
-      else {
-        // Without an idempotency key, whatever the client sent: each request counts.
-        const input = {
-          ...meter,
-          quantity: { whole: 1, micro: 0 },
-          timestamp: null,
-          idempotencyKey: null,
-          properties: null,
-        };
-        const bytes = meter.productSlug.length + meter.metric.length;
-        await recorder.record({ keyHash, inputs: [input], bytes });
-      }
-      return { organizationId: key.organizationId, apiKeyId: key.id };
-    },
-  };
+/** Updates when a key was last used, without waiting: once per interval, however many requests it makes. */
+function noteUse(
+  { database, clock, rateLimits: { apiKeyUses }, onBackgroundError }: Context,
+  key: { id: string; lastUsedAt: number | null },
+): void {
+  const now = clock();
+  if (now - (key.lastUsedAt ?? 0) < apiKeyUsedIntervalMs || !apiKeyUses.take(key.id).isAllowed) return;
+  database.write([updateApiKeyUsed(key.id, now)]).catch((error) => {
+    apiKeyUses.giveBack(key.id);
+    onBackgroundError(error);
+  });
 }
 
 function denialError(denial: ForwardDenial): AppError {
@@ -108,15 +93,12 @@ function denialError(denial: ForwardDenial): AppError {
     case "organization":
       return otherOrganizationError();
     case "role":
-      return new AppError("forbidden", `This needs at least the role ${denial.role}.`);
+      return new AppError("forbidden", `This requires at least the role ${denial.role}.`);
     case "email":
-      return new AppError(
-        "email_unverified",
-        "Confirm your address first: open the link that we mailed you.",
-      );
+      return new AppError("email_unverified", "Confirm your email address first: open the link we sent you.");
   }
 }
 
 function otherOrganizationError(): AppError {
-  return new AppError("forbidden", "This is for members of another organization.");
+  return new AppError("forbidden", "This requires membership in another organization.");
 }

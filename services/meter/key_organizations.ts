@@ -1,5 +1,5 @@
-// Which organization an API key belongs to, remembered for fair shares of the recorder's queue. A key never changes its
-// organization, but it can end: this never says whether a key still works.
+// Which organization an API key belongs to, cached for the recorder's queue. A key never changes its organization, but it can
+// be revoked: the cache never says whether a key still works.
 import { findActiveApiKey } from "../../db/api_keys.ts";
 import { rememberedApiKeysMax } from "../../domain/limits.ts";
 import type { BaseContext } from "../base_context.ts";
@@ -8,15 +8,15 @@ import type { BaseContext } from "../base_context.ts";
 export class KeyOrganizations {
   readonly #context: BaseContext;
   readonly #known = new Map<string, string>();
-  /** Keys that are being looked up: requests that arrive meanwhile share the result. */
-  readonly #lookUps = new Map<string, Promise<string | undefined>>();
+  /** Lookups in progress: requests that arrive meanwhile share the result. */
+  readonly #lookups = new Map<string, Promise<string | undefined>>();
 
   /** @param context See {@linkcode BaseContext}. */
   constructor(context: BaseContext) {
     this.#context = context;
   }
 
-  /** @returns The id of a key's organization, or undefined when it is not remembered. */
+  /** @returns The id of a key's organization, or undefined when it is not cached. */
   known(keyHash: string): string | undefined {
     return this.#known.get(keyHash);
   }
@@ -24,19 +24,17 @@ export class KeyOrganizations {
   /**
    * Looks a key up in the database.
    *
-   * @returns The id of its organization, or undefined when no such key works.
+   * @returns The id of its organization, or undefined when the key is invalid.
    * @throws {DatabaseError}
    */
   find(keyHash: string): Promise<string | undefined> {
-    let lookUp = this.#lookUps.get(keyHash);
-    if (lookUp === undefined) {
-      lookUp = this.#lookUp(keyHash).finally(() => this.#lookUps.delete(keyHash));
-      this.#lookUps.set(keyHash, lookUp);
-    }
-    return lookUp;
+    const lookup = this.#lookups.get(keyHash) ??
+      this.#lookup(keyHash).finally(() => this.#lookups.delete(keyHash));
+    this.#lookups.set(keyHash, lookup);
+    return lookup;
   }
 
-  async #lookUp(keyHash: string): Promise<string | undefined> {
+  async #lookup(keyHash: string): Promise<string | undefined> {
     const { database, clock } = this.#context;
     const key = await findActiveApiKey(database, keyHash, clock());
     if (key === undefined) return undefined;

@@ -1,8 +1,9 @@
-// The recorder: group commit of usage. While one group is on its way to disk the next requests gather. Nobody is
-// answered before the commit; nobody is answered with more than what it returned.
+// The recorder: group commit of usage. While one group is being committed, the next requests gather. No request is
+// acknowledged before its commit, or with more than what the commit returned.
 import { setImmediate } from "node:timers";
 import { DatabaseError } from "../../db/engine/database.ts";
-import { recordUsage } from "../../db/meter/usage_recording.ts";
+import { insertUsageRecords } from "../../db/meter/recorder.ts";
+import { findRecordIdKey } from "../../db/meter/usage_records.ts";
 import { type AppError, invalidApiKeyError, unavailableError } from "../../domain/errors.ts";
 import {
   recorderCommitBytesMax,
@@ -16,50 +17,49 @@ import {
   recorderTurnBytesMax,
   recorderTurnRecordsMax,
 } from "../../domain/limits.ts";
+import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import type { BaseContext } from "../base_context.ts";
-import { KeyOrganizations } from "./key_organizations.ts";
-import { createRecordIds } from "./record_ids.ts";
 import {
   buildGroup,
+  findRepeats,
+  type PendingRequest,
   type RecordedUsage,
   type RecordRequest,
-  repeatsWithin,
-  settle,
-  type Waiting,
-} from "./record_group.ts";
-import { CommitMeasurements, type RecorderMeasurements } from "./recorder_measurements.ts";
-import { RecordQueue } from "./record_queue.ts";
+} from "./commit_group.ts";
+import { completeRequests } from "./commit_results.ts";
+import { FairQueue } from "./fair_queue.ts";
+import { KeyOrganizations } from "./key_organizations.ts";
+import { CommitMetrics, type RecorderMetrics } from "./recorder_metrics.ts";
 
-const queueBounds = {
+const queueLimits = {
   total: { records: recorderQueueRecordsMax, bytes: recorderQueueBytesMax },
   share: { records: recorderShareRecordsMax, bytes: recorderShareBytesMax },
-  turn: { records: recorderTurnRecordsMax, bytes: recorderTurnBytesMax },
+  quantum: { records: recorderTurnRecordsMax, bytes: recorderTurnBytesMax },
   group: { records: recorderCommitRecordsMax, bytes: recorderCommitBytesMax },
 };
 
-/** Takes requests and commits them in groups. */
+/** Queues requests and commits them in groups. */
 export class Recorder {
   readonly #context: BaseContext;
   readonly #organizations: KeyOrganizations;
-  readonly #queue = new RecordQueue<Waiting>(queueBounds);
-  readonly #recordIds: ReturnType<typeof createRecordIds>;
-  /** Commits that are on their way. */
+  readonly #queue = new FairQueue<PendingRequest>(queueLimits);
+  #recordIds: UsageRecordIds | undefined;
+  /** Commits in progress. */
   #commits = 0;
   #isScheduled = false;
-  #closed = false;
-  readonly #measured = new CommitMeasurements();
-  #whenIdle: (() => void) | undefined;
+  #isClosed = false;
+  readonly #commitMetrics = new CommitMetrics();
+  #onIdle: (() => void) | undefined;
 
   /** @param context See {@linkcode BaseContext}. */
   constructor(context: BaseContext) {
     this.#context = context;
     this.#organizations = new KeyOrganizations(context);
-    this.#recordIds = createRecordIds(context.database);
   }
 
-  /** What has happened since the start, and what is waiting. */
-  get measurements(): RecorderMeasurements {
-    const { counts, commitSeconds, commitRecords } = this.#measured;
+  /** Counts since the start, and the current queue. */
+  get metrics(): RecorderMetrics {
+    const { counts, commitSeconds, commitRecords } = this.#commitMetrics;
     let oldestQueuedAt: number | null = null;
     for (const { queuedAt } of this.#queue.oldestOfEach()) {
       oldestQueuedAt = Math.min(queuedAt, oldestQueuedAt ?? queuedAt);
@@ -67,68 +67,73 @@ export class Recorder {
     return { counts, commitSeconds, commitRecords, queuedRecords: this.#queue.records, oldestQueuedAt };
   }
 
+  /** @returns The ids of the database's records. Their key never changes, so it is read once. @throws {DatabaseError} */
+  async recordIds(): Promise<UsageRecordIds> {
+    return this.#recordIds ??= createUsageRecordIds(await findRecordIdKey(this.#context.database));
+  }
+
   /**
    * Records one request.
    *
-   * @returns What became of the inputs, once they are on disk.
-   * @throws {AppError} `invalid_api_key`, `idempotency_conflict` (then nothing of the request was recorded),
-   *   `unavailable` (the queue has no room for it; or the database does not respond: send it again with the same keys).
+   * @returns The outcome, once the records are on disk.
+   * @throws {AppError} `invalid_api_key`; `idempotency_conflict` or `series_limit_reached`, and nothing of the request was
+   *   recorded; `unavailable` when the queue is full or the database doesn't respond: retry with the same idempotency keys.
    */
   record(request: RecordRequest): Promise<RecordedUsage> {
     const organizationId = this.#organizations.known(request.keyHash);
     return organizationId === undefined
-      ? this.#recordOfNewKey(request)
+      ? this.#recordWithNewKey(request)
       : this.#enqueue(request, organizationId);
   }
 
-  /** Looks the key up first: a key that does not work takes no place in the queue. */
-  async #recordOfNewKey(request: RecordRequest): Promise<RecordedUsage> {
+  /** Looks the key up first: an invalid key takes no place in the queue. */
+  async #recordWithNewKey(request: RecordRequest): Promise<RecordedUsage> {
     const organizationId = await this.#organizations.find(request.keyHash);
     if (organizationId === undefined) {
-      this.#measured.counts.rejected += request.inputs.length;
+      this.#commitMetrics.counts.rejected += request.inputs.length;
       throw invalidApiKeyError();
     }
     return await this.#enqueue(request, organizationId);
   }
 
   #enqueue({ keyHash, inputs, bytes }: RecordRequest, organizationId: string): Promise<RecordedUsage> {
-    if (this.#closed) return Promise.reject(noRoomError());
+    if (this.#isClosed) return Promise.reject(queueFullError());
     return new Promise((resolve, reject) => {
-      const turnedAway = this.#queue.add({
+      const evicted = this.#queue.add({
         keyHash,
         organizationId,
         inputs,
         bytes,
-        repeats: inputs.length === 1 ? null : repeatsWithin(inputs),
+        repeats: inputs.length === 1 ? null : findRepeats(inputs),
         queuedAt: this.#context.clock(),
         resolve,
         reject,
       });
-      for (const waiting of turnedAway) waiting.reject(noRoomError());
+      for (const request of evicted) request.reject(queueFullError());
       this.#schedule();
     });
   }
 
-  /** Writes what waits, then takes nothing more. */
+  /** Commits what is queued and accepts nothing more. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     if (this.#commits === 0 && this.#queue.isEmpty) return;
-    await new Promise<void>((resolve) => this.#whenIdle = resolve);
+    await new Promise<void>((resolve) => this.#onIdle = resolve);
   }
 
   /** Starts a commit as soon as it is worth one. */
   #schedule(): void {
     if (this.#isScheduled || !this.#isWorthACommit()) return;
     this.#isScheduled = true;
-    // Requests that have arrived but were not looked at yet go with this commit. A timer would do the same worse: a
-    // millisecond of waiting for each commit halves what 128 connections can record.
+    // Requests that have arrived but were not handled yet join this commit. A timer would be worse: waiting a millisecond
+    // before each commit halves what 128 connections can record.
     setImmediate(() => {
       this.#isScheduled = false;
       if (this.#isWorthACommit()) this.#commitNext();
     });
   }
 
-  /** A second commit is made ready while the first is on its way, when there is enough for it. */
+  /** A second commit starts while the first is in progress if there are enough records for it. */
   #isWorthACommit(): boolean {
     if (this.#queue.isEmpty) return false;
     return this.#commits === 0 ||
@@ -136,35 +141,34 @@ export class Recorder {
   }
 
   async #commitNext(): Promise<void> {
-    const group = this.#queue.take();
+    const requests = this.#queue.take();
     this.#commits++;
     try {
-      await this.#commit(group);
+      await this.#commit(requests);
     } catch (error) {
-      for (const waiting of group) waiting.reject(error);
-      // Those who wait behind would wait for the same database as long again.
+      for (const request of requests) request.reject(error);
+      // The other queued requests would wait just as long for the same database.
       if (error instanceof DatabaseError && error.kind === "unavailable") {
-        for (const waiting of this.#queue.clear()) waiting.reject(error);
+        for (const request of this.#queue.clear()) request.reject(error);
       }
     }
     this.#commits--;
     this.#schedule();
-    if (this.#commits === 0 && this.#queue.isEmpty) this.#whenIdle?.();
+    if (this.#commits === 0 && this.#queue.isEmpty) this.#onIdle?.();
   }
 
-  async #commit(group: readonly Waiting[]): Promise<void> {
-    // Known before anything is written: who recorded gets the ids.
-    const ids = await this.#recordIds();
-    const now = this.#context.clock();
-    const built = buildGroup(group, now);
+  async #commit(requests: readonly PendingRequest[]): Promise<void> {
+    // Needed for the response, so it must be known before anything is written.
+    const ids = await this.recordIds();
+    const group = buildGroup(requests, this.#context.clock());
     const startedAt = performance.now();
-    const outcome = await recordUsage(this.#context.database, built.group);
-    const { counts, again } = settle(group, { ...built, outcome, ids });
-    this.#measured.observeCommit(startedAt, counts);
-    this.#queue.putBack(again);
+    const outcome = await insertUsageRecords(this.#context.database, group.group);
+    const { counts, retries } = completeRequests(requests, { ...group, outcome, ids });
+    this.#commitMetrics.observeCommit(startedAt, counts);
+    this.#queue.putBack(retries);
   }
 }
 
-function noRoomError(): AppError {
-  return unavailableError("Too many records are waiting to be written. Send this one again.");
+function queueFullError(): AppError {
+  return unavailableError("Too many records are waiting to be written. Try again shortly.");
 }

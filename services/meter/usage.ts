@@ -1,90 +1,45 @@
-// Usage: recording goes to the recorder, reading to the reports thread.
-import { findActiveApiKey } from "../../db/api_keys.ts";
-import { AppError, invalidApiKeyError } from "../../domain/errors.ts";
-import { mayDo } from "../../domain/permissions.ts";
+// Reading usage: sums, the usage page and the small charts of keys, all read by the reports thread.
 import type { Session } from "../../domain/sign_in/session.ts";
-import type { UsageInput } from "../../domain/meter/usage_record.ts";
-import type { BaseContext } from "../base_context.ts";
-import type { RecordedUsage } from "./record_group.ts";
-import type { Recorder } from "./recorder.ts";
-import type { ReportScope } from "../reports/report_context.ts";
-import type { ReportBytes, Reports } from "../reports/reports.ts";
-import type { UsageCounts } from "./usage_counts.ts";
-import type { UsagePageInput, UsagePageNumbers } from "./usage_page.ts";
-import type { UsageReadInput } from "./usage_sums.ts";
+import type { Context } from "../context.ts";
+import type { ReportBytes } from "../reports/reports.ts";
+import { type UsageReader, usageScope } from "./usage_access.ts";
+import type { UsageOverview, UsageOverviewQuery } from "./usage_overview.ts";
+import type { UsageCounts, UsageQuery } from "./usage_sums.ts";
 
-/** The verbs of usage. Those that read are cancelled by their signal. */
-export interface UsageService {
-  /**
-   * Records one request's usage under an API key, which is given by its hash.
-   *
-   * @returns What became of the records, once they are on disk.
-   * @throws {AppError} As {@linkcode Recorder.record}.
-   */
-  recordUsage(keyHash: string, inputs: readonly UsageInput[], bytes: number): Promise<RecordedUsage>;
-  /** @returns Whether a key works at this moment. */
-  isActiveApiKey(keyHash: string): Promise<boolean>;
-  /**
-   * Adds up usage of the key's organization.
-   *
-   * @returns JSON. @throws {AppError} `invalid_api_key`, `validation_failed`, `range_too_long`, `unavailable`.
-   */
-  readUsageByApiKey(keyHash: string, input: UsageReadInput, signal: AbortSignal): Promise<ReportBytes>;
-  /** The same as CSV, of any length. @returns Its head is the range, such as `2026-11-01-2026-12-01`. */
-  readUsageCsvByApiKey(keyHash: string, input: UsageReadInput, signal: AbortSignal): Promise<ReportBytes>;
-  /** Adds up usage of the active organization. @returns JSON. @throws {AppError} `forbidden`, and as above. */
-  readUsage(session: Session, input: UsageReadInput, signal: AbortSignal): Promise<ReportBytes>;
-  /** The same as CSV, of any length. @returns Its head is the range, such as `2026-11-01-2026-12-01`. */
-  readUsageCsv(session: Session, input: UsageReadInput, signal: AbortSignal): Promise<ReportBytes>;
-  /** @returns What the usage page shows of the active organization. @throws {AppError} `forbidden`, `unavailable`. */
-  readUsagePage(session: Session, input: UsagePageInput, signal: AbortSignal): Promise<UsagePageNumbers>;
-  /** @returns How many records some keys of the active organization have, by window. @throws {AppError} As above. */
-  countUsageOfApiKeys(
-    session: Session,
-    input: UsageReadInput & { readonly apiKeyIds: readonly string[] },
-    signal: AbortSignal,
-  ): Promise<UsageCounts>;
+/**
+ * Adds up usage of the reader's organization.
+ *
+ * @param options `signal`: cancels the report.
+ * @returns JSON of a limited number of sums, or CSV of any number with the range as its head, such as
+ *   `2026-11-01-2026-12-01`.
+ * @throws {AppError} `invalid_api_key`, `forbidden`, `validation_failed`, `range_too_long`, `unavailable`.
+ */
+export async function sumUsage(
+  context: Context,
+  reader: UsageReader,
+  { query, format, signal }: { query: UsageQuery; format: "json" | "csv"; signal: AbortSignal },
+): Promise<ReportBytes> {
+  const scope = await usageScope(context, reader);
+  const report = format === "json" ? "usageJson" : "usageCsv";
+  return await context.reports.bytes(report, { ...query, ...scope }, signal);
 }
 
-/** @param context See {@linkcode BaseContext}. @param parts Where records go, and where they are added up. */
-export function createUsageService(
-  { database, clock }: BaseContext,
-  { recorder, reports }: { recorder: Recorder; reports: Reports },
-): UsageService {
-  const scope = (session: Session): ReportScope => ({
-    organizationId: organizationOf(session),
-    now: clock(),
-  });
-  async function scopeOfKey(keyHash: string): Promise<ReportScope> {
-    const now = clock();
-    const key = await findActiveApiKey(database, keyHash, now);
-    if (key === undefined) throw invalidApiKeyError();
-    return { organizationId: key.organizationId, now };
-  }
-
-  return {
-    recordUsage: (keyHash, inputs, bytes) => recorder.record({ keyHash, inputs, bytes }),
-    isActiveApiKey: async (keyHash) => await findActiveApiKey(database, keyHash, clock()) !== undefined,
-    readUsageByApiKey: async (keyHash, input, signal) =>
-      await reports.bytes("usageJson", { ...input, ...await scopeOfKey(keyHash) }, signal),
-    readUsageCsvByApiKey: async (keyHash, input, signal) =>
-      await reports.bytes("usageCsv", { ...input, ...await scopeOfKey(keyHash) }, signal),
-    readUsage: async (session, input, signal) =>
-      await reports.bytes("usageJson", { ...input, ...scope(session) }, signal),
-    readUsageCsv: async (session, input, signal) =>
-      await reports.bytes("usageCsv", { ...input, ...scope(session) }, signal),
-    readUsagePage: async (session, input, signal) =>
-      await reports.read("usagePage", { ...input, ...scope(session) }, signal),
-    countUsageOfApiKeys: async (session, input, signal) =>
-      await reports.read("usageCounts", { ...input, ...scope(session) }, signal),
-  };
+/** @returns What the usage page shows of the active organization. @throws {AppError} `forbidden`, `unavailable`. */
+export async function readUsageOverview(
+  context: Context,
+  session: Session,
+  { query, signal }: { query: UsageOverviewQuery; signal: AbortSignal },
+): Promise<UsageOverview> {
+  const scope = await usageScope(context, session);
+  return await context.reports.read("usageOverview", { ...query, ...scope }, signal);
 }
 
-/** @returns The active organization's id. @throws {AppError} `forbidden` to who may not see its usage. */
-export function organizationOf(session: Session): string {
-  const { organization } = session;
-  if (organization === null || !mayDo(organization.role, "usage.read")) {
-    throw new AppError("forbidden", "You do not belong to an organization whose usage you may see.");
-  }
-  return organization.organizationId;
+/** @returns How many records keys of the active organization have, by window. @throws {AppError} As {@linkcode sumUsage}. */
+export async function countUsageOfApiKeys(
+  context: Context,
+  session: Session,
+  { query, signal }: { query: UsageQuery & { readonly apiKeyIds: readonly string[] }; signal: AbortSignal },
+): Promise<UsageCounts> {
+  const scope = await usageScope(context, session);
+  return await context.reports.read("usageCounts", { ...query, ...scope }, signal);
 }

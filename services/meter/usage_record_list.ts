@@ -1,30 +1,29 @@
-// A page of usage records, read on the reports thread: among very many records few may match a filter.
+// A page of usage records, read by the reports thread: of very many records few may match a filter.
+import { idempotencyKeyHash, toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { UsageFilter } from "../../db/meter/usage_sums.ts";
 import {
-  endOfLook,
+  endOfScan,
+  findRecordIdKey,
   findUsageRecordPosition,
   findUsageRecordsByKey,
   lastUsageBefore,
   type ListedUsageRecordRow,
-  listUsageRecords as listRows,
+  scanUsageRecords,
   type UsageRecordPosition,
-  type UsageRecordScan,
 } from "../../db/meter/usage_records.ts";
 import { validationError } from "../../domain/errors.ts";
 import { usageRecordScanMax } from "../../domain/limits.ts";
-import { idempotencyKeyHash, shownUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
-import type { UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
-import { createRecordIds } from "./record_ids.ts";
+import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import type { ReportContext, ReportScope } from "../reports/report_context.ts";
 
-/** Which records to list. Times in milliseconds since 1970: `from` is included, `to` is not; without them, all. */
+/** Which records to list. Times in milliseconds since 1970: `from` is included, `to` is not. */
 export interface UsageRecordQuery extends UsageFilter {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly limit: number;
-  /** Only the record that has it; then there is no further page. */
+  /** Only the record with this key; there is no next page then. */
   readonly idempotencyKey?: string | undefined;
-  /** The id of the last record of the page before. */
+  /** The id of the last record of the previous page. */
   readonly cursor?: string | undefined;
 }
 
@@ -43,22 +42,22 @@ export interface UsageRecordPage {
 /** After every position that a record can have. */
 const newest: UsageRecordPosition = { timestamp: Number.MAX_SAFE_INTEGER, series: 0, seq: 0 };
 
-/** Lists records, newest first. @throws {AppError} `validation_failed` for a cursor that names no record any more. */
-export async function listUsageRecords(
+/** Reads a page, newest first. @throws {AppError} `validation_failed` for a cursor whose record doesn't exist. */
+export async function readUsageRecordPage(
   context: ReportContext,
   query: ReportScope & UsageRecordQuery,
 ): Promise<UsageRecordPage> {
-  const ids = await createRecordIds(context.database)();
-  const rows = await find(context, query, ids);
-  const page = rows.slice(0, query.limit).map((row) => ({
-    ...shownUsageRecord(row, ids),
+  const ids = createUsageRecordIds(await findRecordIdKey(context.database));
+  const rows = await findRows(context, query, ids);
+  const usageRecords = rows.slice(0, query.limit).map((row) => ({
+    ...toUsageRecord(row, ids),
     apiKeyName: row.apiKeyName,
   }));
-  return { usageRecords: page, nextCursor: rows.length > query.limit ? page.at(-1)?.id ?? null : null };
+  return { usageRecords, nextCursor: rows.length > query.limit ? usageRecords.at(-1)?.id ?? null : null };
 }
 
-/** @returns One record more than the page has, when there is one. */
-async function find(
+/** @returns The rows of the page, and one more if there is a next page. */
+async function findRows(
   context: ReportContext,
   query: ReportScope & UsageRecordQuery,
   ids: UsageRecordIds,
@@ -76,21 +75,21 @@ async function find(
   const found: ListedUsageRecordRow[] = [];
   let before: UsageRecordPosition | undefined = await firstPosition(context, query, ids);
   if (!isFiltered) {
-    const limit = query.limit + 1;
-    return await listRows(database, { organizationId, filter, from: oldest, before, limit });
+    const scan = { organizationId, from: oldest, before };
+    return await scanUsageRecords(database, { ...scan, filter, limit: query.limit + 1 });
   }
   while (before !== undefined && found.length <= query.limit) {
-    // Among many records few may fit: what lies between is skipped, and the rest is looked at in turns.
+    // Skips time without matching records, and scans the rest in bounded steps.
     const end = await lastUsageBefore(database, { organizationId, filter, before: before.timestamp + 1 });
     if (end === null || end <= from) break;
     if (end <= before.timestamp) before = { timestamp: end, series: 0, seq: 0 };
-    // Where a look ends is settled before it is read: records that come or go meanwhile move no border.
-    const look: UsageRecordScan = { organizationId, from: oldest, before };
-    const last = await endOfLook(database, { ...look, recordsMax: usageRecordScanMax });
+    // The end of a step is fixed before it is read, so that records that come or go meanwhile move no border.
+    const scan = { organizationId, from: oldest, before };
+    const last = await endOfScan(database, { ...scan, recordsMax: usageRecordScanMax });
     const limit = query.limit + 1 - found.length;
-    found.push(...await listRows(database, { ...look, from: last ?? oldest, filter, limit }));
+    found.push(...await scanUsageRecords(database, { ...scan, from: last ?? oldest, filter, limit }));
     before = last;
-    if (before !== undefined && found.length <= query.limit) await context.turn();
+    if (before !== undefined && found.length <= query.limit) await context.pause();
   }
   return found;
 }
@@ -99,14 +98,12 @@ async function firstPosition(
   { database }: ReportContext,
   query: ReportScope & UsageRecordQuery,
   ids: UsageRecordIds,
-) {
+): Promise<UsageRecordPosition> {
   const { organizationId, to, cursor } = query;
   const start = to === undefined ? newest : { timestamp: to, series: 0, seq: 0 };
   if (cursor === undefined) return start;
   const place = ids.parse(cursor);
   const position = place && await findUsageRecordPosition(database, { organizationId, ...place });
-  if (!position) {
-    throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
-  }
+  if (!position) throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
   return position.timestamp < start.timestamp ? position : start;
 }

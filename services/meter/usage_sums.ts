@@ -1,18 +1,17 @@
-// Adding usage up: rollups of one organization, by window and group. It runs on the reports thread.
+// Sums of usage by window and group, added up from rollups by the reports thread.
 import {
   findUsageExtent,
-  type RollupUnit,
-  sumUsage,
+  type RollupQuery,
+  type RollupSumRow,
+  sumRollups,
   type UsageExtent,
   type UsageFilter,
   type UsageGroup,
-  type UsageQuery,
-  type UsageSumRow,
 } from "../../db/meter/usage_sums.ts";
-import { unknownLargest, unknownSmallest } from "../../db/meter/usage_voids.ts";
+import { unknownMaximum, unknownMinimum } from "../../db/meter/usage_voids.ts";
 import { AppError } from "../../domain/errors.ts";
 import { rollupHourMs, usageSumRowsMax, usageTurnRollupsMax, usageTurnRowsMax } from "../../domain/limits.ts";
-import { microsToNumber, sumMicros } from "../../domain/meter/quantity.ts";
+import { sumMicros } from "../../domain/meter/quantity.ts";
 import {
   isoTimeIn,
   type UsageRange,
@@ -21,65 +20,48 @@ import {
 } from "../../domain/meter/usage_window.ts";
 import type { ReportContext, ReportScope } from "../reports/report_context.ts";
 
-/** Which usage to read. */
-export interface UsageReadInput extends UsageRangeInput, UsageFilter {
+/** Which usage to add up. */
+export interface UsageQuery extends UsageRangeInput, UsageFilter {
   readonly groupBy?: readonly UsageGroup[] | undefined;
 }
 
-/** Usage of one window and group. The sum is exact, or beyond 2^53−1 the nearest number. */
+/** Exact usage of one window and group: integers in millionths. */
 export interface UsageSum {
-  /** The window's first moment, and the first one after it: ISO 8601 on the clock of the range's time zone. */
+  /** Index of the window in the range. */
+  readonly position: number;
+  /** The window's first moment and the first one after it: ISO 8601 in the range's time zone. */
   readonly start: string;
   readonly end: string;
-  readonly productSlug?: string;
-  readonly metric?: string;
+  readonly productSlug?: string | undefined;
+  readonly metric?: string | undefined;
   /** The key's id. */
-  readonly apiKey?: string;
-  readonly sum: number;
-  readonly count: number;
-  /** Null when not known: its record was voided after retention had deleted others of the quarter of an hour. */
-  readonly min: number | null;
-  readonly max: number | null;
-}
-
-/** Usage of one window and group, as exact as it was recorded. */
-export interface ExactUsage extends Omit<UsageSum, "sum" | "min" | "max"> {
-  /** The window's place in the range. */
-  readonly position: number;
-  /** The exact sum, smallest and largest in millionths. */
+  readonly apiKey?: string | undefined;
+  readonly apiKeyName?: string | undefined;
   readonly micros: bigint;
-  readonly smallest: bigint | null;
-  readonly largest: bigint | null;
-  readonly apiKeyName?: string;
+  readonly count: number;
+  /** Null when unknown: a record was voided after retention had deleted others of its 15 minutes. */
+  readonly minMicros: bigint | null;
+  readonly maxMicros: bigint | null;
 }
 
-/** A sum with what those need who add it up further or show it to people. */
-export type ExactUsageSum = UsageSum & ExactUsage;
-
-/** Sums over a range, by window and then by group. */
-export interface UsageSums {
-  readonly range: UsageRange;
-  readonly data: readonly ExactUsageSum[];
-}
-
-/** Sums over a range, as they are added up: any number of them. */
+/** Sums over a range, produced while they are read. */
 export interface UsageSumStream {
   readonly range: UsageRange;
-  /** There are no more than so many. */
+  /** An upper bound of the number of sums. */
   readonly sumsMax: number;
   /**
-   * The next sums, whole windows at a time, with a turn for other reports between them. Each is made when it is asked for:
-   * what many sums are made of would otherwise be in memory together.
+   * Adds up some whole windows at a time and pauses between them. Each sum is built when it is read, so that not all of them
+   * are in memory together.
    *
-   * @returns Sums from the first on, with each call.
+   * @returns Sums by window and then by group, from the first on with each call.
    */
-  parts(): AsyncGenerator<Iterable<ExactUsage>>;
+  batches(): AsyncGenerator<Iterable<UsageSum>>;
 }
 
-/** Begins to add up usage. @throws {AppError} As {@linkcode usageRange}. */
+/** Starts adding up usage. @throws {AppError} As {@linkcode usageRange}. */
 export async function streamUsageSums(
   context: ReportContext,
-  { organizationId, now, ...input }: ReportScope & UsageReadInput,
+  { organizationId, now, ...input }: ReportScope & UsageQuery,
 ): Promise<UsageSumStream> {
   const range = usageRange(input, now);
   const { productSlug, metric, apiKey, groupBy = [] } = input;
@@ -87,50 +69,78 @@ export async function streamUsageSums(
   const extent = await findUsageExtent(context.database, query);
   return {
     range,
-    sumsMax: range.windows.length * (query.groupBy.length === 0 ? 1 : extent.series),
-    parts: () => addUp(context, { query, range, extent }),
+    sumsMax: range.windows.length * (groupBy.length === 0 ? 1 : extent.series),
+    batches: () => addUp(context, { query, range, extent }),
   };
 }
 
 /**
- * Adds usage up.
+ * Adds up usage.
  *
- * @returns All sums. @throws {AppError} As {@linkcode usageRange}; `range_too_long` for more than 100,000 sums.
+ * @returns All sums, by window and then by group.
+ * @throws {AppError} As {@linkcode usageRange}; `range_too_long` for more than 100,000 sums.
  */
 export async function readUsageSums(
   context: ReportContext,
-  input: ReportScope & UsageReadInput,
-): Promise<UsageSums> {
-  const { range, parts } = await streamUsageSums(context, input);
-  const data: ExactUsageSum[] = [];
-  for await (const part of parts()) {
-    for (const sum of part) data.push(withNumbers(sum));
-    if (data.length > usageSumRowsMax) throw tooManySums();
+  input: ReportScope & UsageQuery,
+): Promise<{ range: UsageRange; data: UsageSum[] }> {
+  const { range, batches } = await streamUsageSums(context, input);
+  const data: UsageSum[] = [];
+  for await (const batch of batches()) {
+    data.push(...batch);
+    if (data.length > usageSumRowsMax) throw tooManySumsError();
   }
   return { range, data };
 }
 
+/** Counts of records by window. */
+export interface UsageCounts {
+  /** The first moment of each window, in milliseconds since 1970. */
+  readonly starts: readonly number[];
+  /** By key; without keys that recorded nothing. */
+  readonly counts: ReadonlyMap<string, readonly number[]>;
+}
+
+/** @returns How many records each of some keys has, by window. @throws {AppError} As {@linkcode usageRange}. */
+export async function countUsage(
+  context: ReportContext,
+  { apiKeyIds, ...input }: ReportScope & UsageQuery & { readonly apiKeyIds: readonly string[] },
+): Promise<UsageCounts> {
+  const { range, batches } = await streamUsageSums(context, { ...input, groupBy: ["apiKey"] });
+  const wanted = new Set(apiKeyIds);
+  const counts = new Map<string, number[]>();
+  for await (const batch of batches()) {
+    for (const { apiKey, position, count } of batch) {
+      if (apiKey === undefined || !wanted.has(apiKey)) continue;
+      const ofKey = counts.get(apiKey) ?? range.windows.map(() => 0);
+      ofKey[position] = count;
+      counts.set(apiKey, ofKey);
+    }
+  }
+  return { starts: range.windows.map(({ start }) => start), counts };
+}
+
 /** @returns The error for more sums than one response may have. */
-export function tooManySums(): AppError {
+export function tooManySumsError(): AppError {
   return new AppError(
     "range_too_long",
-    `That is more than ${usageSumRowsMax} sums. Ask for fewer windows, one product or one metric.`,
+    `This query returns more than ${usageSumRowsMax} sums. Request fewer windows, or filter by product or metric.`,
   );
 }
 
 /**
- * Adds up in turns of some milliseconds: one organization may have years of many series.
+ * Adds up in steps of some milliseconds, because one organization may have years of many series.
  *
- * @param options `extent`: what there is to add up; nothing else of the range is looked at.
+ * @param options `extent`: where there are rollups at all.
  */
 async function* addUp(
   context: ReportContext,
   { query, range, extent }: {
-    query: Omit<UsageQuery, "windows" | "unit">;
+    query: Omit<RollupQuery, "windows" | "unit">;
     range: UsageRange;
     extent: UsageExtent;
   },
-): AsyncGenerator<Iterable<ExactUsage>> {
+): AsyncGenerator<Iterable<UsageSum>> {
   const windows = range.windows.map(({ start, end }, position) => ({
     position,
     start: Math.max(start, extent.start),
@@ -141,67 +151,30 @@ async function* addUp(
   // Without groups a window is one row; with them it may be one for each series.
   const rowsOfWindow = query.groupBy.length === 0 ? 1 : series;
   const windowsMax = Math.max(1, Math.floor(usageTurnRowsMax / rowsOfWindow));
-  // Sums of a window that goes on in the next step.
-  let open = new Map<string, AddedUp>();
+  let merged = new Map<string, MergedRows>();
   let isFirst = true;
-  for (const { pieces, goesOn } of steps(windows, { stepMs, windowsMax })) {
-    if (!isFirst) await context.turn();
+  for (const { pieces, isContinued } of steps(windows, { stepMs, windowsMax })) {
+    if (!isFirst) await context.pause();
     isFirst = false;
-    const { hour, quarter } = byUnit(pieces);
-    const hours = hour.length === 0
-      ? []
-      : await sumUsage(context.database, { ...query, windows: hour, unit: "hour" });
-    const quarters = quarter.length === 0
-      ? []
-      : await sumUsage(context.database, { ...query, windows: quarter, unit: "quarter" });
-    if (goesOn || open.size > 0 || (hours.length > 0 && quarters.length > 0)) {
-      for (const row of [...hours, ...quarters]) {
-        const name = JSON.stringify([row.position, ...query.groupBy.map((group) => row[group])]);
-        open.set(name, addedUp(open.get(name), row));
-      }
-      if (!goesOn) {
-        yield shownSums(inOrder([...open.values()], query.groupBy), range);
-        open = new Map();
-      }
-    } else yield shownSums(hours.length > 0 ? hours : quarters, range);
-  }
-}
-
-/** @returns The whole hours of the windows, and what is left of them, in quarters. */
-function byUnit(windows: UsageQuery["windows"]): Readonly<Record<RollupUnit, UsageQuery["windows"]>> {
-  const hour: WindowPiece[] = [];
-  const quarter: WindowPiece[] = [];
-  for (const { position, start, end } of windows) {
-    const firstHour = Math.ceil(start / rollupHourMs) * rollupHourMs;
-    const afterHours = Math.max(firstHour, Math.floor(end / rollupHourMs) * rollupHourMs);
-    const before = { position, start, end: Math.min(firstHour, end) };
-    const hours = { position, start: firstHour, end: afterHours };
-    const after = { position, start: afterHours, end };
-    if (hours.start < hours.end) hour.push(hours);
-    for (const piece of [before, after]) if (piece.start < piece.end) quarter.push(piece);
-  }
-  return { hour, quarter };
-}
-
-/** The order that the database gives to sums of one step: by window, then by group. */
-function inOrder(sums: AddedUp[], groupBy: readonly UsageGroup[]): AddedUp[] {
-  return sums.sort(({ row: a }, { row: b }) => {
-    if (a.position !== b.position) return a.position - b.position;
-    for (const group of groupBy) {
-      const [name, other] = [a[group] ?? "", b[group] ?? ""];
-      if (name !== other) return name < other ? -1 : 1;
+    const piecesByUnit = byUnit(pieces);
+    for (const unit of ["hour", "quarter"] as const) {
+      const windows = piecesByUnit[unit];
+      if (windows.length === 0) continue;
+      for (const row of await sumRollups(context.database, { ...query, windows, unit })) merge(merged, row);
     }
-    return 0;
-  });
+    if (isContinued) continue;
+    yield toUsageSums([...merged.values()].sort(inOrder(query.groupBy)), range);
+    merged = new Map();
+  }
 }
 
-type WindowPiece = UsageQuery["windows"][number];
+type WindowPiece = RollupQuery["windows"][number];
 
-/** Cuts windows into steps: many short windows, or a part of a long one, which then goes on in the next step. */
+/** Cuts windows into steps: many short windows, or a part of a long one, which the next step then continues. */
 function* steps(
   windows: readonly WindowPiece[],
   { stepMs, windowsMax }: { stepMs: number; windowsMax: number },
-): Generator<{ pieces: readonly WindowPiece[]; goesOn: boolean }> {
+): Generator<{ pieces: readonly WindowPiece[]; isContinued: boolean }> {
   let pieces: WindowPiece[] = [];
   let lengthMs = 0;
   for (const { position, start, end } of windows) {
@@ -209,7 +182,7 @@ function* steps(
       const piece = { position, start: from, end: Math.min(from + stepMs, end) };
       const isFull = pieces.length >= windowsMax || lengthMs + (piece.end - piece.start) > stepMs;
       if (isFull && pieces.length > 0) {
-        yield { pieces, goesOn: from > start };
+        yield { pieces, isContinued: from > start };
         pieces = [];
         lengthMs = 0;
       }
@@ -217,65 +190,80 @@ function* steps(
       lengthMs += piece.end - piece.start;
     }
   }
-  if (pieces.length > 0) yield { pieces, goesOn: false };
+  if (pieces.length > 0) yield { pieces, isContinued: false };
 }
 
-/** One sum while it is added up: smallest and largest in millionths. */
-interface AddedUp {
-  readonly row: UsageSumRow;
-  readonly micros: bigint;
-  readonly count: number;
-  readonly smallest: bigint;
-  readonly largest: bigint;
+/** @returns The whole hours of the windows, and the rest of them in quarters. */
+function byUnit(windows: readonly WindowPiece[]): Record<RollupQuery["unit"], WindowPiece[]> {
+  const pieces: Record<RollupQuery["unit"], WindowPiece[]> = { hour: [], quarter: [] };
+  for (const { position, start, end } of windows) {
+    const firstHour = Math.ceil(start / rollupHourMs) * rollupHourMs;
+    const afterHours = Math.max(firstHour, Math.floor(end / rollupHourMs) * rollupHourMs);
+    const add = (unit: RollupQuery["unit"], from: number, to: number) => {
+      if (from < to) pieces[unit].push({ position, start: from, end: to });
+    };
+    add("quarter", start, Math.min(firstHour, end));
+    add("hour", firstHour, afterHours);
+    add("quarter", afterHours, end);
+  }
+  return pieces;
 }
 
-function addedUp(before: AddedUp | undefined, row: UsageSumRow): AddedUp {
-  const [micros, smallest, largest] = [sumMicros(row), BigInt(row.smallest), BigInt(row.largest)];
-  if (before === undefined) return { row, micros, count: row.count, smallest, largest };
-  return {
-    row,
-    micros: before.micros + micros,
-    count: before.count + row.count,
-    smallest: before.smallest < smallest ? before.smallest : smallest,
-    largest: before.largest > largest ? before.largest : largest,
+/** The sum of the rows that have the window and group of `row`. */
+interface MergedRows {
+  readonly row: RollupSumRow;
+  micros: bigint;
+  count: number;
+  min: bigint;
+  max: bigint;
+}
+
+function merge(merged: Map<string, MergedRows>, row: RollupSumRow): void {
+  // No part of the name has a space in it.
+  const name = `${row.position} ${row.productSlug} ${row.metric} ${row.apiKey}`;
+  const [micros, min, max] = [sumMicros(row), BigInt(row.smallest), BigInt(row.largest)];
+  const sum = merged.get(name);
+  if (sum === undefined) {
+    merged.set(name, { row, micros, count: row.count, min, max });
+    return;
+  }
+  sum.micros += micros;
+  sum.count += row.count;
+  if (min < sum.min) sum.min = min;
+  if (max > sum.max) sum.max = max;
+}
+
+/** By window, then by the names of the groups. */
+function inOrder(groupBy: readonly UsageGroup[]) {
+  return ({ row: a }: MergedRows, { row: b }: MergedRows): number => {
+    if (a.position !== b.position) return a.position - b.position;
+    for (const group of groupBy) {
+      const [name, other] = [a[group] ?? "", b[group] ?? ""];
+      if (name !== other) return name < other ? -1 : 1;
+    }
+    return 0;
   };
 }
 
-function* shownSums(sums: readonly (AddedUp | UsageSumRow)[], range: UsageRange): Generator<ExactUsage> {
-  let shown = { position: -1, start: "", end: "" };
-  for (const sum of sums) {
-    const { row, micros, count, smallest, largest } = "row" in sum ? sum : addedUp(undefined, sum);
+function* toUsageSums(sums: readonly MergedRows[], range: UsageRange): Generator<UsageSum> {
+  let window = { position: -1, start: "", end: "" };
+  for (const { row, micros, count, min, max } of sums) {
     const { position, productSlug, metric, apiKey, apiKeyName } = row;
-    if (position !== shown.position) {
+    if (position !== window.position) {
       const { start, end } = range.windows[position] ?? { start: range.from, end: range.to };
-      shown = {
-        position,
-        start: isoTimeIn(start, range.timezone),
-        end: isoTimeIn(end, range.timezone),
-      };
+      const [first, after] = [start, end].map((ms) => isoTimeIn(ms, range.timezone));
+      window = { position, start: first ?? "", end: after ?? "" };
     }
     yield {
-      start: shown.start,
-      end: shown.end,
-      ...(productSlug === undefined ? {} : { productSlug }),
-      ...(metric === undefined ? {} : { metric }),
-      ...(apiKey === undefined || apiKeyName === undefined ? {} : { apiKey, apiKeyName }),
-      position,
+      ...window,
+      productSlug,
+      metric,
+      apiKey,
+      apiKeyName,
       micros,
       count,
-      smallest: smallest === BigInt(unknownSmallest) ? null : smallest,
-      largest: largest === BigInt(unknownLargest) ? null : largest,
+      minMicros: min === unknownMinimum ? null : min,
+      maxMicros: max === unknownMaximum ? null : max,
     };
   }
-}
-
-/** @returns The same with the nearest numbers. */
-export function withNumbers(exact: ExactUsage): ExactUsageSum {
-  const { micros, smallest, largest } = exact;
-  return {
-    ...exact,
-    sum: microsToNumber(micros),
-    min: smallest === null ? null : microsToNumber(smallest),
-    max: largest === null ? null : microsToNumber(largest),
-  };
 }

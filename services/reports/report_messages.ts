@@ -1,7 +1,7 @@
 // What the main thread and the reports thread say to each other. Everything here can be sent from one thread to another.
 import { DatabaseError, type DatabaseErrorKind, type DatabaseSource } from "../../db/engine/database.ts";
 import { AppError, type ErrorCode, type ErrorDetail } from "../../domain/errors.ts";
-import type { ReportInput, ReportName } from "./report_kinds.ts";
+import type { ReportInput, ReportName } from "./report_types.ts";
 
 /** What the main thread sends: first `open`, then reports, then `close`. */
 export type ReportsRequest =

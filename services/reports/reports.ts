@@ -1,6 +1,6 @@
 // The way to the reports thread. What is expensive happens there; here only bytes pass through.
 import { DatabaseError, type DatabaseSource } from "../../db/engine/database.ts";
-import type { ReportInput, ReportName, ReportResult } from "./report_kinds.ts";
+import type { ReportInput, ReportName, ReportResult } from "./report_types.ts";
 import { receivedError, type ReportsRequest, type ReportsResponse } from "./report_messages.ts";
 
 /** A report as bytes, some or all of them not made yet. */

@@ -5,14 +5,14 @@ import { DatabaseError } from "../../db/engine/database.ts";
 import { openReader } from "../../db/engine/reader.ts";
 import {
   reportClientTimeoutMs,
+  reportSlicesRemoteMax,
   reportsOpenMax,
   reportsOpenPerOrganizationMax,
   reportsRunningPerOrganizationMax,
-  reportTurnsRemoteMax,
 } from "../../domain/limits.ts";
-import { runReport } from "./report_kinds.ts";
+import { runReport } from "./report_types.ts";
 import { type ReportsRequest, type ReportsResponse, sentError } from "./report_messages.ts";
-import { ReportQueue } from "./report_queue.ts";
+import { ReportScheduler } from "./report_scheduler.ts";
 
 /** The part of a worker's global scope that is used here. */
 interface WorkerScope {
@@ -31,15 +31,15 @@ interface OpenReport {
 
 class ReportsThread {
   readonly #scope: WorkerScope;
-  readonly #queue: ReportQueue;
+  readonly #scheduler: ReportScheduler;
   readonly #source: DatabaseSource;
   #database: Promise<Database> | undefined;
   readonly #reports = new Map<number, OpenReport>();
 
   constructor(scope: WorkerScope, source: DatabaseSource) {
     this.#scope = scope;
-    this.#queue = new ReportQueue({
-      turnsMax: source.kind === "remote" ? reportTurnsRemoteMax : 1,
+    this.#scheduler = new ReportScheduler({
+      slicesMax: source.kind === "remote" ? reportSlicesRemoteMax : 1,
       runningPerOrganizationMax: reportsRunningPerOrganizationMax,
       openPerOrganizationMax: reportsOpenPerOrganizationMax,
       openMax: reportsOpenMax,
@@ -60,7 +60,7 @@ class ReportsThread {
     if (request.type === "report") this.#start(request);
     else if (request.type === "more") this.#reports.get(request.id)?.more();
     else if (request.type === "cancel") this.#reports.get(request.id)?.cancel.abort();
-    else if (request.type === "drain") this.#queue.drain();
+    else if (request.type === "drain") this.#scheduler.drain();
     else this.#close();
   }
 
@@ -76,17 +76,17 @@ class ReportsThread {
   ): Promise<void> {
     let leave = () => {};
     try {
-      const place = this.#queue.enter(input.organizationId, report.cancel);
-      leave = () => place.leave();
-      await place.begin();
+      const scheduled = this.#scheduler.enter(input.organizationId, report.cancel);
+      leave = () => scheduled.leave();
+      await scheduled.start();
       this.#scope.postMessage({ type: "started", id });
       const value = await runReport(name, {
         database: await this.#open(),
-        turn: () => place.turn(),
+        pause: () => scheduled.pause(),
         head: (head) => this.#scope.postMessage({ type: "head", id, head }),
         send: (bytes) => {
           this.#scope.postMessage({ type: "part", id, bytes }, [bytes.buffer]);
-          return place.aside(this.#untilMore(report));
+          return scheduled.waitFor(this.#untilMore(report));
         },
       }, input);
       const transfer = value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : [];
@@ -120,7 +120,7 @@ class ReportsThread {
   }
 
   async #close(): Promise<void> {
-    this.#queue.drain();
+    this.#scheduler.drain();
     for (const { cancel } of this.#reports.values()) cancel.abort();
     await Promise.all([...this.#reports.values()].map(({ ended }) => ended));
     await this.#database?.then((database) => database.close(), () => {});

@@ -2,6 +2,7 @@
 import { addressGroup } from "../../../domain/address_group.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
+import { isActiveApiKey, requireApiKey } from "../../../services/meter/usage_access.ts";
 import type { RateLimitState } from "../../../services/rate_limiter.ts";
 import { beforeLargeBody } from "../../body.ts";
 import type { AppContext, AppParts } from "../../env.ts";
@@ -11,13 +12,10 @@ const keyErrors: ReadonlySet<ErrorCode> = new Set(["invalid_api_key", "rate_limi
 
 /** @returns The options of {@linkcode mount} for routes that accept API keys. */
 export function apiKeyAuth({ config, services }: AppParts) {
-  const { usage } = services;
   const { apiKeyCalls, rejectedApiKeys } = services.rateLimits;
   const perSecond = config.apiKeyRequestsPerSecond;
 
-  const requireActive = async (keyHash: string) => {
-    if (!(await usage.isActiveApiKey(keyHash))) throw invalidApiKeyError();
-  };
+  const requireActive = async (keyHash: string) => void await requireApiKey(services, keyHash);
 
   /** Counts a request and sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers). */
   function countCall(c: AppContext, keyHash: string): void {
@@ -48,7 +46,7 @@ export function apiKeyAuth({ config, services }: AppParts) {
     async onError(c: AppContext, error: unknown): Promise<unknown> {
       if (!(error instanceof AppError)) return error;
       if (!keyErrors.has(error.code)) {
-        if (await usage.isActiveApiKey(bearerKeyHash(c))) return error;
+        if (await isActiveApiKey(services, bearerKeyHash(c))) return error;
       } else if (error.code !== "invalid_api_key") return error;
       const state = rejectedApiKeys.take(addressGroup(c.get("client").address));
       return state.isAllowed

@@ -10,7 +10,7 @@ import {
   pageLoadTarget,
 } from "../../../domain/meter/forward_auth.ts";
 import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
-import type { Meter } from "../../../services/meter/forward_auth.ts";
+import { admitApiKey, admitSession, type Meter } from "../../../services/meter/forward_auth.ts";
 import { noteDenied } from "../../permission_denials.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { findForwardedSession, sessionActor } from "../../session.ts";
@@ -51,8 +51,8 @@ type RedirectStatus = "302" | "401";
 
 /** Mounts `/api/auth/forward`. */
 export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const admitApiKey = apiKeyAdmission(parts);
-  const admitSession = sessionAdmission(parts);
+  const fromApiKey = apiKeyAdmission(parts);
+  const fromSession = sessionAdmission(parts);
   mount(app, definition, {
     // Which credentials are required depends on the query.
     authenticate: () => null,
@@ -63,19 +63,18 @@ export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       // A request that sends a key, valid or not, is never admitted by its cookie.
       const hasKey = accept === "key" || c.get("headers")["authorization"] !== undefined;
       return accept !== "session" && hasKey
-        ? admitApiKey(c, { conditions, meter })
-        : admitSession(c, { conditions, user, redirect });
+        ? fromApiKey(c, { conditions, meter })
+        : fromSession(c, { conditions, user, redirect });
     },
   });
 }
 
 function apiKeyAdmission(parts: AppParts) {
-  const { forwardAuth } = parts.services;
   const apiKey = apiKeyAuth(parts);
   return async (c: AppContext, options: { conditions: ForwardConditions; meter: Meter | null }) => {
     try {
       const keyHash = await apiKey.authenticate(c);
-      return c.body(null, 200, identityHeaders(await forwardAuth.admitApiKey(keyHash, options)));
+      return c.body(null, 200, identityHeaders(await admitApiKey(parts.services, keyHash, options)));
     } catch (error) {
       throw await apiKey.onError(c, error);
     }
@@ -83,7 +82,6 @@ function apiKeyAdmission(parts: AppParts) {
 }
 
 function sessionAdmission(parts: AppParts) {
-  const { forwardAuth } = parts.services;
   const { baseUrl, cookieDomain, allowedOrigins } = parts.config;
   const isAllowedOrigin = (origin: string) => allowedOrigins.some((allowed) => allowed.matches(origin));
 
@@ -119,7 +117,7 @@ function sessionAdmission(parts: AppParts) {
       return deny(c, { error: unauthenticatedError(), redirect, path });
     }
     try {
-      return c.body(null, 200, identityHeaders(forwardAuth.admitSession(session, conditions), user));
+      return c.body(null, 200, identityHeaders(admitSession(session, conditions), user));
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       // Names the user in the audit log's entry about the denied request.

@@ -2,8 +2,9 @@
 import { validationError } from "../../../domain/errors.ts";
 import { errorDetailsMax } from "../../../domain/limits.ts";
 import { timestampFault, type UsageInput } from "../../../domain/meter/usage_record.ts";
-import type { RecordedUsage } from "../../../services/meter/record_group.ts";
-import type { Services } from "../../../services/services.ts";
+import type { RecordedUsage } from "../../../services/meter/commit_group.ts";
+import type { Context } from "../../../services/context.ts";
+import { recordUsage } from "../../../services/meter/usage_records.ts";
 import type { AppContext } from "../../env.ts";
 
 /** The usage of one request. */
@@ -18,16 +19,16 @@ export interface RequestUsage {
 
 /** @throws {AppError} `validation_failed` with a detail for every timestamp out of range, and as `recordUsage`. */
 export async function recordRequest(
-  { usage, clock }: Services,
+  context: Context,
   { keyHash, inputs, bytes, timePath }: RequestUsage,
 ): Promise<RecordedUsage> {
-  const now = clock();
+  const now = context.clock();
   const faults = inputs.flatMap(({ timestamp }, index) => {
     const message = timestampFault(timestamp, now);
     return message === null ? [] : [{ path: timePath(index), message }];
   });
   if (faults.length > 0) throw validationError(faults.slice(0, errorDetailsMax));
-  return await usage.recordUsage(keyHash, inputs, bytes);
+  return await recordUsage(context, keyHash, { inputs, bytes });
 }
 
 export function sendRecord(c: AppContext, { duplicates, usageRecord }: RecordedUsage): Response {

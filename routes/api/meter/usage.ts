@@ -5,7 +5,7 @@ import { AppError, validationError } from "../../../domain/errors.ts";
 import { usageBodyBytesMax } from "../../../domain/limits.ts";
 import type { UsageInput } from "../../../domain/meter/usage_record.ts";
 import type { ReportBytes } from "../../../services/reports/reports.ts";
-import type { UsageReadInput } from "../../../services/meter/usage_sums.ts";
+import { sumUsage } from "../../../services/meter/usage.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { requireSession } from "../../session.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
@@ -101,7 +101,7 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 }
 
 function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { usage } = parts.services;
+  const { services } = parts;
   const apiKey = apiKeyAuth(parts);
   const session = { authenticate: (c: AppContext) => requireSession(c, parts) };
   const common = { method: "get", tag: "Usage", query: usageQuerySchema } as const;
@@ -125,7 +125,7 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...apiKey,
     handle: async (c, { query }, keyHash) =>
-      sendJson(c, await usage.readUsageByApiKey(keyHash, inputOf(query), c.req.raw.signal)),
+      sendJson(c, await sumUsage(services, keyHash, sumsOf(c, query, "json"))),
   });
 
   mount(app, {
@@ -138,7 +138,7 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...apiKey,
     handle: async (c, { query }, keyHash) =>
-      sendUsage(c, await usage.readUsageCsvByApiKey(keyHash, inputOf(query), c.req.raw.signal)),
+      sendUsage(c, await sumUsage(services, keyHash, sumsOf(c, query, "csv"))),
   });
 
   mount(app, {
@@ -151,7 +151,7 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...session,
     handle: async (c, { query }, session) =>
-      sendJson(c, await usage.readUsage(session, inputOf(query), c.req.raw.signal)),
+      sendJson(c, await sumUsage(services, session, sumsOf(c, query, "json"))),
   });
 
   mount(app, {
@@ -164,15 +164,20 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, {
     ...session,
     handle: async (c, { query }, session) =>
-      sendUsage(c, await usage.readUsageCsv(session, inputOf(query), c.req.raw.signal)),
+      sendUsage(c, await sumUsage(services, session, sumsOf(c, query, "csv"))),
   });
 }
 
 /** Groups by metric, unless exactly one is asked for: different metrics are never added up. */
-function inputOf(query: z.output<typeof usageQuerySchema>): UsageReadInput & { groupBy: UsageGroup[] } {
+function sumsOf<F extends "json" | "csv">(
+  c: AppContext,
+  query: z.output<typeof usageQuerySchema>,
+  format: F,
+) {
   const { groupBy = [], metric = [] } = query;
   const isNamed = groupBy.includes("metric") || metric.length === 1;
-  return { ...query, groupBy: isNamed ? groupBy : [...groupBy, "metric"] };
+  const groups: UsageGroup[] = isNamed ? groupBy : [...groupBy, "metric"];
+  return { query: { ...query, groupBy: groups }, format, signal: c.req.raw.signal };
 }
 
 function sendUsage(c: AppContext, report: ReportBytes): Response {

@@ -1,5 +1,6 @@
 // The API of single usage records: listing, retrieving and voiding them with an API key.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { listUsageRecords, readUsageRecord, voidUsageRecord } from "../../../services/meter/usage_records.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { mount } from "../endpoint.ts";
@@ -19,7 +20,7 @@ const one = {
 
 /** Mounts `/api/v1/usage/records`. */
 export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { usageRecords } = parts.services;
+  const { services } = parts;
   const apiKey = apiKeyAuth(parts);
   const common = { tag: "Usage", security: "apiKey" } as const;
 
@@ -36,7 +37,7 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): vo
   }, {
     ...apiKey,
     handle: async (c, { query }, keyHash) =>
-      c.json(await usageRecords.listUsageRecordsByApiKey(keyHash, query, c.req.raw.signal)),
+      c.json(await listUsageRecords(services, keyHash, { query, signal: c.req.raw.signal })),
   });
 
   mount(app, {
@@ -49,7 +50,7 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): vo
   }, {
     ...apiKey,
     handle: async (c, { params }, keyHash) =>
-      c.json({ usageRecord: await usageRecords.readUsageRecord(keyHash, params.id) }),
+      c.json({ usageRecord: await readUsageRecord(services, keyHash, params.id) }),
   });
 
   mount(app, {
@@ -67,7 +68,11 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): vo
     ...apiKey,
     handle: async (c, { params, body }, keyHash) =>
       c.json({
-        usageRecord: await usageRecords.voidUsageRecord(keyHash, { ...params, ...body }, c.req.raw.signal),
+        usageRecord: await voidUsageRecord(services, keyHash, {
+          ...params,
+          ...body,
+          signal: c.req.raw.signal,
+        }),
       }),
   });
 }

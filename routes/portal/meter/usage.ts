@@ -3,7 +3,8 @@
 import { isId } from "../../../domain/id.ts";
 import { reportChoice } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
-import type { UsagePageFilters } from "../../../services/meter/usage_page.ts";
+import { readUsageOverview } from "../../../services/meter/usage.ts";
+import type { OverviewFilters } from "../../../services/meter/usage_overview.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
 import type { Assets } from "../../../views/layout.tsx";
 import { daysWords, timezoneNames, zoneWords } from "../../../views/text/zone.ts";
@@ -14,22 +15,20 @@ import { reportOf } from "./usage_report.ts";
 
 /** Mounts `/portal/usage`. */
 export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { usage, clock } = parts.services;
+  const { services } = parts;
   const timezones = timezoneNames();
 
   app.get(
     "/portal/usage",
     inOrganization(parts, async (c, session) => {
-      const now = clock();
+      const now = services.clock();
       const choice = reportChoice(c.req.query(), now);
       const { period, timezone } = choice;
       const given = givenFilters(c);
-      const numbers = await usage.readUsagePage(session, {
-        period,
-        unit: choice.unit,
-        timezone,
-        filters: given.filters,
-      }, c.req.raw.signal);
+      const numbers = await readUsageOverview(services, session, {
+        query: { period, unit: choice.unit, timezone, filters: given.filters },
+        signal: c.req.raw.signal,
+      });
       const { filters, unit, choices } = numbers;
       const window = unit === period?.defaultUnit ? null : unit;
       const address = { range: choice.range, days: choice.days, window, timezone, filters };
@@ -55,7 +54,7 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
           report: period === null || numbers.report === null
             ? null
             : reportOf(numbers.report, { by: unit, period, address, keys: choices.apiKeys, now }),
-          trouble: numbers.trouble,
+          trouble: numbers.problem,
           records: numbers.records,
           example: numbers.hasUsage
             ? null
@@ -67,7 +66,7 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
 }
 
 /** @returns What the address asks for, and whether its key cannot be one. */
-function givenFilters(c: AppContext): { filters: UsagePageFilters; isNoKey: boolean } {
+function givenFilters(c: AppContext): { filters: OverviewFilters; isNoKey: boolean } {
   const given = (name: string) => c.req.query(name) || null;
   const slug = (name: string) => slugForm.test(given(name) ?? "") ? given(name) : null;
   const key = given("apiKey");

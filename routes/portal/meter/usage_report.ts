@@ -2,7 +2,7 @@
 import { percentChange } from "../../../domain/meter/usage_report.ts";
 import type { ReportPeriod } from "../../../domain/meter/usage_period.ts";
 import { isoTime, type UsageWindow, type WindowUnit } from "../../../domain/meter/usage_window.ts";
-import type { UsagePageNumbers } from "../../../services/meter/usage_page.ts";
+import type { UsageOverview } from "../../../services/meter/usage_overview.ts";
 import { daysWords, windowNames, zoneWords } from "../../../views/text/zone.ts";
 import { type UsageAddress, usageHref, type UsageReport } from "../../../views/meter/usage.tsx";
 
@@ -11,7 +11,7 @@ import { type UsageAddress, usageHref, type UsageReport } from "../../../views/m
  * @returns What the page shows of them.
  */
 export function reportOf(
-  { range, totals, before, chart, keys }: NonNullable<UsagePageNumbers["report"]>,
+  { range, totals, before, chart, keys }: NonNullable<UsageOverview["report"]>,
   options: {
     by: WindowUnit;
     period: ReportPeriod;

@@ -1,14 +1,7 @@
 // The index of idempotency keys: wherever a key has moved to, it is found, and it is there once.
 import assert from "node:assert/strict";
 import { type Database, sql } from "../../../db/engine/database.ts";
-import {
-  groupRecord,
-  type RecordOutcome,
-  recordUsage,
-  requestField,
-  seriesField,
-  timestampField,
-} from "../../../db/meter/usage_recording.ts";
+import { encodeRecord, insertUsageRecords, type RecordOutcome } from "../../../db/meter/recorder.ts";
 import { keysMiddleMax, keysRecentMax, usageSeriesMax } from "../../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
 import { databaseKinds } from "../../support/database.ts";
@@ -28,13 +21,8 @@ async function insertKeys(database: Database): Promise<void> {
     ...([[works, "org_one", null], [worksToo, "org_two", null], [revoked, "org_one", 1]] as const).map((
       [hash, organization, revokedAt],
     ) =>
-      sql(
-        `INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_at, revoked_at)
-         VALUES ('key_' || ?1, ?2, ?1, 'service_live_', 'Test', 0, ?3)`,
-        hash,
-        organization,
-        revokedAt,
-      )
+      sql`INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_at, revoked_at)
+        VALUES ('key_' || ${hash}, ${organization}, ${hash}, 'service_live_', 'Test', 0, ${revokedAt})`
     ),
   ]);
 }
@@ -50,16 +38,17 @@ interface Given {
 const hashAt = { from: 47, to: 62 };
 
 function record(database: Database, records: readonly Given[], apiKey = works): Promise<RecordOutcome> {
-  return recordUsage(database, {
+  return insertUsageRecords(database, {
     now,
     seriesMax: usageSeriesMax,
     keyHashes: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
     records: records.map(({ idempotencyKey, keyHash, whole }, request) => {
-      const text = groupRecord({
-        series: seriesField(0),
-        request: requestField(request),
-        timestamp: timestampField(now, false),
+      const text = encodeRecord({
+        series: 0,
+        request,
+        timestamp: now,
+        isTimestampGiven: false,
         quantity: { whole: whole ?? 1, micro: 0 },
         idempotencyKey,
         properties: null,
@@ -153,7 +142,7 @@ for (const kind of databaseKinds) {
         ];
         const outcome = await record(database, group);
         assert.equal(outcome.inserted, size + 100);
-        assert.equal(outcome.taken.length, n === 0 ? 0 : 50);
+        assert.equal(outcome.existing.length, n === 0 ? 0 : 50);
         await record(database, plain(10));
         await record(database, named("key", n * size, 10), revoked);
         await assertKeysAreWhole(database);
@@ -165,18 +154,18 @@ for (const kind of databaseKinds) {
         const repeats = named("key", n * size, size);
         const again = await record(database, repeats);
         assert.equal(again.inserted, 0);
-        assert.deepEqual(again.taken.map(({ position }) => position).sort((a, b) => a - b), [
+        assert.deepEqual(again.existing.map(({ position }) => position).sort((a, b) => a - b), [
           ...repeats.keys(),
         ]);
         assert.ok(
-          again.taken.every(({ differs, position, idempotencyKey }) =>
+          again.existing.every(({ differs, position, idempotencyKey }) =>
             differs === 0 && idempotencyKey === repeats[position]?.idempotencyKey
           ),
         );
         const other = await record(database, repeats.map((given) => ({ ...given, whole: 2 })));
         assert.equal(other.inserted, 0);
         assert.ok(
-          other.taken.length === size && other.taken.every(({ differs }) => differs === 1),
+          other.existing.length === size && other.existing.every(({ differs }) => differs === 1),
         );
       }
       const strangers = await record(database, named("key", 0, 100), worksToo);
@@ -193,12 +182,12 @@ for (const kind of databaseKinds) {
       [...named("key", 0, 20), ...named("new", 0, 2_000), ...plain(7)],
       revoked,
     );
-    assert.deepEqual([refused.activeKeys.length, refused.inserted, refused.taken.length], [0, 0, 0]);
+    assert.deepEqual([refused.activeKeys.length, refused.inserted, refused.existing.length], [0, 0, 0]);
     assert.equal(await everything(database), before);
     const repeated = await record(database, named("key", 0, 3_000));
-    assert.deepEqual([repeated.inserted, repeated.taken.length], [0, 3_000]);
+    assert.deepEqual([repeated.inserted, repeated.existing.length], [0, 3_000]);
     const other = await record(database, [{ idempotencyKey: "key 1", whole: 5 }]);
-    assert.deepEqual(other.taken.map(({ differs }) => differs), [1]);
+    assert.deepEqual(other.existing.map(({ differs }) => differs), [1]);
     assert.equal(await everything(database), before);
   });
 
@@ -226,7 +215,7 @@ for (const kind of databaseKinds) {
         const again = await record(database, names.map(collide));
         assert.equal(again.inserted, 0, table);
         assert.deepEqual(
-          again.taken.map(({ idempotencyKey }) => idempotencyKey).sort(),
+          again.existing.map(({ idempotencyKey }) => idempotencyKey).sort(),
           names.toSorted(),
           table,
         );
@@ -257,7 +246,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual({ ...at }, { recent: 0, middle: 0 });
       assert.equal(await countOf(database, "usage_keys_settled"), 4);
       await assertKeysAreWhole(database);
-      assert.equal((await record(database, given)).taken.length, 4);
+      assert.equal((await record(database, given)).existing.length, 4);
     },
   );
 }

@@ -2,18 +2,12 @@
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
 import { usageSeriesMax } from "../../../domain/limits.ts";
+import { encodeRecord, insertUsageRecords } from "../../../db/meter/recorder.ts";
 import {
-  groupRecord,
-  recordUsage,
-  requestField,
-  seriesField,
-  timestampField,
-} from "../../../db/meter/usage_recording.ts";
-import {
-  endOfLook,
+  endOfScan,
   findUsageRecord,
   findUsageRecordsByKey,
-  listUsageRecords,
+  scanUsageRecords,
   type UsageRecordPosition,
 } from "../../../db/meter/usage_records.ts";
 import { databaseKinds } from "../../support/database.ts";
@@ -30,12 +24,8 @@ async function insertKeys(database: Database): Promise<void> {
     ...[[first, organizationId], [second, organizationId], ["c".repeat(64), "org_other"]].map((
       [hash, owner],
     ) =>
-      sql(
-        `INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_at)
-         VALUES ('key_' || ?1, ?2, ?1, 'service_live_', 'Test', 0)`,
-        hash ?? "",
-        owner ?? "",
-      )
+      sql`INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_at)
+        VALUES ('key_' || ${hash ?? ""}, ${owner ?? ""}, ${hash ?? ""}, 'service_live_', 'Test', 0)`
     ),
   ]);
 }
@@ -57,15 +47,16 @@ for (const kind of databaseKinds) {
         const times = [1_000, 2_000, 900_000];
         const hashes = [first, second, "c".repeat(64)];
         const record = (n: number) =>
-          groupRecord({
-            series: seriesField(n % 5),
-            request: requestField(n),
-            timestamp: timestampField(times[n % 7 % 3] ?? 0, true),
+          encodeRecord({
+            series: n % 5,
+            request: n,
+            timestamp: times[n % 7 % 3] ?? 0,
+            isTimestampGiven: true,
             quantity: { whole: n, micro: 0 },
             idempotencyKey: null,
             properties: null,
           });
-        await recordUsage(database, {
+        await insertUsageRecords(database, {
           now: 1_000_000,
           seriesMax: usageSeriesMax,
           keyHashes: hashes,
@@ -95,16 +86,16 @@ for (const kind of databaseKinds) {
           for (const from of places.filter((_place, m) => (n + m) % step === 0)) {
             const between = all.filter((place) => compare(before, place) < 0 && compare(place, from) <= 0);
             const scan = { organizationId, from, before };
-            const rows = await listUsageRecords(database, { ...scan, filter: {}, limit: 1000 });
+            const rows = await scanUsageRecords(database, { ...scan, filter: {}, limit: 1000 });
             assert.deepEqual(rows.map(({ seq }) => seq), between.map(({ seq }) => seq), JSON.stringify(scan));
-            const some = await listUsageRecords(database, {
+            const some = await scanUsageRecords(database, {
               ...scan,
               filter: { productSlug: ["p"] },
               limit: 2,
             });
             const fits = between.filter(({ series }) => series === 1 || series === 2).slice(0, 2);
             assert.deepEqual(some.map(({ seq }) => seq), fits.map(({ seq }) => seq), JSON.stringify(scan));
-            const end = await endOfLook(database, { ...scan, recordsMax: 4 });
+            const end = await endOfScan(database, { ...scan, recordsMax: 4 });
             assert.deepEqual(end && { ...end }, between[3] && { ...between[3] }, JSON.stringify(scan));
           }
         }
@@ -131,8 +122,9 @@ Deno.test("embedded database: a record is found by its id and by its idempotency
     const byKey = { organizationId, idempotencyKey: "a", hash: 1, from: 0, to: 1 };
     for (const some of [{}, filter]) await findUsageRecordsByKey(spy, { ...byKey, filter: some });
     const used: string[] = [];
-    for (const { sql: text, args } of asked) {
-      const plan = await database.read<{ detail: string }>(sql(`EXPLAIN QUERY PLAN ${text}`, ...args));
+    for (const statement of asked) {
+      const { sql: text } = statement;
+      const plan = await database.read<{ detail: string }>(sql`EXPLAIN QUERY PLAN ${statement}`);
       for (const { detail } of plan) {
         assert.doesNotMatch(detail, /SCAN (?!json_each)/, `${detail} in ${text}`);
         used.push(...(/SEARCH k USING PRIMARY KEY \(hash=\?/.exec(detail) ?? []));

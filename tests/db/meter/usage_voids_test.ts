@@ -1,11 +1,11 @@
 // Voids: what takes the place of a smallest or largest record is found outside of the writer and checked in it.
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
-import { type OtherExtremes, voidUsageRecord } from "../../../db/meter/usage_voids.ts";
+import { type RemainingExtremes, voidRecord } from "../../../db/meter/usage_voids.ts";
 import { hashApiKey } from "../../../domain/api_key.ts";
 import { retentionStepRecordsMax } from "../../../domain/limits.ts";
-import { createRecordIds } from "../../../services/meter/record_ids.ts";
-import { scanForVoid } from "../../../services/meter/usage_void_scan.ts";
+import { findRemainingExtremes } from "../../../services/meter/remaining_extremes.ts";
+import { deleteOldUsageRecords } from "../../../services/meter/usage_records.ts";
 import { createTestKey, type TestApp, testApp } from "../../support/app.ts";
 import { noReportContext } from "../../support/reports.ts";
 import {
@@ -25,7 +25,7 @@ async function recordsOf(test: TestApp, quantities: readonly number[]) {
   const { fullKey: apiKey } = await createTestKey(test, person);
   const ids: string[] = [];
   for (const quantity of quantities) ids.push((await recordOne(test, apiKey, { quantity })).id);
-  const recordIds = await createRecordIds(test.opened.database)();
+  const recordIds = await test.services.recorder.recordIds();
   const place = (index: number) => {
     const found = recordIds.parse(ids[index] ?? "");
     assert.ok(found);
@@ -36,15 +36,19 @@ async function recordsOf(test: TestApp, quantities: readonly number[]) {
     apiKey,
     ids,
     scan: (index: number) =>
-      scanForVoid({ ...noReportContext, database: test.opened.database }, {
+      findRemainingExtremes({ ...noReportContext, database: test.opened.database }, {
         organizationId: person.organizationId,
         now: test.now(),
         seq: place(index).seq,
       }),
-    void: async (index: number, others: OtherExtremes | null, database: Database = test.opened.database) => {
+    void: async (
+      index: number,
+      remaining: RemainingExtremes | null,
+      database: Database = test.opened.database,
+    ) => {
       const keyHash = hashApiKey(apiKey);
-      const which = { ...place(index), keyHash, reason: "Test.", now: test.now(), others };
-      return (await voidUsageRecord(database, which))?.voidedAt ?? null;
+      const which = { ...place(index), keyHash, reason: "Test.", now: test.now(), remaining };
+      return (await voidRecord(database, which))?.voidedAt ?? null;
     },
     minMax: async () => {
       const [sum] = await readSums(test, apiKey, month);
@@ -97,8 +101,9 @@ testApp("a void finds every row that it reads or writes by a key", async (test) 
   };
   assert.notEqual(await usage.void(2, await usage.scan(2), watched), null);
   assert.equal(batches.length, 1);
-  for (const { sql: text, args } of batches.flat()) {
-    const plan = await database.read<{ detail: string }>(sql(`EXPLAIN QUERY PLAN ${text}`, ...args));
+  for (const statement of batches.flat()) {
+    const { sql: text } = statement;
+    const plan = await database.read<{ detail: string }>(sql`EXPLAIN QUERY PLAN ${statement}`);
     const details = plan.map(({ detail }) => detail);
     assert.ok(details.some((detail) => detail.startsWith("SEARCH")), text);
     for (const detail of details) {
@@ -118,7 +123,7 @@ onEveryDatabase("smallest and largest are null when they depend on deleted recor
   test.advance(30 * day);
   await recordAll(test, { apiKey, records: [sent(9), sent(8), sent(1), sent(4)] });
   test.advance(380 * day);
-  while (await test.services.usageRecords.deleteOldUsageRecords());
+  while (await deleteOldUsageRecords(test.services));
   const left = await listAll(test, apiKey);
   assert.deepEqual(left.map(({ quantity }) => quantity), [4, 1, 8, 9]);
   assert.ok(left.length < retentionStepRecordsMax);

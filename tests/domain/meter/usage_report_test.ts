@@ -49,9 +49,9 @@ Deno.test("reportChart() has exact sums beyond what numbers hold", () => {
 
 Deno.test("reportKeys() adds up each key over all windows, the most active first", () => {
   const keys = [
-    { apiKeyId: "key_1", micros: million, count: 1 },
-    { apiKeyId: "key_2", micros: 2n * million, count: 7 },
-    { apiKeyId: "key_1", micros: 5n * million, count: 2 },
+    { apiKey: "key_1", micros: million, count: 1 },
+    { apiKey: "key_2", micros: 2n * million, count: 7 },
+    { apiKey: "key_1", micros: 5n * million, count: 2 },
   ];
   assert.deepEqual(reportKeys(keys, 5), {
     most: [
@@ -66,7 +66,7 @@ Deno.test("reportKeys() adds up each key over all windows, the most active first
 Deno.test("reportKeys() names a last key rather than counting it, and more of them together", () => {
   const keys = (count: number) =>
     Array.from({ length: count }, (_one, index) => ({
-      apiKeyId: `key_${index}`,
+      apiKey: `key_${index}`,
       micros: million,
       count: count - index,
     }));
@@ -77,12 +77,12 @@ Deno.test("reportKeys() names a last key rather than counting it, and more of th
 });
 
 Deno.test("reportKeys() rounds shares to one decimal", () => {
-  const keys = [1n, 2n].map((micros) => ({ apiKeyId: `key_${micros}`, micros, count: 1 }));
+  const keys = [1n, 2n].map((micros) => ({ apiKey: `key_${micros}`, micros, count: 1 }));
   assert.deepEqual(reportKeys(keys, 5).most.map(({ share }) => share), [66.7, 33.3]);
 });
 
 Deno.test("reportKeys() has no shares of nothing", () => {
-  const { most } = reportKeys([{ apiKeyId: "key_1", micros: 0n, count: 3 }], 5);
+  const { most } = reportKeys([{ apiKey: "key_1", micros: 0n, count: 3 }], 5);
   assert.deepEqual(most, [{ apiKeyId: "key_1", sum: "0", share: null, count: 3 }]);
 });
 
@@ -90,7 +90,7 @@ Deno.test("the chart, the keys and the totals add up to the same", () => {
   const one = fc.record({
     position: fc.nat(4),
     productSlug: fc.constantFrom("a", "b", "c", "d", "e", "f", "g"),
-    apiKeyId: fc.constantFrom("key_1", "key_2", "key_3", "key_4"),
+    apiKey: fc.constantFrom("key_1", "key_2", "key_3", "key_4"),
     micros: fc.bigInt({ min: 0n, max: 2n ** 90n }),
     count: fc.nat(1000),
   });

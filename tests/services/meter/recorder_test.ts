@@ -1,7 +1,7 @@
 // The recorder beside others: other organizations in the same commit, and other writes that wait for the database.
 import assert from "node:assert/strict";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
-import { recordUsage } from "../../../db/meter/usage_recording.ts";
+import { insertUsageRecords } from "../../../db/meter/recorder.ts";
 import { databaseWritesWaitingMax } from "../../../domain/limits.ts";
 import { createTestKey, startTestApp, type TestApp } from "../../support/app.ts";
 import { databaseKinds } from "../../support/database.ts";
@@ -51,7 +51,7 @@ for (const kind of databaseKinds) {
         { length: databaseWritesWaitingMax },
         () => database.write([sql`SELECT 1`]),
       );
-      const commit = recordUsage(database, {
+      const commit = insertUsageRecords(database, {
         now: 0,
         keyHashes: [],
         series: [],

@@ -57,8 +57,8 @@ onEveryDatabase(
       422,
       "series_limit_reached",
     );
-    assert.match(error.message, /10000 series: distinct combinations of product, metric and API key/);
-    assert.deepEqual(error.details, [{ path: "metric", message: "would open a new series." }]);
+    assert.match(error.message, /10000 combinations of product, metric and API key/);
+    assert.deepEqual(error.details, [{ path: "metric", message: "would create a new series." }]);
     for (const record of [existing, { ...existing, metric: "m2" }, newSeries("a")]) {
       assert.equal((await single(test, apiKey, record)).status, 201);
     }

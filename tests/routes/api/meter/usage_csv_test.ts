@@ -221,7 +221,7 @@ testApp("waits for a slow reader, and ends the report when it goes away", async 
   const person = await test.signUp();
   const { id: keyId } = await createTestKey(test, person);
   await test.opened.database.write(manySums({ series: 200, hours: 900, keyId, from }));
-  const { reports: openReports } = test.services.measurements;
+  const { reports: openReports } = test.services.metrics;
   const answer = await test.send(`/api/portal/usage.csv${hoursQuery(900)}`, { cookie: person.cookie });
   const reader = answer.body?.getReader();
   assert.ok(reader);

@@ -1,16 +1,10 @@
 // The list of records: newest first, every record exactly once, and nobody else's.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../../db/engine/database.ts";
-import {
-  groupRecord,
-  recordUsage,
-  requestField,
-  seriesField,
-  timestampField,
-} from "../../../../db/meter/usage_recording.ts";
+import { encodeRecord, insertUsageRecords } from "../../../../db/meter/recorder.ts";
 import { generateApiKey, hashApiKey } from "../../../../domain/api_key.ts";
 import { usageRecordScanMax, usageSeriesMax } from "../../../../domain/limits.ts";
-import { listUsageRecords } from "../../../../services/meter/usage_record_list.ts";
+import { readUsageRecordPage } from "../../../../services/meter/usage_record_list.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
 import { noReportContext } from "../../../support/reports.ts";
 import {
@@ -44,16 +38,17 @@ async function recordMany(
   { apiKey, metric, count, timestamp }: { apiKey: string; metric: string; count: number; timestamp: number },
 ): Promise<void> {
   const keyHash = hashApiKey(apiKey);
-  const record = groupRecord({
-    series: seriesField(0),
-    request: requestField(0),
-    timestamp: timestampField(timestamp, true),
+  const record = encodeRecord({
+    series: 0,
+    request: 0,
+    timestamp,
+    isTimestampGiven: true,
     quantity: { whole: 1, micro: 0 },
     idempotencyKey: null,
     properties: null,
   });
   for (let left = count; left > 0; left -= 10_000) {
-    const { inserted } = await recordUsage(test.opened.database, {
+    const { inserted } = await insertUsageRecords(test.opened.database, {
       now: test.now(),
       seriesMax: usageSeriesMax,
       keyHashes: [keyHash],
@@ -303,7 +298,7 @@ testApp("returns a whole page while records are added between its turns", async 
   const afterRead = async () => {
     if (added++ > 0) await recordMany(test, { ...common, count: 1 });
   };
-  const { usageRecords } = await listUsageRecords({
+  const { usageRecords } = await readUsageRecordPage({
     ...noReportContext,
     database: {
       source: database.source,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { retentionStepRecordsMax } from "../../../../domain/limits.ts";
+import { deleteOldUsageRecords } from "../../../../services/meter/usage_records.ts";
 import { createTestKey, startTestApp, type TestApp } from "../../../support/app.ts";
 import { embeddedTestDatabase } from "../../../support/database.ts";
 import {
@@ -34,7 +35,7 @@ async function countOf(test: TestApp, table: string): Promise<number> {
 /** Runs retention to its end. @returns How many records were left after each step. */
 async function retain(test: TestApp): Promise<number[]> {
   const left: number[] = [];
-  while (await test.services.usageRecords.deleteOldUsageRecords()) {
+  while (await deleteOldUsageRecords(test.services)) {
     left.push(await countOf(test, "usage_records"));
     assert.ok(left.length < 100, "retention does not come to its end");
   }
@@ -109,7 +110,7 @@ onEveryDatabase("recording, voiding and reading go on between the steps", async 
   let steps = 0;
   for (let isMore = true; isMore; steps++) {
     assert.equal(await recordAll(test, { apiKey, records: fresh.slice(0, 5 * (steps + 1)) }), 5);
-    isMore = await test.services.usageRecords.deleteOldUsageRecords();
+    isMore = await deleteOldUsageRecords(test.services);
     const { usageRecords: [newest] } = await listPage(test, apiKey, "limit=1&from=2027-01-01T00:00:00Z");
     assert.ok(newest);
     await voidOne(test, { apiKey, id: newest.id });

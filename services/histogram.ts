@@ -1,14 +1,13 @@
-// Counts measurements by size, for the histograms of /metrics. Plain numbers: the metrics library's own counting costs as much
-// as routing a request.
+// Histograms for /metrics. The metrics library's own counting costs as much as routing a request.
 
 /** How often values occurred, by size. */
-export class Distribution {
-  /** Upper bounds, ascending; a value that equals a bound counts below it. */
+export class Histogram {
+  /** Upper bounds, ascending; a value equal to a bound counts below it. */
   readonly bounds: readonly number[];
   readonly #counts: number[];
   #sum = 0;
 
-  /** @param bounds Upper bounds of the buckets, ascending; values beyond the last are counted too. */
+  /** @param bounds Upper bounds of the buckets, ascending; larger values are counted too. */
   constructor(bounds: readonly number[]) {
     this.bounds = bounds;
     this.#counts = new Array(bounds.length + 1).fill(0);
@@ -27,7 +26,7 @@ export class Distribution {
     this.#sum += value;
   }
 
-  /** @returns How many values were at most each bound, and last how many there were in all. */
+  /** @returns How many values were at most each bound, and last the number of all values. */
   cumulativeCounts(): number[] {
     let total = 0;
     return this.#counts.map((count) => total += count);

@@ -1,6 +1,6 @@
 // The recorder's queue: every request leaves it exactly once, bounds are kept, and organizations take turns.
 import assert from "node:assert/strict";
-import { type QueueBounds, RecordQueue } from "../../../services/meter/record_queue.ts";
+import { FairQueue, type QueueLimits } from "../../../services/meter/fair_queue.ts";
 import { holds } from "../../domain/properties.ts";
 import fc from "../../support/fast_check.ts";
 
@@ -12,10 +12,10 @@ interface TestRequest {
   readonly arrival: number;
 }
 
-const bounds: QueueBounds = {
+const bounds: QueueLimits = {
   total: { records: 40, bytes: 400 },
   share: { records: 20, bytes: 200 },
-  turn: { records: 4, bytes: 40 },
+  quantum: { records: 4, bytes: 40 },
   group: { records: 10, bytes: 100 },
 };
 const records = (requests: readonly TestRequest[]) =>
@@ -46,16 +46,16 @@ const history = fc.array(fc.oneof({ arbitrary: request, weight: 8 }, fc.constant
 
 /** A queue beside a plain list of what should wait in it. */
 class Observed {
-  readonly queue = new RecordQueue<TestRequest>(bounds);
+  readonly queue = new FairQueue<TestRequest>(bounds);
   waiting: TestRequest[] = [];
   #arrivals = 0;
 
-  add(given: Omit<TestRequest, "arrival">): { added: TestRequest; turnedAway: readonly TestRequest[] } {
+  add(given: Omit<TestRequest, "arrival">): { added: TestRequest; evicted: readonly TestRequest[] } {
     const added = { ...given, arrival: this.#arrivals++ };
-    const turnedAway = this.queue.add(added);
+    const evicted = this.queue.add(added);
     this.waiting.push(added);
-    this.#remove(turnedAway);
-    return { added, turnedAway };
+    this.#remove(evicted);
+    return { added, evicted };
   }
 
   take(): TestRequest[] {
@@ -91,7 +91,7 @@ function replay(steps: readonly (Omit<TestRequest, "arrival"> | "take")[], check
   return observed;
 }
 
-Deno.test("RecordQueue: every request is taken or turned away, exactly once", () => {
+Deno.test("FairQueue: every request is taken or turned away, exactly once", () => {
   holds(history, (steps) => {
     const observed = replay(steps, {});
     for (let groups = 0; !observed.queue.isEmpty; groups++) {
@@ -103,7 +103,7 @@ Deno.test("RecordQueue: every request is taken or turned away, exactly once", ()
   });
 });
 
-Deno.test("RecordQueue: clear() returns everything that waits", () => {
+Deno.test("FairQueue: clear() returns everything that waits", () => {
   holds(history, (steps) => {
     const observed = replay(steps, {});
     const cleared = observed.queue.clear();
@@ -114,7 +114,7 @@ Deno.test("RecordQueue: clear() returns everything that waits", () => {
   });
 });
 
-Deno.test("RecordQueue: neither the queue nor a share exceeds its bounds", () => {
+Deno.test("FairQueue: neither the queue nor a share exceeds its bounds", () => {
   holds(history, (steps) => {
     replay(steps, {
       onAdd({ waiting }, { added }) {
@@ -126,13 +126,13 @@ Deno.test("RecordQueue: neither the queue nor a share exceeds its bounds", () =>
   });
 });
 
-Deno.test("RecordQueue: an organization with less than an equal part of the queue is never turned away", () => {
+Deno.test("FairQueue: an organization with less than an equal part of the queue is never turned away", () => {
   holds(history, (steps) => {
     replay(steps, {
-      onAdd(_, { added, turnedAway }, before) {
+      onAdd(_, { added, evicted }, before) {
         const all = [...before, added];
         const organizations = new Set(all.map(({ organizationId }) => organizationId));
-        for (const { organizationId } of turnedAway) {
+        for (const { organizationId } of evicted) {
           const share = of(organizationId, all);
           const hasEqualPart = records(share) > bounds.total.records / organizations.size ||
             bytes(share) > bounds.total.bytes / organizations.size;
@@ -143,7 +143,7 @@ Deno.test("RecordQueue: an organization with less than an equal part of the queu
   });
 });
 
-Deno.test("RecordQueue: a group keeps its bounds and has no idempotency key of an organization twice", () => {
+Deno.test("FairQueue: a group keeps its bounds and has no idempotency key of an organization twice", () => {
   holds(history, (steps) => {
     replay(steps, {
       onTake(group, before) {
@@ -162,7 +162,7 @@ Deno.test("RecordQueue: a group keeps its bounds and has no idempotency key of a
   });
 });
 
-Deno.test("RecordQueue: within an organization only a collision lets a later request go first", () => {
+Deno.test("FairQueue: within an organization only a collision lets a later request go first", () => {
   holds(history, (steps) => {
     replay(steps, {
       onTake(group, before) {
@@ -184,7 +184,7 @@ Deno.test("RecordQueue: within an organization only a collision lets a later req
   });
 });
 
-Deno.test("RecordQueue: each of many organizations has its turn before any has a second one", () => {
+Deno.test("FairQueue: each of many organizations has its turn before any has a second one", () => {
   // A turn is over by records, or by bytes.
   const sizes = [{ inputs: Array(4).fill({ idempotencyKey: null }), bytes: 1 }, {
     inputs: [{ idempotencyKey: null }],
@@ -209,7 +209,7 @@ Deno.test("RecordQueue: each of many organizations has its turn before any has a
   });
 });
 
-Deno.test("RecordQueue: a flood of requests that share an idempotency key delays only its own organization", () => {
+Deno.test("FairQueue: a flood of requests that share an idempotency key delays only its own organization", () => {
   const observed = new Observed();
   const flood = { organizationId: "a", inputs: [{ idempotencyKey: "same" }], bytes: 1 };
   for (let n = 0; n < 10; n++) observed.add(flood);

@@ -1,5 +1,5 @@
-// The queue of requests to record, shared fairly: every organization has a bounded share, and a group is taken from
-// the shares in turn. One organization can fill its own share and delay itself; it cannot keep another one out.
+// The recorder's queue, shared by round robin: every organization has a bounded share, and a group is taken from the shares
+// one after the other. An organization that fills its share delays only itself.
 
 /** What the queue needs to know of a request. */
 export interface QueuedRequest {
@@ -9,90 +9,88 @@ export interface QueuedRequest {
   readonly bytes: number;
 }
 
-/** An amount of waiting requests, by both of its measures. */
+/** A number of records and of bytes. */
 export interface QueueAmount {
   readonly records: number;
   readonly bytes: number;
 }
 
-/** How much may wait, and how much is taken. */
-export interface QueueBounds {
-  /** Of all organizations. */
+/** How much may be queued, and how much is taken. */
+export interface QueueLimits {
+  /** Queued, of all organizations. */
   readonly total: QueueAmount;
-  /** Of one organization. */
+  /** Queued, of one organization. */
   readonly share: QueueAmount;
-  /** What a group takes from one organization before the next one has its turn. */
-  readonly turn: QueueAmount;
-  /** Of one group. A request that is larger than this is taken alone. */
+  /** Taken from one organization before the next one is served. */
+  readonly quantum: QueueAmount;
+  /** Taken as one group. A larger request is taken alone. */
   readonly group: QueueAmount;
 }
 
-/** Requests that wait, by organization. */
-export class RecordQueue<T extends QueuedRequest> {
-  readonly #bounds: QueueBounds;
-  /** Only organizations with something waiting. The first has the next turn. */
+/** Queued requests, by organization. */
+export class FairQueue<T extends QueuedRequest> {
+  readonly #limits: QueueLimits;
+  /** Only organizations with queued requests; the first is served next. */
   readonly #shares = new Map<string, Share<T>>();
   #records = 0;
   #bytes = 0;
 
-  /** @param bounds See {@linkcode QueueBounds}. */
-  constructor(bounds: QueueBounds) {
-    this.#bounds = bounds;
+  /** @param limits See {@linkcode QueueLimits}. */
+  constructor(limits: QueueLimits) {
+    this.#limits = limits;
   }
 
-  /** Records that wait. */
+  /** The number of queued records. */
   get records(): number {
     return this.#records;
   }
 
-  /** Whether no request waits. */
+  /** Whether no request is queued. */
   get isEmpty(): boolean {
     return this.#shares.size === 0;
   }
 
   /**
-   * Adds a request. When the whole queue is full, the newest requests of the organization with the largest share make
-   * room: an organization that has less than an equal part of the queue waiting is never turned away.
+   * Adds a request. When the whole queue is full, the newest requests of the organization with the largest share are evicted:
+   * an organization with less than an equal part of the queue never loses a request.
    *
-   * @returns The requests to turn away, which are no longer in the queue: none, the request itself, or those that made
-   *   room for it.
+   * @returns The requests to reject, which are not in the queue: none, the request itself, or those evicted for it.
    */
   add(request: T): readonly T[] {
-    const { total, share: bound } = this.#bounds;
+    const { total, share: limit } = this.#limits;
     const { organizationId } = request;
     const share = this.#shares.get(organizationId) ?? new Share<T>();
-    if (share.records + request.inputs.length > bound.records || share.bytes + request.bytes > bound.bytes) {
+    if (share.records + request.inputs.length > limit.records || share.bytes + request.bytes > limit.bytes) {
       return [request];
     }
     this.#shares.set(organizationId, share);
     share.add(request);
     this.#count(request, 1);
-    const turnedAway: T[] = [];
+    const evicted: T[] = [];
     while (this.#records > total.records || this.#bytes > total.bytes) {
       const newest = this.#removeNewest(organizationId);
       if (newest === undefined) break;
-      turnedAway.push(newest);
+      evicted.push(newest);
     }
-    return turnedAway;
+    return evicted;
   }
 
   /**
-   * Takes the requests of one group, organization by organization in turn, each organization's in order of arrival. A
-   * request with an idempotency key that the group already has from the same organization stays for a later group.
+   * Takes the requests of one group from the organizations by round robin, in order of arrival within each of them. A request
+   * that shares an idempotency key with another of its organization in the group is left for a later group.
    */
   take(): T[] {
-    const group = new Group<T>(this.#bounds);
+    const group = new Group<T>(this.#limits);
     const visited = new Map<string, Share<T>>();
-    const turns = [...this.#shares];
-    // Grows at its end: an organization that has more waiting gets another turn after all others.
-    for (const turn of turns) {
-      const [organizationId, share] = turn;
+    const rounds = [...this.#shares];
+    // Grows while it is iterated: an organization with more requests is served again after all others.
+    for (const [organizationId, share] of rounds) {
       visited.set(organizationId, share);
-      const end = share.takeTurn(group);
-      if (end === "group full") break;
+      const reason = share.takeQuantum(group);
+      if (reason === "group full") break;
       this.#shares.delete(organizationId);
       this.#shares.set(organizationId, share);
-      if (end === "turn over") turns.push(turn);
+      if (reason === "quantum used") rounds.push([organizationId, share]);
     }
     for (const [organizationId, share] of visited) {
       share.endGroup();
@@ -102,7 +100,7 @@ export class RecordQueue<T extends QueuedRequest> {
     return group.requests;
   }
 
-  /** Puts requests of a group back, in their order and before all that wait. None is turned away for them. */
+  /** Puts requests of a group back, in their order and before all others. None is evicted for them. */
   putBack(requests: readonly T[]): void {
     for (const request of requests.toReversed()) {
       const { organizationId } = request;
@@ -113,14 +111,14 @@ export class RecordQueue<T extends QueuedRequest> {
     }
   }
 
-  /** @returns The request of each organization that has waited longest. */
+  /** @returns The oldest request of each organization. */
   *oldestOfEach(): Generator<T> {
-    for (const { waiting: [oldest] } of this.#shares.values()) if (oldest !== undefined) yield oldest;
+    for (const { requests: [oldest] } of this.#shares.values()) if (oldest !== undefined) yield oldest;
   }
 
-  /** Empties the queue. @returns All that waited. */
+  /** Empties the queue. @returns All queued requests. */
   clear(): T[] {
-    const requests = [...this.#shares.values()].flatMap((share) => share.waiting);
+    const requests = [...this.#shares.values()].flatMap((share) => share.requests);
     this.#shares.clear();
     this.#records = 0;
     this.#bytes = 0;
@@ -132,9 +130,9 @@ export class RecordQueue<T extends QueuedRequest> {
     this.#bytes += sign * bytes;
   }
 
-  /** Removes the newest request of the largest share, of `preferredId` when no other is larger. */
+  /** Removes the newest request of the largest share; `preferredId` goes first among equals. */
   #removeNewest(preferredId: string): T | undefined {
-    const { total } = this.#bounds;
+    const { total } = this.#limits;
     const size = (share: Share<T> | undefined) =>
       share === undefined ? 0 : Math.max(share.records / total.records, share.bytes / total.bytes);
     let largestId = preferredId;
@@ -153,24 +151,24 @@ export class RecordQueue<T extends QueuedRequest> {
   }
 }
 
-/** The requests of a group, and how much they are. */
+/** The requests of a group. */
 class Group<T extends QueuedRequest> {
   readonly requests: T[] = [];
-  readonly turn: QueueAmount;
-  readonly #bound: QueueAmount;
+  readonly quantum: QueueAmount;
+  readonly #limit: QueueAmount;
   #records = 0;
   #bytes = 0;
 
-  constructor(bounds: QueueBounds) {
-    this.turn = bounds.turn;
-    this.#bound = bounds.group;
+  constructor(limits: QueueLimits) {
+    this.quantum = limits.quantum;
+    this.#limit = limits.group;
   }
 
   /** @returns False when there is no room for the request. */
   add(request: T): boolean {
     const records = this.#records + request.inputs.length;
     const bytes = this.#bytes + request.bytes;
-    if (this.requests.length > 0 && (records > this.#bound.records || bytes > this.#bound.bytes)) {
+    if (this.requests.length > 0 && (records > this.#limit.records || bytes > this.#limit.bytes)) {
       return false;
     }
     this.requests.push(request);
@@ -180,60 +178,60 @@ class Group<T extends QueuedRequest> {
   }
 }
 
-/** What waits of one organization. */
+/** The queued requests of one organization. */
 class Share<T extends QueuedRequest> {
   records = 0;
   bytes = 0;
   /** In order of arrival. */
-  #waiting: T[] = [];
-  /** How many of those waiting the group that is being taken has seen. */
-  #seen = 0;
+  #requests: T[] = [];
+  /** How many of the requests the current group has considered. */
+  #considered = 0;
   /** Those of them that it left here. */
   #left: T[] = [];
-  /** Idempotency keys that it has of this organization. */
+  /** Its idempotency keys of this organization. */
   readonly #keys = new Set<string>();
 
-  get waiting(): readonly T[] {
-    return this.#waiting;
+  get requests(): readonly T[] {
+    return this.#requests;
   }
 
   get isEmpty(): boolean {
-    return this.#waiting.length === 0;
+    return this.#requests.length === 0;
   }
 
   add(request: T): void {
-    this.#waiting.push(request);
+    this.#requests.push(request);
     this.records += request.inputs.length;
     this.bytes += request.bytes;
   }
 
   putBack(request: T): void {
-    this.#waiting.unshift(request);
+    this.#requests.unshift(request);
     this.records += request.inputs.length;
     this.bytes += request.bytes;
   }
 
   removeNewest(): T | undefined {
-    const newest = this.#waiting.pop();
+    const newest = this.#requests.pop();
     this.records -= newest?.inputs.length ?? 0;
     this.bytes -= newest?.bytes ?? 0;
     return newest;
   }
 
-  /** Takes at least one request, if there is room in the group and one that it can have. */
-  takeTurn(group: Group<T>): "group full" | "turn over" | "nothing left" {
+  /** Takes at least one request, if the group has room and one of them can join it. */
+  takeQuantum(group: Group<T>): "group full" | "quantum used" | "nothing left" {
     let records = 0;
     let bytes = 0;
-    for (; this.#seen < this.#waiting.length; this.#seen++) {
-      const request = this.#waiting[this.#seen] as T;
+    for (; this.#considered < this.#requests.length; this.#considered++) {
+      const request = this.#requests[this.#considered] as T;
       if (this.#collides(request)) {
         this.#left.push(request);
         continue;
       }
       records += request.inputs.length;
       bytes += request.bytes;
-      const isOver = records > group.turn.records || bytes > group.turn.bytes;
-      if (isOver && records > request.inputs.length) return "turn over";
+      const isOver = records > group.quantum.records || bytes > group.quantum.bytes;
+      if (isOver && records > request.inputs.length) return "quantum used";
       if (!group.add(request)) return "group full";
       this.records -= request.inputs.length;
       this.bytes -= request.bytes;
@@ -244,11 +242,11 @@ class Share<T extends QueuedRequest> {
     return "nothing left";
   }
 
-  /** Forgets the group. What it left waits in the same order as before. */
+  /** Forgets the group. The requests that it left keep their order. */
   endGroup(): void {
-    this.#waiting = this.#left.concat(this.#waiting.slice(this.#seen));
+    this.#requests = this.#left.concat(this.#requests.slice(this.#considered));
     this.#left = [];
-    this.#seen = 0;
+    this.#considered = 0;
     this.#keys.clear();
   }
 

@@ -1,30 +1,30 @@
-// Every report by its name: what the reports thread can be asked for.
+// The reports that the reports thread can run, by name.
 import { auditCsv } from "../audit_csv.ts";
 import type { ReportContext } from "./report_context.ts";
-import { countUsage } from "../meter/usage_counts.ts";
-import { usageCsv, usageJson } from "../meter/usage_files.ts";
-import { readUsagePage } from "../meter/usage_page.ts";
-import { listUsageRecords } from "../meter/usage_record_list.ts";
-import { scanForVoid } from "../meter/usage_void_scan.ts";
+import { findRemainingExtremes } from "../meter/remaining_extremes.ts";
+import { usageCsv, usageJson } from "../meter/usage_export.ts";
+import { readUsageOverview } from "../meter/usage_overview.ts";
+import { readUsageRecordPage } from "../meter/usage_record_list.ts";
+import { countUsage } from "../meter/usage_sums.ts";
 
 const reports = {
   usageJson,
   usageCsv,
   usageCounts: countUsage,
-  usagePage: readUsagePage,
-  usageRecords: listUsageRecords,
+  usageOverview: readUsageOverview,
+  usageRecords: readUsageRecordPage,
+  remainingExtremes: findRemainingExtremes,
   auditCsv,
-  voidScan: scanForVoid,
 };
 
-type ReportKinds = typeof reports;
+type Reports = typeof reports;
 
 /** The name of a report. */
-export type ReportName = keyof ReportKinds;
+export type ReportName = keyof Reports;
 /** What a report takes. */
-export type ReportInput<N extends ReportName> = Parameters<ReportKinds[N]>[1];
+export type ReportInput<N extends ReportName> = Parameters<Reports[N]>[1];
 /** What it returns. */
-export type ReportResult<N extends ReportName> = Awaited<ReturnType<ReportKinds[N]>>;
+export type ReportResult<N extends ReportName> = Awaited<ReturnType<Reports[N]>>;
 
 /** Runs a report. @returns What it returns. @throws What it throws. */
 export function runReport<N extends ReportName>(

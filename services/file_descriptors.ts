@@ -1,10 +1,10 @@
 // The file descriptors of this process: every connection, file and thread needs some.
 
-/** @returns How many are open; null where the system does not say. */
-export function openDescriptors(): number | null {
+/** @returns How many are open; null where the system doesn't say. */
+export function countFileDescriptors(): number | null {
   const folder = "/proc/self/fd";
   try {
-    // Linux before 6.2 says 0 here: then they are counted one by one.
+    // Linux before 6.2 reports a size of 0.
     return Deno.statSync(folder).size || [...Deno.readDirSync(folder)].length;
   } catch {
     return null;

@@ -1,31 +1,31 @@
 // Turns on the reports thread: fair between organizations, bounded, and returned by reports that leave.
 import assert from "node:assert/strict";
 import { AppError } from "../../../domain/errors.ts";
-import { ReportQueue, type ReportQueueLimits } from "../../../services/reports/report_queue.ts";
+import { type ReportLimits, ReportScheduler } from "../../../services/reports/report_scheduler.ts";
 
-const limits: ReportQueueLimits = {
-  turnsMax: 1,
+const limits: ReportLimits = {
+  slicesMax: 1,
   runningPerOrganizationMax: 2,
   openPerOrganizationMax: 4,
   openMax: 6,
 };
 
 /** Runs a report of so many turns. */
-function runner(queue: ReportQueue) {
+function runner(queue: ReportScheduler) {
   const log: string[] = [];
   return {
     log,
     async run(organization: string, name: string, turns: number): Promise<void> {
-      const place = queue.enter(organization, new AbortController());
+      const report = queue.enter(organization, new AbortController());
       try {
-        await place.begin();
+        await report.start();
         for (let n = 1;; n++) {
           log.push(name);
           if (n === turns) return;
-          await place.turn();
+          await report.pause();
         }
       } finally {
-        place.leave();
+        report.leave();
       }
     },
   };
@@ -36,7 +36,7 @@ function isUnavailable(error: unknown): boolean {
 }
 
 Deno.test("organizations take turns, however many reports each of them has", async () => {
-  const { run, log } = runner(new ReportQueue(limits));
+  const { run, log } = runner(new ReportScheduler(limits));
   await Promise.all([run("a", "a1", 5), run("a", "a2", 5), run("a", "a3", 5), run("b", "b1", 3)]);
   // The first came when there was no other.
   assert.deepEqual(log.slice(1, 7).map((name) => name[0]), ["a", "b", "a", "b", "a", "b"]);
@@ -44,18 +44,18 @@ Deno.test("organizations take turns, however many reports each of them has", asy
 });
 
 Deno.test("two reports of an organization are under way, and the third begins when one has ended", async () => {
-  const { run, log } = runner(new ReportQueue(limits));
+  const { run, log } = runner(new ReportScheduler(limits));
   await Promise.all([run("a", "a1", 3), run("a", "a2", 3), run("a", "a3", 1)]);
   assert.deepEqual(log, ["a1", "a2", "a1", "a2", "a1", "a3", "a2"]);
 });
 
 Deno.test("a report that waits for its client holds neither a turn nor a place", async () => {
-  const queue = new ReportQueue({ ...limits, runningPerOrganizationMax: 1 });
+  const queue = new ReportScheduler({ ...limits, runningPerOrganizationMax: 1 });
   const { run, log } = runner(queue);
   const client = Promise.withResolvers<void>();
   const slow = queue.enter("a", new AbortController());
-  await slow.begin();
-  const back = slow.aside(client.promise).then(() => log.push("slow"));
+  await slow.start();
+  const back = slow.waitFor(client.promise).then(() => log.push("slow"));
   await run("a", "a1", 2);
   assert.deepEqual(log, ["a1", "a1"]);
   client.resolve();
@@ -66,27 +66,27 @@ Deno.test("a report that waits for its client holds neither a turn nor a place",
 });
 
 Deno.test("rejects one report too many of an organization, and of all", async () => {
-  const queue = new ReportQueue({ ...limits, openMax: 5 });
+  const queue = new ReportScheduler({ ...limits, openMax: 5 });
   const places = ["a", "a", "a", "a"].map((organization) => queue.enter(organization, new AbortController()));
   assert.throws(() => queue.enter("a", new AbortController()), isUnavailable);
   places.push(queue.enter("b", new AbortController()));
-  const crowded = new ReportQueue({ ...limits, openMax: 2 });
+  const crowded = new ReportScheduler({ ...limits, openMax: 2 });
   for (const organization of ["a", "b"]) crowded.enter(organization, new AbortController());
   assert.throws(() => crowded.enter("c", new AbortController()), isUnavailable);
   for (const place of places) place.leave();
-  const place = queue.enter("a", new AbortController());
-  await place.begin();
-  place.leave();
+  const report = queue.enter("a", new AbortController());
+  await report.start();
+  report.leave();
 });
 
 Deno.test("an organization with few reports takes a place of the one with the most", async () => {
-  const queue = new ReportQueue(limits);
+  const queue = new ReportScheduler(limits);
   const reports = ["a", "a", "a", "b", "b", "b"].map((organization) => {
     const cancel = new AbortController();
     return { cancel, place: queue.enter(organization, cancel) };
   });
-  await reports[0]?.place.begin();
-  const begun = reports[2]?.place.begin() ?? Promise.resolve();
+  await reports[0]?.place.start();
+  const begun = reports[2]?.place.start() ?? Promise.resolve();
   const first = queue.enter("c", new AbortController());
   const second = queue.enter("c", new AbortController());
   assert.deepEqual(reports.map(({ cancel }) => cancel.signal.aborted), [
@@ -107,18 +107,18 @@ Deno.test("an organization with few reports takes a place of the one with the mo
 });
 
 Deno.test("a cancelled report gives its place to the next, wherever it waited", async () => {
-  const queue = new ReportQueue({ ...limits, runningPerOrganizationMax: 1 });
+  const queue = new ReportScheduler({ ...limits, runningPerOrganizationMax: 1 });
   const [first, second] = [new AbortController(), new AbortController()];
   const running = queue.enter("a", first);
-  await running.begin();
+  await running.start();
   const waiting = queue.enter("a", second);
-  const begun = waiting.begin();
+  const begun = waiting.start();
   const third = queue.enter("a", new AbortController());
-  const started = third.begin();
+  const started = third.start();
   second.abort();
   await assert.rejects(begun, { name: "AbortError" });
   waiting.leave();
-  const stalled = running.aside(
+  const stalled = running.waitFor(
     new Promise((_resolve, reject) =>
       first.signal.addEventListener("abort", () => reject(first.signal.reason))
     ),
@@ -131,13 +131,13 @@ Deno.test("a cancelled report gives its place to the next, wherever it waited", 
 });
 
 Deno.test("draining rejects what has not begun, and lets the rest end", async () => {
-  const queue = new ReportQueue({ ...limits, runningPerOrganizationMax: 1 });
+  const queue = new ReportScheduler({ ...limits, runningPerOrganizationMax: 1 });
   const running = queue.enter("a", new AbortController());
-  await running.begin();
-  const waiting = queue.enter("a", new AbortController()).begin();
+  await running.start();
+  const waiting = queue.enter("a", new AbortController()).start();
   queue.drain();
   await assert.rejects(waiting, isUnavailable);
   assert.throws(() => queue.enter("b", new AbortController()), isUnavailable);
-  await running.turn();
+  await running.pause();
   running.leave();
 });

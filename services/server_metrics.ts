@@ -2,11 +2,11 @@
 import type { DataFileSize } from "../db/engine/diagnostics.ts";
 import type { OutboxState } from "../db/mail/outbox.ts";
 import type { MailCounts } from "./mail/mail.ts";
-import type { RecorderMeasurements } from "./meter/recorder_measurements.ts";
+import type { RecorderMetrics } from "./meter/recorder_metrics.ts";
 
 /** Read when someone asks for the metrics; the objects change as things happen. */
-export interface Measurements {
-  readonly recorder: () => RecorderMeasurements;
+export interface ServerMetrics {
+  readonly recorder: () => RecorderMetrics;
   /** Reports that are under way, and those that wait for a place or for their clients. */
   readonly reports: () => { readonly running: number; readonly waiting: number };
   readonly mail: {

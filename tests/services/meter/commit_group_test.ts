@@ -1,11 +1,12 @@
 // What requests are told after a commit: never more than what the database says that it did.
 import assert from "node:assert/strict";
-import type { RecordOutcome } from "../../../db/meter/usage_recording.ts";
+import type { RecordOutcome } from "../../../db/meter/recorder.ts";
 import { createUsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
-import { buildGroup, settle, type Waiting } from "../../../services/meter/record_group.ts";
+import { buildGroup, type PendingRequest } from "../../../services/meter/commit_group.ts";
+import { completeRequests } from "../../../services/meter/commit_results.ts";
 
 /** @returns Requests with one record each, and what they were told. */
-function requests(count: number): { waiting: Waiting[]; told: string[] } {
+function requests(count: number): { waiting: PendingRequest[]; told: string[] } {
   const told: string[] = [];
   const waiting = Array.from({ length: count }, (_, n) => ({
     keyHash: "a".repeat(64),
@@ -30,31 +31,35 @@ function requests(count: number): { waiting: Waiting[]; told: string[] } {
 const ids = createUsageRecordIds("0123456789abcdef01234567");
 const outcome: RecordOutcome = {
   activeKeys: [{ position: 0, id: "key_test" }],
-  taken: [],
+  existing: [],
   limited: [],
   inserted: 3,
   firstSeq: 1,
 };
 
-Deno.test("settle() resolves every request when the database inserted exactly their records", () => {
+Deno.test("completeRequests() resolves every request when the database inserted exactly their records", () => {
   const { waiting, told } = requests(3);
-  settle(waiting, { ...buildGroup(waiting, 0), ids, outcome });
+  completeRequests(waiting, { ...buildGroup(waiting, 0), ids, outcome });
   assert.deepEqual(told, ["resolve 0", "resolve 1", "resolve 2"]);
 });
 
-Deno.test("settle() throws and acknowledges nothing when the database inserted more or fewer records", () => {
+Deno.test("completeRequests() throws and acknowledges nothing when the database inserted more or fewer records", () => {
   for (const inserted of [0, 2, 4]) {
     const { waiting, told } = requests(3);
     assert.throws(
-      () => settle(waiting, { ...buildGroup(waiting, 0), ids, outcome: { ...outcome, inserted } }),
+      () => completeRequests(waiting, { ...buildGroup(waiting, 0), ids, outcome: { ...outcome, inserted } }),
       new Error(`${inserted} records were inserted where 3 were expected`),
     );
     assert.deepEqual(told, []);
   }
 });
 
-Deno.test("settle() expects no records of a key that does not work", () => {
+Deno.test("completeRequests() expects no records of a key that does not work", () => {
   const { waiting, told } = requests(2);
-  settle(waiting, { ...buildGroup(waiting, 0), ids, outcome: { ...outcome, activeKeys: [], inserted: 0 } });
+  completeRequests(waiting, {
+    ...buildGroup(waiting, 0),
+    ids,
+    outcome: { ...outcome, activeKeys: [], inserted: 0 },
+  });
   assert.deepEqual(told, ["reject 0", "reject 1"]);
 });

@@ -1,0 +1,207 @@
+// The result of each request after its group was committed: never more than what the database reported.
+import {
+  type ActiveKey,
+  type ExistingRecord,
+  type RecordOutcome,
+  seriesOf,
+} from "../../db/meter/recorder.ts";
+import { AppError, invalidApiKeyError, seriesLimitError } from "../../domain/errors.ts";
+import { errorDetailsMax } from "../../domain/limits.ts";
+import { joinQuantity } from "../../domain/meter/quantity.ts";
+import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
+import type { UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
+import { isoTime } from "../../domain/meter/usage_window.ts";
+import type { CommitGroup, PendingRequest } from "./commit_group.ts";
+import { noRecords, type RecordCounts } from "./recorder_metrics.ts";
+
+/** A group after its commit. */
+export interface CommittedGroup extends CommitGroup {
+  readonly outcome: RecordOutcome;
+  readonly ids: UsageRecordIds;
+}
+
+/**
+ * Resolves or rejects every request of a group.
+ *
+ * @returns How many records had which result, and the requests to retry before later ones: there is room for their new series,
+ *   but not together with the others of their organization in this group.
+ * @throws When the database did not insert exactly the records to be acknowledged; then no request was resolved or rejected.
+ */
+export function completeRequests(
+  requests: readonly PendingRequest[],
+  committed: CommittedGroup,
+): { counts: RecordCounts; retries: PendingRequest[] } {
+  const results = new GroupResults(committed);
+  const counts = noRecords();
+  const retries: PendingRequest[] = [];
+  const completions: (() => void)[] = [];
+  for (const [index, request] of requests.entries()) {
+    const result = results.of(request, index);
+    if (result === "retry") {
+      retries.push(request);
+      continue;
+    }
+    const { kind, duplicates = 0, complete } = result;
+    counts[kind] += request.inputs.length - duplicates;
+    counts.duplicate += duplicates;
+    completions.push(complete);
+  }
+  const { inserted } = committed.outcome;
+  if (counts.recorded !== inserted) {
+    throw new Error(`${inserted} records were inserted where ${counts.recorded} were expected`);
+  }
+  for (const complete of completions) complete();
+  return { counts, retries };
+}
+
+/** The result of one request, and what reports it. */
+interface RequestResult {
+  readonly kind: keyof RecordCounts;
+  readonly duplicates?: number;
+  readonly complete: () => void;
+}
+
+class GroupResults {
+  readonly #committed: CommittedGroup;
+  readonly #activeKeys: ReadonlyMap<string | undefined, ActiveKey>;
+  readonly #existing: ReadonlyMap<number, ExistingRecord>;
+  readonly #limits: SeriesLimits;
+  readonly #recordedAt: string;
+  readonly #idOf: (seq: number) => string;
+
+  constructor(committed: CommittedGroup) {
+    const { group, outcome, ids } = committed;
+    this.#committed = committed;
+    this.#activeKeys = new Map(outcome.activeKeys.map((key) => [group.keyHashes[key.position], key]));
+    this.#existing = new Map(outcome.existing.map((record) => [record.position, record]));
+    this.#limits = new SeriesLimits(committed);
+    this.#recordedAt = isoTime(group.now);
+    this.#idOf = ids.ofMoment(group.now);
+  }
+
+  of(request: PendingRequest, index: number): RequestResult | "retry" {
+    const { inputs, repeats } = request;
+    // The error is created last, because it collects a stack.
+    const rejected = (kind: keyof RecordCounts, error: () => AppError): RequestResult => ({
+      kind,
+      complete: () => request.reject(error()),
+    });
+    const key = this.#activeKeys.get(request.keyHash);
+    if (key === undefined) return rejected("rejected", invalidApiKeyError);
+    const { starts, group } = this.#committed;
+    const start = starts[index] ?? 0;
+    const positionOf = recordPositions(request, start);
+    const limit = this.#limits.of(start, starts[index + 1] ?? group.records.length);
+    if (limit?.fitsAlone) return "retry";
+    if (limit !== null) {
+      return rejected("limited", () => seriesLimit(request, (input) => limit.isNew(positionOf(input))));
+    }
+    if (repeats !== null && repeats.conflicts.length > 0) {
+      return rejected("conflict", () => idempotencyConflict(request, repeats.conflicts));
+    }
+    const conflicts: number[] = [];
+    let duplicates = 0;
+    for (const input of inputs.keys()) {
+      const isFirst = repeats === null || repeats.firsts[input] === input;
+      const existing = this.#existing.get(positionOf(input));
+      if (existing !== undefined || !isFirst) duplicates++;
+      if (existing?.differs === 1 && isFirst) conflicts.push(input);
+    }
+    if (conflicts.length > 0) return rejected("conflict", () => idempotencyConflict(request, conflicts));
+    return {
+      kind: "recorded",
+      duplicates,
+      complete: () =>
+        request.resolve({
+          duplicates,
+          usageRecord: (input) => this.#usageRecord(request, { input, position: positionOf(input), key }),
+        }),
+    };
+  }
+
+  #usageRecord(
+    { inputs }: PendingRequest,
+    { input: index, position, key }: { input: number; position: number; key: ActiveKey },
+  ): UsageRecord {
+    const { outcome, ids } = this.#committed;
+    const existing = this.#existing.get(position);
+    if (existing !== undefined) return toUsageRecord(existing, ids);
+    const input = inputs[index];
+    if (input === undefined) throw new Error("a record without an input");
+    const { productSlug, metric, idempotencyKey } = input;
+    return {
+      id: this.#idOf(outcome.firstSeq + position),
+      productSlug,
+      metric,
+      quantity: joinQuantity(input.quantity),
+      timestamp: input.timestamp === null ? this.#recordedAt : isoTime(input.timestamp),
+      recordedAt: this.#recordedAt,
+      idempotencyKey,
+      // Stored as null when there are none; a repeat returns what is stored.
+      properties: Object.keys(input.properties ?? {}).length === 0 ? null : input.properties,
+      apiKeyId: key.id,
+      voidedAt: null,
+      voidedBy: null,
+      voidReason: null,
+    };
+  }
+}
+
+/** Which requests of a group were not recorded because of the limit of series. */
+class SeriesLimits {
+  readonly #records: readonly string[];
+  /** New series of organizations without room for all of their new series in the group. */
+  readonly #series = new Map<number, { readonly room: number; readonly isCreated: boolean }>();
+
+  constructor({ group, outcome }: CommittedGroup) {
+    this.#records = group.records;
+    const counts = new Map<number, number>();
+    for (const { position, organization, room } of outcome.limited) {
+      const count = (counts.get(organization) ?? 0) + 1;
+      counts.set(organization, count);
+      this.#series.set(position, { room, isCreated: count <= room });
+    }
+  }
+
+  /** @returns Null for a request, given by its records' positions, of which every series exists now. */
+  of(start: number, end: number): { fitsAlone: boolean; isNew: (position: number) => boolean } | null {
+    if (this.#series.size === 0) return null;
+    const isNew = (position: number) => this.#series.has(seriesOf(this.#records[position]));
+    const own = new Set(this.#records.slice(start, end).map(seriesOf));
+    const created = [...own].flatMap((position) => this.#series.get(position) ?? []);
+    if (created.every(({ isCreated }) => isCreated)) return null;
+    return { fitsAlone: created.length <= Math.max(...created.map(({ room }) => room)), isNew };
+  }
+}
+
+/** @returns What gives the position in the group of the record of an input. */
+function recordPositions({ repeats }: PendingRequest, start: number): (index: number) => number {
+  if (repeats === null) return (index) => start + index;
+  const { firsts } = repeats;
+  let next = start;
+  const positions = firsts.map((first, index) => first === index ? next++ : -1);
+  return (index) => positions[firsts[index] ?? index] ?? -1;
+}
+
+function seriesLimit({ inputs }: PendingRequest, isNew: (index: number) => boolean): AppError {
+  const isBatch = inputs.length > 1;
+  const indexes = [...inputs.keys()].filter(isNew).slice(0, errorDetailsMax);
+  return seriesLimitError(indexes.map((index) => ({
+    path: isBatch ? `records[${index}].metric` : "metric",
+    message: "would create a new series.",
+  })));
+}
+
+function idempotencyConflict({ inputs }: PendingRequest, conflicts: readonly number[]): AppError {
+  const isBatch = inputs.length > 1;
+  return new AppError(
+    "idempotency_conflict",
+    "This idempotency key was used before for a record with different content.",
+    {
+      details: conflicts.map((index) => ({
+        path: isBatch ? `records[${index}].idempotencyKey` : "idempotencyKey",
+        message: "was used before for a record with different content.",
+      })),
+    },
+  );
+}

@@ -1,0 +1,124 @@
+// Finds the minimum and maximum that remain when a record is voided. The reports thread does it, because 15 minutes may have
+// any number of records.
+import { endOfScan, type UsageRecordPosition } from "../../db/meter/usage_records.ts";
+import {
+  type CountedExtremes,
+  type Extreme,
+  extremesOfRecent,
+  extremesOfScan,
+  findRecordInRollup,
+  type RecordInRollup,
+  type RemainingExtremes,
+  unknownMaximum,
+  unknownMinimum,
+} from "../../db/meter/usage_voids.ts";
+import { rollupQuarterMs, usageRecordScanMax } from "../../domain/limits.ts";
+import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+
+/** The record to be voided. */
+export type VoidedRecord = ReportScope & { readonly seq: number };
+
+/**
+ * Scans the other records of a record's series and 15 minutes.
+ *
+ * @returns Their extremes, or null when the record no longer exists.
+ */
+export async function findRemainingExtremes(
+  context: ReportContext,
+  record: VoidedRecord,
+): Promise<RemainingExtremes | null> {
+  for (;;) {
+    const rollup = await findRecordInRollup(context.database, record);
+    if (rollup === undefined) return null;
+    const found = await scanRollup(context, record, rollup);
+    if ("cursor" in found) return found;
+    const remaining = await addRecent(context, record, { rollup, scanned: found });
+    if (remaining !== null) return remaining;
+  }
+}
+
+/**
+ * Scans the records up to the rollup's cursor, newest timestamp first.
+ *
+ * @returns The result, if an equal record is found early; otherwise the extremes of all.
+ */
+async function scanRollup(
+  context: ReportContext,
+  { organizationId, seq }: VoidedRecord,
+  { series, start, cursor, value, isSmallest, isLargest }: RecordInRollup,
+): Promise<RemainingExtremes | CountedExtremes> {
+  const { database } = context;
+  const oldest: UsageRecordPosition = { timestamp: start, series: 0, seq: 0 };
+  let before: UsageRecordPosition | undefined = { timestamp: start + rollupQuarterMs, series: 0, seq: 0 };
+  let all: CountedExtremes = { count: 0, smallest: none, largest: none };
+  while (before !== undefined) {
+    const step = { organizationId, from: oldest, before };
+    const last = await endOfScan(database, { ...step, recordsMax: usageRecordScanMax });
+    const scan = { ...step, from: last ?? oldest };
+    all = combine(all, await extremesOfScan(database, { scan, series, seq, last: cursor }));
+    // A record with the same value replaces it, whatever else there is.
+    const { smallest, largest } = all;
+    if (
+      (isSmallest === 0 || smallest.value === value) && (isLargest === 0 || largest.value === value)
+    ) {
+      return {
+        cursor,
+        smallest: isSmallest === 0 ? null : smallest,
+        largest: isLargest === 0 ? null : largest,
+      };
+    }
+    before = last;
+    await context.pause();
+  }
+  return all;
+}
+
+/**
+ * Adds the records that were recorded during the scan.
+ *
+ * @returns Null if the scan must be repeated, because other records were voided meanwhile or this one was deleted.
+ */
+async function addRecent(
+  context: ReportContext,
+  record: VoidedRecord,
+  { rollup, scanned }: { rollup: RecordInRollup; scanned: CountedExtremes },
+): Promise<RemainingExtremes | null> {
+  const { database } = context;
+  const { series, start } = rollup;
+  // Retention has deleted some of the rollup's records, so their values are unknown.
+  const isPartial = scanned.count + 1 < rollup.count;
+  let all = scanned;
+  for (let cursor = rollup.cursor;;) {
+    const now = await findRecordInRollup(database, record);
+    if (now === undefined) return null;
+    const last = Math.min(now.cursor, cursor + usageRecordScanMax);
+    all = combine(all, await extremesOfRecent(database, { series, start, after: cursor, last }));
+    cursor = last;
+    if (cursor < now.cursor) {
+      await context.pause();
+      continue;
+    }
+    if (!isPartial) return { cursor, smallest: all.smallest, largest: all.largest };
+    if (now.count - rollup.count !== all.count - scanned.count) return null;
+    return {
+      cursor,
+      smallest: { value: String(unknownMinimum), seq: 0 },
+      largest: { value: String(unknownMaximum), seq: 0 },
+    };
+  }
+}
+
+const none: Extreme = { value: "", seq: 0 };
+
+function combine(a: CountedExtremes, b: CountedExtremes): CountedExtremes {
+  return {
+    count: a.count + b.count,
+    smallest: better(a.smallest, b.smallest, (x, y) => x < y),
+    largest: better(a.largest, b.largest, (x, y) => x > y),
+  };
+}
+
+function better(a: Extreme, b: Extreme, isBetter: (x: bigint, y: bigint) => boolean): Extreme {
+  if (a.value === "" || b.value === "") return a.value === "" ? b : a;
+  return isBetter(BigInt(b.value), BigInt(a.value)) ? b : a;
+}

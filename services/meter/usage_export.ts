@@ -1,0 +1,98 @@
+// Usage sums as JSON and as CSV, written by the reports thread while they are added up.
+import type { UsageGroup } from "../../db/meter/usage_sums.ts";
+import { csvLine } from "../../domain/csv.ts";
+import { usageSumRowsMax } from "../../domain/limits.ts";
+import { microsToDecimal, microsToNumber } from "../../domain/meter/quantity.ts";
+import { isoTimeIn } from "../../domain/meter/usage_window.ts";
+import { type ReportContext, type ReportScope, ReportText } from "../reports/report_context.ts";
+import { streamUsageSums, tooManySumsError, type UsageQuery, type UsageSum } from "./usage_sums.ts";
+
+/**
+ * Writes `{from, to, window, data}`.
+ *
+ * @returns JSON. @throws {AppError} As `usageRange`; `range_too_long` for more than 100,000 sums.
+ */
+export async function usageJson(
+  context: ReportContext,
+  input: ReportScope & UsageQuery,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { range, sumsMax, batches } = await streamUsageSums(context, input);
+  // The status is sent with the first bytes, so the sums are counted before any of them is written.
+  if (sumsMax > usageSumRowsMax && !await areAtMost(usageSumRowsMax, batches())) throw tooManySumsError();
+  const text = new ReportText(context);
+  const [from, to] = [range.from, range.to].map((ms) => isoTimeIn(ms, range.timezone));
+  const head = JSON.stringify({ from, to, window: range.unit });
+  text.add(`${head.slice(0, -1)},"data":[`);
+  let separator = "";
+  for await (const batch of batches()) {
+    for (const sum of batch) {
+      text.add(separator + toJson(sum));
+      separator = ",";
+    }
+    await text.flush();
+  }
+  text.add("]}");
+  return text.takeBytes();
+}
+
+async function areAtMost(max: number, batches: AsyncGenerator<Iterable<unknown>>): Promise<boolean> {
+  let count = 0;
+  for await (const batch of batches) {
+    for (const _sum of batch) count++;
+    if (count > max) return false;
+  }
+  return true;
+}
+
+/** @returns A sum with the nearest numbers: exact for integers up to 2^53−1. */
+function toJson({ start, end, productSlug, metric, apiKey, count, ...sum }: UsageSum): string {
+  return JSON.stringify({
+    start,
+    end,
+    productSlug,
+    metric,
+    apiKey,
+    count,
+    sum: microsToNumber(sum.micros),
+    min: sum.minMicros === null ? null : microsToNumber(sum.minMicros),
+    max: sum.maxMicros === null ? null : microsToNumber(sum.maxMicros),
+  });
+}
+
+const groupColumns = {
+  productSlug: ["productSlug"],
+  metric: ["metric"],
+  apiKey: ["apiKey", "apiKeyName"],
+} as const satisfies Record<UsageGroup, readonly (keyof UsageSum)[]>;
+
+/**
+ * Writes a header line, then one line per window and group. The head is the range, such as `2026-11-01-2026-12-01`.
+ *
+ * @returns CSV. @throws {AppError} As `usageRange`.
+ */
+export async function usageCsv(
+  context: ReportContext,
+  input: ReportScope & UsageQuery,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { range, batches } = await streamUsageSums(context, input);
+  const day = (ms: number) => isoTimeIn(ms, range.timezone).slice(0, 10);
+  context.head(`${day(range.from)}-${day(range.to)}`);
+  const columns = (input.groupBy ?? []).flatMap((group) => groupColumns[group]);
+  const text = new ReportText(context);
+  text.add(csvLine(["start", "end", ...columns, "sum", "count", "min", "max"]));
+  for await (const batch of batches()) {
+    for (const sum of batch) {
+      text.add(csvLine([
+        sum.start,
+        sum.end,
+        ...columns.map((column) => sum[column] ?? ""),
+        microsToDecimal(sum.micros),
+        String(sum.count),
+        sum.minMicros === null ? "" : microsToDecimal(sum.minMicros),
+        sum.maxMicros === null ? "" : microsToDecimal(sum.maxMicros),
+      ]));
+    }
+    await text.flush();
+  }
+  return text.takeBytes();
+}

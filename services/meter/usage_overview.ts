@@ -1,0 +1,201 @@
+// The numbers of the usage page, read by the reports thread: choices for the filters, totals, the chart, the most active
+// keys and the latest records.
+import { listUsageKeys, listUsageNames, type UsageFilter } from "../../db/meter/usage_sums.ts";
+import { AppError } from "../../domain/errors.ts";
+import { usagePageChoicesMax } from "../../domain/limits.ts";
+import {
+  type ReportChart,
+  reportChart,
+  type ReportKeys,
+  reportKeys,
+  type ReportTotals,
+  reportTotals,
+} from "../../domain/meter/usage_report.ts";
+import {
+  isoTime,
+  type UsageRange,
+  type UsageWindow,
+  type WindowUnit,
+  windowUnits,
+} from "../../domain/meter/usage_window.ts";
+import type { ReportContext, ReportScope } from "../reports/report_context.ts";
+import { type NamedUsageRecord, readUsageRecordPage } from "./usage_record_list.ts";
+import { readUsageSums, type UsageQuery } from "./usage_sums.ts";
+
+const activeKeysMax = 5;
+const latestRecordsMax = 10;
+
+/** Slugs and ids to filter by; null for all. */
+export interface OverviewFilters {
+  readonly productSlug: string | null;
+  readonly metric: string | null;
+  readonly apiKey: string | null;
+}
+
+/** What the page asks for. */
+export interface UsageOverviewQuery {
+  /** Null: no numbers. */
+  readonly period: (UsageWindow & { readonly compared: UsageWindow }) | null;
+  readonly unit: WindowUnit;
+  readonly timezone: string;
+  readonly filters: OverviewFilters;
+}
+
+/** What the page shows. */
+export interface UsageOverview {
+  /** Whether anything was ever recorded. */
+  readonly hasUsage: boolean;
+  /** The filters in effect: without a key or metric that the organization doesn't have. */
+  readonly filters: OverviewFilters;
+  readonly choices: {
+    readonly products: readonly string[];
+    /** Metrics of the selected product and key. */
+    readonly metrics: readonly string[];
+    /** With distinct names. */
+    readonly apiKeys: readonly { readonly id: string; readonly name: string }[];
+  };
+  /** The length of the windows: a longer one than requested if there would be too many. */
+  readonly unit: WindowUnit;
+  /** Null without a period, or when there is too much to add up; `problem` then says so. */
+  readonly report: {
+    readonly range: UsageRange;
+    readonly totals: ReportTotals;
+    /** The sum of the period to compare with, in millionths. */
+    readonly before: bigint;
+    readonly chart: ReportChart;
+    readonly keys: ReportKeys;
+  } | null;
+  readonly problem: string | null;
+  readonly records: readonly NamedUsageRecord[];
+}
+
+/** Reads what the page shows. */
+export async function readUsageOverview(
+  context: ReportContext,
+  input: ReportScope & UsageOverviewQuery,
+): Promise<UsageOverview> {
+  const { organizationId, now } = input;
+  const { filters, choices } = await selectFilters(context, input);
+  const report = await readReport(context, { ...input, filters });
+  const { usageRecords } = await readUsageRecordPage(context, {
+    organizationId,
+    now,
+    ...toUsageFilter(filters),
+    limit: latestRecordsMax,
+  });
+  return { hasUsage: choices.products.length > 0, filters, choices, records: usageRecords, ...report };
+}
+
+/** Different metrics cannot be added up: without a valid choice, the metric with the most records is selected. */
+async function selectFilters(
+  context: ReportContext,
+  input: ReportScope & UsageOverviewQuery,
+): Promise<Pick<UsageOverview, "filters" | "choices">> {
+  const { database } = context;
+  const { organizationId, filters: requested, period } = input;
+  const limit = usagePageChoicesMax;
+  const keys = await listUsageKeys(database, { organizationId, alsoId: requested.apiKey, limit });
+  const isKey = keys.some(({ id }) => id === requested.apiKey);
+  const selected = {
+    productSlug: requested.productSlug,
+    apiKey: isKey ? requested.apiKey : null,
+    metric: null,
+  };
+  const names = (column: "productSlug" | "metric", filters: OverviewFilters, max = limit) =>
+    listUsageNames(database, { organizationId, column, filter: toUsageFilter(filters), limit: max });
+  const noFilters = { productSlug: null, metric: null, apiKey: null };
+  const products = await names("productSlug", noFilters);
+  const metrics = await names("metric", selected);
+  const isMetric = requested.metric !== null &&
+    (metrics.length === 0 ||
+      (await names("metric", { ...selected, metric: requested.metric }, 1)).length > 0);
+  let { metric } = requested;
+  if (!isMetric) {
+    const byMetric = period && await sumsOrProblem(context, { ...input, filters: selected }, {
+      period,
+      window: "total",
+      groupBy: ["metric"],
+    });
+    const sums = byMetric === null || byMetric instanceof AppError ? [] : byMetric.data;
+    const [busiest] = sums.toSorted((a, b) => b.count - a.count);
+    metric = busiest?.metric ?? metrics[0] ?? (await names("metric", noFilters, 1))[0] ?? null;
+  }
+  return {
+    filters: { ...selected, metric },
+    choices: { products, metrics, apiKeys: withDistinctNames(keys) },
+  };
+}
+
+/** Reads by the requested windows or, if there are too many, by the next longer ones. */
+async function readReport(
+  context: ReportContext,
+  input: ReportScope & UsageOverviewQuery,
+): Promise<Pick<UsageOverview, "unit" | "report" | "problem">> {
+  const { period, unit: requested } = input;
+  if (period === null) return { unit: requested, report: null, problem: null };
+  const failed = ({ message }: AppError) => ({ unit: requested, report: null, problem: message });
+  let unit = requested;
+  const read = (query: Omit<SumsQuery, "period">) => sumsOrProblem(context, input, { period, ...query });
+  let byProduct = await read({ window: unit, groupBy: ["productSlug"] });
+  for (const longer of windowUnits.slice(windowUnits.indexOf(requested) + 1)) {
+    if (!(byProduct instanceof AppError)) break;
+    unit = longer;
+    byProduct = await read({ window: unit, groupBy: ["productSlug"] });
+  }
+  if (byProduct instanceof AppError) return failed(byProduct);
+  const byKey = await read({ window: "total", groupBy: ["apiKey"] });
+  if (byKey instanceof AppError) return failed(byKey);
+  const before = await sumsOrProblem(context, input, {
+    period: period.compared,
+    window: "total",
+    groupBy: [],
+  });
+  if (before instanceof AppError) return failed(before);
+  const { range, data: productSums } = byProduct;
+  return {
+    unit,
+    problem: null,
+    report: {
+      range,
+      totals: reportTotals(productSums),
+      before: reportTotals(before.data).micros,
+      chart: reportChart(productSums, range.windows.length),
+      keys: reportKeys(byKey.data, activeKeysMax),
+    },
+  };
+}
+
+type SumsQuery = Required<Pick<UsageQuery, "window" | "groupBy">> & { readonly period: UsageWindow };
+
+/** @returns The sums of a period, or the error that there are too many. */
+async function sumsOrProblem(
+  context: ReportContext,
+  { organizationId, now, timezone, filters }: ReportScope & UsageOverviewQuery,
+  { period, window, groupBy }: SumsQuery,
+) {
+  const [from, to] = [isoTime(period.start), isoTime(period.end)];
+  const query = { from, to, timezone, window, groupBy, ...toUsageFilter(filters) };
+  try {
+    return await readUsageSums(context, { organizationId, now, ...query });
+  } catch (error) {
+    if (error instanceof AppError && error.code === "range_too_long") return error;
+    throw error;
+  }
+}
+
+/** @returns Keys by name; keys of the same name have their prefix added. */
+function withDistinctNames(
+  keys: readonly { id: string; name: string; keyPrefix: string }[],
+): { id: string; name: string }[] {
+  const counts = new Map<string, number>();
+  for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return keys.map(({ id, name, keyPrefix }) => ({
+    id,
+    name: counts.get(name) === 1 ? name : `${name} (${keyPrefix.replace("service_live_", "")})`,
+  })).sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+function toUsageFilter({ productSlug, metric, apiKey }: OverviewFilters): UsageFilter {
+  const only = (value: string | null) => value === null ? undefined : [value];
+  return { productSlug: only(productSlug), metric: only(metric), apiKey: only(apiKey) };
+}

@@ -1,0 +1,212 @@
+// Schedules the reports thread. Reports run in time slices of some milliseconds, shared by round robin between organizations. A
+// report that waits for its client holds no slice and doesn't count as running.
+import { unavailableError } from "../../domain/errors.ts";
+
+/** How many reports there may be. */
+export interface ReportLimits {
+  /** Slices at the same time: one where reading is synchronous. */
+  readonly slicesMax: number;
+  /** Running reports of one organization, without those that wait for their clients. */
+  readonly runningPerOrganizationMax: number;
+  /** Open reports of one organization and of all: running, not yet started, or waiting for their clients. */
+  readonly openPerOrganizationMax: number;
+  readonly openMax: number;
+}
+
+/** An open report. Each method throws the signal's reason when the report was canceled. */
+export interface ScheduledReport {
+  /** Waits for the first slice. @throws {AppError} `unavailable` when the program stops before it. */
+  start(): Promise<void>;
+  /** Ends the slice and waits for the next one. */
+  pause(): Promise<void>;
+  /** Waits for something slow without holding a slice. */
+  waitFor(slow: Promise<void>): Promise<void>;
+  /** Ends the report. */
+  leave(): void;
+}
+
+/** A report that waits for a slice. */
+interface Waiting {
+  readonly resume: () => void;
+  readonly reject: (error: unknown) => void;
+  readonly isNew: boolean;
+}
+
+/** The reports of one organization. */
+interface Share {
+  /** What cancels each open report, the newest last. */
+  readonly open: Set<AbortController>;
+  running: number;
+  /** Not running: new ones, after those that waited for their clients. */
+  readonly starting: Waiting[];
+  /** Running, and waiting for the next slice. */
+  readonly paused: Waiting[];
+}
+
+/** For this long after a slice, in milliseconds, messages that arrived during it may still be unread. */
+const unreadMs = 5;
+
+/** Gives slices to reports. */
+export class ReportScheduler {
+  readonly #limits: ReportLimits;
+  /** By organization; the first one is served next. */
+  readonly #shares = new Map<string, Share>();
+  #open = 0;
+  #slices = 0;
+  #waiting = 0;
+  #sliceEndedAt = Number.NEGATIVE_INFINITY;
+  #isScheduled = false;
+  #isDraining = false;
+
+  /** @param limits See {@linkcode ReportLimits}. */
+  constructor(limits: ReportLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Opens a report. When too many are open, the newest of the organization with the most is canceled in favor of an organization
+   * with fewer.
+   *
+   * @param cancel Cancels the report.
+   * @throws {AppError} `unavailable` when there are too many reports.
+   */
+  enter(organizationId: string, cancel: AbortController): ScheduledReport {
+    const { signal } = cancel;
+    const share = this.#shares.get(organizationId) ??
+      { open: new Set<AbortController>(), running: 0, starting: [], paused: [] };
+    if (this.#isDraining) throw stoppingError();
+    if (share.open.size >= this.#limits.openPerOrganizationMax) {
+      throw unavailableError("Your organization has too many open reports. Try again when one has finished.");
+    }
+    if (this.#open >= this.#limits.openMax && !this.#makeRoom(share)) throw tooManyError();
+    this.#shares.set(organizationId, share);
+    share.open.add(cancel);
+    this.#open++;
+    let [hasSlice, isRunning] = [false, false];
+    const release = ({ staysRunning }: { staysRunning: boolean }) => {
+      if (hasSlice) {
+        this.#slices--;
+        this.#sliceEndedAt = performance.now();
+      }
+      hasSlice = false;
+      if (isRunning && !staysRunning) {
+        share.running--;
+        isRunning = false;
+      }
+      this.#grantSoon();
+    };
+    const wait = async (queue: Waiting[], options: { isNew: boolean; isFirst: boolean }) => {
+      await this.#wait(queue, { ...options, signal });
+      hasSlice = true;
+      isRunning = true;
+    };
+    return {
+      start: () => wait(share.starting, { isNew: true, isFirst: false }),
+      pause: () => {
+        const next = wait(share.paused, { isNew: false, isFirst: false });
+        release({ staysRunning: true });
+        return next;
+      },
+      waitFor: async (slow) => {
+        release({ staysRunning: false });
+        await slow;
+        await wait(share.starting, { isNew: false, isFirst: true });
+      },
+      leave: () => {
+        release({ staysRunning: false });
+        if (share.open.delete(cancel)) this.#open--;
+        if (share.open.size === 0 && this.#shares.get(organizationId) === share) {
+          this.#shares.delete(organizationId);
+        }
+      },
+    };
+  }
+
+  /** Cancels a report of the organization with the most. @returns Whether it has more than this one will have. */
+  #makeRoom(share: Share): boolean {
+    let largest = share;
+    for (const other of this.#shares.values()) if (other.open.size > largest.open.size) largest = other;
+    const newest = [...largest.open].at(-1);
+    if (newest === undefined || largest.open.size <= share.open.size + 1) return false;
+    largest.open.delete(newest);
+    this.#open--;
+    newest.abort(tooManyError());
+    return true;
+  }
+
+  /** Rejects reports that have not started, and new ones. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const { starting } of this.#shares.values()) {
+      for (const waiting of [...starting]) if (waiting.isNew) waiting.reject(stoppingError());
+    }
+  }
+
+  #wait(
+    queue: Waiting[],
+    { isNew, isFirst, signal }: { isNew: boolean; isFirst: boolean; signal: AbortSignal },
+  ): Promise<void> {
+    signal.throwIfAborted();
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        signal.removeEventListener("abort", cancel);
+        const index = queue.indexOf(waiting);
+        if (index >= 0) queue.splice(index, 1);
+        this.#waiting--;
+      };
+      const cancel = () => waiting.reject(signal.reason);
+      const waiting: Waiting = {
+        isNew,
+        resume: () => (end(), resolve()),
+        reject: (error) => (end(), reject(error)),
+      };
+      signal.addEventListener("abort", cancel);
+      this.#waiting++;
+      if (isFirst) queue.unshift(waiting);
+      else queue.push(waiting);
+      // No message is received during a slice: right after it, others may have arrived before the one being handled.
+      if (performance.now() - this.#sliceEndedAt < unreadMs) this.#grantSoon();
+      else if (!this.#isScheduled) this.#grant();
+    });
+  }
+
+  /** Grants after the messages that have arrived: one may cancel a report, another may start one that comes first. */
+  #grantSoon(): void {
+    if (this.#isScheduled || this.#waiting === 0) return;
+    this.#isScheduled = true;
+    setTimeout(() => {
+      this.#isScheduled = false;
+      this.#grant();
+    }, 0);
+  }
+
+  #grant(): void {
+    while (this.#slices < this.#limits.slicesMax) {
+      const waiting = this.#next();
+      if (waiting === undefined) return;
+      this.#slices++;
+      waiting.resume();
+    }
+  }
+
+  #next(): Waiting | undefined {
+    for (const [organizationId, share] of this.#shares) {
+      const canStart = share.starting.length > 0 && share.running < this.#limits.runningPerOrganizationMax;
+      const waiting = canStart ? share.starting[0] : share.paused[0];
+      if (waiting === undefined) continue;
+      if (canStart) share.running++;
+      this.#shares.delete(organizationId);
+      this.#shares.set(organizationId, share);
+      return waiting;
+    }
+    return undefined;
+  }
+}
+
+function tooManyError() {
+  return unavailableError("Too many reports are open. Try again shortly.");
+}
+
+function stoppingError() {
+  return unavailableError("The service is shutting down. Try again shortly.");
+}
