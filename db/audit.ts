@@ -2,7 +2,7 @@
 import type { Actor } from "../domain/actor.ts";
 import { type AuditAction, auditActions, type AuditEntry } from "../domain/audit.ts";
 import { newId } from "../domain/id.ts";
-import { type Database, sql, type Statement } from "./engine/database.ts";
+import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 
 /** A statement that writes an entry, and the entry's id for later statements of the batch. */
 export interface AuditStatement {
@@ -111,7 +111,7 @@ const columns = sql`e.id, e.at, e.action, e.actor_type AS actorType, e.actor_id 
   e.user_agent AS userAgent, e.request_id AS requestId`;
 
 /** @returns Entries newest first. @throws {DatabaseError} */
-export function findAuditEvents(database: Database, query: AuditQuery): Promise<AuditEventRow[]> {
+export function findAuditEvents(database: DatabaseReader, query: AuditQuery): Promise<AuditEventRow[]> {
   const { organizationId, actions, actorId, from, before, limit } = query;
   const isInRange = sql`e.organization_id = ${organizationId}
     AND (e.at, e.id) < (${before.at}, ${before.id}) AND e.at >= ${from}`;
@@ -140,7 +140,7 @@ export interface AuditActorRow {
 
 /** @returns The people in an organization's audit log, at most `limit`. @throws {DatabaseError} */
 export function findAuditActors(
-  database: Database,
+  database: DatabaseReader,
   { organizationId, limit }: { organizationId: string; limit: number },
 ): Promise<AuditActorRow[]> {
   // One step in the index for each person, however many entries they have.
@@ -160,7 +160,7 @@ export function findAuditActors(
 }
 
 /** @returns When the oldest entry was written, or undefined when there is none. @throws {DatabaseError} */
-export async function findOldestAuditEventAt(database: Database): Promise<number | undefined> {
+export async function findOldestAuditEventAt(database: DatabaseReader): Promise<number | undefined> {
   return (await database.readFirst<{ at: number }>(sql`SELECT at FROM audit_events ORDER BY at LIMIT 1`))?.at;
 }
 

@@ -1,21 +1,21 @@
-// Who may do what in an organization. A verb asks here and nowhere else.
+// Who may do what in an organization. All verbs ask here.
 import { type Role, roles } from "./sign_in/session.ts";
 
-/** Acts that depend on the role. */
-export type Act =
+/** What a role can allow. */
+export type Permission =
   | "apiKeys.createOwn"
   | "apiKeys.manageAll"
   | "usage.read"
   | "members.read"
-  /** Invite and remove MEMBERs and ADMINs, and see invitations. */
+  /** Invite and remove members and admins, and see invitations. */
   | "members.manage"
-  /** Change roles, invite and remove OWNERs. */
+  /** Change roles, invite and remove owners. */
   | "owners.manage"
-  /** Rename, delete, hand over. */
+  /** Rename, delete, transfer. */
   | "organization.manage"
   | "audit.read";
 
-const leastRole: Readonly<Record<Act, Role>> = {
+const leastRole: Readonly<Record<Permission, Role>> = {
   "apiKeys.createOwn": "MEMBER",
   "apiKeys.manageAll": "ADMIN",
   "usage.read": "MEMBER",
@@ -32,12 +32,12 @@ export function isRoleAtLeast(role: Role, least: Role): boolean {
   return rank[role] >= rank[least];
 }
 
-/** @returns Whether a member with this role may do that. */
-export function mayDo(role: Role, act: Act): boolean {
-  return isRoleAtLeast(role, leastRole[act]);
+/** @returns Whether a role has a permission. */
+export function hasPermission(role: Role, permission: Permission): boolean {
+  return isRoleAtLeast(role, leastRole[permission]);
 }
 
-/** @returns The roles with which a member may do that. */
-export function rolesThatMay(act: Act): Role[] {
-  return roles.filter((role) => mayDo(role, act));
+/** @returns The roles that have a permission. */
+export function rolesWith(permission: Permission): Role[] {
+  return roles.filter((role) => hasPermission(role, permission));
 }

@@ -1,29 +1,24 @@
-// Attempts that were refused to somebody who is signed in, for the audit log.
+// Adds denied requests of signed-in users to the audit log.
 import type { AppError } from "../domain/errors.ts";
-import type { DeniedAttempt } from "../services/audit.ts";
+import { noteDenied as noteDeniedActor, noteDeniedTokens } from "../services/audit.ts";
 import { sessionTokens } from "./cookies.ts";
 import type { AppContext, AppParts } from "./env.ts";
 import { routePattern } from "./known_routes.ts";
 
 /**
- * Notes a refusal in the background: the answer neither waits for it nor changes with it.
+ * Logs a denied request in the background. The response does not wait for it.
  *
- * @param error What the request is answered with; only `forbidden` and `cross_site` are attempts of that kind.
+ * @param error The error that the request is answered with. Only `forbidden` and `cross_site` are logged.
  */
 export function noteDenied(c: AppContext, error: AppError, { services }: AppParts): void {
-  const { code } = error;
-  if (code !== "forbidden" && code !== "cross_site") return;
-  const attempt: DeniedAttempt = {
-    method: c.req.method,
-    route: routePattern(c),
-    path: c.req.path,
-    reason: code,
-  };
+  const { code: reason } = error;
+  if (reason !== "forbidden" && reason !== "cross_site") return;
+  const request = { method: c.req.method, route: routePattern(c), path: c.req.path, reason };
   const actor = c.get("actor");
-  if (actor !== undefined) return services.audit.noteDenied(actor, attempt);
-  // A key that may not is no person, whosever cookie came along.
-  if (code !== "cross_site") return;
-  // What comes from another site is refused before anybody asks whose cookie it has.
+  if (actor !== undefined) return noteDeniedActor(services, actor, request);
+  // `forbidden` without an actor is about an API key, which no cookie belongs to.
+  if (reason !== "cross_site") return;
+  // Cross-site requests are denied before their session is looked up.
   const tokens = sessionTokens(c.get("headers")["cookie"]);
-  if (tokens.length > 0) services.audit.noteDeniedTokens(tokens, c.get("client"), attempt);
+  if (tokens.length > 0) noteDeniedTokens(services, tokens, { ...request, client: c.get("client") });
 }

@@ -1,4 +1,4 @@
-// Audit entries as they are shown, and the whole log as CSV, written out on the reports thread.
+// Writes the audit log as CSV, on the reports thread.
 import { type AuditEventRow, type AuditQuery, findAuditEvents } from "../db/audit.ts";
 import type { AuditEvent } from "../domain/audit.ts";
 import { csvLine } from "../domain/csv.ts";
@@ -19,7 +19,7 @@ const columns = [
   "requestId",
 ];
 
-/** Writes a line of names, then one for each entry, newest first. @returns CSV. */
+/** Writes a header line, then one line for each entry, newest first. @returns CSV. */
 export async function auditCsv(
   context: ReportContext,
   { before: newest, ...query }: ReportScope & Omit<AuditQuery, "limit">,
@@ -28,7 +28,7 @@ export async function auditCsv(
   text.add(csvLine(columns));
   for (let before = newest;;) {
     const rows = await findAuditEvents(context.database, { ...query, before, limit: auditTurnEventsMax });
-    for (const row of rows) text.add(csvLine(cellsOf(shownAuditEvent(row))));
+    for (const row of rows) text.add(csvLine(cellsOf(toAuditEvent(row))));
     const last = rows.at(-1);
     if (last === undefined || rows.length < auditTurnEventsMax) return text.takeBytes();
     before = last;
@@ -52,8 +52,8 @@ function cellsOf({ actor, target, details, ...event }: AuditEvent): string[] {
   ];
 }
 
-/** @returns An entry as it leaves the program. */
-export function shownAuditEvent(row: AuditEventRow): AuditEvent {
+/** @returns The public form of an entry. */
+export function toAuditEvent(row: AuditEventRow): AuditEvent {
   const { targetId, targetName } = row;
   return {
     id: row.id,

@@ -3,22 +3,13 @@ import type { EmailTexts } from "../domain/mail/mail.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { Context } from "./context.ts";
 import { createRateLimits } from "./rate_limits.ts";
-import { type ApiKeyService, createApiKeyService } from "./api_keys.ts";
-import { type AuditService, createAuditService } from "./audit.ts";
 import { Credentials } from "./sign_in/credentials.ts";
 import { Deadlines } from "./deadlines.ts";
-import { createInvitationService, type InvitationService } from "./organization/invitations.ts";
 import { createLimitedMails } from "./mail/mail_limit_audit.ts";
 import { createMailBudgets } from "./mail/mail_budgets.ts";
 import { Mail, type MailLog } from "./mail/mail.ts";
 import type { MailTransport } from "./mail/mail_transport.ts";
-import { createMemberService, type MemberService } from "./organization/members.ts";
 import type { ServerMetrics } from "./server_metrics.ts";
-import {
-  createOrganizationEndService,
-  type OrganizationEndService,
-} from "./organization/organization_deletion.ts";
-import { createOrganizationService, type OrganizationService } from "./organization/organizations.ts";
 import { PasswordHasher } from "./sign_in/password_hasher.ts";
 import { Recorder } from "./meter/recorder.ts";
 import { SecondStepCodes } from "./sign_in/second_step_codes.ts";
@@ -30,12 +21,6 @@ import { findOutboxState } from "../db/mail/outbox.ts";
 
 /** The verbs of the program. */
 export interface Services extends Context {
-  readonly organizations: OrganizationService;
-  readonly members: MemberService;
-  readonly invitations: InvitationService;
-  readonly apiKeys: ApiKeyService;
-  readonly audit: AuditService;
-  readonly organizationEnd: OrganizationEndService;
   /** Swept about once a second by whoever runs the program. */
   readonly deadlines: Deadlines;
   /** @returns Whether the database answers and the program is not shutting down. */
@@ -92,16 +77,9 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
     reports,
     onBackgroundError,
   };
-  const { mailBudgets: budgets, limitMails: limited } = context;
   let isDraining = false;
   return {
     ...context,
-    organizations: createOrganizationService(context),
-    members: createMemberService(context),
-    invitations: createInvitationService(context, { mail, budgets, limited }),
-    apiKeys: createApiKeyService(context),
-    audit: createAuditService(context, { reports, onBackgroundError }),
-    organizationEnd: createOrganizationEndService(context),
     deadlines: new Deadlines(base.clock),
     async isReady() {
       if (isDraining) return false;

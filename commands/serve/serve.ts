@@ -15,6 +15,8 @@ import { checkSettingNames } from "../check/setting_names.ts";
 import { mailMode } from "../../services/mail/mail.ts";
 import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
 import { sleep } from "../../services/sleep.ts";
+import { deleteOldAuditEvents } from "../../services/audit.ts";
+import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
 import { Listener, settlesWithin } from "./listen.ts";
@@ -154,8 +156,8 @@ function startServer({ config: settings, log, opened, backups, version }: Server
 /** What is deleted in the background, a little at a time. Each function returns whether there may be more. */
 const deletions: Readonly<Record<string, (services: Services) => Promise<boolean>>> = {
   "old usage records": deleteOldUsageRecords,
-  "old audit entries": ({ audit }) => audit.deleteOldAuditEvents(),
-  "what deleted organizations left": ({ organizationEnd }) => organizationEnd.deleteSome(),
+  "old audit entries": deleteOldAuditEvents,
+  "data of deleted organizations": deleteSomeOfDeletedOrganizations,
   "sign-ins that were not finished": cleanUpSignIns,
 };
 

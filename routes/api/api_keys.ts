@@ -1,8 +1,13 @@
 // The API of API keys.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
-import type { AppContext, AppEnv, AppParts } from "../env.ts";
-import { requireSession } from "../session.ts";
-import { mount } from "./endpoint.ts";
+import {
+  createApiKey,
+  listApiKeys,
+  renameApiKey,
+  revokeApiKey,
+  rotateApiKey,
+} from "../../services/api_keys.ts";
+import type { AppEnv, AppParts } from "../env.ts";
 import {
   apiKeySchema,
   createApiKeySchema,
@@ -11,44 +16,42 @@ import {
   rotateApiKeySchema,
 } from "../schemas/api_keys.ts";
 import { idParam, nextCursorSchema, pageQuerySchema } from "../schemas/common.ts";
+import { sessionRoutes } from "./session_routes.ts";
 
 const path = "/api/portal/api-keys";
+const params = z.object({ id: idParam("key", "The key's id.") });
+const one = { 200: { description: "The key.", schema: z.object({ apiKey: apiKeySchema }) } };
+const created = {
+  201: {
+    description: "The new key. The full key appears only in this response.",
+    schema: createdApiKeySchema,
+  },
+};
 
 /** Mounts `/api/portal/api-keys`. */
 export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { apiKeys } = parts.services;
-  const session = { authenticate: (c: AppContext) => requireSession(c, parts) };
-  const common = { tag: "API keys", security: "session", errors: ["forbidden"] } as const;
-  const one = z.object({ apiKey: apiKeySchema });
-  const params = z.object({ id: idParam("key", "The key's id.") });
+  const { services } = parts;
+  const route = sessionRoutes(app, parts, { tag: "API keys", errors: ["forbidden"] });
 
-  mount(app, {
-    ...common,
+  route({
     method: "post",
     path,
     operationId: "createApiKey",
     summary: "Create a key",
     body: createApiKeySchema,
-    responses: { 201: { description: "The key, whole, this once.", schema: createdApiKeySchema } },
+    responses: created,
     errors: ["forbidden", "key_limit_reached"],
-  }, {
-    ...session,
-    async handle(c, { body }, session) {
-      const created = await apiKeys.createApiKey(session, {
-        name: body.name,
-        expiresAt: body.expiresAt ?? null,
-      });
-      return c.json(created, 201);
-    },
+  }, async (c, { body: { name, expiresAt = null } }, actor) => {
+    return c.json(await createApiKey(services, actor, { name, expiresAt }), 201);
   });
 
-  mount(app, {
-    ...common,
+  route({
     method: "get",
     path,
     operationId: "listApiKeys",
-    summary: "List keys, newest first, revoked ones included",
-    description: "A MEMBER sees their own keys; an ADMIN and an OWNER see everyone's.",
+    summary: "List keys",
+    description:
+      "Newest first, including inactive keys. Members see their own keys; admins and owners see all.",
     query: pageQuerySchema,
     responses: {
       200: {
@@ -56,58 +59,42 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
         schema: z.object({ apiKeys: z.array(apiKeySchema), nextCursor: nextCursorSchema }),
       },
     },
-  }, {
-    ...session,
-    handle: async (c, { query }, session) => c.json(await apiKeys.listApiKeys(session, query)),
-  });
+  }, async (c, { query }, actor) => c.json(await listApiKeys(services, actor, query)));
 
-  mount(app, {
-    ...common,
+  route({
     method: "patch",
     path: `${path}/{id}`,
     operationId: "renameApiKey",
     summary: "Rename a key",
     params,
     body: renameApiKeySchema,
-    responses: { 200: { description: "The key.", schema: one } },
-  }, {
-    ...session,
-    handle: async (c, { params, body }, session) =>
-      c.json({ apiKey: await apiKeys.renameApiKey(session, params.id, body.name) }),
+    responses: one,
+  }, async (c, { params: { id }, body: { name } }, actor) => {
+    return c.json({ apiKey: await renameApiKey(services, actor, { id, name }) });
   });
 
-  mount(app, {
-    ...common,
+  route({
     method: "delete",
     path: `${path}/{id}`,
     operationId: "revokeApiKey",
     summary: "Revoke a key",
-    description: "It is refused from the very next request on. Revoking it again gives the same answer.",
+    description: "Requests with the key fail immediately. Revoking it again returns the same response.",
     params,
-    responses: { 200: { description: "The key.", schema: one } },
-  }, {
-    ...session,
-    handle: async (c, { params }, session) =>
-      c.json({ apiKey: await apiKeys.revokeApiKey(session, params.id) }),
-  });
+    responses: one,
+  }, async (c, { params: { id } }, actor) => c.json({ apiKey: await revokeApiKey(services, actor, id) }));
 
-  mount(app, {
-    ...common,
+  route({
     method: "post",
     path: `${path}/{id}/rotate`,
     operationId: "rotateApiKey",
-    summary: "Replace a key by a new one of the same name",
-    description: "The old key is revoked at once, unless `expireOldAt` gives programs time to change over.",
+    summary: "Replace a key with a new one of the same name",
+    description: "The old key is revoked immediately, or expires at `expireOldAt`.",
     params,
     body: rotateApiKeySchema,
     bodyOptional: true,
-    responses: { 201: { description: "The new key, whole, this once.", schema: createdApiKeySchema } },
+    responses: created,
     errors: ["forbidden", "key_limit_reached"],
-  }, {
-    ...session,
-    async handle(c, { params, body }, session) {
-      const input = { expireOldAt: body.expireOldAt ?? null };
-      return c.json(await apiKeys.rotateApiKey(session, params.id, input), 201);
-    },
+  }, async (c, { params: { id }, body: { expireOldAt = null } }, actor) => {
+    return c.json(await rotateApiKey(services, actor, { id, expireOldAt }), 201);
   });
 }

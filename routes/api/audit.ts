@@ -2,85 +2,80 @@
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { type AuditAction, auditActions, auditActionsOf, auditGroups } from "../../domain/audit.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
+import { listAuditEvents, readAuditCsv } from "../../services/audit.ts";
 import type { AppEnv, AppParts } from "../env.ts";
-import { byActor } from "../session.ts";
-import { mount } from "./endpoint.ts";
-import { csvResponse, sendCsv } from "./meter/report.ts";
 import { exampleId, idOut, nextCursorSchema, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
+import { csvResponse, sendCsv } from "./meter/report.ts";
+import { sessionRoutes } from "./session_routes.ts";
+
+const groups = Object.keys(auditGroups).join(", ");
 
 const action = z.string()
   .transform((text, context): AuditAction[] => {
     const names = text.split(",").map((name) => name.trim());
-    const unknown = names.find((name) => auditActionsOf(name).length === 0);
-    if (unknown === undefined) return [...new Set(names.flatMap(auditActionsOf))];
+    if (names.every((name) => auditActionsOf(name).length > 0)) {
+      return [...new Set(names.flatMap(auditActionsOf))];
+    }
     context.addIssue({
       code: "custom",
-      message: `must be actions or groups of them (${
-        Object.keys(auditGroups).join(", ")
-      }), separated by commas.`,
+      message: `must be actions or groups of actions (${groups}), separated by commas.`,
     });
     return z.NEVER;
   })
   .openapi({
     type: "string",
     example: "api_key.created,people",
-    description:
-      `Actions, or groups of them, separated by commas. Groups: ${Object.keys(auditGroups).join(", ")}. ` +
-      `Actions: ${Object.keys(auditActions).join(", ")}.`,
+    description: `Actions, or groups of actions, separated by commas. Groups: ${groups}. Actions: ${
+      Object.keys(auditActions).join(", ")
+    }.`,
   });
 
 const filters = {
-  from: rangeEnd("Included; by default the oldest entry that is kept."),
-  to: rangeEnd("Not included; by default now."),
+  from: rangeEnd("Inclusive. The oldest available entry by default."),
+  to: rangeEnd("Exclusive. Now by default."),
   action: action.optional(),
-  actorId: z.string().max(100).optional().openapi({ description: "Of a person or an API key." }),
+  actorId: z.string().max(100).optional().openapi({ description: "The id of a user or an API key." }),
 };
 
 const text = z.string().nullable();
 const auditEventSchema = z.object({
   id: idOut("aud", "The entry's id."),
-  at: timeOut("When it was done."),
+  at: timeOut("When it happened."),
   action: z.enum(Object.keys(auditActions) as [AuditAction, ...AuditAction[]]).openapi({
     description: "What was done.",
     example: "member.role_changed",
   }),
   actor: z.object({
     type: z.enum(["session", "apiKey", "operator", "system", "anonymous"]).openapi({
-      description:
-        "A person, a program with a key, the operator, the service itself, or somebody who is not known.",
+      description: "A user, an API key, the operator, the service itself, or an unknown person.",
     }),
-    id: text.openapi({ description: "The id of the person or key.", example: exampleId("usr") }),
-    name: text.openapi({ description: "As it was then.", example: "Ada Lovelace" }),
+    id: text.openapi({ description: "The id of the user or key.", example: exampleId("usr") }),
+    name: text.openapi({ description: "The name at that time.", example: "Ada Lovelace" }),
   }).openapi({ description: "Who did it." }),
   target: z.object({
-    id: text.openapi({ description: "The id of what it was done to.", example: exampleId("usr") }),
-    name: text.openapi({ description: "As it was then.", example: "Grace Hopper" }),
+    id: text.openapi({ description: "The target's id.", example: exampleId("usr") }),
+    name: text.openapi({ description: "The name at that time.", example: "Grace Hopper" }),
   }).nullable().openapi({ description: "What it was done to." }),
   details: z.record(z.string(), z.string()).openapi({
-    description: "What else is known of it.",
+    description: "Further details.",
     example: { from: "MEMBER", to: "ADMIN" },
   }),
-  address: z.string().openapi({ description: "Where it came from.", example: "198.51.100.7" }),
-  userAgent: z.string().openapi({ description: "What the client calls itself.", example: "curl/8.14.1" }),
-  requestId: text.openapi({ description: "The `X-Request-Id` of the request's answer." }),
+  address: z.string().openapi({ description: "The client's IP address.", example: "198.51.100.7" }),
+  userAgent: z.string().openapi({ description: "The client's user agent.", example: "curl/8.14.1" }),
+  requestId: text.openapi({ description: "The `X-Request-Id` of the response." }),
 }).openapi("AuditEvent");
 
 /** Mounts `/api/portal/audit` and `/api/portal/audit.csv`. */
 export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { audit, clock } = parts.services;
-  const common = {
-    method: "get",
-    tag: "Audit log",
-    security: "session",
-    errors: ["forbidden"],
-  } as const;
+  const { services } = parts;
+  const route = sessionRoutes(app, parts, { tag: "Audit log", errors: ["forbidden"] });
 
-  mount(app, {
-    ...common,
+  route({
+    method: "get",
     path: "/api/portal/audit",
     operationId: "listAuditEvents",
-    summary: "Read the active organization's audit log, newest first",
-    description: "For ADMINs and OWNERs. Entries are kept for 400 days.",
+    summary: "Read the active organization's audit log",
+    description: "Newest first. Requires the admin or owner role. Entries are kept for 400 days.",
     query: pageQuerySchema.extend(filters),
     responses: {
       200: {
@@ -88,25 +83,21 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
         schema: z.object({ events: z.array(auditEventSchema), nextCursor: nextCursorSchema }),
       },
     },
-  }, {
-    ...byActor(parts),
-    handle: async (c, { query: { action: actions, ...query } }, actor) =>
-      c.json(await audit.listAuditEvents(actor, { ...query, actions })),
+  }, async (c, { query: { action: actions, ...query } }, actor) => {
+    return c.json(await listAuditEvents(services, actor, { ...query, actions }));
   });
 
-  mount(app, {
-    ...common,
+  route({
+    method: "get",
     path: "/api/portal/audit.csv",
     operationId: "downloadAuditEvents",
-    summary: "The same as a table for spreadsheets, of any length",
-    description: "`details` is JSON.",
+    summary: "Download the audit log as CSV",
+    description: "All matching entries. `details` is JSON.",
     query: z.strictObject(filters),
     responses: { 200: csvResponse },
-  }, {
-    ...byActor(parts),
-    async handle(c, { query: { action: actions, ...query } }, actor) {
-      const report = await audit.readAuditCsv(actor, { ...query, actions }, c.req.raw.signal);
-      return sendCsv(c, report, `audit-${isoTime(clock()).slice(0, 10)}.csv`);
-    },
+  }, async (c, { query: { action: actions, ...query } }, actor) => {
+    const { signal } = c.req.raw;
+    const report = await readAuditCsv(services, actor, { filter: { ...query, actions }, signal });
+    return sendCsv(c, report, `audit-${isoTime(services.clock()).slice(0, 10)}.csv`);
   });
 }

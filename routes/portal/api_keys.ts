@@ -4,6 +4,15 @@ import { apiKeyCountsTimeoutMs, pageItemsDefault } from "../../domain/limits.ts"
 import type { Session } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
 import { countUsageOfApiKeys } from "../../services/meter/usage.ts";
+import {
+  countApiKeys,
+  createApiKey,
+  getApiKey,
+  listApiKeys,
+  renameApiKey,
+  revokeApiKey,
+  rotateApiKey,
+} from "../../services/api_keys.ts";
 import { type ApiKeyRow, apiKeysPage, type NewKey } from "../../views/api_keys/api_keys.tsx";
 import type { Assets } from "../../views/layout.tsx";
 import { renameApiKeyPage } from "../../views/api_keys/rename_api_key.tsx";
@@ -61,14 +70,14 @@ interface ListOptions {
 /** Mounts `/portal/api-keys`. */
 export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
-  const { apiKeys, clock } = services;
+  const { clock } = services;
   const usageUrl = `${parts.config.baseUrl.origin}/api/v1/usage`;
   const emptyForm = { values: { name: "", expires: "never" }, fieldErrors: {}, error: null };
 
   async function list(c: AppContext, session: Session, options: ListOptions = {}): Promise<Response> {
     const cursor = c.req.method === "GET" ? c.req.query("cursor") : undefined;
     const page = { limit: pageItemsDefault, ...(cursor === undefined ? {} : { cursor }) };
-    const reading = Promise.all([apiKeys.listApiKeys(session, page), apiKeys.countApiKeys(session)]);
+    const reading = Promise.all([listApiKeys(services, session, page), countApiKeys(services, session)]);
     // A new key is shown even when the list cannot be read now: there is no second time.
     const read = options.newKey === undefined ? await reading : await reading.catch(() => null);
     const [{ apiKeys: keys, nextCursor }, counts] = read ?? nothingRead;
@@ -128,7 +137,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
         const { name } = check(renameApiKeySchema, { name: values.name }, "body");
         const lifetime = choice(lifetimes, "expires", values.expires);
         const expiresAt = lifetime === null ? null : clock() + lifetime;
-        const { apiKey, fullKey } = await apiKeys.createApiKey(session, { name, expiresAt });
+        const { apiKey, fullKey } = await createApiKey(services, session, { name, expiresAt });
         return await list(c, session, {
           newKey: { name: apiKey.name, fullKey, replaced: null },
           status: 201,
@@ -143,7 +152,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
   app.get(
     `${path}/:id/rename`,
     inOrganization(parts, async (c, session) => {
-      const apiKey = await apiKeys.getApiKey(session, id(c));
+      const apiKey = await getApiKey(services, session, id(c));
       const frame = portalFrame(parts, assets, session);
       return sendPage(c, renameApiKeyPage({ frame, apiKey, value: apiKey.name, fieldErrors: {} }));
     }),
@@ -153,10 +162,10 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
     `${path}/:id/rename`,
     inOrganization(parts, async (c, session) => {
       const form = await readFormBody(c);
-      const apiKey = await apiKeys.getApiKey(session, id(c));
+      const apiKey = await getApiKey(services, session, id(c));
       try {
         const { name } = check(renameApiKeySchema, { name: form["name"] ?? "" }, "body");
-        await apiKeys.renameApiKey(session, apiKey.id, name);
+        await renameApiKey(services, session, { id: apiKey.id, name });
         return redirect(c, `${path}?done=renamed`);
       } catch (error) {
         const { fields, status } = formError(c, error);
@@ -173,7 +182,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
   app.get(
     `${path}/:id/revoke`,
     inOrganization(parts, async (c, session) => {
-      const apiKey = await apiKeys.getApiKey(session, id(c));
+      const apiKey = await getApiKey(services, session, id(c));
       if (apiKey.status === "revoked") return redirect(c, path);
       return sendPage(c, revokeApiKeyPage({ frame: portalFrame(parts, assets, session), apiKey }));
     }),
@@ -182,7 +191,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
   app.post(
     `${path}/:id/revoke`,
     inOrganization(parts, async (c, session) => {
-      await apiKeys.revokeApiKey(session, id(c));
+      await revokeApiKey(services, session, id(c));
       return redirect(c, `${path}?done=revoked`);
     }),
   );
@@ -190,7 +199,7 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
   app.get(
     `${path}/:id/rotate`,
     inOrganization(parts, async (c, session) => {
-      const apiKey = await apiKeys.getApiKey(session, id(c));
+      const apiKey = await getApiKey(services, session, id(c));
       if (apiKey.status !== "active") return redirect(c, path);
       const frame = portalFrame(parts, assets, session);
       return sendPage(c, rotateApiKeyPage({ frame, apiKey, value: "now", fieldErrors: {} }));
@@ -201,12 +210,12 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
     `${path}/:id/rotate`,
     inOrganization(parts, async (c, session) => {
       const form = await readFormBody(c);
-      const apiKey = await apiKeys.getApiKey(session, id(c));
+      const apiKey = await getApiKey(services, session, id(c));
       const value = form["expireOld"] ?? "now";
       try {
         const grace = choice(graces, "expireOld", value);
         const expireOldAt = grace === null ? null : clock() + grace;
-        const { fullKey } = await apiKeys.rotateApiKey(session, apiKey.id, { expireOldAt });
+        const { fullKey } = await rotateApiKey(services, session, { id: apiKey.id, expireOldAt });
         const endsAt = expireOldAt === null ? null : isoTime(expireOldAt);
         // The page is the list: going back to it, or loading it again, must not ask to rotate once more.
         c.header("HX-Push-Url", path);

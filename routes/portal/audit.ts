@@ -4,7 +4,12 @@ import { isId } from "../../domain/id.ts";
 import { pageItemsDefault } from "../../domain/limits.ts";
 import { parseDay } from "../../domain/meter/usage_period.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
-import { type AuditFilter, parseAuditCursor } from "../../services/audit.ts";
+import {
+  type AuditFilter,
+  listAuditActors,
+  listAuditEvents,
+  parseAuditCursor,
+} from "../../services/audit.ts";
 import { type AuditAddress, auditPage } from "../../views/audit/audit.tsx";
 import type { AuditFaults } from "../../views/audit/audit_filters.tsx";
 import type { Assets } from "../../views/layout.tsx";
@@ -14,14 +19,14 @@ import { portalFrame, sendPage, signedIn } from "./page.ts";
 
 /** Mounts `/portal/audit`. */
 export function portalAuditRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { audit } = parts.services;
+  const { services } = parts;
 
   app.get(
     "/portal/audit",
     signedIn(parts, async (c, actor) => {
-      const people = await audit.listAuditActors(actor);
+      const people = await listAuditActors(services, actor);
       const { address, filter, faults } = choice(c);
-      const { events, nextCursor } = filter === null ? nothing : await audit.listAuditEvents(actor, {
+      const { events, nextCursor } = filter === null ? nothing : await listAuditEvents(services, actor, {
         ...filter,
         limit: pageItemsDefault,
         cursor: address.cursor ?? undefined,

@@ -1,7 +1,7 @@
 // The page that shows an owner what their own browser sent. Neither the page nor its form changes anything.
 import { requestFacts } from "../../domain/browser_request.ts";
 import { forbiddenError } from "../../domain/errors.ts";
-import { mayDo } from "../../domain/permissions.ts";
+import { hasPermission } from "../../domain/permissions.ts";
 import { browserRequestPage } from "../../views/browser_request.tsx";
 import type { Assets } from "../../views/layout.tsx";
 import { isTrustedProxy, peerAddress } from "../client_address.ts";
@@ -15,7 +15,7 @@ export function browserRequestRoutes(app: App, parts: AppParts, assets: Assets):
   const { baseUrl, trustedProxies } = parts.config;
 
   function show(c: AppContext, session: MemberActor, { isForm }: { isForm: boolean }) {
-    if (!mayDo(session.organization.role, "organization.manage")) throw forbiddenError();
+    if (!hasPermission(session.organization.role, "organization.manage")) throw forbiddenError();
     const header = (name: string) => c.get("headers")[name] ?? null;
     const peer = peerAddress(c);
     const { address } = c.get("client");

@@ -1,57 +1,34 @@
-// How many mails invitations may cause. Whoever invites decides to whom the service writes: it must be of little use to
-// somebody who wants to write to many, or to one again and again.
+// Limits on invitation emails. Inviters choose whom the service writes to, so it must be of little use to spammers.
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
-import {
-  invitationMailsPerHourMax,
-  invitationMailsToAddressPerHourMax,
-  unverifiedInvitationMailsPerHourMax,
-} from "../../domain/limits.ts";
+import type { SessionContext } from "../context.ts";
 import { rateLimited } from "../sign_in/credentials.ts";
-import { RateLimiter } from "../rate_limiter.ts";
 
-/** The mails that invitations may cause. */
-export interface InvitationMails {
-  /**
-   * Takes one of the organization's mails, of the person's (organizations are made and deleted as often as one likes), and of
-   * the person's to this address.
-   *
-   * @throws {AppError} `rate_limited`; then none is taken.
-   */
-  take(actor: SessionActor, invitation: { organizationId: string; email: string }): void;
-}
-
-const hourMs = 3_600_000;
-
-/** @param clock Milliseconds since 1970. */
-export function createInvitationMails(clock: () => number): InvitationMails {
-  const mails = new RateLimiter({ points: invitationMailsPerHourMax, windowMs: hourMs, clock });
-  const toAddress = new RateLimiter({ points: invitationMailsToAddressPerHourMax, windowMs: hourMs, clock });
-  // A throw-away address must not be worth more to a sender of spam.
-  const unverified = new RateLimiter({
-    points: unverifiedInvitationMailsPerHourMax,
-    windowMs: hourMs,
-    clock,
-  });
-
-  return {
-    take(actor, { organizationId, email }) {
-      const { id, emailVerified } = actor.user;
-      const budgets = [
-        [mails, organizationId],
-        [mails, id],
-        [toAddress, `${id} ${email}`],
-        ...(emailVerified ? [] : [[unverified, id] as const]),
-      ] as const;
-      for (const [limiter, name] of budgets) {
-        const { isAllowed, resetMs } = limiter.peek(name);
-        if (isAllowed) continue;
-        if (limiter !== unverified) throw rateLimited(resetMs);
-        throw new AppError("rate_limited", "Confirm your own address first to invite more people.", {
-          retryAfterSeconds: Math.max(1, Math.ceil(resetMs / 1000)),
-        });
-      }
-      for (const [limiter, name] of budgets) limiter.take(name);
-    },
-  };
+/**
+ * Counts an email for the organization, for the inviter, who could create any number of organizations, and for the inviter
+ * and this address.
+ *
+ * @throws {AppError} `rate_limited`; then nothing is counted.
+ */
+export function takeInvitationEmail(
+  { rateLimits }: SessionContext,
+  { user: { id, emailVerified } }: SessionActor,
+  { organizationId, email }: { organizationId: string; email: string },
+): void {
+  const { invitationEmails, invitationEmailsToAddress, unverifiedInvitationEmails } = rateLimits;
+  const limits = [
+    [invitationEmails, organizationId],
+    [invitationEmails, id],
+    [invitationEmailsToAddress, `${id} ${email}`],
+    ...(emailVerified ? [] : [[unverifiedInvitationEmails, id] as const]),
+  ] as const;
+  for (const [limiter, name] of limits) {
+    const { isAllowed, resetMs } = limiter.peek(name);
+    if (isAllowed) continue;
+    if (limiter !== unverifiedInvitationEmails) throw rateLimited(resetMs);
+    throw new AppError("rate_limited", "Confirm your email address to invite more people.", {
+      retryAfterSeconds: Math.max(1, Math.ceil(resetMs / 1000)),
+    });
+  }
+  for (const [limiter, name] of limits) limiter.take(name);
 }

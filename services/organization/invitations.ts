@@ -1,5 +1,7 @@
-// Invitations: one address, one role, one use, seven days.
+// Invitations: for one email address, with one role, good once and for seven days.
+import { updateLastOrganization } from "../../db/account/users.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
+import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import {
   findInvitation,
   findInvitationByToken,
@@ -11,12 +13,9 @@ import {
   markInvitationRevoked,
   renewInvitation,
 } from "../../db/organization/invitations.ts";
-import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import { insertMembership } from "../../db/organization/memberships.ts";
 import { updateSessionOrganization } from "../../db/sign_in/sessions.ts";
-import { updateLastOrganization } from "../../db/account/users.ts";
 import type { SessionActor } from "../../domain/actor.ts";
-import { canonicalEmail } from "../../domain/mail/email.ts";
 import {
   AppError,
   invalidTokenError,
@@ -26,18 +25,17 @@ import {
 } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { membershipsPerUserMax, openInvitationsMax } from "../../domain/limits.ts";
+import { canonicalEmail } from "../../domain/mail/email.ts";
 import { linkLifetimesMs } from "../../domain/mail/mail.ts";
-import type { Role } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
+import type { Role } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
-import { createInvitationMails } from "./invitation_limits.ts";
-import type { LimitMails } from "../mail/mail_limit_audit.ts";
-import type { Mail } from "../mail/mail.ts";
-import type { MailBudgets } from "../mail/mail_budgets.ts";
-import { type Permit, requireMembership } from "./membership.ts";
-import { membershipLimitError } from "./organizations.ts";
+import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { wellFormedHash } from "../sign_in/session_tokens.ts";
+import { takeInvitationEmail } from "./invitation_limits.ts";
+import { type Permit, requireMembership } from "./membership.ts";
+import { membershipLimitError } from "./organizations.ts";
 
 /** An invitation as the organization sees it. Times are ISO 8601 UTC. */
 export interface Invitation {
@@ -47,344 +45,325 @@ export interface Invitation {
   readonly status: "pending" | "accepted" | "revoked" | "expired";
   readonly invitedBy: { readonly id: string; readonly name: string } | null;
   readonly createdAt: string;
-  /** When its latest mail was asked for. */
+  /** When its latest email was requested. */
   readonly sentAt: string;
   readonly expiresAt: string;
   readonly acceptedAt: string | null;
 }
 
-/** What an invitation's link shows to whoever holds it. */
+/** What an invitation's link offers to the person who opens it. */
 export interface InvitationOffer {
   readonly organization: { readonly id: string; readonly name: string };
   readonly email: string;
   readonly role: Role;
   readonly invitedBy: string | null;
-  /** The address has an account: sign in rather than make one. */
+  /** The invited email address has an account. */
   readonly hasAccount: boolean;
 }
 
 /** Which invitation of which organization. */
-export interface InvitationPlace {
+export interface InvitationKey {
   readonly organizationId: string;
   readonly id: string;
 }
 
-/** The verbs of invitations. */
-export interface InvitationService {
-  /**
-   * @returns Invitations newest first; with `onlyOpen` those that nobody accepted or revoked, with `onlyEnded` the others.
-   * @throws {AppError} `not_found`, `forbidden`, `validation_failed` for a cursor that is none.
-   */
-  listInvitations(
-    actor: SessionActor,
-    organizationId: string,
-    page: { limit: number; cursor?: string | undefined; onlyOpen?: boolean; onlyEnded?: boolean },
-  ): Promise<{ invitations: Invitation[]; nextCursor: string | null }>;
-  /** @throws {AppError} `not_found`, `forbidden`. */
-  getInvitation(actor: SessionActor, place: InvitationPlace): Promise<Invitation>;
-  /**
-   * Invites an address. To be an OWNER takes a young proof, as making a member one does.
-   *
-   * @throws {AppError} `not_found`, `forbidden`, `proof_required`, `validation_failed`, `already_member`, `already_invited`,
-   *   `limit_reached`, `rate_limited`, `mail_unavailable`.
-   */
-  createInvitation(
-    actor: SessionActor,
-    organizationId: string,
-    input: { email: string; role: Role },
-  ): Promise<Invitation>;
-  /** Sends a new link, and seven days more; the old link ends. @throws {AppError} As createInvitation, and `not_found`. */
-  resendInvitation(actor: SessionActor, place: InvitationPlace): Promise<Invitation>;
-  /** Ends an open invitation and its links at once. @throws {AppError} `not_found`, `forbidden`. */
-  revokeInvitation(actor: SessionActor, place: InvitationPlace): Promise<void>;
-  /** @returns What a link offers, or null when it does not work; looking does not use it up. */
-  findOffer(token: string): Promise<InvitationOffer | null>;
-  /**
-   * Joins, once; the organization becomes the active one.
-   *
-   * @returns The organization's id.
-   * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `already_member`, `limit_reached`.
-   */
-  acceptInvitation(actor: SessionActor, token: string): Promise<{ organizationId: string }>;
+/**
+ * Lists invitations, newest first.
+ *
+ * @param input `isOpen`: only those that were neither accepted nor revoked, or only the others. All by default.
+ * @throws {AppError} `not_found`, `forbidden`, `validation_failed`.
+ */
+export async function listInvitations(
+  { database, clock }: SessionContext,
+  actor: SessionActor,
+  { organizationId, limit, cursor, isOpen }: PageInput & { organizationId: string; isOpen?: boolean },
+): Promise<{ invitations: Invitation[]; nextCursor: string | null }> {
+  requireMembership(actor, { organizationId, permission: "members.manage" });
+  requireIdCursor(cursor, "inv");
+  const { rows, nextCursor } = await readPage(
+    (limit) => findInvitations(database, organizationId, { limit, before: cursor, isOpen }),
+    { limit, cursorOf: ({ id }) => id },
+  );
+  const now = clock();
+  return { invitations: rows.map((row) => toInvitation(row, now)), nextCursor };
 }
 
-/** @param context See {@linkcode SessionContext}. */
-export function createInvitationService(
-  { database, clock, writeAs }: SessionContext,
-  { mail, budgets, limited }: { mail: Mail; budgets: MailBudgets; limited: LimitMails },
-): InvitationService {
-  const mails = createInvitationMails(clock);
+/** @throws {AppError} `not_found`, `forbidden`. */
+export async function getInvitation(
+  context: SessionContext,
+  actor: SessionActor,
+  key: InvitationKey,
+): Promise<Invitation> {
+  requireMembership(actor, { organizationId: key.organizationId, permission: "members.manage" });
+  return toInvitation(await findRow(context, key), context.clock());
+}
 
-  /** Takes an email of every budget for an act that writes it. @throws {AppError} `rate_limited`, or what the act throws. */
-  async function withMail(
-    actor: SessionActor,
-    invitation: { organizationId: string; email: string },
-    act: () => Promise<void>,
-  ): Promise<void> {
-    const { organizationId, email: to } = invitation;
-    const about = () => ({ organizationId, target: { id: null, name: to } });
-    const subject = `${actor.user.id} ${organizationId}`;
-    await limited(async () => {
-      mails.take(actor, invitation);
-      const isSenderUnverified = !actor.user.emailVerified;
-      await budgets.spend({ kind: "invitation", to, isSenderUnverified }, act);
-    }, { subject, actor, about });
+/**
+ * Invites an email address. Inviting an owner requires recent authentication, as making a member an owner does.
+ *
+ * @throws {AppError} `not_found`, `forbidden`, `proof_required`, `validation_failed`, `already_member`, `already_invited`,
+ *   `limit_reached`, `rate_limited`, `mail_unavailable`.
+ */
+export async function createInvitation(
+  context: SessionContext,
+  actor: SessionActor,
+  input: { organizationId: string; email: string; role: Role },
+): Promise<Invitation> {
+  const { clock, mail, writeAs } = context;
+  const { organizationId, role } = input;
+  const permit = requireMayInvite(actor, input);
+  mail.requireMail();
+  const email = canonicalEmail(input.email);
+  if (email === null) {
+    throw validationError([{ path: "email", message: "Enter an email address such as ada@example.com." }]);
   }
-
-  function requireRecentAuthenticationToGive(actor: SessionActor, role: Role): void {
-    if (role === "OWNER") requireRecentAuthentication(actor, clock());
-  }
-
-  async function find({ organizationId, id }: InvitationPlace): Promise<InvitationRow> {
-    const row = isId("inv", id) ? await findInvitation(database, organizationId, id) : undefined;
-    if (row === undefined) throw notFoundError();
-    return row;
-  }
-
-  /** An open invitation that the actor may change, and the permit to do so. */
-  async function findManaged(
-    actor: SessionActor,
-    place: InvitationPlace,
-  ): Promise<{ row: InvitationRow; permit: Permit }> {
-    const { organizationId } = place;
-    requireMembership(actor, { organizationId, act: "members.manage" });
-    const row = await find(place);
-    const permit = requireMayGive(actor, { organizationId, role: row.role });
-    if (row.acceptedAt !== null || row.revokedAt !== null) throw notFoundError();
-    return { row, permit };
-  }
-
-  async function whyNotInvited(
-    { organizationId, email }: { organizationId: string; email: string },
-  ): Promise<AppError> {
-    const obstacles = await findInvitationObstacles(database, { organizationId, email, now: clock() });
-    if (obstacles.invited > 0) {
-      return new AppError("already_invited", "This address is invited already. Send the mail again instead.");
-    }
-    if (obstacles.members > 0) {
-      return new AppError("already_member", "Somebody with this address is a member already.");
-    }
-    return obstacles.pending >= openInvitationsMax
-      ? openLimitError()
-      : unavailableError("The invitations were changed by someone else just now. Try again.");
-  }
-
-  return {
-    async listInvitations(actor, organizationId, { limit, cursor, onlyOpen = false, onlyEnded = false }) {
-      requireMembership(actor, { organizationId, act: "members.manage" });
-      if (cursor !== undefined && !isId("inv", cursor)) {
-        throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
-      }
-      const rows = await findInvitations(database, organizationId, {
-        limit: limit + 1,
-        before: cursor,
-        isOpen: onlyOpen ? true : onlyEnded ? false : undefined,
-      });
-      const now = clock();
-      const invitations = rows.slice(0, limit).map((row) => shown(row, now));
-      return { invitations, nextCursor: rows.length > limit ? invitations.at(-1)?.id ?? null : null };
-    },
-
-    async getInvitation(actor, place) {
-      requireMembership(actor, { organizationId: place.organizationId, act: "members.manage" });
-      return shown(await find(place), clock());
-    },
-
-    async createInvitation(actor, organizationId, input) {
-      const permit = requireMayGive(actor, { organizationId, role: input.role });
-      mail.requireMail();
-      const email = canonicalEmail(input.email);
-      if (email === null) {
-        throw validationError([{
-          path: "email",
-          message: "Enter an e-mail address such as ada@example.com.",
-        }]);
-      }
-      requireRecentAuthenticationToGive(actor, input.role);
-      const now = clock();
-      const id = newId("inv");
-      const expiresAt = now + linkLifetimesMs.invitation;
-      const entry = {
-        action: "invitation.created",
-        organizationId,
-        target: { id, name: email },
-        details: { role: input.role },
-      } as const;
-      const audit = insertAuditEvent(actor, entry, { now });
-      const invitation = {
-        id,
-        organizationId,
-        email,
-        role: input.role,
-        invitedBy: actor.user.id,
-        now,
-        expiresAt,
-      };
-      const fields = { organization: permit.name, inviter: actor.user.name, role: input.role };
-      await withMail(actor, { organizationId, email }, async () => {
-        const [, inserted] = await writeAs(permit, [
-          ...insertInvitation(invitation, { pendingMax: openInvitationsMax }),
-          audit.statement,
-          ...mail.outgoing({ kind: "invitation", to: email, subject: id, fields }, {
-            now,
-            audited: audit.id,
-          }),
-        ]);
-        if (inserted?.changes !== 1) throw await whyNotInvited({ organizationId, email });
-      });
-      mail.wake();
-      return shown(await find({ organizationId, id }), now);
-    },
-
-    async resendInvitation(actor, place) {
-      const { row, permit } = await findManaged(actor, place);
-      mail.requireMail();
-      // An invitation that ran out is alive again by this.
-      requireRecentAuthenticationToGive(actor, row.role);
-      const now = clock();
-      const entry = {
-        action: "invitation.resent",
-        organizationId: place.organizationId,
-        target: { id: row.id, name: row.email },
-      } as const;
-      const audit = insertAuditEvent(actor, entry, { now });
-      const audited = { now, audited: audit.id };
-      const { organizationId } = place;
-      const { email } = row;
-      const fields = { organization: row.organizationName, inviter: actor.user.name, role: row.role };
-      await withMail(actor, { organizationId, email }, async () => {
-        const [renewed] = await writeAs(permit, [
-          renewInvitation({
-            ...place,
-            now,
-            expiresAt: now + linkLifetimesMs.invitation,
-          }, { pendingMax: openInvitationsMax }),
-          audit.statement,
-          ...deleteLinks(row.id, { purposes: ["invitation"], audited: audit.id }),
-          ...mail.outgoing({ kind: "invitation", to: email, subject: row.id, fields }, audited),
-        ]);
-        if (renewed?.changes !== 1) {
-          const { pending } = await findInvitationObstacles(database, { organizationId, email, now });
-          throw row.expiresAt <= now && pending >= openInvitationsMax ? openLimitError() : notFoundError();
-        }
-      });
-      mail.wake();
-      return shown(await find(place), now);
-    },
-
-    async revokeInvitation(actor, place) {
-      const { row, permit } = await findManaged(actor, place);
-      const now = clock();
-      const entry = {
-        action: "invitation.revoked",
-        organizationId: place.organizationId,
-        target: { id: row.id, name: row.email },
-      } as const;
-      const audit = insertAuditEvent(actor, entry, { now });
-      const [revoked] = await writeAs(permit, [
-        markInvitationRevoked({ ...place, now }),
+  if (role === "OWNER") requireRecentAuthentication(actor, clock());
+  const now = clock();
+  const id = newId("inv");
+  const expiresAt = now + linkLifetimesMs.invitation;
+  const entry = {
+    action: "invitation.created",
+    organizationId,
+    target: { id, name: email },
+    details: { role },
+  } as const;
+  const audit = insertAuditEvent(actor, entry, { now });
+  const invitation = { id, organizationId, email, role, invitedBy: actor.user.id, now, expiresAt };
+  const fields = { organization: permit.name, inviter: actor.user.name, role };
+  await withEmail(context, actor, {
+    organizationId,
+    email,
+    write: async () => {
+      const [, inserted] = await writeAs(permit, [
+        ...insertInvitation(invitation, { pendingMax: openInvitationsMax }),
         audit.statement,
-        ...deleteLinks(row.id, { purposes: ["invitation"], audited: audit.id }),
+        ...mail.outgoing({ kind: "invitation", to: email, subject: id, fields }, { now, audited: audit.id }),
       ]);
-      if (revoked?.changes !== 1) throw notFoundError();
+      if (inserted?.changes !== 1) throw await whyNotInvited(context, { organizationId, email });
     },
+  });
+  mail.wake();
+  return toInvitation(await findRow(context, { organizationId, id }), now);
+}
 
-    async findOffer(token) {
-      const tokenHash = wellFormedHash(token);
-      const row = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
-      if (row === undefined) return null;
-      return {
-        organization: { id: row.organizationId, name: row.organizationName },
-        email: row.email,
-        role: row.role,
-        invitedBy: row.invitedByName,
-        hasAccount: row.hasAccount === 1,
-      };
-    },
-
-    async acceptInvitation(actor, token) {
-      const tokenHash = wellFormedHash(token);
-      const now = clock();
-      const row = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, now);
-      if (row === undefined || tokenHash === null) throw invalidTokenError();
-      const { user } = actor;
-      if (row.email !== user.email) {
-        throw new AppError(
-          "wrong_account",
-          `This invitation is for ${row.email}, and you are signed in as ${user.email}.`,
-        );
-      }
-      if (!user.emailVerified) {
-        throw new AppError(
-          "email_unverified",
-          "Confirm your address first: open the link in the mail that we sent you, then accept the invitation.",
-        );
-      }
-      const { id, organizationId, role } = row;
-      if (actor.memberships.some((one) => one.organizationId === organizationId)) {
-        throw new AppError("already_member", `You belong to ${row.organizationName} already.`);
-      }
-      const userId = user.id;
-      const entry = {
-        action: "member.joined",
-        organizationId,
-        target: { id: userId, name: user.name },
-        details: { role },
-      } as const;
-      const audit = insertAuditEvent(actor, entry, { now });
-      const [accepted] = await writeAs(actor, [
-        markInvitationAccepted({ id, tokenHash, userId, now }, { membershipsMax: membershipsPerUserMax }),
+/**
+ * Sends a new link that is valid for another seven days. The old link stops working.
+ *
+ * @throws {AppError} As {@linkcode createInvitation}, and `not_found`.
+ */
+export async function resendInvitation(
+  context: SessionContext,
+  actor: SessionActor,
+  key: InvitationKey,
+): Promise<Invitation> {
+  const { database, clock, mail, writeAs } = context;
+  const { row, permit } = await findManaged(context, actor, key);
+  mail.requireMail();
+  // This makes an expired invitation valid again.
+  if (row.role === "OWNER") requireRecentAuthentication(actor, clock());
+  const now = clock();
+  const { organizationId } = key;
+  const { id, email, role } = row;
+  const entry = { action: "invitation.resent", organizationId, target: { id, name: email } } as const;
+  const audit = insertAuditEvent(actor, entry, { now });
+  const fields = { organization: row.organizationName, inviter: actor.user.name, role };
+  const renewed = { ...key, now, expiresAt: now + linkLifetimesMs.invitation };
+  await withEmail(context, actor, {
+    organizationId,
+    email,
+    write: async () => {
+      const [result] = await writeAs(permit, [
+        renewInvitation(renewed, { pendingMax: openInvitationsMax }),
         audit.statement,
-        insertMembership({ userId, organizationId, role, now }, audit.id),
         ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
-        updateSessionOrganization({ id: actor.id, userId }, organizationId),
-        updateLastOrganization(userId, organizationId),
+        ...mail.outgoing({ kind: "invitation", to: email, subject: id, fields }, { now, audited: audit.id }),
       ]);
-      if (accepted?.changes !== 1) {
-        throw actor.memberships.length >= membershipsPerUserMax
-          ? membershipLimitError()
-          : invalidTokenError();
-      }
-      return { organizationId };
+      if (result?.changes === 1) return;
+      const { pending } = await findInvitationObstacles(database, { organizationId, email, now });
+      throw row.expiresAt <= now && pending >= openInvitationsMax ? pendingLimitError() : notFoundError();
     },
+  });
+  mail.wake();
+  return toInvitation(await findRow(context, key), now);
+}
+
+/** Revokes an open invitation and its links, effective immediately. @throws {AppError} `not_found`, `forbidden`. */
+export async function revokeInvitation(
+  context: SessionContext,
+  actor: SessionActor,
+  key: InvitationKey,
+): Promise<void> {
+  const { row: { id, email }, permit } = await findManaged(context, actor, key);
+  const now = context.clock();
+  const { organizationId } = key;
+  const entry = { action: "invitation.revoked", organizationId, target: { id, name: email } } as const;
+  const audit = insertAuditEvent(actor, entry, { now });
+  const [revoked] = await context.writeAs(permit, [
+    markInvitationRevoked({ ...key, now }),
+    audit.statement,
+    ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
+  ]);
+  if (revoked?.changes !== 1) throw notFoundError();
+}
+
+/** @returns What a link offers, or null if it does not work. Reading it does not use it up. */
+export async function findInvitationOffer(
+  { database, clock }: SessionContext,
+  token: string,
+): Promise<InvitationOffer | null> {
+  const tokenHash = wellFormedHash(token);
+  const row = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
+  if (row === undefined) return null;
+  return {
+    organization: { id: row.organizationId, name: row.organizationName },
+    email: row.email,
+    role: row.role,
+    invitedBy: row.invitedByName,
+    hasAccount: row.hasAccount === 1,
   };
 }
 
-function openLimitError(): AppError {
-  return new AppError(
-    "limit_reached",
-    `${openInvitationsMax} invitations are open, which is the most. Revoke one first.`,
-  );
+/**
+ * Accepts an invitation. The organization becomes the active one.
+ *
+ * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `already_member`, `limit_reached`.
+ */
+export async function acceptInvitation(
+  { database, clock, writeAs }: SessionContext,
+  actor: SessionActor,
+  token: string,
+): Promise<void> {
+  const tokenHash = wellFormedHash(token);
+  const now = clock();
+  const row = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, now);
+  if (row === undefined || tokenHash === null) throw invalidTokenError();
+  requireMayAccept(actor, row);
+  const { id, organizationId, role } = row;
+  const { id: userId, name } = actor.user;
+  const target = { id: userId, name };
+  const entry = { action: "member.joined", organizationId, target, details: { role } } as const;
+  const audit = insertAuditEvent(actor, entry, { now });
+  const [accepted] = await writeAs(actor, [
+    markInvitationAccepted({ id, tokenHash, userId, now }, { membershipsMax: membershipsPerUserMax }),
+    audit.statement,
+    insertMembership({ userId, organizationId, role, now }, audit.id),
+    ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
+    updateSessionOrganization({ id: actor.id, userId }, organizationId),
+    updateLastOrganization(userId, organizationId),
+  ]);
+  if (accepted?.changes === 1) return;
+  throw actor.memberships.length >= membershipsPerUserMax ? membershipLimitError() : invalidTokenError();
 }
 
-/** ADMINs give no role above their own. @throws {AppError} `not_found`, `forbidden`. */
-function requireMayGive(
+/** Takes an email from all limits for a batch that writes it. @throws {AppError} `rate_limited`, or what `write` throws. */
+async function withEmail(
+  context: SessionContext,
+  actor: SessionActor,
+  { write, ...invitation }: { organizationId: string; email: string; write: () => Promise<void> },
+): Promise<void> {
+  const { organizationId, email: to } = invitation;
+  const about = () => ({ organizationId, target: { id: null, name: to } });
+  const subject = `${actor.user.id} ${organizationId}`;
+  await context.limitMails(async () => {
+    takeInvitationEmail(context, actor, invitation);
+    const isSenderUnverified = !actor.user.emailVerified;
+    await context.mailBudgets.spend({ kind: "invitation", to, isSenderUnverified }, write);
+  }, { subject, actor, about });
+}
+
+async function findRow(
+  { database }: SessionContext,
+  { organizationId, id }: InvitationKey,
+): Promise<InvitationRow> {
+  const row = isId("inv", id) ? await findInvitation(database, organizationId, id) : undefined;
+  if (row === undefined) throw notFoundError();
+  return row;
+}
+
+/** @returns An open invitation that the actor may change, and the permit to do so. */
+async function findManaged(
+  context: SessionContext,
+  actor: SessionActor,
+  key: InvitationKey,
+): Promise<{ row: InvitationRow; permit: Permit }> {
+  const { organizationId } = key;
+  requireMembership(actor, { organizationId, permission: "members.manage" });
+  const row = await findRow(context, key);
+  const permit = requireMayInvite(actor, { organizationId, role: row.role });
+  if (row.acceptedAt !== null || row.revokedAt !== null) throw notFoundError();
+  return { row, permit };
+}
+
+/** Only owners invite owners. @throws {AppError} `not_found`, `forbidden`. */
+function requireMayInvite(
   actor: SessionActor,
   { organizationId, role }: { organizationId: string; role: Role },
 ): Permit {
-  return requireMembership(actor, {
-    organizationId,
-    act: role === "OWNER" ? "owners.manage" : "members.manage",
-  });
+  const permission = role === "OWNER" ? "owners.manage" : "members.manage";
+  return requireMembership(actor, { organizationId, permission });
 }
 
-function shown(row: InvitationRow, now: number): Invitation {
-  const status = row.acceptedAt !== null
-    ? "accepted"
-    : row.revokedAt !== null
-    ? "revoked"
-    : row.expiresAt <= now
-    ? "expired"
-    : "pending";
+function requireMayAccept({ user, memberships }: SessionActor, invitation: InvitationRow): void {
+  if (invitation.email !== user.email) {
+    throw new AppError(
+      "wrong_account",
+      `This invitation is for ${invitation.email}, but you are signed in as ${user.email}.`,
+    );
+  }
+  if (!user.emailVerified) {
+    throw new AppError(
+      "email_unverified",
+      "Confirm your email address first: open the link in the email that we sent you, then accept the invitation.",
+    );
+  }
+  if (memberships.some(({ organizationId }) => organizationId === invitation.organizationId)) {
+    throw new AppError("already_member", `You are already a member of ${invitation.organizationName}.`);
+  }
+}
+
+async function whyNotInvited(
+  { database, clock }: SessionContext,
+  invitation: { organizationId: string; email: string },
+): Promise<AppError> {
+  const { invited, members, pending } = await findInvitationObstacles(database, {
+    ...invitation,
+    now: clock(),
+  });
+  if (invited > 0) {
+    return new AppError("already_invited", "This address is already invited. Send the invitation again.");
+  }
+  if (members > 0) return new AppError("already_member", "A member already has this email address.");
+  return pending >= openInvitationsMax
+    ? pendingLimitError()
+    : unavailableError("Someone else just changed the invitations. Try again.");
+}
+
+function pendingLimitError(): AppError {
+  return new AppError(
+    "limit_reached",
+    `Your organization has reached its limit of ${openInvitationsMax} pending invitations. Revoke one first.`,
+  );
+}
+
+function toInvitation(row: InvitationRow, now: number): Invitation {
   return {
     id: row.id,
     email: row.email,
     role: row.role,
-    status,
+    status: invitationStatus(row, now),
     invitedBy: row.invitedById === null ? null : { id: row.invitedById, name: row.invitedByName ?? "" },
     createdAt: isoTime(row.createdAt),
     sentAt: isoTime(row.sentAt),
     expiresAt: isoTime(row.expiresAt),
     acceptedAt: row.acceptedAt === null ? null : isoTime(row.acceptedAt),
   };
+}
+
+function invitationStatus(
+  { acceptedAt, revokedAt, expiresAt }: InvitationRow,
+  now: number,
+): Invitation["status"] {
+  if (acceptedAt !== null) return "accepted";
+  if (revokedAt !== null) return "revoked";
+  return expiresAt <= now ? "expired" : "pending";
 }

@@ -1,4 +1,4 @@
-// Members of an organization: who they are, what role they have, and their end. Every organization keeps an OWNER.
+// Members of an organization: list them, change their roles, remove them. Every organization keeps an owner.
 import { insertAuditEvent } from "../../db/audit.ts";
 import { endInvitationsBy } from "../../db/organization/invitations.ts";
 import {
@@ -9,186 +9,184 @@ import {
   findMembers,
   findOwners,
   type MemberRow,
+  type MembershipKey,
   updateMemberRole,
 } from "../../db/organization/memberships.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { ownersShownMax } from "../../domain/limits.ts";
-import { mayDo } from "../../domain/permissions.ts";
-import type { Role } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/meter/usage_window.ts";
+import { hasPermission } from "../../domain/permissions.ts";
+import type { Role } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
-import { requireMembership } from "./membership.ts";
+import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
+import { requireMembership } from "./membership.ts";
 
-/** A member as the others see them. */
+/** A member as the other members see them. */
 export interface Member {
   readonly user: { readonly id: string; readonly name: string; readonly email: string };
   readonly role: Role;
   /** ISO 8601 UTC. */
   readonly joinedAt: string;
-  /** Two-step sign-in is on; null where that is not whoever looks at it to know: it would tell whose password is enough. */
+  /** Whether two-step sign-in is on. Null for viewers who may not know whose account a password alone opens. */
   readonly twoStep: boolean | null;
-  /** Active API keys that they made in this organization. */
+  /** Active API keys that they created in this organization. */
   readonly activeApiKeys: number;
 }
 
-/** Which member of which organization. */
-export interface MemberPlace {
-  readonly organizationId: string;
-  readonly userId: string;
+/** Lists members by the age of their accounts. @throws {AppError} `not_found`, `validation_failed`. */
+export async function listMembers(
+  { database, clock }: SessionContext,
+  actor: SessionActor,
+  { organizationId, limit, cursor }: PageInput & { organizationId: string },
+): Promise<{ members: Member[]; nextCursor: string | null }> {
+  requireMembership(actor, { organizationId, permission: "members.read" });
+  requireIdCursor(cursor, "usr");
+  const { rows, nextCursor } = await readPage(
+    (limit) => findMembers(database, organizationId, { now: clock(), limit, after: cursor }),
+    { limit, cursorOf: ({ userId }) => userId },
+  );
+  return { members: rows.map((row) => toMember(row, { actor, organizationId })), nextCursor };
 }
 
-/** The verbs of members. */
-export interface MemberService {
-  /** @throws {AppError} `not_found`, `validation_failed` for a cursor that is none. */
-  listMembers(
-    actor: SessionActor,
-    organizationId: string,
-    page: { limit: number; cursor?: string | undefined },
-  ): Promise<{ members: Member[]; nextCursor: string | null }>;
-  /** @returns How many people have each role. @throws {AppError} `not_found`. */
-  countMembers(actor: SessionActor, organizationId: string): Promise<Readonly<Record<Role, number>>>;
-  /** @returns Some of the people who can change a member's role. @throws {AppError} `not_found`. */
-  listOwners(actor: SessionActor, organizationId: string): Promise<{ name: string; email: string }[]>;
-  /** @throws {AppError} `not_found`. */
-  getMember(actor: SessionActor, place: MemberPlace): Promise<Member>;
-  /**
-   * Gives a member another role. Making somebody an OWNER takes a young proof, as handing the organization over does:
-   * they can then do everything, and end the person's own ownership.
-   *
-   * @throws {AppError} `not_found`, `forbidden`, `proof_required`, `last_owner`.
-   */
-  changeRole(actor: SessionActor, place: MemberPlace, role: Role): Promise<Member>;
-  /**
-   * Ends a membership; one's own is leaving. Keys that the member made here are revoked, or handed to the remover.
-   *
-   * @throws {AppError} `not_found`, `forbidden`, `last_owner`, `validation_failed` for keeping the keys when leaving.
-   */
-  removeMember(actor: SessionActor, place: MemberPlace, options: { keepKeys: boolean }): Promise<void>;
+/** Counts the members of each role. @throws {AppError} `not_found`. */
+export async function countMembers(
+  { database }: SessionContext,
+  actor: SessionActor,
+  organizationId: string,
+): Promise<Readonly<Record<Role, number>>> {
+  requireMembership(actor, { organizationId, permission: "members.read" });
+  const counts = { OWNER: 0, ADMIN: 0, MEMBER: 0 };
+  for (const { role, members } of await findMemberCounts(database, organizationId)) counts[role] = members;
+  return counts;
 }
 
-/** @param context See {@linkcode SessionContext}. */
-export function createMemberService({ database, clock, writeAs }: SessionContext): MemberService {
-  async function find({ organizationId, userId }: MemberPlace): Promise<MemberRow> {
-    const row = isId("usr", userId)
-      ? await findMember(database, organizationId, { userId, now: clock() })
-      : undefined;
-    if (row === undefined) throw notFoundError();
-    return row;
+/** Lists some of the owners, who can change roles. @throws {AppError} `not_found`. */
+export async function listOwners(
+  { database }: SessionContext,
+  actor: SessionActor,
+  organizationId: string,
+): Promise<{ name: string; email: string }[]> {
+  requireMembership(actor, { organizationId, permission: "members.read" });
+  return await findOwners(database, organizationId, { limit: ownersShownMax });
+}
+
+/** @throws {AppError} `not_found`. */
+export async function getMember(
+  context: SessionContext,
+  actor: SessionActor,
+  key: MembershipKey,
+): Promise<Member> {
+  requireMembership(actor, { organizationId: key.organizationId, permission: "members.read" });
+  return toMember(await findRow(context, key), { ...key, actor });
+}
+
+/**
+ * Gives a member another role. Making someone an owner requires recent authentication: the new owner can do everything,
+ * including ending the actor's own ownership.
+ *
+ * @throws {AppError} `not_found`, `forbidden`, `proof_required`, `last_owner`.
+ */
+export async function changeMemberRole(
+  context: SessionContext,
+  actor: SessionActor,
+  { role, ...key }: MembershipKey & { role: Role },
+): Promise<Member> {
+  const { organizationId, userId } = key;
+  const permit = requireMembership(actor, { organizationId, permission: "owners.manage" });
+  const before = await findRow(context, key);
+  if (before.role === role) return toMember(before, { actor, organizationId });
+  const now = context.clock();
+  if (role === "OWNER") requireRecentAuthentication(actor, now);
+  const entry = {
+    action: "member.role_changed",
+    organizationId,
+    target: { id: userId, name: before.name },
+    details: { from: before.role, to: role },
+  } as const;
+  const audit = insertAuditEvent(actor, entry, { now });
+  const [changed] = await context.writeAs(permit, [
+    updateMemberRole(key, { from: before.role, to: role }),
+    audit.statement,
+    endInvitationsBy({ ...key, now }, audit.id),
+  ]);
+  if (changed?.changes === 1) return toMember({ ...before, role }, { actor, organizationId });
+  const present = await findRow(context, key);
+  // An identical change was made at the same time.
+  if (present.role === role) return toMember(present, { actor, organizationId });
+  throw await whyUnchanged(context, { organizationId, role: present.role });
+}
+
+/**
+ * Removes a member, or lets the actor leave. The keys that the member created here are revoked or handed to the actor.
+ *
+ * @throws {AppError} `not_found`, `forbidden`, `last_owner`, `validation_failed` for keeping the keys when leaving.
+ */
+export async function removeMember(
+  context: SessionContext,
+  actor: SessionActor,
+  { keepKeys, ...key }: MembershipKey & { keepKeys: boolean },
+): Promise<void> {
+  const { organizationId, userId } = key;
+  const isOwn = userId === actor.user.id;
+  const permission = isOwn ? "members.read" : "members.manage";
+  const membership = requireMembership(actor, { organizationId, permission });
+  if (isOwn && keepKeys) {
+    throw validationError([{ path: "keys", message: "can only be “keep” when you remove someone else." }]);
   }
-
-  return {
-    async listMembers(actor, organizationId, { limit, cursor }) {
-      requireMembership(actor, { organizationId, act: "members.read" });
-      if (cursor !== undefined && !isId("usr", cursor)) {
-        throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
-      }
-      const rows = await findMembers(database, organizationId, {
-        now: clock(),
-        limit: limit + 1,
-        after: cursor,
-      });
-      const members = rows.slice(0, limit).map((row) => shown(row, { actor, organizationId }));
-      return { members, nextCursor: rows.length > limit ? members.at(-1)?.user.id ?? null : null };
-    },
-
-    async countMembers(actor, organizationId) {
-      requireMembership(actor, { organizationId, act: "members.read" });
-      const counts = { OWNER: 0, ADMIN: 0, MEMBER: 0 };
-      for (const { role, members } of await findMemberCounts(database, organizationId)) {
-        counts[role] = members;
-      }
-      return counts;
-    },
-
-    async listOwners(actor, organizationId) {
-      requireMembership(actor, { organizationId, act: "members.read" });
-      return await findOwners(database, organizationId, { limit: ownersShownMax });
-    },
-
-    async getMember(actor, place) {
-      requireMembership(actor, { organizationId: place.organizationId, act: "members.read" });
-      return shown(await find(place), { ...place, actor });
-    },
-
-    async changeRole(actor, place, role) {
-      const { organizationId, userId } = place;
-      const permit = requireMembership(actor, { organizationId, act: "owners.manage" });
-      const before = await find(place);
-      if (before.role === role) return shown(before, { actor, organizationId });
-      const now = clock();
-      if (role === "OWNER") requireRecentAuthentication(actor, now);
-      const entry = {
-        action: "member.role_changed",
-        organizationId,
-        target: { id: userId, name: before.name },
-        details: { from: before.role, to: role },
-      } as const;
-      const audit = insertAuditEvent(actor, entry, { now });
-      const [changed] = await writeAs(permit, [
-        updateMemberRole(place, { from: before.role, to: role }),
-        audit.statement,
-        endInvitationsBy({ ...place, now }, audit.id),
-      ]);
-      if (changed?.changes !== 1) {
-        const present = await find(place);
-        // Pressed twice, or two owners of one mind: it is as it should be.
-        if (present.role !== role) throw await whyUnchanged(present, organizationId);
-        return shown(present, { actor, organizationId });
-      }
-      return shown({ ...before, role }, { actor, organizationId });
-    },
-
-    async removeMember(actor, place, { keepKeys }) {
-      const { organizationId, userId } = place;
-      const isOwn = userId === actor.user.id;
-      const membership = requireMembership(actor, {
-        organizationId,
-        act: isOwn ? "members.read" : "members.manage",
-      });
-      if (isOwn && keepKeys) {
-        throw validationError([{ path: "keys", message: "can be kept only when somebody else is removed." }]);
-      }
-      const member = await find(place);
-      const permit = isOwn || member.role !== "OWNER"
-        ? membership
-        : requireMembership(actor, { organizationId, act: "owners.manage" });
-      const now = clock();
-      const entry = {
-        action: isOwn ? "member.left" : "member.removed",
-        organizationId,
-        target: { id: userId, name: member.name },
-        details: { role: member.role, keys: keepKeys ? "handed over" : "revoked" },
-      } as const;
-      const audit = insertAuditEvent(actor, entry, { now });
-      const [removed] = await writeAs(permit, [
-        deleteMembership(place, member.role),
-        audit.statement,
-        ...endMemberAccess(place, { now, audited: audit.id, handTo: keepKeys ? actor.user.id : undefined }),
-        endInvitationsBy({ ...place, now }, audit.id),
-      ]);
-      if (removed?.changes !== 1) throw await whyUnchanged(await find(place), organizationId);
-    },
-  };
-
-  /** @returns Why a member was not changed: they are the last OWNER, or someone else has just changed them. */
-  async function whyUnchanged({ role }: MemberRow, organizationId: string): Promise<AppError> {
-    const counts = await findMemberCounts(database, organizationId);
-    const owners = counts.find((one) => one.role === "OWNER")?.members ?? 0;
-    return role === "OWNER" && owners === 1
-      ? new AppError("last_owner", "An organization needs an owner. Make someone else an owner first.")
-      : unavailableError("The members were changed by someone else just now. Try again.");
-  }
+  const { name, role } = await findRow(context, key);
+  const permit = isOwn || role !== "OWNER"
+    ? membership
+    : requireMembership(actor, { organizationId, permission: "owners.manage" });
+  const now = context.clock();
+  const entry = {
+    action: isOwn ? "member.left" : "member.removed",
+    organizationId,
+    target: { id: userId, name },
+    details: { role, keys: keepKeys ? "handed over" : "revoked" },
+  } as const;
+  const audit = insertAuditEvent(actor, entry, { now });
+  const [removed] = await context.writeAs(permit, [
+    deleteMembership(key, role),
+    audit.statement,
+    ...endMemberAccess(key, { now, audited: audit.id, handTo: keepKeys ? actor.user.id : undefined }),
+    endInvitationsBy({ ...key, now }, audit.id),
+  ]);
+  if (removed?.changes === 1) return;
+  throw await whyUnchanged(context, { organizationId, role: (await findRow(context, key)).role });
 }
 
-function shown(
+async function findRow(
+  { database, clock }: SessionContext,
+  { organizationId, userId }: MembershipKey,
+): Promise<MemberRow> {
+  const row = isId("usr", userId)
+    ? await findMember(database, organizationId, { userId, now: clock() })
+    : undefined;
+  if (row === undefined) throw notFoundError();
+  return row;
+}
+
+/** @returns The error for a member who was not changed: they are the last owner, or someone else just changed them. */
+async function whyUnchanged(
+  { database }: SessionContext,
+  { organizationId, role }: { organizationId: string; role: Role },
+): Promise<AppError> {
+  const counts = await findMemberCounts(database, organizationId);
+  const owners = counts.find((one) => one.role === "OWNER")?.members ?? 0;
+  return role === "OWNER" && owners === 1
+    ? new AppError("last_owner", "An organization needs an owner. Make someone else an owner first.")
+    : unavailableError("Someone else just changed the members. Try again.");
+}
+
+function toMember(
   row: MemberRow,
   { actor, organizationId }: { actor: SessionActor; organizationId: string },
 ): Member {
   const viewer = actor.memberships.find((one) => one.organizationId === organizationId)?.role ?? "MEMBER";
-  const seesTwoStep = row.userId === actor.user.id || mayDo(viewer, "members.manage");
+  const seesTwoStep = row.userId === actor.user.id || hasPermission(viewer, "members.manage");
   return {
     user: { id: row.userId, name: row.name, email: row.email },
     role: row.role,

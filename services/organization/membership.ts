@@ -1,47 +1,48 @@
-// The first question of every verb in an organization: does this person belong to it, and as what.
+// The first question of every verb in an organization: is this user a member, and does their role allow this?
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, forbiddenError, notFoundError } from "../../domain/errors.ts";
-import { type Act, mayDo } from "../../domain/permissions.ts";
+import { hasPermission, type Permission } from "../../domain/permissions.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
 
-/** An act that a session may do in an organization. A batch that is written with it asks for the role again. */
+/** A permission that a session has in an organization. `writeAs` checks it again in the transaction that uses it. */
 export interface Permit extends Membership {
   readonly actor: SessionActor;
-  readonly act: Act;
-  /** @returns The error for people who are not members when the batch is written. */
+  readonly permission: Permission;
+  /** @returns The error for a user who is no longer a member when the batch is written. */
   readonly notMemberError: () => AppError;
 }
 
 /**
- * @param options `organizationId`: as the caller named it. `act`: what they want to do there.
- * @returns The permit to do it.
- * @throws {AppError} `not_found` for an organization that is not theirs, with the same bytes as for one that does not exist;
- *   `forbidden` when their role does not allow it.
+ * Requires a permission in the organization that the caller names.
+ *
+ * @throws {AppError} `not_found` if the user is not a member, exactly as if the organization did not exist; `forbidden` if
+ *   their role does not have the permission.
  */
 export function requireMembership(
   actor: SessionActor,
-  { organizationId, act }: { organizationId: string; act: Act },
+  { organizationId, permission }: { organizationId: string; permission: Permission },
 ): Permit {
   const membership = actor.memberships.find((one) => one.organizationId === organizationId);
   if (membership === undefined) throw notFoundError();
-  if (!mayDo(membership.role, act)) throw forbiddenError();
-  return { ...membership, actor, act, notMemberError: notFoundError };
+  if (!hasPermission(membership.role, permission)) throw forbiddenError();
+  return { ...membership, actor, permission, notMemberError: notFoundError };
 }
 
 /**
- * Finds the organization that a session works in. Callers don't name it, so the error can say that there is none.
+ * Requires a permission in the active organization.
  *
- * @throws {AppError} `forbidden` when there is none, or when the role does not allow the act.
+ * @throws {AppError} `forbidden` if there is no active organization or the role does not have the permission.
  */
-export function requireActiveOrganization({ organization }: Session, act: Act): Membership {
+export function requireActiveOrganization({ organization }: Session, permission: Permission): Membership {
   if (organization === null) throw noOrganizationError();
-  if (!mayDo(organization.role, act)) throw forbiddenError();
+  if (!hasPermission(organization.role, permission)) throw forbiddenError();
   return organization;
 }
 
 /** @returns The same as a {@linkcode Permit}. @throws {AppError} `forbidden`. */
-export function requireActivePermit(actor: SessionActor, act: Act): Permit {
-  return { ...requireActiveOrganization(actor, act), actor, act, notMemberError: noOrganizationError };
+export function requireActivePermit(actor: SessionActor, permission: Permission): Permit {
+  const membership = requireActiveOrganization(actor, permission);
+  return { ...membership, actor, permission, notMemberError: noOrganizationError };
 }
 
 function noOrganizationError(): AppError {

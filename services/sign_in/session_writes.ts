@@ -14,7 +14,7 @@ import {
   unavailableError,
 } from "../../domain/errors.ts";
 import { sessionWritesWaitingMax } from "../../domain/limits.ts";
-import { rolesThatMay } from "../../domain/permissions.ts";
+import { rolesWith } from "../../domain/permissions.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { Permit } from "../organization/membership.ts";
 import { sessionBounds } from "./session_tokens.ts";
@@ -54,11 +54,13 @@ export function createWriteAs({ config, database, clock }: BaseContext): WriteAs
   }
 
   return async function writeAs(by, batch) {
-    const { actor, permit } = "act" in by ? { actor: by.actor, permit: by } : { actor: by, permit: null };
+    const { actor, permit } = "permission" in by
+      ? { actor: by.actor, permit: by }
+      : { actor: by, permit: null };
     const guard = {
       sessionId: actor.id,
       ...sessionBounds(config, clock()),
-      role: permit && { organizationId: permit.organizationId, anyOf: rolesThatMay(permit.act) },
+      role: permit && { organizationId: permit.organizationId, anyOf: rolesWith(permit.permission) },
     };
     try {
       return (await limitWaiting(actor, () => database.write([requireSession(guard), ...batch]))).slice(1);

@@ -89,7 +89,7 @@ export async function switchOrganization(
   actor: SessionActor,
   organizationId: string,
 ): Promise<Session> {
-  const permit = requireMembership(actor, { organizationId, act: "members.read" });
+  const permit = requireMembership(actor, { organizationId, permission: "members.read" });
   await writeAs(permit, [
     updateSessionOrganization({ id: actor.id, userId: actor.user.id }, organizationId),
     updateLastOrganization(actor.user.id, organizationId),

@@ -1,6 +1,6 @@
 // The sidebar: navigation, organization switcher and account. On a phone it is a bar at the top with a menu.
 // deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
-import { mayDo } from "../../domain/permissions.ts";
+import { hasPermission } from "../../domain/permissions.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
 import { roleWords } from "../text/role.ts";
 import { Brand, Icon, type IconName } from "./icon.tsx";
@@ -92,7 +92,7 @@ export function Side({ session, place }: SideProps) {
 
 function placesOf({ organization }: Session): readonly PlaceLink[] {
   if (organization === null) return [organizationsPlace];
-  return places.filter(({ place }) => place !== "audit" || mayDo(organization.role, "audit.read"));
+  return places.filter(({ place }) => place !== "audit" || hasPermission(organization.role, "audit.read"));
 }
 
 function SideLink({ link, place }: { link: PlaceLink; place: Place | null }) {

@@ -2,6 +2,7 @@
 import { addressGroup } from "../../../domain/address_group.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
+import { noteLimitedApiKey } from "../../../services/audit.ts";
 import { isActiveApiKey, requireApiKey } from "../../../services/meter/usage_access.ts";
 import type { RateLimitState } from "../../../services/rate_limiter.ts";
 import { beforeLargeBody } from "../../body.ts";
@@ -26,7 +27,7 @@ export function apiKeyAuth({ config, services }: AppParts) {
       ["ratelimit-policy", `"key";q=${perSecond};w=1`],
     ]);
     if (state.isAllowed) return;
-    services.audit.noteLimitedApiKey(keyHash, c.get("client"));
+    noteLimitedApiKey(services, keyHash, c.get("client"));
     throw rateLimited(state, `This key is limited to ${perSecond} requests per second.`);
   }
 

@@ -1,9 +1,15 @@
 // The API of invitations.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
+import {
+  acceptInvitation,
+  createInvitation,
+  listInvitations,
+  resendInvitation,
+  revokeInvitation,
+} from "../../../services/organization/invitations.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { byActor, requireSession } from "../../session.ts";
-import { mount } from "../endpoint.ts";
+import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import {
   createInvitationSchema,
   invitationParamsSchema,
@@ -13,48 +19,59 @@ import {
   listQuerySchema,
   organizationParamsSchema,
 } from "../../schemas/people.ts";
-import { sessionUserSchema } from "../../schemas/sign_in.ts";
+import { requireSession } from "../../session.ts";
+import { type MountSessionRoute, sessionRoutes } from "../session_routes.ts";
 
 const path = "/api/portal/organizations/{id}/invitations";
 
 /** Mounts `/api/portal/organizations/{id}/invitations` and `/api/portal/invitations/accept`. */
 export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { invitations } = parts.services;
-  const session = byActor(parts);
-  const common = { tag: "Organizations", security: "session" } as const;
-  const place = (params: { id: string; invitationId: string }) => ({
-    organizationId: params.id,
-    id: params.invitationId,
-  });
+  const route = sessionRoutes(app, parts, { tag: "Organizations" });
+  listRoutes(route, parts);
+  invitationChangeRoutes(route, parts);
 
-  mount(app, {
-    ...common,
+  route({
+    method: "post",
+    path: "/api/portal/invitations/accept",
+    operationId: "acceptInvitation",
+    summary: "Accept an invitation",
+    description:
+      "For the account with the invited email address, which must be confirmed. The organization becomes the active one. " +
+      "People without an account send the token to `POST /api/auth/sign-up` instead.",
+    body: linkTokenSchema,
+    responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
+    errors: ["wrong_account", "email_unverified", "invalid_token", "already_member", "limit_reached"],
+  }, async (c, { body }, actor) => {
+    await acceptInvitation(parts.services, actor, body.token);
+    return c.json(sessionUser(await requireSession(c, parts)));
+  });
+}
+
+function listRoutes(route: MountSessionRoute, { services }: AppParts): void {
+  route({
     method: "get",
     path,
     operationId: "listInvitations",
-    summary: "List invitations, newest first",
-    description: "For an ADMIN or OWNER.",
+    summary: "List invitations",
+    description: "Newest first. Requires the admin or owner role.",
     params: organizationParamsSchema,
     query: listQuerySchema,
     responses: {
-      200: { description: "A page of invitations, those included that ended.", schema: invitationsSchema },
+      200: { description: "A page of invitations with any status.", schema: invitationsSchema },
     },
     errors: ["forbidden"],
-  }, {
-    ...session,
-    handle: async (c, { params, query }, actor) =>
-      c.json(await invitations.listInvitations(actor, params.id, query)),
+  }, async (c, { params: { id }, query }, actor) => {
+    return c.json(await listInvitations(services, actor, { organizationId: id, ...query }));
   });
 
-  mount(app, {
-    ...common,
+  route({
     method: "post",
     path,
     operationId: "createInvitation",
-    summary: "Invite somebody by mail",
+    summary: "Invite someone by email",
     description:
-      "For an ADMIN or OWNER; only an OWNER invites an OWNER, with a proof of who they are that is at most ten minutes " +
-      "old. The link in the mail works once, for seven days.",
+      "Requires the admin or owner role. Only owners can invite owners, with authentication within the last ten minutes. " +
+      "The link in the email works once, for seven days.",
     params: organizationParamsSchema,
     body: createInvitationSchema,
     responses: { 201: { description: "The invitation.", schema: invitationResponseSchema } },
@@ -67,65 +84,39 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
       "rate_limited",
       "mail_unavailable",
     ],
-  }, {
-    ...session,
-    handle: async (c, { params, body }, actor) =>
-      c.json({ invitation: await invitations.createInvitation(actor, params.id, body) }, 201),
+  }, async (c, { params: { id }, body }, actor) => {
+    const invitation = await createInvitation(services, actor, { organizationId: id, ...body });
+    return c.json({ invitation }, 201);
   });
+}
 
-  mount(app, {
-    ...common,
+function invitationChangeRoutes(route: MountSessionRoute, { services }: AppParts): void {
+  route({
     method: "post",
     path: `${path}/{invitationId}/resend`,
     operationId: "resendInvitation",
     summary: "Send an invitation again",
     description:
-      "With a new link and seven more days; the old link ends. That of an OWNER takes a proof of who you are that is at " +
-      "most ten minutes old.",
+      "Sends a new link that works for seven days; the old link stops working. For an owner's invitation, this requires " +
+      "authentication within the last ten minutes.",
     params: invitationParamsSchema,
     responses: { 200: { description: "The invitation.", schema: invitationResponseSchema } },
     errors: ["forbidden", "proof_required", "limit_reached", "rate_limited", "mail_unavailable"],
-  }, {
-    ...session,
-    handle: async (c, { params }, actor) =>
-      c.json({ invitation: await invitations.resendInvitation(actor, place(params)) }),
+  }, async (c, { params: { id: organizationId, invitationId: id } }, actor) => {
+    return c.json({ invitation: await resendInvitation(services, actor, { organizationId, id }) });
   });
 
-  mount(app, {
-    ...common,
+  route({
     method: "delete",
     path: `${path}/{invitationId}`,
     operationId: "revokeInvitation",
     summary: "Revoke an invitation",
-    description: "Its links end at once. One that was accepted or revoked before is `not_found`.",
+    description: "Its link stops working immediately. Accepted and revoked invitations are `not_found`.",
     params: invitationParamsSchema,
     responses: { 204: { description: "Revoked." } },
     errors: ["forbidden"],
-  }, {
-    ...session,
-    async handle(c, { params }, actor) {
-      await invitations.revokeInvitation(actor, place(params));
-      return c.body(null, 204);
-    },
-  });
-
-  mount(app, {
-    ...common,
-    method: "post",
-    path: "/api/portal/invitations/accept",
-    operationId: "acceptInvitation",
-    summary: "Join an organization by an invitation",
-    description:
-      "Signed in with the invited address, which must be confirmed. The organization becomes the active one. " +
-      "Somebody without an account sends the token to `POST /api/auth/sign-up` instead.",
-    body: linkTokenSchema,
-    responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
-    errors: ["wrong_account", "email_unverified", "invalid_token", "already_member", "limit_reached"],
-  }, {
-    ...session,
-    async handle(c, { body }, actor) {
-      await invitations.acceptInvitation(actor, body.token);
-      return c.json(sessionUser(await requireSession(c, parts)));
-    },
+  }, async (c, { params: { id: organizationId, invitationId: id } }, actor) => {
+    await revokeInvitation(services, actor, { organizationId, id });
+    return c.body(null, 204);
   });
 }

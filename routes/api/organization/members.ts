@@ -1,8 +1,7 @@
-// The API of members: who belongs to an organization, as what, and no longer.
+// The API of members: list them, change their roles, remove them.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { changeMemberRole, listMembers, removeMember } from "../../../services/organization/members.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { byActor } from "../../session.ts";
-import { mount } from "../endpoint.ts";
 import {
   changeRoleSchema,
   listQuerySchema,
@@ -12,73 +11,58 @@ import {
   organizationParamsSchema,
   removeMemberQuerySchema,
 } from "../../schemas/people.ts";
+import { sessionRoutes } from "../session_routes.ts";
 
 const path = "/api/portal/organizations/{id}/members";
 
 /** Mounts `/api/portal/organizations/{id}/members`. */
 export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { members } = parts.services;
-  const session = byActor(parts);
-  const common = { tag: "Organizations", security: "session" } as const;
+  const { services } = parts;
+  const route = sessionRoutes(app, parts, { tag: "Organizations" });
 
-  mount(app, {
-    ...common,
+  route({
     method: "get",
     path,
     operationId: "listMembers",
     summary: "List members",
     params: organizationParamsSchema,
     query: listQuerySchema,
-    responses: { 200: { description: "A page of members, oldest account first.", schema: membersSchema } },
-  }, {
-    ...session,
-    handle: async (c, { params, query }, actor) => c.json(await members.listMembers(actor, params.id, query)),
+    responses: { 200: { description: "A page of members, oldest accounts first.", schema: membersSchema } },
+  }, async (c, { params: { id }, query }, actor) => {
+    return c.json(await listMembers(services, actor, { organizationId: id, ...query }));
   });
 
-  mount(app, {
-    ...common,
+  route({
     method: "patch",
     path: `${path}/{userId}`,
     operationId: "changeMemberRole",
     summary: "Change a member's role",
     description:
-      "For an OWNER; to make somebody an OWNER, with a proof of who they are that is at most ten minutes old. " +
-      "An organization keeps at least one OWNER.",
+      "Requires the owner role. Making someone an owner also requires authentication within the last ten minutes. " +
+      "An organization keeps at least one owner.",
     params: memberParamsSchema,
     body: changeRoleSchema,
     responses: { 200: { description: "The member.", schema: memberResponseSchema } },
     errors: ["forbidden", "proof_required", "last_owner"],
-  }, {
-    ...session,
-    handle: async (c, { params, body }, actor) =>
-      c.json({
-        member: await members.changeRole(
-          actor,
-          { organizationId: params.id, userId: params.userId },
-          body.role,
-        ),
-      }),
+  }, async (c, { params: { id, userId }, body: { role } }, actor) => {
+    const member = await changeMemberRole(services, actor, { organizationId: id, userId, role });
+    return c.json({ member });
   });
 
-  mount(app, {
-    ...common,
+  route({
     method: "delete",
     path: `${path}/{userId}`,
     operationId: "removeMember",
     summary: "Remove a member, or leave",
     description:
-      "An OWNER removes anybody, an ADMIN removes ADMINs and MEMBERs, everybody themself. From the next request on their " +
-      "sessions cannot use the organization. The keys that they made in it are revoked, unless `keys=keep`.",
+      "Owners can remove anyone, admins can remove admins and members, and everyone can leave. The removed member loses " +
+      "access immediately. The keys that they created here are revoked unless `keys=keep`.",
     params: memberParamsSchema,
     query: removeMemberQuerySchema,
     responses: { 204: { description: "Removed." } },
     errors: ["forbidden", "last_owner"],
-  }, {
-    ...session,
-    async handle(c, { params, query }, actor) {
-      const place = { organizationId: params.id, userId: params.userId };
-      await members.removeMember(actor, place, { keepKeys: query.keys === "keep" });
-      return c.body(null, 204);
-    },
+  }, async (c, { params: { id, userId }, query: { keys } }, actor) => {
+    await removeMember(services, actor, { organizationId: id, userId, keepKeys: keys === "keep" });
+    return c.body(null, 204);
   });
 }

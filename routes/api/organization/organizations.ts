@@ -1,9 +1,17 @@
-// The API of organizations: one's own list, names, handing over, the end; and which one is active.
+// The API of organizations: list, create, rename, transfer, delete, and switch the active one.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
+import {
+  createOrganization,
+  deleteOrganization,
+  getOrganization,
+  listOrganizations,
+  renameOrganization,
+  transferOrganization,
+} from "../../../services/organization/organizations.ts";
+import { switchOrganization } from "../../../services/sign_in/sessions.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { byActor } from "../../session.ts";
-import { mount } from "../endpoint.ts";
+import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import {
   activeOrganizationSchema,
   deleteOrganizationSchema,
@@ -13,131 +21,109 @@ import {
   organizationsSchema,
   transferOrganizationSchema,
 } from "../../schemas/people.ts";
-import { sessionUserSchema } from "../../schemas/sign_in.ts";
-import { switchOrganization } from "../../../services/sign_in/sessions.ts";
+import { type MountSessionRoute, sessionRoutes } from "../session_routes.ts";
 
 const path = "/api/portal/organizations";
+const organization = { description: "The organization.", schema: organizationResponseSchema };
 
 /** Mounts `/api/portal/organizations` and `/api/auth/organization`. */
 export function organizationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { organizations } = parts.services;
-  const session = byActor(parts);
-  const common = { tag: "Organizations", security: "session" } as const;
-  const one = { 200: { description: "The organization.", schema: organizationResponseSchema } };
+  const route = sessionRoutes(app, parts, { tag: "Organizations" });
+  readAndCreateRoutes(route, parts);
+  changeRoutes(route, parts);
 
-  mount(app, {
-    ...common,
+  sessionRoutes(app, parts, { tag: "Sign-in" })({
+    method: "post",
+    path: "/api/auth/organization",
+    operationId: "switchOrganization",
+    summary: "Switch the active organization",
+    description: "Applies to this session and to future sign-ins.",
+    body: activeOrganizationSchema,
+    responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
+    errors: ["not_found"],
+  }, async (c, { body }, actor) => {
+    return c.json(sessionUser(await switchOrganization(parts.services, actor, body.organizationId)));
+  });
+}
+
+function readAndCreateRoutes(route: MountSessionRoute, { services }: AppParts): void {
+  route({
     method: "get",
     path,
     operationId: "listOrganizations",
     summary: "List your organizations",
     responses: { 200: { description: "All of them, by name.", schema: organizationsSchema } },
-  }, {
-    ...session,
-    handle: async (c, _input, actor) =>
-      c.json({ organizations: await organizations.listOrganizations(actor) }),
-  });
+  }, async (c, _input, actor) => c.json({ organizations: await listOrganizations(services, actor) }));
 
-  mount(app, {
-    ...common,
+  route({
     method: "post",
     path,
     operationId: "createOrganization",
     summary: "Create an organization that you own",
-    description: "It does not become the active one by this.",
+    description: "It does not become the active one.",
     body: organizationNameSchema,
-    responses: { 201: { description: "The organization.", schema: organizationResponseSchema } },
+    responses: { 201: organization },
     errors: ["limit_reached"],
-  }, {
-    ...session,
-    handle: async (c, { body }, actor) =>
-      c.json({ organization: await organizations.createOrganization(actor, body.name) }, 201),
+  }, async (c, { body }, actor) => {
+    return c.json({ organization: await createOrganization(services, actor, body.name) }, 201);
   });
 
-  mount(app, {
-    ...common,
+  route({
     method: "get",
     path: `${path}/{id}`,
     operationId: "getOrganization",
-    summary: "One of your organizations",
+    summary: "Get one of your organizations",
     params: organizationParamsSchema,
-    responses: one,
-  }, {
-    ...session,
-    handle: async (c, { params }, actor) =>
-      c.json({ organization: await organizations.getOrganization(actor, params.id) }),
+    responses: { 200: organization },
+  }, async (c, { params }, actor) => {
+    return c.json({ organization: await getOrganization(services, actor, params.id) });
   });
+}
 
-  mount(app, {
-    ...common,
+function changeRoutes(route: MountSessionRoute, { services }: AppParts): void {
+  route({
     method: "patch",
     path: `${path}/{id}`,
     operationId: "renameOrganization",
     summary: "Rename an organization",
-    description: "For an OWNER.",
+    description: "Requires the owner role.",
     params: organizationParamsSchema,
     body: organizationNameSchema,
-    responses: one,
+    responses: { 200: organization },
     errors: ["forbidden"],
-  }, {
-    ...session,
-    handle: async (c, { params, body }, actor) =>
-      c.json({ organization: await organizations.renameOrganization(actor, params.id, body.name) }),
+  }, async (c, { params: { id }, body: { name } }, actor) => {
+    return c.json({ organization: await renameOrganization(services, actor, { id, name }) });
   });
 
-  mount(app, {
-    ...common,
+  route({
     method: "delete",
     path: `${path}/{id}`,
     operationId: "deleteOrganization",
     summary: "Delete an organization",
     description:
-      "For an OWNER, with a proof of who they are that is at most ten minutes old. Keys are refused from the " +
-      "next request on, memberships and invitations end; what was recorded is deleted in the background.",
+      "Requires the owner role and authentication within the last ten minutes. Keys, memberships and invitations end " +
+      "immediately; usage data is deleted in the background.",
     params: organizationParamsSchema,
     body: deleteOrganizationSchema,
     responses: { 204: { description: "Deleted." } },
     errors: ["forbidden", "proof_required"],
-  }, {
-    ...session,
-    async handle(c, { params, body }, actor) {
-      await organizations.deleteOrganization(actor, params.id, body.name);
-      return c.body(null, 204);
-    },
+  }, async (c, { params: { id }, body: { name } }, actor) => {
+    await deleteOrganization(services, actor, { id, confirmedName: name });
+    return c.body(null, 204);
   });
 
-  mount(app, {
-    ...common,
+  route({
     method: "post",
     path: `${path}/{id}/transfer`,
     operationId: "transferOrganization",
-    summary: "Make another member the owner",
+    summary: "Transfer ownership to another member",
     description:
-      "For an OWNER, who becomes an ADMIN, with a proof of who they are that is at most ten minutes old.",
+      "Requires the owner role and authentication within the last ten minutes. You become an admin.",
     params: organizationParamsSchema,
     body: transferOrganizationSchema,
-    responses: one,
+    responses: { 200: organization },
     errors: ["forbidden", "proof_required"],
-  }, {
-    ...session,
-    handle: async (c, { params, body }, actor) =>
-      c.json({ organization: await organizations.transferOrganization(actor, params.id, body.userId) }),
-  });
-
-  mount(app, {
-    method: "post",
-    path: "/api/auth/organization",
-    tag: "Sign-in",
-    security: "session",
-    operationId: "switchOrganization",
-    summary: "Make another of your organizations the active one",
-    description: "For this session now, and for the next sign-in.",
-    body: activeOrganizationSchema,
-    responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
-    errors: ["not_found"],
-  }, {
-    ...session,
-    handle: async (c, { body }, actor) =>
-      c.json(sessionUser(await switchOrganization(parts.services, actor, body.organizationId))),
+  }, async (c, { params: { id }, body: { userId } }, actor) => {
+    return c.json({ organization: await transferOrganization(services, actor, { id, userId }) });
   });
 }

@@ -10,6 +10,7 @@ import {
   judgeSession,
 } from "../../../domain/meter/forward_auth.ts";
 import { isRoleAtLeast } from "../../../domain/permissions.ts";
+import { listOwners } from "../../../services/organization/members.ts";
 import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { requestEmailVerification } from "../../../services/account/email_addresses.ts";
@@ -38,7 +39,7 @@ interface Asked {
 /** Mounts `/portal/access`. */
 export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
-  const { members, mail } = services;
+  const { mail } = services;
   const frame = gateFrame(parts, assets);
 
   function asked(c: AppContext): Asked {
@@ -59,7 +60,7 @@ export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): v
         const { role, membership } = judged;
         const owners = membership === null
           ? []
-          : await members.listOwners(session, membership.organizationId);
+          : await listOwners(services, session, membership.organizationId);
         // Where the application names an organization, the active one makes no difference.
         const others = conditions.organization === undefined
           ? session.memberships.filter((one) => isRoleAtLeast(one.role, role))

@@ -3,7 +3,11 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
 import { signUp } from "../../../services/account/sign_up.ts";
-import type { InvitationOffer } from "../../../services/organization/invitations.ts";
+import {
+  acceptInvitation,
+  findInvitationOffer,
+  type InvitationOffer,
+} from "../../../services/organization/invitations.ts";
 import {
   acceptInvitationPage,
   endedInvitationPage,
@@ -33,12 +37,11 @@ const explained: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_accou
 /** Mounts `/invitations/accept`, `/invitations/sign-up` and `/invitations/sign-out`. */
 export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
-  const { invitations } = services;
   const frame = gateFrame(parts, assets);
 
   async function show(c: AppContext, token: string, given: Shown = {}): Promise<Response> {
     hideAddress(c);
-    const [offer, session] = await Promise.all([invitations.findOffer(token), findSession(c, parts)]);
+    const [offer, session] = await Promise.all([findInvitationOffer(services, token), findSession(c, parts)]);
     if (offer === null) {
       const way = session === null
         ? { href: "/sign-in", label: "Go to sign-in" }
@@ -77,7 +80,7 @@ export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: 
     const session = await findSession(c, parts);
     if (session === null) return await show(c, token, { status: 401 });
     try {
-      await invitations.acceptInvitation(sessionActor(c, session), token);
+      await acceptInvitation(services, sessionActor(c, session), token);
       return redirect(c, joined);
     } catch (error) {
       if (error instanceof AppError && explained.has(error.code)) {

@@ -2,9 +2,17 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { notFoundError } from "../../../domain/errors.ts";
 import { pageItemsDefault, pageItemsMax } from "../../../domain/limits.ts";
-import { mayDo } from "../../../domain/permissions.ts";
+import { hasPermission } from "../../../domain/permissions.ts";
 import { type Role, roles } from "../../../domain/sign_in/session.ts";
-import type { Invitation } from "../../../services/organization/invitations.ts";
+import {
+  createInvitation,
+  getInvitation,
+  type Invitation,
+  listInvitations,
+  resendInvitation,
+  revokeInvitation,
+} from "../../../services/organization/invitations.ts";
+import { countMembers, listMembers } from "../../../services/organization/members.ts";
 import type { Assets } from "../../../views/layout.tsx";
 import { type InvitationRow, type Inviting, membersPage } from "../../../views/organization/members.tsx";
 import { revokeInvitationPage } from "../../../views/organization/revoke_invitation.tsx";
@@ -44,7 +52,7 @@ interface Shown {
 
 /** Mounts `/portal/members` and `/portal/invitations/…`. */
 export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const { invitations } = parts.services;
+  const { services } = parts;
   const list = membersList(parts, assets);
 
   app.get(path, inOrganization(parts, (c, session) => list(c, session)));
@@ -56,7 +64,10 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
       const values = { email: form["email"] ?? "", role: form["role"] ?? "" };
       try {
         const input = check(createInvitationSchema, values, "body");
-        await invitations.createInvitation(session, session.organization.organizationId, input);
+        await createInvitation(services, session, {
+          organizationId: session.organization.organizationId,
+          ...input,
+        });
         return redirect(c, `${path}?done=invited`);
       } catch (error) {
         if (needsReauthentication(error)) {
@@ -76,7 +87,7 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
     "/portal/invitations/:id/resend",
     inOrganization(parts, async (c, session) => {
       try {
-        await invitations.resendInvitation(session, place(c, session));
+        await resendInvitation(services, session, place(c, session));
         return redirect(c, `${path}?done=resent`);
       } catch (error) {
         if (needsReauthentication(error)) return askToReauthenticate(c, path);
@@ -91,7 +102,7 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
   app.get(
     "/portal/invitations/:id/revoke",
     inOrganization(parts, async (c, session) => {
-      const invitation = await invitations.getInvitation(session, place(c, session));
+      const invitation = await getInvitation(services, session, place(c, session));
       // What is over, or another's to end, has no such page.
       if (!canRevoke(session.organization.role, invitation)) throw notFoundError();
       return sendPage(
@@ -104,7 +115,7 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
   app.post(
     "/portal/invitations/:id/revoke",
     inOrganization(parts, async (c, session) => {
-      await invitations.revokeInvitation(session, place(c, session));
+      await revokeInvitation(services, session, place(c, session));
       return redirect(c, `${path}?done=revoked`);
     }),
   );
@@ -112,15 +123,16 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
 
 /** @returns What answers with the page of members. */
 function membersList(parts: AppParts, assets: Assets) {
-  const { members, mail } = parts.services;
+  const { services } = parts;
+  const { mail } = services;
 
   return async function list(c: AppContext, session: MemberActor, given: Shown = {}): Promise<Response> {
     const { organizationId, role } = session.organization;
     const cursor = queryOf(c, "cursor");
     const [{ members: some, nextCursor }, counts, found] = await Promise.all([
-      members.listMembers(session, organizationId, { limit: pageItemsDefault, cursor }),
-      members.countMembers(session, organizationId),
-      mayDo(role, "members.manage") ? listInvitations(c, session) : null,
+      listMembers(services, session, { organizationId, limit: pageItemsDefault, cursor }),
+      countMembers(services, session, organizationId),
+      hasPermission(role, "members.manage") ? invitationList(c, session) : null,
     ]);
     const viewer = { userId: session.user.id, role };
     const page = membersPage({
@@ -134,7 +146,7 @@ function membersList(parts: AppParts, assets: Assets) {
       nextHref: nextCursor === null ? null : `${path}?cursor=${encodeURIComponent(nextCursor)}`,
       inviting: found === null ? null : {
         ...found,
-        roles: roles.filter((one) => one !== "OWNER" || mayDo(role, "owners.manage")),
+        roles: roles.filter((one) => one !== "OWNER" || hasPermission(role, "owners.manage")),
         // Whoever had to give the password meanwhile finds what they typed.
         form: given.form ?? {
           values: { email: queryOf(c, "email") ?? "", role: queryOf(c, "role") ?? "MEMBER" },
@@ -149,14 +161,14 @@ function membersList(parts: AppParts, assets: Assets) {
   };
 
   /** Open ones first: their pages, then those of the others. */
-  async function listInvitations(c: AppContext, session: MemberActor) {
+  async function invitationList(c: AppContext, session: MemberActor) {
     const openCursor = queryOf(c, "open");
     const endedCursor = queryOf(c, "ended");
     const open = endedCursor === undefined
-      ? await page(session, { limit: pageItemsMax, cursor: openCursor, onlyOpen: true })
+      ? await page(session, { limit: pageItemsMax, cursor: openCursor, isOpen: true })
       : { invitations: [], nextCursor: null };
     const ended = open.nextCursor === null
-      ? await page(session, { limit: pageItemsDefault, cursor: endedCursor, onlyEnded: true })
+      ? await page(session, { limit: pageItemsDefault, cursor: endedCursor, isOpen: false })
       : { invitations: [], nextCursor: null };
     const next = new URLSearchParams();
     if (open.nextCursor !== null) next.set("open", open.nextCursor);
@@ -170,10 +182,10 @@ function membersList(parts: AppParts, assets: Assets) {
 
   function page(
     session: MemberActor,
-    options: Parameters<typeof parts.services.invitations.listInvitations>[2],
+    options: { limit: number; cursor: string | undefined; isOpen: boolean },
   ) {
     const { organizationId } = session.organization;
-    return parts.services.invitations.listInvitations(session, organizationId, options);
+    return listInvitations(services, session, { organizationId, ...options });
   }
 
   function rowOf(session: MemberActor, invitation: Invitation): InvitationRow {
@@ -189,7 +201,7 @@ function membersList(parts: AppParts, assets: Assets) {
 
 function canRevoke(role: Role, { role: given, status }: Invitation): boolean {
   return (status === "pending" || status === "expired") &&
-    (given !== "OWNER" || mayDo(role, "owners.manage"));
+    (given !== "OWNER" || hasPermission(role, "owners.manage"));
 }
 
 /** Some refusals are about the address alone. */

@@ -1,9 +1,16 @@
 // The pages of members: the list with what whoever looks may do, roles, removal, leaving, and handing the organization over.
 // What may be done is only offered here: the verbs decide, each time anew.
 import { type ErrorDetail, forbiddenError, validationError } from "../../../domain/errors.ts";
-import { mayDo } from "../../../domain/permissions.ts";
+import { hasPermission } from "../../../domain/permissions.ts";
 import type { Role } from "../../../domain/sign_in/session.ts";
-import type { Member } from "../../../services/organization/members.ts";
+import {
+  changeMemberRole,
+  countMembers,
+  getMember,
+  type Member,
+  removeMember,
+} from "../../../services/organization/members.ts";
+import { transferOrganization } from "../../../services/organization/organizations.ts";
 import type { MemberAct } from "../../../views/organization/member_table.tsx";
 import type { Assets } from "../../../views/layout.tsx";
 import { leaveOrganizationPage } from "../../../views/organization/leave_organization.tsx";
@@ -39,12 +46,12 @@ export function memberActs(
 ): MemberAct[] {
   const isOwn = viewer.userId === member.userId;
   const isLastOwner = member.role === "OWNER" && owners === 1;
-  const managesOwners = mayDo(viewer.role, "owners.manage");
+  const managesOwners = hasPermission(viewer.role, "owners.manage");
   const acts: MemberAct[] = [];
   if (managesOwners && !isLastOwner) acts.push("role");
   if (managesOwners && !isOwn && member.role !== "OWNER") acts.push("owner");
   if (isOwn && !isLastOwner) acts.push("leave");
-  if (!isOwn && mayDo(viewer.role, "members.manage") && (managesOwners || member.role !== "OWNER")) {
+  if (!isOwn && hasPermission(viewer.role, "members.manage") && (managesOwners || member.role !== "OWNER")) {
     acts.push("remove");
   }
   return acts;
@@ -60,7 +67,7 @@ export function portalMemberRoutes(app: App, parts: AppParts, assets: Assets): v
 }
 
 function mountRole(app: App, parts: AppParts, assets: Assets): void {
-  const { members } = parts.services;
+  const { services } = parts;
   const page = (session: MemberActor, member: Member) => ({
     frame: portalFrame(parts, assets, session),
     member,
@@ -70,7 +77,7 @@ function mountRole(app: App, parts: AppParts, assets: Assets): void {
   app.get(
     `${path}/:id/role`,
     inOrganization(parts, async (c, session) => {
-      const member = await members.getMember(session, place(c, session));
+      const member = await getMember(services, session, place(c, session));
       requireAct(session, "owners.manage");
       // Whoever had to give the password meanwhile finds what they chose.
       const shown = { value: c.req.query("role") ?? member.role, fieldErrors: {}, error: null };
@@ -82,11 +89,11 @@ function mountRole(app: App, parts: AppParts, assets: Assets): void {
     `${path}/:id/role`,
     inOrganization(parts, async (c, session) => {
       const form = await readOrganizationForm(c, session);
-      const member = await members.getMember(session, place(c, session));
+      const member = await getMember(services, session, place(c, session));
       const value = form["role"] ?? "";
       try {
         const { role } = check(changeRoleSchema, { role: value }, "body");
-        await members.changeRole(session, place(c, session), role);
+        await changeMemberRole(services, session, { ...place(c, session), role });
         // Nothing was changed: nothing is said to be.
         if (role === member.role) return redirect(c, path);
         return redirect(c, `${path}?done=role`, { frameChanges: member.user.id === session.user.id });
@@ -103,12 +110,12 @@ function mountRole(app: App, parts: AppParts, assets: Assets): void {
 }
 
 function mountRemove(app: App, parts: AppParts, assets: Assets): void {
-  const { members } = parts.services;
+  const { services } = parts;
 
   app.get(
     `${path}/:id/remove`,
     inOrganization(parts, async (c, session) => {
-      const member = await members.getMember(session, place(c, session));
+      const member = await getMember(services, session, place(c, session));
       if (member.user.id === session.user.id) return redirect(c, `${path}/leave`);
       requireAct(session, member.role === "OWNER" ? "owners.manage" : "members.manage");
       const frame = portalFrame(parts, assets, session);
@@ -121,12 +128,12 @@ function mountRemove(app: App, parts: AppParts, assets: Assets): void {
     `${path}/:id/remove`,
     inOrganization(parts, async (c, session) => {
       const form = await readOrganizationForm(c, session);
-      const member = await members.getMember(session, place(c, session));
+      const member = await getMember(services, session, place(c, session));
       if (member.user.id === session.user.id) return redirect(c, `${path}/leave`);
       const value = form["keys"] ?? "";
       try {
         if (value !== "revoke" && value !== "keep") throw validationError([choose("keys")]);
-        await members.removeMember(session, place(c, session), { keepKeys: value === "keep" });
+        await removeMember(services, session, { ...place(c, session), keepKeys: value === "keep" });
         return redirect(c, `${path}?done=removed`);
       } catch (error) {
         const { message, fields, status } = formError(c, error);
@@ -139,7 +146,7 @@ function mountRemove(app: App, parts: AppParts, assets: Assets): void {
 }
 
 function mountLeave(app: App, parts: AppParts, assets: Assets): void {
-  const { members } = parts.services;
+  const { services } = parts;
   const own = ({ organization, user }: MemberActor) => ({
     organizationId: organization.organizationId,
     userId: user.id,
@@ -149,8 +156,8 @@ function mountLeave(app: App, parts: AppParts, assets: Assets): void {
     `${path}/leave`,
     inOrganization(parts, async (c, session) => {
       const [member, counts] = await Promise.all([
-        members.getMember(session, own(session)),
-        members.countMembers(session, session.organization.organizationId),
+        getMember(services, session, own(session)),
+        countMembers(services, session, session.organization.organizationId),
       ]);
       const error = member.role === "OWNER" && counts.OWNER === 1 ? onlyOwner : null;
       return sendPage(
@@ -168,9 +175,9 @@ function mountLeave(app: App, parts: AppParts, assets: Assets): void {
       // Pressed twice: by now another organization is the active one, which nobody asked to leave.
       if (!session.memberships.some((one) => one.organizationId === organizationId)) return left();
       const named = { organizationId, userId: session.user.id };
-      const member = await members.getMember(session, named);
+      const member = await getMember(services, session, named);
       try {
-        await members.removeMember(session, named, { keepKeys: false });
+        await removeMember(services, session, { ...named, keepKeys: false });
       } catch (error) {
         const { message, status } = formError(c, error);
         const page = { frame: portalFrame(parts, assets, session), member, error: message };
@@ -182,12 +189,12 @@ function mountLeave(app: App, parts: AppParts, assets: Assets): void {
 }
 
 function mountOwner(app: App, parts: AppParts, assets: Assets): void {
-  const { members, organizations } = parts.services;
+  const { services } = parts;
 
   app.get(
     `${path}/:id/owner`,
     inOrganization(parts, async (c, session) => {
-      const member = await members.getMember(session, place(c, session));
+      const member = await getMember(services, session, place(c, session));
       requireAct(session, "organization.manage");
       if (member.user.id === session.user.id || member.role === "OWNER") return redirect(c, path);
       return reauthenticationIfNeeded(c, parts, session) ??
@@ -198,12 +205,12 @@ function mountOwner(app: App, parts: AppParts, assets: Assets): void {
   app.post(
     `${path}/:id/owner`,
     inOrganization(parts, async (c, session) => {
-      const member = await members.getMember(session, place(c, session));
+      const member = await getMember(services, session, place(c, session));
       const unproved = reauthenticationIfNeeded(c, parts, session);
       if (unproved !== null) return unproved;
       const { organizationId } = session.organization;
       try {
-        await organizations.transferOrganization(session, organizationId, member.user.id);
+        await transferOrganization(services, session, { id: organizationId, userId: member.user.id });
       } catch (error) {
         const { message, fields, status } = formError(c, error);
         const shown = { member, error: message ?? fields["userId"] ?? "Choose another member." };
@@ -219,8 +226,8 @@ function place(c: AppContext, { organization }: MemberActor) {
 }
 
 /** @throws {AppError} `forbidden`. */
-function requireAct({ organization }: MemberActor, act: Parameters<typeof mayDo>[1]): void {
-  if (!mayDo(organization.role, act)) throw forbiddenError();
+function requireAct({ organization }: MemberActor, act: Parameters<typeof hasPermission>[1]): void {
+  if (!hasPermission(organization.role, act)) throw forbiddenError();
 }
 
 function choose(path: string): ErrorDetail {

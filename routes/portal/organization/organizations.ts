@@ -3,7 +3,16 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { forbiddenError } from "../../../domain/errors.ts";
 import { pageItemsMax } from "../../../domain/limits.ts";
-import { type Act, mayDo } from "../../../domain/permissions.ts";
+import { hasPermission, type Permission } from "../../../domain/permissions.ts";
+import { countApiKeys } from "../../../services/api_keys.ts";
+import { countMembers, listMembers } from "../../../services/organization/members.ts";
+import {
+  createOrganization,
+  deleteOrganization,
+  getOrganization,
+  listOrganizations,
+  renameOrganization,
+} from "../../../services/organization/organizations.ts";
 import { deleteOrganizationPage } from "../../../views/organization/delete_organization.tsx";
 import { handOverPage } from "../../../views/organization/transfer_ownership.tsx";
 import type { Assets } from "../../../views/layout.tsx";
@@ -34,7 +43,7 @@ import { switchOrganization } from "../../../services/sign_in/sessions.ts";
 
 const path = "/portal/organization";
 /** Where switching may lead, and what the role must allow there. */
-const switchTargets: ReadonlyMap<string, Act | null> = new Map([
+const switchTargets: ReadonlyMap<string, Permission | null> = new Map([
   ["/portal/api-keys", null],
   ["/portal/usage", "usage.read"],
   ["/portal/members", "members.read"],
@@ -57,7 +66,7 @@ export function portalOrganizationRoutes(app: App, parts: AppParts, assets: Asse
 
 /** All of a person's own. */
 function mountOwn(app: App, parts: AppParts, assets: Assets): void {
-  const { organizations } = parts.services;
+  const { services } = parts;
 
   async function list(
     c: AppContext,
@@ -66,7 +75,7 @@ function mountOwn(app: App, parts: AppParts, assets: Assets): void {
   ): Promise<Response> {
     const page = organizationsPage({
       frame: portalFrame(parts, assets, session),
-      organizations: await organizations.listOrganizations(session),
+      organizations: await listOrganizations(services, session),
       form: given.form ?? { values: { name: "" }, fieldErrors: {}, error: null },
       flash: flash(c),
     });
@@ -82,9 +91,9 @@ function mountOwn(app: App, parts: AppParts, assets: Assets): void {
       const typed = form["name"] ?? "";
       try {
         const { name } = check(organizationNameSchema, { name: typed }, "body");
-        const { id: organizationId, role } = await organizations.createOrganization(session, name);
+        const { id: organizationId, role } = await createOrganization(services, session, name);
         const memberships = [...session.memberships, { organizationId, name, role }];
-        await switchOrganization(parts.services, { ...session, memberships }, organizationId);
+        await switchOrganization(services, { ...session, memberships }, organizationId);
         return redirect(c, "/portal/members?done=created", { frameChanges: true });
       } catch (error) {
         const { message, fields, status } = formError(c, error);
@@ -106,7 +115,7 @@ function mountOwn(app: App, parts: AppParts, assets: Assets): void {
       const target = form["return_to"] ?? "";
       const act = switchTargets.get(target);
       const mayGo = act === null ||
-        (act !== undefined && organization !== null && mayDo(organization.role, act));
+        (act !== undefined && organization !== null && hasPermission(organization.role, act));
       return redirect(c, mayGo ? target : home, { frameChanges: true });
     }),
   );
@@ -116,7 +125,7 @@ function mountOwn(app: App, parts: AppParts, assets: Assets): void {
 
 /** The active one. */
 function mountActive(app: App, parts: AppParts, assets: Assets): void {
-  const { organizations, members } = parts.services;
+  const { services } = parts;
 
   async function show(
     c: AppContext,
@@ -125,8 +134,8 @@ function mountActive(app: App, parts: AppParts, assets: Assets): void {
   ): Promise<Response> {
     const { organizationId } = session.organization;
     const [organization, counts] = await Promise.all([
-      organizations.getOrganization(session, organizationId),
-      members.countMembers(session, organizationId),
+      getOrganization(services, session, organizationId),
+      countMembers(services, session, organizationId),
     ]);
     const page = organizationPage({
       frame: portalFrame(parts, assets, session),
@@ -147,7 +156,7 @@ function mountActive(app: App, parts: AppParts, assets: Assets): void {
       const value = form["name"] ?? "";
       try {
         const { name } = check(organizationNameSchema, { name: value }, "body");
-        await organizations.renameOrganization(session, session.organization.organizationId, name);
+        await renameOrganization(services, session, { id: session.organization.organizationId, name });
         return redirect(c, `${path}?done=renamed`, { frameChanges: true });
       } catch (error) {
         const { message, fields, status } = formError(c, error);
@@ -159,7 +168,7 @@ function mountActive(app: App, parts: AppParts, assets: Assets): void {
 
 /** Choosing the new owner; the page of that member asks once more. */
 function mountHandOver(app: App, parts: AppParts, assets: Assets): void {
-  const { members } = parts.services;
+  const { services } = parts;
 
   async function show(
     c: AppContext,
@@ -169,7 +178,7 @@ function mountHandOver(app: App, parts: AppParts, assets: Assets): void {
     requireOwner(session);
     const { organizationId } = session.organization;
     const page = { limit: pageItemsMax };
-    const { members: some, nextCursor } = await members.listMembers(session, organizationId, page);
+    const { members: some, nextCursor } = await listMembers(services, session, { organizationId, ...page });
     const others = some.filter(({ user }) => user.id !== session.user.id);
     const view = handOverPage({
       frame: portalFrame(parts, assets, session),
@@ -194,7 +203,7 @@ function mountHandOver(app: App, parts: AppParts, assets: Assets): void {
 }
 
 function mountDelete(app: App, parts: AppParts, assets: Assets): void {
-  const { organizations, apiKeys } = parts.services;
+  const { services } = parts;
 
   async function show(
     session: MemberActor,
@@ -202,8 +211,8 @@ function mountDelete(app: App, parts: AppParts, assets: Assets): void {
   ) {
     requireOwner(session);
     const [organization, counts] = await Promise.all([
-      organizations.getOrganization(session, session.organization.organizationId),
-      apiKeys.countApiKeys(session),
+      getOrganization(services, session, session.organization.organizationId),
+      countApiKeys(services, session),
     ]);
     const frame = portalFrame(parts, assets, session);
     return deleteOrganizationPage({
@@ -232,7 +241,7 @@ function mountDelete(app: App, parts: AppParts, assets: Assets): void {
       const value = form["name"] ?? "";
       const { organizationId } = session.organization;
       try {
-        await organizations.deleteOrganization(session, organizationId, value);
+        await deleteOrganization(services, session, { id: organizationId, confirmedName: value });
       } catch (error) {
         const { message, fields, status } = formError(c, error);
         const page = await show(session, { value, fieldErrors: fields, error: message });
@@ -245,7 +254,7 @@ function mountDelete(app: App, parts: AppParts, assets: Assets): void {
 
 /** @throws {AppError} `forbidden`. */
 function requireOwner({ organization }: MemberActor): void {
-  if (!mayDo(organization.role, "organization.manage")) throw forbiddenError();
+  if (!hasPermission(organization.role, "organization.manage")) throw forbiddenError();
 }
 
 function flash(c: AppContext): string | null {

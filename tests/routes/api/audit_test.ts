@@ -18,6 +18,7 @@ import {
   testPassword,
   type TestPerson,
 } from "../../support/app.ts";
+import { deleteOldAuditEvents } from "../../../services/audit.ts";
 import { auditPath as path, listAudit, notedAudit } from "../../support/audit.ts";
 import { joinedPerson, mailedToken, signInAgain } from "../../support/people.ts";
 import { firstStep, twoStepPerson } from "../../support/second_step.ts";
@@ -362,16 +363,15 @@ testApp("entries go when they are 400 days old, and not before", async (test) =>
   const ada = await test.signUp();
   test.advance(1_000);
   await createTestKey(test, ada);
-  const { audit } = test.services;
   const count = async () => (await test.opened.database.read(sql`SELECT id FROM audit_events`)).length;
   const before = await count();
   test.advance(auditRetentionMs - 1_000);
-  assert.equal(await audit.deleteOldAuditEvents(), false);
+  assert.equal(await deleteOldAuditEvents(test.services), false);
   assert.equal(await count(), before);
   test.advance(1);
-  assert.equal(await audit.deleteOldAuditEvents(), false);
+  assert.equal(await deleteOldAuditEvents(test.services), false);
   assert.equal(await count(), 1);
   test.advance(1_000);
-  await audit.deleteOldAuditEvents();
+  await deleteOldAuditEvents(test.services);
   assert.equal(await count(), 0);
 });

@@ -109,7 +109,7 @@ for (
     const token = await mailedToken(test, bob.email);
     const { database } = test.opened;
     meanwhile(
-      /UPDATE invitations AS i SET accepted_at/,
+      /SET accepted_at/,
       () => database.write([sql(`UPDATE users SET ${column} = ? WHERE id = ?`, value, bob.userId)]),
     );
     const accepted = await test.send("/api/portal/invitations/accept", {

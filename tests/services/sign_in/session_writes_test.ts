@@ -4,7 +4,7 @@ import { type Database, DatabaseError, sql } from "../../../db/engine/database.t
 import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { sessionWritesWaitingMax } from "../../../domain/limits.ts";
-import type { Act } from "../../../domain/permissions.ts";
+import type { Permission } from "../../../domain/permissions.ts";
 import { requireMembership } from "../../../services/organization/membership.ts";
 import { createWriteAs } from "../../../services/sign_in/session_writes.ts";
 import { startTestApp, type TestApp } from "../../support/app.ts";
@@ -28,10 +28,13 @@ async function signedIn(test: TestApp): Promise<Stage> {
 }
 
 /** @returns The code of the error with which a rename is refused, or null when it was done. */
-async function rename({ test, actor, organizationId }: Stage, act: Act | null): Promise<string | null> {
+async function rename(
+  { test, actor, organizationId }: Stage,
+  permission: Permission | null,
+): Promise<string | null> {
   const { config, opened: { database }, now } = test;
   const writeAs = createWriteAs({ config, database, clock: now });
-  const by = act === null ? actor : requireMembership(actor, { organizationId, act });
+  const by = permission === null ? actor : requireMembership(actor, { organizationId, permission });
   const before = await nameOf(database, actor);
   const to = `${before}+`;
   const batch = [sql`UPDATE users SET name = ${to} WHERE id = ${actor.user.id}`, sql`SELECT 1 AS one`];

@@ -4,7 +4,8 @@ import { type Database, sql } from "../../../../db/engine/database.ts";
 import type { SessionActor } from "../../../../domain/actor.ts";
 import { AppError } from "../../../../domain/errors.ts";
 import { organizationEndRecordsMax } from "../../../../domain/limits.ts";
-import { createOrganizationEndService } from "../../../../services/organization/organization_deletion.ts";
+import { createApiKey } from "../../../../services/api_keys.ts";
+import { deleteSomeOfDeletedOrganizations } from "../../../../services/organization/organization_deletion.ts";
 import { assertError, createTestKey, type TestApp, type TestPerson } from "../../../support/app.ts";
 import {
   listPage,
@@ -112,11 +113,11 @@ async function deleteOrganization(test: TestApp, { person }: Recorded): Promise<
 }
 
 /** @returns How many steps it took. */
-async function finish(test: TestApp, service = test.services.organizationEnd): Promise<number> {
+async function finish(test: TestApp): Promise<number> {
   let steps = 0;
   // A key's number may be given again, so no series may be left with it.
   const orphans = "usage_series s WHERE NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.number = s.api_key)";
-  while (await service.deleteSome()) {
+  while (await deleteSomeOfDeletedOrganizations(test.services)) {
     assert.ok(++steps < 200, "it does not come to its end");
     assert.deepEqual(await test.opened.database.read(sql(`SELECT s.id FROM ${orphans}`)), []);
   }
@@ -195,11 +196,12 @@ onEveryDatabase(
         return results;
       },
     };
-    const context = { config: test.config, clock: test.now };
-    const first = createOrganizationEndService({ ...context, database: flaky });
     for (let isMore = true, n = 0; isMore; n++) {
       assert.ok(n < 100);
-      const done = await Promise.allSettled([first.deleteSome(), test.services.organizationEnd.deleteSome()]);
+      const done = await Promise.allSettled([
+        deleteSomeOfDeletedOrganizations({ database: flaky }),
+        deleteSomeOfDeletedOrganizations(test.services),
+      ]);
       // Bob records on between the steps, and reads all of it.
       isMore = done.some((one) => one.status === "rejected" || one.value);
       if (n % 2 === 0) await readSums(test, bob.apiKey, range);
@@ -226,7 +228,7 @@ onEveryDatabase("a step that comes late leaves alone who has the number now", as
       return found;
     },
   };
-  await createOrganizationEndService({ config: test.config, clock: test.now, database: slow }).deleteSome();
+  await deleteSomeOfDeletedOrganizations({ database: slow });
   assert.ok(carol);
   assert.equal(carol.number, ada.number, "the number was given again");
   const sums = await readSums(test, carol.apiKey, range);
@@ -273,7 +275,7 @@ onEveryDatabase("a key that is asked for while its organization is deleted is no
   const client = { address: "127.0.0.1", userAgent: "test", requestId: null };
   const actor: SessionActor = { ...session, type: "session", client };
   await deleteOrganization(test, ada);
-  const late = () => test.services.apiKeys.createApiKey(actor, { name: "Late", expiresAt: null });
+  const late = () => createApiKey(test.services, actor, { name: "Late", expiresAt: null });
   await assert.rejects(late, (error) => error instanceof AppError && error.code === "forbidden");
   await finish(test);
   await assert.rejects(late, (error) => error instanceof AppError && error.code === "forbidden");

@@ -133,7 +133,7 @@ testApp(
     }
     const full = await submit(test, accept, { form: { token }, person: grace });
     assert.equal(full.status, 409);
-    assert.match(news(full.html).join(), /50 organizations at most/);
+    assert.match(news(full.html).join(), /at most 50 organizations/);
     assert.match(full.html, /as Member<\/button>/);
     await submit(test, "/portal/organization/delete", { form: { name: "Nr 49" }, person: grace });
     const joined = await submit(test, accept, { form: { token }, person: grace });

@@ -34,9 +34,9 @@ testApp(
       submit(test, path, { form: { email, role }, person: owner });
     for (
       const [email, role, status, message] of [
-        ["no address", "ADMIN", 422, /id="email-error".*Enter an e-mail address/],
-        ["Grace@Example.com ", "ADMIN", 409, /id="email-error".*is invited already/],
-        [owner.email, "ADMIN", 409, /id="email-error".*is a member already/],
+        ["no address", "ADMIN", 422, /id="email-error".*Enter an email address/],
+        ["Grace@Example.com ", "ADMIN", 409, /id="email-error".*is already invited/],
+        [owner.email, "ADMIN", 409, /id="email-error".*already has this email address/],
         ["x@example.com", "KING", 422, /id="role-error"/],
       ] as const
     ) {

@@ -6,6 +6,7 @@ import { recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { actsOf, joinBy, news, page, submit } from "../../../support/portal_people.ts";
+import { roleSentences } from "../../../../views/text/role.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const path = "/portal/members";
@@ -81,7 +82,7 @@ testApp(
     const address = `${path}/${member.userId}/role`;
     const asked = await page(test, address, owner);
     assert.match(asked.html, /value="MEMBER" checked/);
-    assert.match(asked.html, /Like an admin; also changes roles/);
+    for (const sentence of Object.values(roleSentences)) assert.ok(asked.html.includes(sentence));
     const odd = await submit(test, address, { form: { role: "KING" }, person: owner });
     assert.equal(odd.status, 422);
     assert.match(odd.html, /id="role-error"/);

@@ -28,7 +28,7 @@ testApp(
     }
     const one = await submit(test, all, { form: { name: "Too much" }, person });
     assert.equal(one.status, 409);
-    assert.match(news(one.html).join(), /50 organizations at most/);
+    assert.match(news(one.html).join(), /at most 50 organizations/);
     assert.ok(one.html.includes(`value="Too much"`));
   },
 );

@@ -1,0 +1,38 @@
+// Lists in pages. The cursor of a page names the last entry of the page before it.
+import { type AppError, validationError } from "../domain/errors.ts";
+import { type IdPrefix, isId } from "../domain/id.ts";
+
+/** Which page of a list. */
+export interface PageInput {
+  /** How many entries the page has at most. */
+  readonly limit: number;
+  /** The `nextCursor` of the previous page. */
+  readonly cursor?: string | undefined;
+}
+
+/** @throws {AppError} `validation_failed` for a cursor that is not an id of this kind. */
+export function requireIdCursor(cursor: string | undefined, prefix: IdPrefix): void {
+  if (cursor !== undefined && !isId(prefix, cursor)) throw invalidCursorError();
+}
+
+/** @returns The error for a cursor that is not from this list. */
+export function invalidCursorError(): AppError {
+  return validationError([{ path: "cursor", message: "must be the “nextCursor” of a previous page." }]);
+}
+
+/**
+ * Reads a page, and one row more to know whether another page follows.
+ *
+ * @param read Reads that many rows.
+ * @param options `cursorOf`: the cursor of the page after a row.
+ * @returns The rows, and the cursor of the next page or null.
+ */
+export async function readPage<Row>(
+  read: (limit: number) => Promise<Row[]>,
+  { limit, cursorOf }: { limit: number; cursorOf: (row: Row) => string },
+): Promise<{ rows: Row[]; nextCursor: string | null }> {
+  const rows = await read(limit + 1);
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return { rows: page, nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : null };
+}
