@@ -1,301 +1,299 @@
-// Every limit of the program with its unit in its name. Sizes and times that belong together are asserted in
-// tests/domain/limits_test.ts.
+// Every limit, with its unit at the end of its name. Tests in tests/domain/limits_test.ts assert how they relate.
 
-/** Largest body of a JSON or form request, in bytes. */
+// Requests
+
 export const bodyBytesMax = 64 * 1024;
-/** Largest body of a usage request, in bytes. */
 export const usageBodyBytesMax = 1024 * 1024;
-/** Largest body that is read from a sender who is not signed in and has shown no API key, in bytes. */
+/** Largest body without a session or an API key. */
 export const anonymousBodyBytesMax = 16 * 1024;
-/** Deepest nesting of a JSON body: the outermost object is level 1. */
+/** Levels of nesting in a JSON body; the outermost object is level 1. */
 export const jsonDepthMax = 16;
-/** Faults that one error names, each with its path. */
+/** Faults that one error lists. */
 export const errorDetailsMax = 100;
-/** Names in any object of a JSON body, or fields of a form. */
+/** Names in an object of a JSON body, or fields of a form. */
 export const objectKeysMax = 100;
-/** Values of a JSON body in all, about: commas and brackets. */
+/** Values in a JSON body, estimated by its commas and brackets. */
 export const jsonValuesMax = 50_000;
-/** Parameters of a request's query: three of them take up to 100 values. */
+/** Query parameters. Three of them accept up to 100 values. */
 export const queryParametersMax = 400;
-/** How long a request may take to send its body, in milliseconds. */
 export const bodyReadTimeoutMs = 10_000;
-/** After that, how long its connection stays open for the client to read the response, in milliseconds. */
+/** How long the connection then stays open for the client to read the response. */
 export const unfinishedBodyGraceMs = 1_000;
-/** Longest request target (path and query) that is answered, in characters. */
+/** Characters of a request's path and query. */
 export const urlCharactersMax = 8 * 1024;
-/** Longest address to go to after signing in, in characters: written as a parameter it fits into a request target. */
+/** Characters of the URL to return to after signing in. As a parameter, it fits into a URL. */
 export const returnToCharactersMax = 2_000;
-/**
- * Room for the headers of an answer, in characters: a proxy has to take a redirect with that address, percent-encoded, and
- * cookies that are taken away.
- */
+/** Room for the headers of a response. Proxies must accept a redirect to that URL, percent-encoded, that also clears cookies. */
 export const responseHeaderCharactersMax = 12 * 1024;
-/** Largest sum of header names and values that is answered, in characters. */
+/** Characters of a request's header names and values. */
 export const headerCharactersMax = 16 * 1024;
-/** Of an answer's `Set-Cookie` headers that take cookies away: nginx passes on 4 KiB of headers in all, unless told otherwise. */
+/** Characters of the `Set-Cookie` headers that clear cookies. By default, nginx passes on 4 KiB of headers. */
 export const clearedCookiesCharactersMax = 2_500;
+export const pageItemsDefault = 50;
+export const pageItemsMax = 100;
 
-/** Passwords are counted after NFKC, in code points. */
+// Accounts and sign-in
+
+/** Code points of a password after NFKC. */
 export const passwordCharactersMin = 12;
 export const passwordCharactersMax = 128;
-/** Hashes waiting for a turn; one more is refused with 503. */
+/** Passwords waiting to be hashed; others are rejected with 503. */
 export const passwordHashesWaitingMax = 32;
-
 export const nameCharactersMax = 100;
 export const emailCharactersMax = 254;
 export const apiKeyNameCharactersMax = 100;
-/** Active keys of one organization. */
+/** Active keys of an organization. */
 export const activeApiKeysMax = 100;
-
-/** A session's last-seen time is written at most this often, in milliseconds. */
+/** How often a session's last-seen time is written. */
 export const sessionSeenIntervalMs = 5 * 60_000;
-/** Two people's cookies in one request are told in the log at most this often for each client address, in milliseconds. */
+/** How often the log reports two people's cookies in one request, for each client address. */
 export const sessionConflictNotedIntervalMs = 60_000;
-
-/** Sessions of one person; a program that signs in for each call would have thousands. */
+/** Sessions of a user. A program that signs in for each call would have thousands. */
 export const sessionsPerUserMax = 50;
-
-/** Failed sign-ins of one account before delays begin. */
+/** Failed sign-ins of an account before delays begin. The delay doubles with each further failure. */
 export const signInFailuresFree = 5;
-/** The first delay after a failed sign-in, in milliseconds; it doubles with each further failure. */
 export const signInDelayMinMs = 1_000;
 export const signInDelayMaxMs = 15 * 60_000;
-/** Failures that one client address has in `addressWindowMs`, and attempts that wait for others of it to be decided. */
+/** Failed sign-ins of a client address in `addressWindowMs`, and sign-ins that wait for others to be decided. */
 export const addressFailuresMax = 10;
 export const addressAttemptsWaitingMax = 50;
-/** Accounts that one client address makes in `addressSignUpWindowMs`; an office or a school has one address. */
+/** Sign-ups of a client address. An office or a school shares one. */
 export const addressSignUpsMax = 60;
 export const addressSignUpWindowMs = 3_600_000;
-/** Links for a new password that one client address asks for in `addressWindowMs`. */
+/** Password reset links that a client address requests in `addressWindowMs`. */
 export const addressLinkRequestsMax = 20;
 export const addressWindowMs = 600_000;
-/** For so long after giving a password or using a passkey a person may change what protects their account. */
+/** How long an authentication counts as recent. */
 export const recentAuthenticationMs = 10 * 60_000;
-/** From the password to the second step, in milliseconds, and wrong codes in that time. */
+/** Time for the second step, and wrong codes in that time. */
 export const secondStepTimeoutMs = 10 * 60_000;
 export const secondStepAttemptsMax = 5;
-/** Wrong codes of an authenticator app in a row, over any time, after which it takes none (NIST SP 800-63B-4, section 3.2.2). */
+/** Wrong codes in a row after which an authenticator app is locked (NIST SP 800-63B-4, section 3.2.2). */
 export const totpWrongCodesMax = 100;
-/** How long a code of an authenticator app is shown, in milliseconds, and how many of them around the present one are taken. */
+/** How long a code is displayed, and how many periods before and after the current one are accepted. */
 export const totpPeriodMs = 30_000;
 export const totpStepsMax = 1;
 export const recoveryCodesMax = 10;
 export const passkeysPerUserMax = 20;
-/** How long a passkey may take to answer, in milliseconds, and sign-ins with one that a client address begins in `addressWindowMs`. */
+/** Time to use a passkey, and challenges of a client address in `addressWindowMs`. */
 export const passkeyTimeoutMs = 5 * 60_000;
 export const passkeyChallengesMax = 100;
-/** Owners named to a member whose role is not enough. */
+/** Owners listed for a member without permission. */
 export const ownersShownMax = 5;
-/** Origins missing from ALLOWED_ORIGINS that the log names. */
+/** Origins missing from ALLOWED_ORIGINS that are logged. */
 export const unlistedOriginsLoggedMax = 100;
-/** Organizations that one person may belong to. */
+/** Organizations of a user. */
 export const membershipsPerUserMax = 50;
-/** Invitations of one organization that wait for an answer. */
+/** Open invitations of an organization. */
 export const openInvitationsMax = 100;
-/** Mails that the invitations of one organization, and of one person, cause in an hour; and those to one address. */
+/** Unfinished sign-ins of each kind that one step deletes after they expire. */
+export const endedSignInsMax = 500;
+
+// Email
+
+/** Invitation emails of an organization and of a user in an hour. */
 export const invitationMailsPerHourMax = 50;
+/** Account emails to an address in an hour. */
 export const accountMailsPerHourMax = 5;
-/** The same of one person's invitations to one address: sent again and again, they are no invitation any more. */
+/** Invitation emails of a user to one address in an hour. */
 export const invitationMailsToAddressPerHourMax = 5;
-/** The same of invitations by somebody who has not confirmed their own address. */
+/** Invitation emails of a user without a confirmed address in an hour. */
 export const unverifiedInvitationMailsPerHourMax = 5;
 /**
- * Emails that one recipient gets across all senders and servers. Invitations in a day, and how many of these there may be
- * before only people with a confirmed address may send more; links that confirm an address; links to change to it.
+ * Emails to a recipient from all senders and servers: invitations, how many of them before only senders with a confirmed
+ * address may add more, links to confirm an address, and links to change to one.
  */
 export const invitationMailsToRecipientPerDayMax = 10;
 export const unverifiedInvitationMailsToRecipientPerDayMax = 3;
 export const verificationMailsToRecipientPerDayMax = 10;
 export const emailChangeMailsToRecipientPerDayMax = 5;
-/** Links that reset a password, and that turn two-step sign-in off, in the hour for which one works. */
+/** Links to reset a password and to turn off two-step sign-in. Each works for an hour. */
 export const accountLinkMailsToRecipientPerHourMax = 5;
-/** Notices about an account whose address is not confirmed. To a confirmed address every notice is sent. */
+/** Notices to an unconfirmed address. A confirmed address gets all notices. */
 export const noticesToUnconfirmedRecipientPerDayMax = 10;
-/** Emails in the outbox that the metrics count, so that a long queue costs each scrape no more than this. */
+/** Queued emails that the metrics count, which bounds the cost of a scrape. */
 export const outboxCountedMax = 10_000;
-/** Mails that are sent at once, and how long one may take from claim to answer, in milliseconds. */
+/** Emails being sent at the same time, and how long one may take. */
 export const mailsAtOnceMax = 5;
 export const mailSendTimeoutMs = 60_000;
-/** How long connecting to the mail server, its greeting, and its silence may take, in milliseconds. */
 export const mailConnectTimeoutMs = 10_000;
 export const mailGreetingTimeoutMs = 15_000;
 export const mailSilenceTimeoutMs = 45_000;
-/** Of the mails that are due so many, the latest, are looked at for the most urgent ones: a millisecond or two. */
+/** How many of the latest due emails are searched for the most urgent ones. Takes a millisecond or two. */
 export const mailsLookedAtMax = 500;
-/** For so long a mail that is being sent is nobody else's, in milliseconds; a crash delays it by as much. */
+/** How long a server claims an email that it sends. After a crash, other servers wait this long. */
 export const mailLeaseMs = 90_000;
-/** From a failed attempt to the next, in milliseconds; it doubles with each failure. */
+/** From a failed attempt to the next. Doubles with each failure. */
 export const mailRetryMinMs = 5_000;
 export const mailRetryMaxMs = 3_600_000;
-/** When a mail is given up, in milliseconds after it was written. */
+/** Age at which an undelivered email is given up. */
 export const mailGiveUpMs = 24 * 3_600_000;
-/** How often the outbox is looked at for other instances' mails, in milliseconds. */
+/** How often the outbox is checked for emails of other servers. */
 export const mailPollIntervalMs = 30_000;
-/** What a mail that is on its way at shutdown still has, in milliseconds. */
+/** Time for an email that is being sent when the server stops. */
 export const mailShutdownGraceMs = 3_000;
-/** How often links whose time is over are removed, in milliseconds. */
+/** How often expired links are deleted. */
 export const endedLinksIntervalMs = 3_600_000;
-/** Mails that `/dev/mail` shows. */
+/** Emails that `/dev/mail` shows. */
 export const developmentMailsMax = 100;
-/** A name in a mail's subject is cut to so many characters. */
+/** Characters of a name in a subject; longer names are cut. */
 export const mailSubjectNameCharactersMax = 60;
-/** How long a link that the operator hands over works, in milliseconds. */
+
+// Operators and the audit log
+
+/** How long a link from `gatehouse user` works. */
 export const operatorLinkLifetimeMs = 24 * 3_600_000;
-/** Users, or keys, that the operator's commands read at once. */
+/** Users or keys that the commands read at once. */
 export const operatorPageItemsMax = 500;
-/** How long the audit log is kept, in milliseconds: 400 days. */
 export const auditRetentionMs = 400 * 24 * 3_600_000;
-/** Entries that one turn of the audit log's CSV reads. */
+/** Entries that one turn of the CSV export reads. */
 export const auditTurnEventsMax = 500;
-/** People whom the audit log's page offers to choose from. */
+/** People in the filter of the audit log page. */
 export const auditPageActorsMax = 500;
-/** A denied attempt of one person at one path, and a limit that one key hits, is written at most once in this time. */
+/** How often a denied attempt of a person at one path, or a key's rate limit, is recorded. */
 export const auditNotedIntervalMs = 60_000;
-/** Cross-site attempts from one client address whose session is looked up, in that time. */
+/** Sessions that are looked up for cross-site requests of a client address in that time. */
 export const auditLookUpsMax = 60;
-/** A key's last use is written at most this often, in milliseconds. */
+/** How often a key's last use is written. */
 export const apiKeyUsedIntervalMs = 60_000;
-/** Refused API keys that one client address has in a minute. */
+/** Rejected API keys of a client address in a minute. */
 export const refusedApiKeysPerMinuteMax = 60;
 
-/** Lists: default and largest page. */
-export const pageItemsDefault = 50;
-export const pageItemsMax = 100;
+// Usage
 
-/** Series of one organization: distinct products, metrics and keys. */
+/** Series of an organization: distinct combinations of product, metric and key. */
 export const usageSeriesMax = 10_000;
 export const usageBatchRecordsMax = 1_000;
 export const usagePropertiesMax = 16;
 export const usagePropertyNameCharactersMax = 64;
 export const usagePropertyValueCharactersMax = 255;
 export const idempotencyKeyCharactersMax = 255;
-/** How far back and ahead a record's timestamp may lie, in milliseconds. */
+/** How far a record's timestamp may be in the past and in the future. */
 export const usageTimestampPastMaxMs = 35 * 24 * 3_600_000;
 export const usageTimestampFutureMaxMs = 5 * 60_000;
-/** Records that the batch of a void looks at: those that were recorded since the others of the quarter were looked at. */
+/** Records that the batch of a void reads: those recorded since the others of the quarter-hour were read. */
 export const usageVoidRecentRecordsMax = 5_000;
-/** How often a void begins again when others of its quarter of an hour are voided at the same time. */
+/** How often a void starts over when others of its quarter-hour are voided at the same time. */
 export const usageVoidAttemptsMax = 20;
-/** Why a record was voided. */
 export const voidReasonCharactersMax = 200;
-/** Records that one turn of a filtered list, or of a void, looks at: some milliseconds. */
+/** Records that one turn of a filtered list, or of a void, reads. Takes some milliseconds. */
 export const usageRecordScanMax = 50_000;
-/** Records that one step of retention deletes, and how long it rests after it, in milliseconds. */
+/** Records that one step of retention deletes, and the pause after it. */
 export const retentionStepRecordsMax = 500;
 export const retentionRestMs = 50;
-/** What one step of ending a deleted organization deletes at most: its rows lie among others', a page each at worst. */
+/** How often retention checks for old data. */
+export const retentionIntervalMs = 60_000;
+/** Rows that one step deletes for a deleted organization. In the worst case, each is on a page of its own. */
 export const organizationEndRecordsMax = 200;
 export const organizationEndRollupsMax = 500;
 export const organizationEndSeriesMax = 50;
 export const organizationEndApiKeysMax = 100;
-/** Half-done sign-ins of each kind that one step deletes when their time is over. */
-export const endedSignInsMax = 500;
-/** How often retention looks whether anything is too old, in milliseconds. */
-export const retentionIntervalMs = 60_000;
-/** Values that one filter of a usage query may have. */
+/** Values of a filter in a usage query. */
 export const usageFilterValuesMax = 100;
-/** Calendar windows that one query may span. */
+/** Calendar windows of a usage query. */
 export const usageWindowsMax = 1_000;
-/**
- * The years whose days the usage page takes, and how many of them at once: in them, and in as many before, every time
- * zone is on a quarter of an hour.
- */
+/** Years that the usage page accepts, and the most in one range. In these, all time zones align with quarter-hours. */
 export const usagePageYearMin = 2000;
 export const usagePageYearMax = 2099;
 export const usagePageYearsMax = 25;
-/** Products, metrics and keys that the usage page offers to choose from, of each. */
+/** Products, metrics and keys each in the filters of the usage page. */
 export const usagePageChoicesMax = 1_000;
-/** One rollup covers this many milliseconds: every time zone in use is a multiple of it. */
+/** The span of a rollup. Every time zone in use is a multiple of it. */
 export const rollupQuarterMs = 15 * 60_000;
-/** Where a window has whole hours, rollups of an hour stand for four of them. */
+/** The span of an hourly rollup, which replaces four others within a window. */
 export const rollupHourMs = 4 * rollupQuarterMs;
-
-/** Records and bytes of JSON that wait in the recorder; more are refused with 503. */
-export const recorderQueueRecordsMax = 100_000;
-export const recorderQueueBytesMax = 64 * 1024 * 1024;
-/** Of them, records and bytes of one organization. */
-export const recorderShareRecordsMax = 25_000;
-export const recorderShareBytesMax = 16 * 1024 * 1024;
-/** Records and bytes that a commit takes from one organization before the next one has its turn. */
-export const recorderTurnRecordsMax = 1_000;
-export const recorderTurnBytesMax = 1024 * 1024;
-/** API keys whose organization is remembered, for fair shares of the queue. */
-export const rememberedApiKeysMax = 20_000;
-/** Records that one commit takes. */
-export const recorderCommitRecordsMax = 10_000;
-/** Bytes of JSON that one commit takes; one request alone may have more. */
-export const recorderCommitBytesMax = 4 * 1024 * 1024;
-/** Commits on their way at once, and how many records must wait for the second to be worth it. */
-export const recorderCommitsMax = 2;
-export const recorderSecondCommitRecordsMin = 500;
-/** Idempotency keys that come in while the recent ones, and those in between, are moved on once. Powers of two. */
-export const keysRecentMax = 2 ** 16;
-export const keysMiddleMax = 2 ** 20;
-/** Sums that one answer may have; the CSV has no such limit. */
+/** Sums in a response. The CSV export has no such limit. */
 export const usageSumRowsMax = 100_000;
-/** Rollups that one turn of adding up looks at, at most: a tenth of a second, for which other reports wait. */
+/** Rollups that one turn of a report reads. Takes a tenth of a second, during which other reports wait. */
 export const usageTurnRollupsMax = 500_000;
-/** Sums that one such turn gives, unless one window alone has more: they are in memory together. */
+/** Sums that one turn returns, unless a single window has more. They are in memory together. */
 export const usageTurnRowsMax = 1_000;
 
-/** The page of keys waits for the small charts so long, in milliseconds; then it is shown without them. */
+// The recorder
+
+/** Records and bytes of JSON in the queue; others are rejected with 503. */
+export const recorderQueueRecordsMax = 100_000;
+export const recorderQueueBytesMax = 64 * 1024 * 1024;
+/** Of these, records and bytes of one organization. */
+export const recorderShareRecordsMax = 25_000;
+export const recorderShareBytesMax = 16 * 1024 * 1024;
+/** Records and bytes that a commit takes from one organization before it moves to the next. */
+export const recorderTurnRecordsMax = 1_000;
+export const recorderTurnBytesMax = 1024 * 1024;
+/** API keys whose organization is cached, for fair shares of the queue. */
+export const rememberedApiKeysMax = 20_000;
+/** Records and bytes of JSON in a commit. A single request may have more bytes. */
+export const recorderCommitRecordsMax = 10_000;
+export const recorderCommitBytesMax = 4 * 1024 * 1024;
+/** Concurrent commits, and how many records must be queued to start the second. */
+export const recorderCommitsMax = 2;
+export const recorderSecondCommitRecordsMin = 500;
+/** Idempotency keys that arrive while the recent and the middle ones are moved on once. Powers of two. */
+export const keysRecentMax = 2 ** 16;
+export const keysMiddleMax = 2 ** 20;
+
+// Reports
+
+/** How long the page of API keys waits for its small charts. After that, it leaves them out. */
 export const apiKeyCountsTimeoutMs = 5_000;
-/** Reports of one organization that run at the same time. The others wait, and so do those with slow clients. */
+/** Reports of an organization that run at the same time. Others wait, as do reports for slow clients. */
 export const reportsRunningPerOrganizationMax = 2;
-/** Reports of one organization, and of all, that are open: under way, waiting, or being read. One more is rejected with 503. */
+/** Reports of an organization, and in total, that run, wait or are being read; others are rejected with 503. */
 export const reportsOpenPerOrganizationMax = 32;
 export const reportsOpenMax = 512;
-/** How long a client may take for one part of a report, in milliseconds. */
+/** How long a client may take to read one part of a report. */
 export const reportClientTimeoutMs = 60_000;
-/** Reports that run at the same time with a remote database, where most of the time is spent waiting for responses. */
+/** Concurrent reports on a libSQL server, where most of the time is spent waiting for responses. */
 export const reportSlicesRemoteMax = 8;
 
-/** How long a writer waits for the database's lock, in milliseconds. */
+// The database and backups
+
+/** How long a writer waits for the lock of the data file. */
 export const databaseBusyTimeoutMs = 5_000;
-/** How long the last checkpoint waits for other processes that are reading, in milliseconds. */
+/** How long the final checkpoint waits for readers in other processes. */
 export const checkpointBusyTimeoutMs = 2_000;
-/** Pages that a backup reads in one step, 8 MiB: a few hundredths of a second, after which it can be stopped. */
+/** Pages that a backup reads in one step (8 MiB). Takes a few hundredths of a second, after which it can be stopped. */
 export const backupStepPagesMax = 2_048;
-/** Bytes of a backup between two syncs to disk: a single sync at the end would make commits wait. */
+/** Bytes between two syncs of a backup. A single sync at the end would delay commits. */
 export const backupSyncBytes = 32 * 1024 * 1024;
-/** How often the schedule of backups is looked at, and how long it waits after a failure, in milliseconds. */
+/** How often the backup schedule is checked, and how long it waits after a failure. */
 export const backupPollIntervalMs = 60_000;
 export const backupRetryMs = 10 * 60_000;
-/** After this time without a change an unfinished backup is what a crash left, in milliseconds. */
+/** Time without changes after which an unfinished backup counts as abandoned. */
 export const backupAbandonedMs = 6 * 3_600_000;
-/** How long one request to a remote database may take, in milliseconds. */
 export const remoteRequestTimeoutMs = 10_000;
-/** Write batches under way or waiting at once; more are refused with 503. */
+/** Write batches that run or wait; others are rejected with 503. */
 export const databaseWritesWaitingMax = 1_000;
-/** Of them, those that one signed-in person has. */
+/** Of these, batches of one signed-in user. */
 export const sessionWritesWaitingMax = 120;
-/** What each part of `gatehouse check` may take, in milliseconds (a held lock has to show as one), and its requests at once. */
+
+// gatehouse check
+
+/** Time for each part of the check. Longer than the wait for a lock, so that a held lock is reported as one. */
 export const checkTimeoutMs = 7_000;
 export const checkRequestsAtOnceMax = 8;
-/** How far another clock may be off, in milliseconds, before it is a warning, and before it is wrong. */
+/** Clock differences that cause a warning and an error. */
 export const checkClockWarningMs = 2_000;
 export const checkClockWrongMs = 60_000;
-/** Free bytes beside the data file below which it is a warning, and below which it is wrong. */
+/** Free disk space below which there is a warning, and an error. */
 export const checkFreeBytesWarningMin = 1024 * 1024 * 1024;
 export const checkFreeBytesMin = 64 * 1024 * 1024;
-/** Of each value that a browser sent `/portal/check` shows so many characters. */
+/** Characters of each value that `/portal/check` shows. */
 export const checkShownCharactersMax = 200;
 
-/** From SIGTERM to the end of the process, in milliseconds. */
-export const shutdownTimeoutMs = 9_000;
-/** From SIGTERM until new requests are rejected, in milliseconds: `/health/ready` is 503, on open connections too. */
-export const shutdownNoticeMs = 500;
-/** How often a shutdown checks whether requests are in progress, in milliseconds. */
-export const shutdownCheckIntervalMs = 10;
-/** What the last responses have to leave, in milliseconds, where a client keeps its connection from being closed. */
-export const shutdownFlushMs = 250;
+// Starting and stopping
 
-/** How often the server checks that its port is still open, in milliseconds. */
+/** From SIGTERM to the end of the process. */
+export const shutdownTimeoutMs = 9_000;
+/** From SIGTERM until new requests are rejected. During this time `/health/ready` is 503, also on open connections. */
+export const shutdownNoticeMs = 500;
+/** How often a shutdown checks for requests in progress. */
+export const shutdownCheckIntervalMs = 10;
+/** Time for the last responses when a client keeps its connection open. */
+export const shutdownFlushMs = 250;
+/** How often the server checks that its port is open. */
 export const listenCheckIntervalMs = 500;
-/** Open file descriptors beyond which idle connections are closed. Each idle connection takes up to 20 KB of memory. */
+/** Open file descriptors beyond which idle connections are closed. Each idle connection uses up to 20 KB of memory. */
 export const openDescriptorsMax = 5_000;
-/**
- * When the server ran out of descriptors, how long requests in progress still have before their connections are closed
- * with all others, in milliseconds: as long as a body may take, and then some.
- */
+/** When descriptors run out: how long requests in progress may take before their connections are closed. */
 export const retiredServerTimeoutMs = 15_000;
