@@ -1,32 +1,32 @@
-// What a browser's request looked like when it arrived, and whether that fits the settings: for finding out what a proxy does to
-// requests. Cookies are counted and never shown.
+// Explains a browser's request as it arrived, compared to the settings, to find out what a proxy does to requests. Cookies are
+// counted but never shown.
 import type { Verdict } from "./check_result.ts";
 import { checkShownCharactersMax } from "./limits.ts";
 
-/** A request as it arrived. Headers are null when they were not there. */
+/** A request as it arrived. Missing headers are null. */
 export interface BrowserRequest {
   /** The TCP peer's address. */
   readonly peer: string;
-  /** Whether the settings trust the peer as a proxy. */
+  /** The settings trust the peer as a proxy. */
   readonly isPeerTrusted: boolean;
   readonly forwardedFor: string | null;
-  /** The address that counts, in limits and in the audit log. */
+  /** The client's address, for rate limits and the audit log. */
   readonly address: string;
-  /** Whether that is a trusted proxy's too: then nobody said for whom they ask. */
+  /** That is a trusted proxy's address, too. */
   readonly isAddressTrusted: boolean;
   readonly forwardedProto: string | null;
   readonly host: string | null;
-  /** How many session cookies came along. */
+  /** How many session cookies were sent. */
   readonly sessionCookies: number;
   readonly userAgent: string | null;
-  /** What came with a form; null when none was sent. */
+  /** Headers of a submitted form; null when the page was only opened. */
   readonly form: { readonly origin: string | null; readonly site: string | null } | null;
 }
 
 /** One fact about a request. */
 export interface RequestFact {
   readonly about: string;
-  /** As it arrived, cut when it is long; null for nothing. */
+  /** The value, cut when it is long; null for none. */
   readonly seen: string | null;
   readonly expected: string;
   readonly verdict: Verdict;
@@ -34,11 +34,7 @@ export interface RequestFact {
   readonly meaning: string;
 }
 
-/**
- * @param request What arrived.
- * @param base `BASE_URL`.
- * @returns Every fact, with what it should be.
- */
+/** @param base `BASE_URL`. @returns Every fact with its expected value. */
 export function requestFacts(request: BrowserRequest, base: URL): RequestFact[] {
   return [
     peerFact(request, base),
@@ -49,159 +45,115 @@ export function requestFacts(request: BrowserRequest, base: URL): RequestFact[] 
     cookieFact(request),
     userAgentFact(request),
     ...(request.form === null ? [] : formFacts(request.form, base)),
-  ].map((fact) => ({ ...fact, seen: shortened(fact.seen) }));
-}
-
-function peerFact({ peer, isPeerTrusted, forwardedFor }: BrowserRequest, base: URL): RequestFact {
-  const fact = { about: "Connection from", seen: peer };
-  if (isPeerTrusted) {
-    const meaning = "It is one of TRUSTED_PROXIES: what it says about the address is believed.";
-    return { ...fact, expected: "Your proxy", verdict: "ok", meaning };
-  }
-  if (forwardedFor !== null) {
-    const meaning =
-      "A proxy that is not in TRUSTED_PROXIES, or a browser that sends X-Forwarded-For by itself: it is not believed.";
-    return { ...fact, expected: "An address in TRUSTED_PROXIES", verdict: "warning", meaning };
-  }
-  return base.protocol === "https:"
-    ? {
-      ...fact,
-      expected: "An address in TRUSTED_PROXIES",
-      verdict: "warning",
-      meaning:
-        "For https there must be a proxy, and it is not in TRUSTED_PROXIES: everybody counts as this address.",
-    }
-    : {
-      ...fact,
-      expected: "You, or your proxy",
-      verdict: "ok",
-      meaning: "No proxy is trusted, and none shows itself.",
-    };
-}
-
-function forwardedFact({ forwardedFor, isPeerTrusted }: BrowserRequest): RequestFact {
-  const fact = { about: "X-Forwarded-For", seen: forwardedFor };
-  const expected = isPeerTrusted ? "Your own address last, before those of your proxies" : "Nothing";
-  if (isPeerTrusted && forwardedFor === null) {
-    const meaning = "The proxy does not say for whom it asks: everybody counts as the proxy.";
-    return { ...fact, expected, verdict: "wrong", meaning };
-  }
-  if (!isPeerTrusted && forwardedFor !== null) {
-    return {
-      ...fact,
-      expected,
-      verdict: "warning",
-      meaning: "It is left aside: whoever sent it is not trusted.",
-    };
-  }
-  const meaning = isPeerTrusted
-    ? "Read from the right, up to the first address that is not a trusted proxy."
-    : "There is no proxy that could have sent it.";
-  return { ...fact, expected, verdict: "ok", meaning };
-}
-
-function addressFact({ address, isAddressTrusted }: BrowserRequest): RequestFact {
-  const fact = {
-    about: "Your address",
-    seen: address,
-    expected: "The address of your own machine or network",
-  };
-  return isAddressTrusted
-    ? {
-      ...fact,
-      verdict: "warning",
-      meaning: "This is a proxy's: limits and the audit log cannot tell people apart.",
-    }
-    : { ...fact, verdict: "ok", meaning: "Limits and the audit log have this one." };
-}
-
-function schemeFact({ forwardedProto, isPeerTrusted }: BrowserRequest, base: URL): RequestFact {
-  const fact = { about: "X-Forwarded-Proto", seen: forwardedProto, expected: base.protocol.slice(0, -1) };
-  if (forwardedProto === null) {
-    return { ...fact, verdict: "ok", meaning: "Nobody said; BASE_URL alone decides, so nothing is missing." };
-  }
-  const said = forwardedProto.split(",")[0]?.trim().toLowerCase();
-  if (said === fact.expected) return { ...fact, verdict: "ok", meaning: "It fits BASE_URL." };
-  return {
-    ...fact,
-    verdict: "warning",
-    meaning: isPeerTrusted
-      ? "The proxy was asked otherwise than BASE_URL says: open that address, or let the proxy lead there."
-      : "It does not fit BASE_URL, and comes from somebody who is not trusted.",
-  };
-}
-
-function hostFact({ host }: BrowserRequest, base: URL): RequestFact {
-  const fact = { about: "Host", seen: host, expected: base.host };
-  // With the scheme's own port it is the same host.
-  const ownPort = base.protocol === "https:" ? ":443" : ":80";
-  const fits = [base.host, base.port === "" ? base.host + ownPort : base.host];
-  return fits.includes(host?.toLowerCase() ?? "")
-    ? { ...fact, verdict: "ok", meaning: "It fits BASE_URL." }
-    : {
-      ...fact,
-      verdict: "warning",
-      meaning: "You opened another address than BASE_URL, or the proxy changes Host. Links lead to BASE_URL.",
-    };
-}
-
-function cookieFact({ sessionCookies }: BrowserRequest): RequestFact {
-  const fact = { about: "access_token cookies", seen: String(sessionCookies), expected: "1" };
-  return sessionCookies === 1 ? { ...fact, verdict: "ok", meaning: "One, as it should be." } : {
-    ...fact,
-    verdict: "warning",
-    meaning: "Another one is left of another domain, or another host set one: sign out and in again.",
-  };
-}
-
-function userAgentFact({ userAgent }: BrowserRequest): RequestFact {
-  const fact = { about: "User-Agent", seen: userAgent, expected: "Your browser's" };
-  return userAgent === null
-    ? {
-      ...fact,
-      verdict: "warning",
-      meaning: "It is taken away on the way: the list of sessions cannot name devices.",
-    }
-    : { ...fact, verdict: "ok", meaning: "Sessions and the audit log name your device by it." };
-}
-
-function formFacts({ origin, site }: NonNullable<BrowserRequest["form"]>, base: URL): RequestFact[] {
-  const isLost = origin === null && site === null;
-  const lost = "Neither came: a proxy takes them away, and every form is refused.";
-  const originFits = origin === base.origin;
-  const siteFits = site === "same-origin";
-  return [
-    {
-      about: "Origin of the form",
-      seen: origin,
-      expected: base.origin,
-      verdict: isLost ? "wrong" : origin === null ? "warning" : originFits ? "ok" : "wrong",
-      meaning: isLost
-        ? lost
-        : origin === null
-        ? "It is taken away on the way: allowed origins cannot use the sign-in API."
-        : originFits
-        ? "It fits BASE_URL."
-        : "Forms from there are refused: BASE_URL must be the address that you opened.",
-    },
-    {
-      about: "Sec-Fetch-Site of the form",
-      seen: site,
-      expected: "same-origin",
-      verdict: isLost ? "wrong" : site === null || siteFits ? "ok" : "wrong",
-      meaning: isLost
-        ? lost
-        : site === null
-        ? "Browsers leave it out on plain http; Origin is enough."
-        : siteFits
-        ? "The form came from the service's own page."
-        : "The form came from another site: such forms are refused.",
-    },
   ];
 }
 
-function shortened(text: string | null): string | null {
-  return text === null || text.length <= checkShownCharactersMax
-    ? text
-    : `${text.slice(0, checkShownCharactersMax)}…`;
+/** @returns Functions that complete a fact with its verdict. */
+function factAbout(about: string, { seen, expected }: { seen: string | null; expected: string }) {
+  const isLong = seen !== null && seen.length > checkShownCharactersMax;
+  const shortSeen = isLong ? `${seen.slice(0, checkShownCharactersMax)}…` : seen;
+  const complete = (verdict: Verdict) => (meaning: string): RequestFact => ({
+    about,
+    seen: shortSeen,
+    expected,
+    verdict,
+    meaning,
+  });
+  return { ok: complete("ok"), warning: complete("warning"), wrong: complete("wrong") };
+}
+
+function peerFact({ peer, isPeerTrusted, forwardedFor }: BrowserRequest, base: URL): RequestFact {
+  const fact = (expected: string) => factAbout("Connection from", { seen: peer, expected });
+  if (isPeerTrusted) return fact("Your proxy").ok("Listed in TRUSTED_PROXIES.");
+  if (forwardedFor !== null) {
+    return fact("An address in TRUSTED_PROXIES").warning(
+      "Sends X-Forwarded-For but isn’t in TRUSTED_PROXIES, so the header is ignored.",
+    );
+  }
+  return base.protocol === "https:"
+    ? fact("An address in TRUSTED_PROXIES").warning(
+      "The proxy for https isn’t in TRUSTED_PROXIES, so everyone appears to have this address.",
+    )
+    : fact("You, or your proxy").ok("No proxy is configured, and none was detected.");
+}
+
+function forwardedFact({ forwardedFor, isPeerTrusted }: BrowserRequest): RequestFact {
+  const expected = isPeerTrusted ? "Your address, then your other proxies" : "Nothing";
+  const fact = factAbout("X-Forwarded-For", { seen: forwardedFor, expected });
+  if (isPeerTrusted) {
+    return forwardedFor === null
+      ? fact.wrong("The proxy doesn’t send it, so everyone appears to have the proxy’s address.")
+      : fact.ok("Read from the right, up to the first address that isn’t a trusted proxy.");
+  }
+  return forwardedFor === null
+    ? fact.ok("No proxy is involved.")
+    : fact.warning("Ignored because the sender isn’t a trusted proxy.");
+}
+
+function addressFact({ address, isAddressTrusted }: BrowserRequest): RequestFact {
+  const fact = factAbout("Your address", {
+    seen: address,
+    expected: "The address of your device or network",
+  });
+  return isAddressTrusted
+    ? fact.warning("This is a proxy’s address: rate limits and the audit log can’t tell people apart.")
+    : fact.ok("Used for rate limits and the audit log.");
+}
+
+function schemeFact({ forwardedProto, isPeerTrusted }: BrowserRequest, base: URL): RequestFact {
+  const expected = base.protocol.slice(0, -1);
+  const fact = factAbout("X-Forwarded-Proto", { seen: forwardedProto, expected });
+  if (forwardedProto === null) return fact.ok("Not sent, and not needed: BASE_URL has the scheme.");
+  if (forwardedProto.split(",")[0]?.trim().toLowerCase() === expected) return fact.ok("Matches BASE_URL.");
+  return fact.warning(
+    isPeerTrusted
+      ? "The proxy received the request with another scheme than BASE_URL. Redirect such requests to BASE_URL."
+      : "Doesn’t match BASE_URL, and the sender isn’t a trusted proxy.",
+  );
+}
+
+function hostFact({ host }: BrowserRequest, base: URL): RequestFact {
+  const fact = factAbout("Host", { seen: host, expected: base.host });
+  // Some proxies add the default port.
+  const withPort = base.port === "" ? `${base.host}:${base.protocol === "https:" ? 443 : 80}` : base.host;
+  return [base.host, withPort].includes(host?.toLowerCase() ?? "")
+    ? fact.ok("Matches BASE_URL.")
+    : fact.warning(
+      "You opened another address than BASE_URL, or the proxy changes Host. Links use BASE_URL.",
+    );
+}
+
+function cookieFact({ sessionCookies }: BrowserRequest): RequestFact {
+  const fact = factAbout("access_token cookies", { seen: String(sessionCookies), expected: "1" });
+  return sessionCookies === 1 ? fact.ok("Your session.") : fact.warning(
+    "Another cookie is left from an earlier domain or set by another host. Sign out and in again.",
+  );
+}
+
+function userAgentFact({ userAgent }: BrowserRequest): RequestFact {
+  const fact = factAbout("User-Agent", { seen: userAgent, expected: "Your browser’s" });
+  return userAgent === null
+    ? fact.warning("Removed on the way, so the list of sessions can’t name devices.")
+    : fact.ok("Identifies your device in sessions and the audit log.");
+}
+
+function formFacts({ origin, site }: NonNullable<BrowserRequest["form"]>, base: URL): RequestFact[] {
+  const originFact = factAbout("Origin of the form", { seen: origin, expected: base.origin });
+  const siteFact = factAbout("Sec-Fetch-Site of the form", { seen: site, expected: "same-origin" });
+  if (origin === null && site === null) {
+    const meaning = "Neither header arrived: a proxy removes them, so all forms are rejected.";
+    return [originFact.wrong(meaning), siteFact.wrong(meaning)];
+  }
+  return [
+    origin === null
+      ? originFact.warning("Removed on the way, so allowed origins can’t use the sign-in API.")
+      : origin === base.origin
+      ? originFact.ok("Matches BASE_URL.")
+      : originFact.wrong("Forms from this origin are rejected. Set BASE_URL to the address that you opened."),
+    site === null
+      ? siteFact.ok("Browsers leave it out on plain http. Origin is enough.")
+      : site === "same-origin"
+      ? siteFact.ok("The form came from this service.")
+      : siteFact.wrong("The form came from another site. Such forms are rejected."),
+  ];
 }

@@ -1,7 +1,7 @@
-// The page that shows an owner what their own browser sent, as it arrived behind whatever stands before the server.
+// The page that shows an owner what their own browser sent, as it arrived through any proxies.
 import type { RequestFact } from "../domain/browser_request.ts";
 import type { Verdict } from "../domain/check_result.ts";
-import { Badge, type BadgeTone } from "./components/badge.tsx";
+import { Badge } from "./components/badge.tsx";
 import { SubmitButton } from "./components/button.tsx";
 import { Card } from "./components/card.tsx";
 import { Icon } from "./components/icon.tsx";
@@ -12,23 +12,24 @@ import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 export interface BrowserRequestPageProps {
   readonly frame: PortalFrame;
   readonly facts: readonly RequestFact[];
-  /** The facts are of the test form, and not of opening the page. */
+  /** The facts are about the test form. */
   readonly isForm: boolean;
 }
 
 const columns: readonly Column[] = [
-  { title: "What" },
-  { title: "Arrived" },
+  { title: "Check" },
+  { title: "Received" },
   { title: "Expected" },
-  { title: "Fits" },
+  { title: "Result" },
 ];
-const words: Readonly<Record<Verdict, { tone: BadgeTone; text: string }>> = {
-  ok: { tone: "on", text: "Fits" },
-  warning: { tone: "soon", text: "Look at it" },
-  wrong: { tone: "soon", text: "Wrong" },
+/** The words for each verdict. */
+export const verdictLabels: Readonly<Record<Verdict, string>> = {
+  ok: "OK",
+  warning: "Review",
+  wrong: "Wrong",
 };
 
-/** @returns The page of a request. */
+/** @returns The page for a request. */
 export function browserRequestPage({ frame, facts, isForm }: BrowserRequestPageProps): Page {
   return (
     <PortalPage title="What your browser sent" frame={frame} place="organization">
@@ -39,23 +40,23 @@ export function browserRequestPage({ frame, facts, isForm }: BrowserRequestPageP
         </a>
         <h1>What your browser sent</h1>
         <p class="muted">
-          As it arrived at the server, after every proxy on the way. Whoever runs the service can check the
-          rest with <code>gatehouse check</code>.
+          As it arrived at the server, after any proxies. The server’s administrator can check the rest with
+          {" "}
+          <code>gatehouse check</code>.
         </p>
       </div>
       <Card title={isForm ? "This form" : "This page"} flush>
-        <Table label="What arrived" columns={columns}>
+        <Table label="Received" columns={columns}>
           {facts.map(factRow)}
         </Table>
       </Card>
       <Card title="Forms">
         <form class="new-key" method="post" action="/portal/check" hx-boost="false">
           <p class="muted">
-            With a form a browser says where it comes from. Send one that changes nothing, and see what
-            arrives.
+            With forms, browsers also send where they come from. The test form changes nothing.
           </p>
           <div>
-            <SubmitButton tone="plain">Send a test form</SubmitButton>
+            <SubmitButton tone="plain">Send test form</SubmitButton>
           </div>
         </form>
       </Card>
@@ -64,21 +65,20 @@ export function browserRequestPage({ frame, facts, isForm }: BrowserRequestPageP
 }
 
 function factRow({ about, seen, expected, verdict, meaning }: RequestFact) {
-  const { tone, text } = words[verdict];
   return (
     <Row>
       <Cell place="title">
         <div class="name">{about}</div>
         <div class="muted small">{meaning}</div>
       </Cell>
-      <Cell label="Arrived">
+      <Cell label="Received">
         {seen === null ? <span class="muted">Nothing</span> : <code class="pick">{seen}</code>}
       </Cell>
       <Cell label="Expected">
         <span>{expected}</span>
       </Cell>
       <Cell place="state">
-        <Badge tone={tone}>{text}</Badge>
+        <Badge tone={verdict === "ok" ? "on" : "soon"}>{verdictLabels[verdict]}</Badge>
       </Cell>
     </Row>
   );
