@@ -1,4 +1,4 @@
-// `gatehouse migrate`: brings the database to this program's schema, then ends.
+// `gatehouse migrate`: brings the database to this version's schema.
 import type { Settings } from "../config.ts";
 import { databaseName, openForCommand } from "./open_database.ts";
 import { exitConfig, readSettings } from "./settings.ts";

@@ -1,25 +1,27 @@
-// Opens and migrates the database for a command, or says in one line why that cannot be.
+// Opens and migrates the database for a command, or prints in one line why it can't.
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { type Database, DatabaseError } from "../db/engine/database.ts";
 import { lockDataFile } from "../db/engine/embedded.ts";
 import { checkSchema, migrate, MigrationError } from "../db/engine/migrate.ts";
 import { openDatabase } from "../db/engine/open.ts";
+import { messageOf } from "../domain/errors.ts";
 import { exitBusy, exitConfig, exitFault } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
-/** A migrated database, and how to let go of it. */
+/** A migrated database. */
 export interface OpenedDatabase {
   readonly database: Database;
-  /** The numbers of the migrations that were applied now. */
+  /** The numbers of the migrations that were just applied. */
   readonly applied: readonly number[];
   close(): Promise<void>;
 }
 
 /**
- * @param config The settings.
+ * Opens the database for the server, or for a command that needs it alone.
+ *
  * @param onFatal See `openEmbedded`.
- * @returns The database; or an exit status after the reason was told.
+ * @returns The database, or an exit status after printing the reason.
  */
 export async function openForCommand(
   config: Config,
@@ -28,37 +30,37 @@ export async function openForCommand(
   return await open(config, { onFatal, isGuest: false });
 }
 
-/** @returns The data file's whole path, or the libSQL server's host. */
-export function databaseName({ database }: Pick<Config, "database">): string {
-  return database.kind === "file" ? resolve(database.path) : new URL(database.url).host;
-}
-
 /**
- * Opens the database for a command that works beside a running server. Where one may be running the schema must be
- * exactly this program's, and nothing is migrated under its feet. A database that is missing is never created.
+ * Opens the database for a command that works beside a running server. If a server may be running, the schema must be
+ * exactly this version's, and nothing is migrated. A missing database is never created.
  *
- * @param options `onlyReads`: a server may start meanwhile; whoever pages through a long list would keep it from that.
- * @returns The database; or an exit status after the reason was told.
+ * @param options `onlyReads`: let a server start meanwhile, as printing a long list may take a while.
+ * @returns The database, or an exit status after printing the reason.
  */
 export async function openBesideServer(
   config: Config,
   { onlyReads }: { onlyReads: boolean },
 ): Promise<OpenedDatabase | number> {
-  // What a fatal error leaves undone is told by the write that met it.
+  // The write that met a fatal error reports it.
   return await open(config, { onFatal: () => {}, isGuest: true, onlyReads });
+}
+
+/** @returns The full path of the data file, or the libSQL server's host. */
+export function databaseName({ database }: Pick<Config, "database">): string {
+  return database.kind === "file" ? resolve(database.path) : new URL(database.url).host;
 }
 
 interface OpenOptions {
   readonly onFatal: (error: DatabaseError) => void;
-  /** Go on when a server has the file. */
+  /** Continue when a server has the file open. */
   readonly isGuest: boolean;
-  /** Give the lock back once the schema is right. */
+  /** Release the lock once the schema is checked. */
   readonly onlyReads?: boolean;
 }
 
 async function open(config: Config, options: OpenOptions): Promise<OpenedDatabase | number> {
   const { onFatal, isGuest, onlyReads = false } = options;
-  const refuse = (message: string, status: number): number => {
+  const fail = (message: string, status: number): number => {
     writeLine(`gatehouse: ${message}`, "stderr");
     return status;
   };
@@ -70,10 +72,10 @@ async function open(config: Config, options: OpenOptions): Promise<OpenedDatabas
     if (target.kind === "file") unlock = lockDataFile(target.path);
     if (unlock === null && !isGuest) {
       await database.close();
-      return refuse(`another server is running on ${databaseName(config)}`, exitBusy);
+      return fail(`another server is running on ${databaseName(config)}`, exitBusy);
     }
     const opened = database;
-    // A remote database has no such lock: servers may be running.
+    // A libSQL server has no such lock: Gatehouse servers may be running.
     const isShared = isGuest && (unlock === null || target.kind === "remote");
     if (isGuest) await requireSchema(opened, { mayBeOlder: !isShared });
     const applied = isShared ? [] : await migrate(opened, { now: Date.now() });
@@ -93,15 +95,14 @@ async function open(config: Config, options: OpenOptions): Promise<OpenedDatabas
   } catch (error) {
     await database?.close();
     unlock?.();
-    const reason = error instanceof Error ? error.message : String(error);
-    const known = error instanceof MigrationError || error instanceof DatabaseError;
+    const isKnown = error instanceof MigrationError || error instanceof DatabaseError;
     const isBusy = error instanceof DatabaseError && error.kind === "unavailable";
-    const status = isBusy ? exitBusy : known ? exitConfig : exitFault;
-    return refuse(`${databaseName(config)}: ${reason}`, status);
+    const status = isBusy ? exitBusy : isKnown ? exitConfig : exitFault;
+    return fail(`${databaseName(config)}: ${messageOf(error)}`, status);
   }
 }
 
-/** @throws {MigrationError} When the schema is not this program's, or there is none. */
+/** @throws {MigrationError} When the schema is missing or another version's. */
 async function requireSchema(database: Database, { mayBeOlder }: { mayBeOlder: boolean }): Promise<void> {
   try {
     if (await checkSchema(database)) return;
@@ -112,22 +113,17 @@ async function requireSchema(database: Database, { mayBeOlder }: { mayBeOlder: b
   throw new MigrationError("the database has no tables yet; start the server or run gatehouse migrate first");
 }
 
-/** Says so when the data file alone is not all of the data. */
+/** Prints a warning when the data file alone doesn't have all of the data. */
 function warnOfLog(path: string): void {
   const log = `${path}-wal`;
-  const size = sizeOf(log);
-  if (size === 0) return;
+  try {
+    if (Deno.statSync(log).size === 0) return;
+  } catch {
+    return;
+  }
   writeLine(
     `gatehouse: the newest data is still in ${resolve(log)}, because another program has the database open ` +
-      "or writing failed: copy both files, or use gatehouse backup",
+      "or writing failed. Copy both files, or use gatehouse backup",
     "stderr",
   );
-}
-
-function sizeOf(path: string): number {
-  try {
-    return Deno.statSync(path).size;
-  } catch {
-    return 0;
-  }
 }

@@ -1,7 +1,7 @@
-// Gives up a permission that the program needs only to start. Deno's flags are fixed when the binary is made, and cannot name
-// folders that DATABASE_URL and BACKUP_DIR name later.
+// Drops a permission that is needed only at start. The binary's permissions are fixed when it is compiled, when the folders in
+// DATABASE_URL and BACKUP_DIR aren't known.
 
-/** From here on this thread and those that it starts write no file. The database driver is not bound by it. */
+/** Forbids this thread and the threads that it starts to write files. The database driver isn't affected. */
 export function dropWritePermission(): void {
   Deno.permissions.revokeSync({ name: "write" });
 }

@@ -1,4 +1,4 @@
-// Which command a name means. Each resolves to an exit status, which `gatehouse --help` lists.
+// Finds and runs the command for a name. Each returns an exit status; `gatehouse --help` lists them.
 import deno from "../deno.json" with { type: "json" };
 import { backupCommand, restoreCommand } from "./backup.ts";
 import { checkCommand } from "./check/check.ts";
@@ -11,8 +11,11 @@ import { exitUsage, readCommandLine } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { userCommand } from "./user/user.ts";
 
-/** Of the program; also in the OpenAPI document. */
+/** The version of the program. */
 export const version: string = deno.version;
+
+const withOwnHelp = new Set(["user", "proxy"]);
+const withArguments = new Set([...withOwnHelp, "check", "backup", "restore"]);
 
 /**
  * Runs one command to its end.
@@ -28,32 +31,26 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
   const { environment } = line;
   const [name = "serve", ...rest] = line.args;
-  if (name === "user") return await userCommand(rest, environment);
-  if (name === "proxy") return proxyCommand(rest, environment);
-  const isHelpAsked = rest.length === 1 && ["--help", "-h"].includes(rest[0] ?? "");
+  const showHelp = () => writeLine(help());
   const commands: Readonly<Record<string, () => number | Promise<number>>> = {
     serve: () => serve(environment, { version }),
+    user: () => userCommand(rest, environment),
     migrate: () => migrateCommand(environment),
-    openapi: () => openApiCommand(environment, { version }),
-    help: () => writeLine(help()),
-    "--help": () => writeLine(help()),
-    "-h": () => writeLine(help()),
-    "--version": () => writeLine(`gatehouse ${version}`),
-  };
-  const withArguments: typeof commands = {
     check: () => checkCommand(rest, environment),
+    proxy: () => proxyCommand(rest, environment),
     backup: () => backupCommand({ args: rest, environment }),
     restore: () => restoreCommand({ args: rest, environment }),
+    openapi: () => openApiCommand(environment, { version }),
+    help: showHelp,
+    "--help": showHelp,
+    "-h": showHelp,
+    "--version": () => writeLine(`gatehouse ${version}`),
   };
-  const takesArguments = Object.hasOwn(withArguments, name);
-  const command = takesArguments
-    ? withArguments[name]
-    : Object.hasOwn(commands, name)
-    ? commands[name]
-    : undefined;
-  if (command !== undefined && isHelpAsked) return writeLine(help());
-  if (command === undefined || (rest.length > 0 && !takesArguments)) {
-    writeLine(`gatehouse: ${[name, ...rest].join(" ")} is not a command. Try gatehouse --help.`, "stderr");
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const asksForHelp = rest.length === 1 && ["--help", "-h"].includes(rest[0] ?? "");
+  if (command !== undefined && asksForHelp && !withOwnHelp.has(name)) return showHelp();
+  if (command === undefined || (rest.length > 0 && !withArguments.has(name))) {
+    writeLine(`gatehouse: ${line.args.join(" ")} is not a command. Try gatehouse --help.`, "stderr");
     return exitUsage;
   }
   return await command();

@@ -1,44 +1,46 @@
-// Reads the settings for a command: the only place that reads the environment.
+// What all commands share: the command line, the settings and the exit statuses. Only this file reads the environment.
 import { parseEnv } from "node:util";
 import { type Config, fileSetting, parseConfig, secrets, type Settings } from "../config.ts";
+import { messageOf } from "../domain/errors.ts";
 import { writeLine } from "./terminal.ts";
 
-/** Exit status for a command line that is none (EX_USAGE of sysexits.h). */
+// Exit statuses from sysexits.h, from EX_USAGE to EX_CONFIG.
+/** Invalid command line. */
 export const exitUsage = 64;
-/** Exit status for what was asked for with values that do not do (EX_DATAERR of sysexits.h). */
+/** Invalid data. */
 export const exitData = 65;
-/** Exit status for a file that cannot be read (EX_NOINPUT of sysexits.h). */
+/** Unreadable input file. */
 export const exitInput = 66;
-/** Exit status when reading or writing failed (EX_IOERR of sysexits.h). */
-export const exitIo = 74;
-/** Exit status for an address that nobody has (EX_NOUSER of sysexits.h). */
+/** Unknown account. */
 export const exitNoUser = 67;
-/** Exit status when trying again later makes sense (EX_TEMPFAIL of sysexits.h). */
-export const exitBusy = 75;
-/** Exit status for a configuration error (EX_CONFIG of sysexits.h). */
-export const exitConfig = 78;
-/** Exit status for an internal fault (EX_SOFTWARE of sysexits.h). */
+/** Internal error. */
 export const exitFault = 70;
+/** Failed to read or write. */
+export const exitIo = 74;
+/** Temporary failure: try again later. */
+export const exitBusy = 75;
+/** Invalid settings. */
+export const exitConfig = 78;
 
-/** Why a command ends early: one line, and an exit status. */
-export class Refusal extends Error {
+/** A reason to end a command early, in one line. */
+export class CommandError extends Error {
   constructor(message: string, readonly status: number) {
     super(message);
   }
 }
 
-/** What a command starts with. */
+/** The input of a command. */
 export interface CommandLine {
-  /** Without `--env-file`. */
+  /** The arguments without `--env-file`. */
   readonly args: readonly string[];
-  /** The environment, and what the file adds to it. */
+  /** The environment, completed from the file. */
   readonly environment: Settings;
 }
 
 /**
- * Takes `--env-file FILE` out of the arguments, wherever it stands, and reads that file.
+ * Finds `--env-file FILE` anywhere in the arguments and reads that file.
  *
- * @returns The rest; or `fault`, a line that says why it cannot be used.
+ * @returns The other arguments and the environment, or a fault and its exit status.
  */
 export function readCommandLine(given: readonly string[]): CommandLine | { fault: string; status: number } {
   const args: string[] = [];
@@ -50,15 +52,15 @@ export function readCommandLine(given: readonly string[]): CommandLine | { fault
       args.push(word);
       continue;
     }
-    if (file !== undefined) return { fault: "--env-file was given twice.", status: exitUsage };
+    if (file !== undefined) return { fault: "--env-file is given twice.", status: exitUsage };
     file = attached ?? given[++n] ?? "";
-    if (file === "") return { fault: "--env-file needs a file.", status: exitUsage };
+    if (file === "") return { fault: "--env-file requires a file.", status: exitUsage };
   }
   const environment = Deno.env.toObject();
   if (file === undefined) return { args, environment };
   try {
     const text = Deno.readTextFileSync(file);
-    const line = strangeLine(text);
+    const line = invalidLine(text);
     if (line !== null) {
       return { fault: `--env-file: line ${line} of ${file} isn't NAME=VALUE`, status: exitConfig };
     }
@@ -68,9 +70,9 @@ export function readCommandLine(given: readonly string[]): CommandLine | { fault
   }
 }
 
-/** @returns The number of the first line that sets nothing and is no comment: the parser drops those without a word. */
-function strangeLine(text: string): number | null {
-  // A quoted value may have several lines.
+/** @returns The number of the first line that is neither a setting nor a comment. The parser silently skips these. */
+function invalidLine(text: string): number | null {
+  // Quoted values may span lines.
   const unquoted = text.replaceAll(
     /=\s*("[^"]*"|'[^']*'|`[^`]*`)/g,
     (value) => `=${"\n#".repeat(value.split("\n").length - 1)}`,
@@ -80,13 +82,13 @@ function strangeLine(text: string): number | null {
   return index === -1 ? null : index + 1;
 }
 
-/** The environment comes before the file; an empty value counts as unset, as it does everywhere. */
+/** Values of the environment override the file, unless they are empty. */
 function withFile(environment: Settings, file: Settings): Settings {
   const set = Object.entries(environment).filter(([, value]) => value?.trim() !== "");
   return { ...file, ...Object.fromEntries(set) };
 }
 
-/** @returns The checked settings, or null after every fault was printed, one line each. */
+/** @returns The checked settings, or null after printing one line for each fault. */
 export function readSettings(environment: Settings): Config | null {
   const { settings, faults } = withSecretFiles(environment);
   const result = parseConfig(settings, { isTerminal: Deno.stdout.isTerminal() });
@@ -95,7 +97,7 @@ export function readSettings(environment: Settings): Config | null {
   return null;
 }
 
-/** Reads each secret that comes from a file. */
+/** Reads the secrets that are in files. */
 function withSecretFiles(environment: Settings): { settings: Settings; faults: string[] } {
   const found: Record<string, string> = {};
   const faults: string[] = [];
@@ -104,7 +106,7 @@ function withSecretFiles(environment: Settings): { settings: Settings; faults: s
     const file = environment[name]?.trim() || undefined;
     if (file === undefined) continue;
     if (environment[secret]?.trim()) {
-      faults.push(`${name}: ${secret} is set, too; keep one of them`);
+      faults.push(`${name}: ${secret} is also set; remove one of them`);
       continue;
     }
     try {
@@ -115,8 +117,4 @@ function withSecretFiles(environment: Settings): { settings: Settings; faults: s
     }
   }
   return { settings: { ...environment, ...found }, faults };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
-// Lines for the person at the terminal.
+// Output for the terminal.
 
-/** Writes a line. @returns 0, as the exit status of a command that only says something. */
+/** Writes a line. @returns 0, the exit status of a command that only prints something. */
 export function writeLine(text: string, stream: "stdout" | "stderr" = "stdout"): 0 {
   const bytes = new TextEncoder().encode(`${text}\n`);
   const target = stream === "stdout" ? Deno.stdout : Deno.stderr;

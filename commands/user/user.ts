@@ -20,6 +20,7 @@ import { userHelp } from "../help.ts";
 import { databaseName, openBesideServer } from "../open_database.ts";
 import { readPassword } from "./password_input.ts";
 import {
+  CommandError,
   exitBusy,
   exitConfig,
   exitData,
@@ -27,7 +28,6 @@ import {
   exitNoUser,
   exitUsage,
   readSettings,
-  Refusal,
 } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { parseUserArguments, type UserArguments, type UserVerb } from "./user_arguments.ts";
@@ -58,12 +58,12 @@ export async function userCommand(args: readonly string[], environment: Settings
   const parsed = parseUserArguments(args);
   if (parsed === "help") return writeLine(userHelp());
   try {
-    if ("fault" in parsed) throw new Refusal(parsed.fault, exitUsage);
+    if ("fault" in parsed) throw new CommandError(parsed.fault, exitUsage);
     return await run(parsed, environment);
   } catch (error) {
     // Whoever reads the output has enough of it, as head does.
     if (error instanceof Deno.errors.BrokenPipe) return 0;
-    const { message, status } = asRefusal(error);
+    const { message, status } = toCommandError(error);
     const [verb = ""] = args;
     const name = "fault" in parsed ? "gatehouse user" : `gatehouse user ${verb}`;
     writeLine(`${name}: ${message.replaceAll(/\s+/g, " ")}`, "stderr");
@@ -74,7 +74,7 @@ export async function userCommand(args: readonly string[], environment: Settings
 async function run(parsed: UserArguments, environment: Settings): Promise<number> {
   if (parsed.verb === "create") newAccount(parsed);
   const password = parsed.flags.has("password-stdin") ? await readPassword() : undefined;
-  if (typeof password === "object") throw new Refusal(password.fault, exitData);
+  if (typeof password === "object") throw new CommandError(password.fault, exitData);
   const config = readSettings(environment);
   if (config === null) return exitConfig;
   const opened = await openBesideServer(config, { onlyReads: parsed.verb === "list" });
@@ -97,21 +97,21 @@ async function run(parsed: UserArguments, environment: Settings): Promise<number
   }
 }
 
-/** @returns The account that is asked for. @throws {Refusal} */
+/** @returns The account that is asked for. @throws {CommandError} */
 function newAccount({ email, texts }: UserArguments) {
   const name = nameOf(texts, "name");
   const organizationName = nameOf(texts, "organization");
   const organizationId = texts.get("join");
   const role = roles.find((one) => one === texts.get("role")?.toUpperCase());
-  if (name === undefined) throw new Refusal("--name is missing.", exitUsage);
+  if (name === undefined) throw new CommandError("--name is missing.", exitUsage);
   if (organizationId !== undefined && organizationName !== undefined) {
-    throw new Refusal("--organization and --join do not go together.", exitUsage);
+    throw new CommandError("--organization and --join do not go together.", exitUsage);
   }
   if ((organizationId === undefined) !== !texts.has("role")) {
-    throw new Refusal("--join and --role go together.", exitUsage);
+    throw new CommandError("--join and --role go together.", exitUsage);
   }
   if (organizationId !== undefined && role === undefined) {
-    throw new Refusal(`--role must be ${roles.join(", ")}.`, exitUsage);
+    throw new CommandError(`--role must be ${roles.join(", ")}.`, exitUsage);
   }
   const join = organizationId === undefined ? undefined : { organizationId, role: role as Role };
   return { email, name, organizationName, join };
@@ -121,10 +121,10 @@ function nameOf(texts: UserArguments["texts"], option: string): string | undefin
   const name = texts.get(option)?.trim();
   if (name === undefined) return undefined;
   if (name === "" || [...name].length > nameCharactersMax || /\p{Cc}/u.test(name)) {
-    throw new Refusal(`--${option} must have 1 to ${nameCharactersMax} characters.`, exitData);
+    throw new CommandError(`--${option} must have 1 to ${nameCharactersMax} characters.`, exitData);
   }
   const fault = nameFault(name);
-  if (fault !== null) throw new Refusal(`--${option} ${fault}`, exitData);
+  if (fault !== null) throw new CommandError(`--${option} ${fault}`, exitData);
   return name;
 }
 
@@ -199,8 +199,8 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   unavailable: exitBusy,
 };
 
-function asRefusal(error: unknown): { message: string; status: number } {
-  if (error instanceof Refusal) return error;
+function toCommandError(error: unknown): { message: string; status: number } {
+  if (error instanceof CommandError) return error;
   if (error instanceof AppError) {
     const message = error.code === "not_found" ? "no account has this email address." : error.message;
     return { message, status: statuses[error.code] ?? exitFault };

@@ -181,7 +181,7 @@ Deno.test("a backup of an older schema is made and restored without a server, an
     );
     const restored = await run("restore", "kept.db");
     assert.equal(restored.status, 0, restored.stderr);
-    assert.match(restored.stdout, /older schema: the next start, or gatehouse migrate,/);
+    assert.match(restored.stdout, /older schema/);
     assert.doesNotMatch(restored.stdout, /former/);
     assert.deepEqual(namesIn(`${folder}/data`), ["gatehouse.db", "gatehouse.db.lock"]);
     assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
@@ -218,10 +218,10 @@ Deno.test("restore rejects what is not a usable backup, and leaves the database 
         ["newer.db", 65, /newer\.db: the database has migration 999 .*newer/],
         ["changed.db", 65, /changed\.db: migration 1 .*changed/],
         ["other.db", 65, /not one of Gatehouse/],
-        ["used.db", 65, /used\.db-wal belongs to used\.db/],
-        ["missing.db", 66, /cannot read missing\.db/],
+        ["used.db", 65, /used\.db-wal belongs to it/],
+        ["missing.db", 66, /cannot read missing\.db: no such file or directory\n$/],
         ["data/gatehouse.db", 64, /is the database itself/],
-        ["--force", 64, /give one file/],
+        ["--force", 64, /expected one file/],
       ] as const
     ) {
       assertRejected(await run("restore", file), status, words);
@@ -233,14 +233,14 @@ Deno.test("restore rejects what is not a usable backup, and leaves the database 
 Deno.test("backup creates no database, takes no libSQL server, and does not overwrite the data file", () =>
   inPlace(async ({ folder, run }) => {
     assertRejected(await run("backup", "kept.db"), 78, /\/data\/gatehouse\.db: there is no such database/);
-    assertRejected(await run("backup"), 64, /give one file/);
+    assertRejected(await run("backup"), 64, /expected one file/);
     for (const command of ["backup", "restore"]) {
       const remote = await runCommand(
         { folder, env: { DATABASE_URL: "http://127.0.0.1:1" } },
         command,
         "kept.db",
       );
-      assertRejected(remote, 78, /a libSQL server, which has backups of its own/);
+      assertRejected(remote, 78, /a libSQL server, which makes its own backups/);
     }
     assert.deepEqual(namesIn(folder), []);
     await run("migrate");
@@ -301,8 +301,11 @@ Deno.test("settings of scheduled backups that cannot work stop the start", () =>
   inPlace(async ({ folder }) => {
     const rejected = async (env: Record<string, string>, words: RegExp) =>
       assertRejected(await runCommand({ folder, env }, "serve"), 78, words);
-    await rejected({ BACKUP_DIR: "missing" }, /^BACKUP_DIR: cannot write to "missing"/);
-    await rejected({ BACKUP_DIR: ".", BACKUP_EVERY_HOURS: "0" }, /^BACKUP_EVERY_HOURS: got "0"/);
+    await rejected(
+      { BACKUP_DIR: "missing" },
+      /^BACKUP_DIR: cannot write to "missing": no such file or directory\n$/,
+    );
+    await rejected({ BACKUP_DIR: ".", BACKUP_EVERY_HOURS: "0" }, /^BACKUP_EVERY_HOURS: .*, got "0"/);
     await rejected(
       { BACKUP_DIR: ".", DATABASE_URL: "http://127.0.0.1:1" },
       /^BACKUP_DIR: .*makes its own backups/,

@@ -55,7 +55,7 @@ Deno.test("--env-file adds settings to every command, wherever it stands, and th
       await killProgram(server);
     }
     assertRejected(await file({}, "migrate", "--env-file", "missing.env"), 78, /cannot read missing\.env/);
-    assertRejected(await file({}, "migrate", "--env-file"), 64, /--env-file needs a file/);
+    assertRejected(await file({}, "migrate", "--env-file"), 64, /--env-file requires a file/);
     assertRejected(await file({}, "--env-file=a", "--env-file=b"), 64, /given twice/);
   }));
 
@@ -104,7 +104,7 @@ Deno.test("a secret comes from the file that NAME_FILE names, without its line e
     };
     await rejected(
       { METRICS_TOKEN_FILE: "token", METRICS_TOKEN: secret },
-      /^METRICS_TOKEN_FILE: METRICS_TOKEN is set, too/,
+      /^METRICS_TOKEN_FILE: METRICS_TOKEN is also set/,
     );
     await rejected({ SMTP_URL_FILE: "missing" }, /^SMTP_URL_FILE: cannot read "missing"/);
     await rejected({ DATABASE_AUTH_TOKEN_FILE: "empty" }, /^DATABASE_AUTH_TOKEN_FILE: empty is empty/);
