@@ -1,4 +1,4 @@
-// Numbers as people read them: grouped by commas, or short on a chart's axis.
+// Numbers in words: with thousands separators, abbreviated, and with nouns.
 
 const plainDecimal = /^(-?)(\d+)(\.\d+)?$/;
 const suffixes = [
@@ -9,10 +9,9 @@ const suffixes = [
 ] as const;
 
 /**
- * Groups the whole part of a number by commas: `1234567.5` becomes `1,234,567.5`.
+ * Adds thousands separators: `1234567.5` becomes `1,234,567.5`.
  *
- * @param value A number, or an exact decimal text (sums can be larger than a number holds).
- * @returns The grouped text; a text that is not a plain decimal comes back as it was.
+ * @param value A number or, for values that a number can't hold, a decimal string. Other strings are returned unchanged.
  */
 export function groupDigits(value: number | string): string {
   const text = String(value);
@@ -23,10 +22,10 @@ export function groupDigits(value: number | string): string {
 }
 
 /**
- * Shortens a number for an axis: `15000` becomes `15k`, `0` stays `0`.
+ * Abbreviates a number on an axis: `15000` becomes `15k`.
  *
  * @param value Not negative.
- * @param largest The largest number on the same axis; its size decides the suffix, so that labels agree.
+ * @param largest The largest number on the axis, which decides the suffix for all.
  */
 export function axisNumber(value: number, largest: number): string {
   if (value === 0) return "0";
@@ -35,17 +34,13 @@ export function axisNumber(value: number, largest: number): string {
   return groupDigits(Number(scaled.toPrecision(6))) + (suffix?.text ?? "");
 }
 
-/**
- * @param count How many.
- * @param one The singular; the plural takes an s.
- * @returns Such as `1 record` or `1,200 records`.
- */
+/** @returns Such as `1 record` or `1,200 records`. @param one The singular of a noun whose plural ends in s. */
 export function countOf(count: number, one: string): string {
   return `${groupDigits(count)} ${one}${count === 1 ? "" : "s"}`;
 }
 
-/** @returns A change as `12.4 %`, without its sign. */
+/** @returns The size of a change, such as `12.4%`. */
 export function percentText(percent: number): string {
   const size = Math.abs(percent);
-  return `${groupDigits(size >= 100 ? Math.round(size) : Number(size.toFixed(1)))} %`;
+  return `${groupDigits(size >= 100 ? Math.round(size) : Number(size.toFixed(1)))}%`;
 }

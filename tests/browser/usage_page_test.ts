@@ -1,5 +1,5 @@
-// The page of usage in a real browser: everything can be chosen without scripts; with them nothing that somebody is
-// about is lost when the page refreshes itself. axe-core looks at what the main job does not come by.
+// The usage page in a real browser: all filters work without scripts, and a refresh preserves what the user is doing.
+// axe-core checks the states that main_job_test.ts doesn't reach.
 import assert from "node:assert/strict";
 import {
   type Browser,
@@ -14,6 +14,7 @@ import {
 import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, startProgram } from "../support/program.ts";
+import { usageWords } from "../support/words/usage.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 
@@ -66,7 +67,7 @@ const queryOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchPar
 for (const scripts of [true, false]) {
   Deno.test({
     ...options,
-    name: `range, days, windows, filters and zone are chosen ${scripts ? "with scripts" : "without scripts"}`,
+    name: `range, days, windows, filters and time zone work ${scripts ? "with" : "without"} scripts`,
     fn: () =>
       withRecords(async (visit) => {
         const context = await signedIn(visit, { javaScriptEnabled: scripts, timezoneId: "Asia/Kathmandu" });
@@ -74,17 +75,17 @@ for (const scripts of [true, false]) {
         const choose = async (label: string, value: string) => {
           await page.getByLabel(label, { exact: true }).focus();
           await page.getByLabel(label, { exact: true }).selectOption(value);
-          if (!scripts) await page.getByRole("button", { name: "Show" }).click();
+          if (!scripts) await page.getByRole("button", { name: usageWords.apply }).click();
         };
         await page.goto(`${visit.baseUrl}/portal/usage`);
         await sum(page).getByText("1.6", { exact: true }).waitFor();
 
         await choose("Metric", "bytes");
         await sum(page).getByText("2,048", { exact: true }).waitFor();
-        await choose("By", "week");
-        await page.getByRole("heading", { name: "By week" }).waitFor();
+        await choose(usageWords.groupBy, "week");
+        await page.getByRole("heading", { name: usageWords.chartTitle("week") }).waitFor();
         await choose("Time zone", "Asia/Kathmandu");
-        await page.getByText(/Asia\/Kathmandu\. Every record/).waitFor();
+        await page.getByText(/Asia\/Kathmandu\. /).waitFor();
         const { range, metric, window, timezone } = queryOf(page);
         assert.deepEqual([range, metric, window, timezone], ["month", "bytes", "week", "Asia/Kathmandu"]);
         if (scripts) {
@@ -92,37 +93,37 @@ for (const scripts of [true, false]) {
             await page.locator("#timezone option:checked").innerText(),
             "Kathmandu (this browser)",
           );
-          // The keyboard goes on where it was.
+          // The focus stays.
           assert.equal(await page.evaluate("document.activeElement.id"), "timezone");
         }
 
-        await page.getByRole("link", { name: "Other days" }).click();
-        await page.getByLabel("First day").waitFor();
+        await page.getByRole("link", { name: usageWords.customRange }).click();
+        await page.getByLabel(usageWords.startDate).waitFor();
         let requests = 0;
         page.on("request", (request) => requests += request.url().includes("/portal/usage") ? 1 : 0);
-        await page.getByLabel("Last day").fill("2026-01-02");
-        await page.getByLabel("First day").fill("2026-01-03");
-        await page.getByRole("button", { name: "Show" }).click();
-        await page.getByText("Choose a day that is not before the first.").waitFor();
-        // Days are sent together, by the button.
+        await page.getByLabel(usageWords.endDate).fill("2026-01-02");
+        await page.getByLabel(usageWords.startDate).fill("2026-01-03");
+        await page.getByRole("button", { name: usageWords.apply }).click();
+        await page.getByText(usageWords.endBeforeStart).waitFor();
+        // Both days are submitted together, by the button.
         assert.equal(requests, 1);
-        assert.equal(await page.getByLabel("First day").inputValue(), "2026-01-03");
-        await page.getByLabel("Last day").fill("2026-01-04");
-        await page.getByRole("button", { name: "Show" }).click();
-        await page.getByText(/3–4 January 2026, Asia\/Kathmandu/).waitFor();
+        assert.equal(await page.getByLabel(usageWords.startDate).inputValue(), "2026-01-03");
+        await page.getByLabel(usageWords.endDate).fill("2026-01-04");
+        await page.getByRole("button", { name: usageWords.apply }).click();
+        await page.getByText(/January 3–4, 2026, Asia\/Kathmandu/).waitFor();
         assert.equal(await sum(page).innerText(), "0");
 
         await page.getByRole("link", { name: "24 hours" }).click();
-        await page.getByRole("heading", { name: "By hour" }).waitFor();
+        await page.getByRole("heading", { name: usageWords.chartTitle("hour") }).waitFor();
         assert.equal(await sum(page).innerText(), "2,048");
         await page.getByRole("link", { name: "Production" }).click();
-        await page.getByRole("link", { name: "Show all keys" }).waitFor();
+        await page.getByRole("link", { name: usageWords.showAllKeys }).waitFor();
         assert.equal(queryOf(page)["apiKey"], visit.journey.keyId);
         const saved = page.waitForEvent("download");
         await page.getByRole("link", { name: "Download CSV" }).click();
         assert.match((await saved).suggestedFilename(), /\.csv$/);
         assert.equal(await sum(page).innerText(), "2,048");
-        // The address is the whole state.
+        // The address has the whole state.
         await page.goto(page.url());
         assert.equal(await sum(page).innerText(), "2,048");
         assert.equal(await page.getByLabel("Metric", { exact: true }).inputValue(), "bytes");
@@ -133,7 +134,8 @@ for (const scripts of [true, false]) {
 
 Deno.test({
   ...options,
-  name: "a refresh shows what is new and leaves alone what somebody is about; a hidden page is not refreshed",
+  name:
+    "a refresh shows new usage and preserves focus, open details and unsent choices; a hidden page is not refreshed",
   fn: () =>
     withRecords(async (visit) => {
       const { page, troubles } = await watchedPage(await signedIn(visit));
@@ -142,7 +144,7 @@ Deno.test({
       await page.goto(`${visit.baseUrl}/portal/usage?metric=requests`);
       const refresh = () =>
         page.evaluate("document.getElementById('live').dispatchEvent(new Event('every'))");
-      const summary = page.getByText("The same numbers as a table");
+      const summary = page.getByText(usageWords.showAsTable);
       await summary.click();
       await summary.focus();
       await page.evaluate("document.getElementById('head').dataset.here = 'yes'");
@@ -164,7 +166,7 @@ Deno.test({
       await refresh();
       await sum(page).getByText("441.6", { exact: true }).waitFor();
       assert.equal(await page.evaluate("document.activeElement.textContent"), "Download CSV");
-      // A choice that is not sent yet is not taken back.
+      // A choice that is not submitted yet stays.
       await page.evaluate("document.getElementById('productSlug').value = 'search'");
       await refresh();
       await poll(() => Promise.resolve(requests === 3));
@@ -175,7 +177,7 @@ Deno.test({
 
 Deno.test({
   ...options,
-  name: "axe-core finds nothing on the usage page, whatever is chosen, and nothing scrolls sideways",
+  name: "the usage page passes axe with any filters and never scrolls sideways",
   fn: () =>
     withRecords(async (visit) => {
       const { page, troubles } = await watchedPage(await signedIn(visit));

@@ -49,7 +49,7 @@ for (
   });
 }
 
-for (const [percent, text] of [[12.44, "12.4 %"], [-3, "3 %"], [1234.5, "1,235 %"], [0.04, "0 %"]] as const) {
+for (const [percent, text] of [[12.44, "12.4%"], [-3, "3%"], [1234.5, "1,235%"], [0.04, "0%"]] as const) {
   Deno.test(`percentText(${percent}) is "${text}"`, () => {
     assert.equal(percentText(percent), text);
   });

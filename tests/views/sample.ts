@@ -102,10 +102,10 @@ export function usageProps(text: string): UsagePageProps & { readonly report: Us
       figures: {
         sum: "517370",
         metricLabel: text,
-        count: 88_214,
+        recordCount: 88_214,
         busiest: { label: text, value: "18902" },
         activeKeys: 3,
-        change: { percent: 12.4, than: text, isRunning: true },
+        change: { percent: 12.4, period: text },
       },
       chart: {
         title: text,
@@ -125,7 +125,7 @@ export function usageProps(text: string): UsagePageProps & { readonly report: Us
       },
       csvHref: `/api/portal/usage.csv?metric=${encodeURIComponent(text)}`,
     },
-    trouble: null,
+    problem: null,
     records: [{
       id: "use_1",
       timestamp: "2026-11-21T14:03:11.000Z",
@@ -238,9 +238,9 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "usage": usagePage(usage),
     "usage, none here": usagePage({
       ...usage,
-      report: { ...usage.report, figures: { ...usage.report.figures, count: 0, busiest: null } },
+      report: { ...usage.report, figures: { ...usage.report.figures, recordCount: 0, busiest: null } },
     }),
-    "usage, no days": usagePage({ ...usage, label: null, report: null, trouble: text }),
+    "usage, no days": usagePage({ ...usage, label: null, report: null, problem: text }),
     "usage, none ever": usagePage({ ...usage, example: { curl: exampleCurl(text, null) } }),
     "mails, in development": devMailsPage({ frame: gateFrame, mails: [mail, mail], now }),
     "mails, none yet": devMailsPage({ frame: gateFrame, mails: [], now }),

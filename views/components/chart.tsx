@@ -1,39 +1,39 @@
-// Usage over time as stacked bars: a drawing that fits any width, and the same numbers as a table beneath it.
-// Positions are percentages and text is not scaled, so it is as large on a phone as on a desk.
+// Usage over time as stacked bars, and as a table below them. Positions are percentages and text is not scaled, so it is as
+// large on a phone as on a desktop.
 // deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { chartGeometry, type ChartWindow } from "./chart_geometry.ts";
 
-/** A window of the drawing and of the table. */
+/** A window of the chart and of the table. */
 export interface ChartRow extends ChartWindow {
-  /** The values, exact, as decimal texts, and all of them added up. */
+  /** The exact values and their sum, as decimal strings. */
   readonly sums: readonly string[];
   readonly total: string;
 }
 
-/** What the chart shows. */
+/** The data of a chart. */
 export interface ChartProps {
-  /** What the drawing is, for screen readers: one line, and what is to be seen in it. */
+  /** For screen readers. */
   readonly title: string;
   readonly description: string;
-  /** In order, without gaps: a window in which nothing happened has zeros. */
+  /** In order, without gaps. */
   readonly windows: readonly ChartRow[];
-  /** The name of each value of a window; at most four. */
+  /** The names of a window's values, at most four. */
   readonly series: readonly string[];
-  /** What is counted: `requests`. */
+  /** Such as `requests`. */
   readonly unit: string;
   readonly by: WindowUnit;
 }
 
-const unitWords: Readonly<Record<WindowUnit, string>> = {
+export const unitNames: Readonly<Record<WindowUnit, string>> = {
   hour: "Hour",
   day: "Day",
   week: "Week",
   month: "Month",
 };
 
-/** The names of the series with their colours; nothing when there is only one. */
+/** The colors of the series, if there are several. */
 export function ChartLegend({ series }: { series: readonly string[] }) {
   if (series.length < 2) return null;
   return (
@@ -48,7 +48,7 @@ export function ChartLegend({ series }: { series: readonly string[] }) {
   );
 }
 
-/** The drawing. */
+/** The bars. */
 export function Chart(props: ChartProps) {
   const { bars, lines, labels, isDense, hasLongNumbers } = chartGeometry(props.windows, props.by);
   const classes = ["chart", isDense ? "dense" : "", hasLongNumbers ? "long-numbers" : ""];
@@ -69,7 +69,7 @@ export function Chart(props: ChartProps) {
         ))}
         {bars.map((bar, index) => (
           <g class="bar">
-            <title>{barWords(props, index)}</title>
+            <title>{tooltip(props, index)}</title>
             <rect class="slot" x={`${bar.slotX}%`} width={`${bar.slotWidth}%`} y="0" height="100%" />
             {bar.segments.map((part) => (
               <rect
@@ -104,19 +104,19 @@ export function Chart(props: ChartProps) {
   );
 }
 
-/** The numbers of the drawing. */
+/** The numbers of the chart. */
 export function ChartTable({ windows, series, by, unit }: ChartProps) {
   const isStacked = series.length > 1;
   return (
     <details class="numbers">
-      <summary>The same numbers as a table</summary>
-      <div class="scroll" tabindex={0} role="region" aria-label="Numbers of the chart">
+      <summary>Show as table</summary>
+      <div class="scroll" tabindex={0} role="region" aria-label="Chart data">
         <table>
           <thead>
             <tr>
-              <th scope="col">{unitWords[by]}</th>
+              <th scope="col">{unitNames[by]}</th>
               {isStacked ? series.map((name) => <th scope="col" class="num">{name}</th>) : null}
-              <th scope="col" class="num">{isStacked ? "All" : unit}</th>
+              <th scope="col" class="num">{isStacked ? "Total" : unit}</th>
             </tr>
           </thead>
           <tbody>
@@ -134,13 +134,11 @@ export function ChartTable({ windows, series, by, unit }: ChartProps) {
   );
 }
 
-/** What the browser shows when a bar is pointed at: `21 Nov: 1,902 requests (tiles 1,600, search 302)`. */
-function barWords({ windows, series, unit }: ChartProps, index: number): string {
+/** The tooltip of a bar: `Nov 21: 1,902 requests (tiles 1,600, search 302)`. */
+function tooltip({ windows, series, unit }: ChartProps, index: number): string {
   const window = windows[index];
   if (window === undefined) return "";
   const total = `${window.name}: ${groupDigits(window.total)} ${unit}`;
-  if (series.length < 2) return total;
-  return `${total} (${
-    series.map((name, at) => `${name} ${groupDigits(window.sums[at] ?? "0")}`).join(", ")
-  })`;
+  const parts = series.map((name, at) => `${name} ${groupDigits(window.sums[at] ?? "0")}`);
+  return parts.length < 2 ? total : `${total} (${parts.join(", ")})`;
 }

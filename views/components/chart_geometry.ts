@@ -1,64 +1,63 @@
-// Where everything on the chart lies, in percent of the drawing's width and height: so it fits any box, and its text
-// keeps its size.
+// The layout of a bar chart, in percent of its width and height: it fits any box, and text keeps its size.
 // @ts-types="@types/d3-scale"
 import { scaleBand, scaleLinear } from "d3-scale";
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 import { axisNumber } from "../../domain/number_text.ts";
 import type { WindowName } from "../text/zone.ts";
 
-/** One stretch of time with its names, and one value for each series. */
+/** A window with a value for each series. */
 export interface ChartWindow extends WindowName {
   readonly values: readonly number[];
 }
 
-/** One part of a bar. */
+/** A part of a bar. */
 export interface Segment {
-  /** Which series, from 0. */
+  /** The index of the series. */
   readonly series: number;
   readonly y: number;
   readonly height: number;
 }
 
-/** One bar and the slot that it stands in. */
+/** A bar, and the slot around it. */
 export interface Bar {
   readonly slotX: number;
   readonly slotWidth: number;
   readonly x: number;
   readonly width: number;
-  /** From the foot up, without those of value 0. */
+  /** From the bottom up, without zeros. */
   readonly segments: readonly Segment[];
 }
 
-/** A label under the bars. */
+/** A label below the bars. */
 export interface TimeLabel {
   readonly x: number;
   readonly text: string;
-  /** There is room for it on wide screens only. */
+  /** Hidden on narrow screens. */
   readonly isWideOnly: boolean;
 }
 
-/** The whole drawing. */
+/** The layout of a chart. */
 export interface ChartGeometry {
   readonly bars: readonly Bar[];
-  /** The bars are too thin for rounded corners and wide seams. */
+  /** Bars are too narrow for rounded corners and wide gaps. */
   readonly isDense: boolean;
   readonly lines: readonly { readonly y: number; readonly text: string }[];
-  /** The numbers at the lines need more room than most. */
+  /** Numbers on the axis need more room. */
   readonly hasLongNumbers: boolean;
   readonly labels: readonly TimeLabel[];
 }
 
 const linesWanted = 4;
-/** Labels that fit on wide screens and on a phone: short ones, and those with a year. */
+/** The number of labels that fit: without a year, and with one. */
 const labelsMax = { short: { wide: 12, narrow: 4 }, long: { wide: 7, narrow: 3 } } as const;
 const shortCharactersMax = 6;
-/** Numbers of more characters than this do not fit beside the axis. */
+/** Longer numbers don't fit next to the axis. */
 const axisCharactersMax = 5;
-/** More bars than this are thin. */
+/** More bars than this are narrow. */
 const wideBarsMax = 60;
-/** More hours than this are labelled by their days. */
+/** Beyond this number of hours, labels are days. */
 const hourLabelsMax = 48;
-/** Steps between labels that people count in. */
+/** Natural steps between labels. */
 const steps = {
   hour: [1, 2, 3, 4, 6, 12, 24],
   day: [1, 2, 5, 7, 10, 15, 30, 60, 90],
@@ -69,9 +68,8 @@ const steps = {
 /**
  * Lays out a chart of stacked bars.
  *
- * @param windows In order, without gaps; no value is negative.
- * @param by How long each window is.
- * @returns Positions in percent, from the top left.
+ * @param windows In order, without gaps. No value is negative.
+ * @param by The length of a window.
  */
 export function chartGeometry(windows: readonly ChartWindow[], by: WindowUnit): ChartGeometry {
   const highest = Math.max(0, ...windows.map((window) => sum(window.values)));
@@ -99,7 +97,7 @@ export function chartGeometry(windows: readonly ChartWindow[], by: WindowUnit): 
   };
 }
 
-/** @returns The sum, without the crumbs that adding decimals leaves: values have six decimal places at most. */
+/** @returns The sum without rounding errors: values have at most six decimal places. */
 export function sum(values: readonly number[]): number {
   return Number(values.reduce((all, value) => all + value, 0).toFixed(6));
 }
@@ -116,22 +114,22 @@ function segmentsOf(values: readonly number[], y: (value: number) => number): Se
   return segments;
 }
 
-/** Chooses the labels that fit; `x` is still the number of the window. */
+/** Chooses the labels that fit. Here, `x` is the index of the window. */
 function timeLabels(windows: readonly ChartWindow[], by: WindowUnit): TimeLabel[] {
   const isByDays = by === "hour" && windows.length > hourLabelsMax;
-  const places = windows.flatMap(({ label, startsDay }, x) =>
+  const candidates = windows.flatMap(({ label, startsDay }, x) =>
     isByDays && !startsDay ? [] : [{ x, text: label, startsDay }]
   );
-  const isShort = places.every(({ text }) => text.length <= shortCharactersMax);
+  const isShort = candidates.every(({ text }) => text.length <= shortCharactersMax);
   const most = labelsMax[isShort ? "short" : "long"];
-  const wide = stepFor(places.length, most.wide, steps[isByDays ? "day" : by]);
-  const wideCount = Math.ceil(places.length / wide);
+  const wide = stepFor(candidates.length, most.wide, steps[isByDays ? "day" : by]);
+  const wideCount = Math.ceil(candidates.length / wide);
   const narrow = wide * Math.ceil(wideCount / most.narrow);
-  // Counted from the first window; hours from midnight, so that the day's name is among the labels.
-  const midnight = isByDays ? 0 : Math.max(0, places.findIndex((place) => place.startsDay));
-  return places
-    .map((place, index) => ({ ...place, distance: Math.abs(index - midnight) }))
-    .filter((place) => place.distance % wide === 0)
+  // Hours are counted from midnight, so that the name of the day is among the labels.
+  const midnight = isByDays ? 0 : Math.max(0, candidates.findIndex(({ startsDay }) => startsDay));
+  return candidates
+    .map((label, index) => ({ ...label, distance: Math.abs(index - midnight) }))
+    .filter(({ distance }) => distance % wide === 0)
     .map(({ x, text, distance }) => ({ x, text, isWideOnly: distance % narrow !== 0 }));
 }
 

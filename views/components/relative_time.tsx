@@ -8,13 +8,13 @@ export function RelativeTime({ at, now }: { at: string; now: number }) {
   return <time datetime={at} title={exactTime(atMs)}>{relativeTime(atMs, now)}</time>;
 }
 
-/** A day: `4 Aug`. */
+/** A day: `Aug 4`. */
 export function DayTime({ at, now }: { at: string; now: number }) {
   const atMs = Date.parse(at);
   return <time datetime={at} title={exactTime(atMs)}>{shortDate(atMs, now)}</time>;
 }
 
-/** A moment in a time zone, to the second: `21 Nov, 14:03:11`. */
+/** A moment in a time zone, to the second: `Nov 21, 14:03:11`. */
 export function MomentTime({ at, now, timezone }: { at: string; now: number; timezone: string }) {
   const atMs = Date.parse(at);
   const clock = onClock(atMs, timezone);

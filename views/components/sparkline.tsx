@@ -1,4 +1,4 @@
-// The course of a number over some days, as a small line without axes. The number itself stands beside it.
+// A trend as a small line without axes, next to the number that it illustrates.
 // @ts-types="@types/d3-scale"
 import { scaleLinear } from "d3-scale";
 // @ts-types="@types/d3-shape"
@@ -6,14 +6,12 @@ import { line } from "d3-shape";
 
 const width = 96;
 const height = 24;
-/** Half the line's width and a little more, so that it is not cut off at the edges. */
+/** A little more than half the stroke, so that it isn't cut off at the edges. */
 const inset = 1.5;
 
 /**
- * Finds the points of the line.
- *
  * @param values From the oldest to the newest, none negative.
- * @returns The path in a box of 96 × 24: at the foot where a value is 0, "" without values.
+ * @returns The path of the line in a box of 96 × 24; "" without values.
  */
 export function sparklinePath(values: readonly number[]): string {
   const x = scaleLinear().domain([0, Math.max(1, values.length - 1)]).range([inset, width - inset]);
@@ -21,7 +19,7 @@ export function sparklinePath(values: readonly number[]): string {
   return line<number>().x((_, index) => x(index)).y((value) => y(value)).digits(1)([...values]) ?? "";
 }
 
-/** The line; hidden from screen readers. */
+/** The line, hidden from screen readers. */
 export function Sparkline({ values }: { values: readonly number[] }) {
   const isFlat = values.every((value) => value === 0);
   return (

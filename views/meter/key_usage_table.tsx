@@ -1,29 +1,30 @@
-// The most active keys of the chosen usage: how much of it each had. A key's name leads to its usage alone.
+// The most active keys and their share of the usage. Each links to its own usage.
 import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 
-/** What one key used. */
+/** The usage of a key. */
 export interface KeyUsageRow {
   readonly name: string;
-  /** The usage of this key alone. */
+  /** The usage page with only this key. */
   readonly href: string;
-  /** An exact decimal text. */
+  /** A decimal string. */
   readonly sum: string;
-  /** Percent of all; null when all is 0. */
+  /** Percent of the total; null if the total is 0. */
   readonly share: number | null;
-  /** How many records. */
+  /** The number of records. */
   readonly count: number;
 }
 
-/** The keys, and those that are not named. */
+/** The values of the table. */
 export interface KeyUsageProps {
   readonly keys: readonly KeyUsageRow[];
+  /** The sum of all other keys. */
   readonly others: (Omit<KeyUsageRow, "name" | "href"> & { readonly keys: number }) | null;
   /** What is summed: `requests`. */
   readonly unit: string;
 }
 
-/** The keys as a table, the most active first as given. */
+/** The table, in the given order. */
 export function KeyUsageTable({ keys, others, unit }: KeyUsageProps) {
   const columns: readonly Column[] = [
     { title: "Key" },
@@ -61,7 +62,7 @@ function Amounts({ share, sum, count, unit }: Omit<KeyUsageRow, "name" | "href">
       <Cell label="Share">
         <span class="share">
           <ShareBar percent={share ?? 0} />
-          <span class="num">{share === null ? "–" : `${share.toFixed(1)} %`}</span>
+          <span class="num">{share === null ? "–" : `${share.toFixed(1)}%`}</span>
         </span>
       </Cell>
       <Cell label={unit} isNumber>{groupDigits(sum)}</Cell>
@@ -70,7 +71,7 @@ function Amounts({ share, sum, count, unit }: Omit<KeyUsageRow, "name" | "href">
   );
 }
 
-/** Repeats the number beside it. */
+/** A bar for the number next to it. */
 function ShareBar({ percent }: { percent: number }) {
   return (
     <svg class="share-bar" aria-hidden="true">

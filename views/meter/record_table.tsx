@@ -1,43 +1,43 @@
-// The latest usage records, one a row.
+// The latest usage records.
 import { groupDigits } from "../../domain/number_text.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 import { Badge } from "../components/badge.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 
-/** A record in the list. */
+/** A record. */
 export interface UsageRecordRow {
   readonly id: string;
   /** ISO 8601 UTC. */
   readonly timestamp: string;
   readonly productSlug: string;
   readonly metric: string;
-  /** A number, or an exact decimal text. */
+  /** A number or a decimal string. */
   readonly quantity: number | string;
   readonly apiKeyName: string;
-  /** When it was voided, ISO 8601 UTC, and why; null while it counts. */
+  /** When and why it was voided; null if it counts. */
   readonly voidedAt: string | null;
   readonly voidReason: string | null;
 }
 
-/** What the table shows. */
+/** The values of the table. */
 export interface RecordTableProps {
   readonly records: readonly UsageRecordRow[];
-  /** The time of the page, in milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly now: number;
-  /** Whose clock the times are read from: an IANA name. */
+  /** An IANA name. */
   readonly timezone: string;
 }
 
-/** The records as a table, newest first as given. */
+/** The table, in the given order. */
 export function RecordTable({ records, now, timezone }: RecordTableProps) {
   const columns: readonly Column[] = [
-    { title: `When, ${zoneWords(timezone)}` },
+    { title: `Time (${zoneWords(timezone)})` },
     { title: "Product" },
     { title: "Metric" },
     { title: "Quantity", isNumber: true },
-    { title: "Key" },
-    { title: "State" },
+    { title: "API key" },
+    { title: "Status" },
   ];
   return (
     <Table label="Latest records" columns={columns}>
@@ -55,11 +55,11 @@ export function RecordTable({ records, now, timezone }: RecordTableProps) {
           <Cell label="Quantity" isNumber>
             <span class="name">{groupDigits(record.quantity)}</span>
           </Cell>
-          <Cell label="Key">
+          <Cell label="API key">
             <bdi>{record.apiKeyName}</bdi>
           </Cell>
           <Cell place="state">
-            <State {...record} timezone={timezone} />
+            <Status {...record} timezone={timezone} />
           </Cell>
         </Row>
       ))}
@@ -67,7 +67,7 @@ export function RecordTable({ records, now, timezone }: RecordTableProps) {
   );
 }
 
-function State({ voidedAt, voidReason, timezone }: UsageRecordRow & { timezone: string }) {
+function Status({ voidedAt, voidReason, timezone }: UsageRecordRow & { timezone: string }) {
   if (voidedAt === null) return <Badge tone="on">Counted</Badge>;
   return (
     <span class="state-words" title={`Voided on ${exactTimeIn(Date.parse(voidedAt), timezone)}`}>

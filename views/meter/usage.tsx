@@ -1,80 +1,60 @@
-// The page of an organization's usage: which stretch of time, the figures, the chart, the most active keys, the latest
-// records.
+// The usage page: filters, totals, a chart, the most active keys and the latest records.
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
+import { groupDigits, percentText } from "../../domain/number_text.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { Chart, ChartLegend, type ChartProps, ChartTable } from "../components/chart.tsx";
 import { CodeBlock } from "../components/code.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { Figures } from "../components/figures.tsx";
 import { Icon } from "../components/icon.tsx";
 import { type KeyUsageProps, KeyUsageTable } from "./key_usage_table.tsx";
 import { RecordTable, type UsageRecordRow } from "./record_table.tsx";
-import { type UsageAddress, type UsageFilters, usageHref } from "./usage_address.ts";
-import { type UsageChoices, type UsageFaults, UsageFilterBar } from "./usage_filters.tsx";
+import { type UsageAddress, UsageFilterBar, type UsageFilterProps, usageHref } from "./usage_filters.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { groupDigits, percentText } from "../../domain/number_text.ts";
-
-export { type UsageAddress, type UsageChoices, type UsageFaults, usageHref, type UsageRecordRow };
 
 /** The numbers above the chart. */
 export interface UsageFigures {
-  /** An exact decimal text. */
+  /** A decimal string. */
   readonly sum: string;
   /** What is summed: `requests`. */
   readonly metricLabel: string;
-  /** How many records. */
-  readonly count: number;
-  /** The window with the largest sum: when, and how much. */
+  readonly recordCount: number;
+  /** The window with the largest sum. */
   readonly busiest: { readonly label: string; readonly value: string } | null;
   readonly activeKeys: number;
-  /** Against the stretch before. */
+  /** The change since the period before. */
   readonly change: {
-    /** Null when nothing was used then. */
+    /** Null if nothing was used then. */
     readonly percent: number | null;
-    readonly than: string;
-    /** The range still runs: the stretch before is counted only as far as it has come. */
-    readonly isRunning: boolean;
+    /** Such as `October 1–22`. */
+    readonly period: string;
   };
 }
 
-/** What was used in the range. */
+/** The usage in the range. */
 export interface UsageReport {
   readonly figures: UsageFigures;
   readonly chart: ChartProps;
   readonly keys: KeyUsageProps;
-  /** The file with the chart's numbers. */
+  /** The numbers of the chart as a file. */
   readonly csvHref: string;
 }
 
-/** What the page shows. */
-export interface UsagePageProps {
+/** The values of the page. */
+export interface UsagePageProps extends UsageFilterProps {
   readonly frame: PortalFrame;
-  readonly address: UsageAddress;
-  /** The range in words: `1–30 November 2026, UTC`; null when it is none. */
+  /** The range in words: `November 1–30, 2026, UTC`; null if it is invalid. */
   readonly label: string | null;
-  /** How long the windows are that are shown. */
-  readonly unit: WindowUnit;
-  readonly choices: UsageChoices;
-  readonly faults: UsageFaults;
-  /** Null when what was asked for cannot be shown; `trouble` then says why, if no field does. */
+  /** Null if it can't be shown. Either a field is invalid, or `problem` says why. */
   readonly report: UsageReport | null;
-  readonly trouble: string | null;
+  readonly problem: string | null;
   /** The latest, newest first. */
   readonly records: readonly UsageRecordRow[];
-  /** How to send the first record; null once there is one. */
+  /** How to send the first record; null if there is one. */
   readonly example: { readonly curl: string } | null;
 }
 
-const byWords: Readonly<Record<WindowUnit, string>> = {
-  hour: "By hour",
-  day: "By day",
-  week: "By week",
-  month: "By month",
-};
-const noFilters: UsageFilters = { productSlug: null, metric: null, apiKey: null };
-
-/** @returns The page of the organization's usage. */
+/** @returns The page. */
 export function usagePage(props: UsagePageProps): Page {
   const { frame, label, example, report } = props;
   return (
@@ -83,9 +63,7 @@ export function usagePage(props: UsagePageProps): Page {
         <div>
           <h1>Usage</h1>
           <p class="muted">
-            {example === null
-              ? `${label === null ? "" : `${label}. `}Every record is here as soon as it was acknowledged.`
-              : "What your programs record with their keys appears here, as soon as it was acknowledged."}
+            {example === null && label !== null ? `${label}. ` : ""}Records appear here immediately.
           </p>
         </div>
         {example !== null || report === null
@@ -97,40 +75,34 @@ export function usagePage(props: UsagePageProps): Page {
   );
 }
 
-/**
- * With scripts, what is in `target` is brought up to date while the page is open; what has the focus keeps it, what is
- * open stays open.
- */
+/** With scripts, updates a part of the page while it is open, but not what the user has focused or opened. */
 function refresh(target: "#main" | "#live", everySeconds: number) {
   return {
     "hx-trigger": `every ${everySeconds}s`,
     "hx-target": target,
     "hx-select": target,
     "hx-swap": "outerMorph ignoreTitle:true",
-    // Quietly: no sign of progress.
+    // Without a progress indicator.
     "hx-indicator": target,
   };
 }
 
-/** So many bars are refreshed often; more are much to send and to draw. */
+/** Pages with more bars are refreshed less often: they are slow to send and to draw. */
 const quickBarsMax = 200;
 
 function FirstSteps({ curl }: { curl: string }) {
   return (
     <div class="card" hx-get="/portal/usage" {...refresh("#main", 10)}>
-      <EmptyState
-        title="Nothing was recorded yet"
-        text="Create a key, then send the first record from a terminal."
-      >
+      <EmptyState title="No usage yet" text="Create an API key, then record usage from a terminal.">
         <CodeBlock id="first-record" label="Record 1 request" code={curl} />
-        <ButtonLink tone="primary" href="/portal/api-keys">Create a key</ButtonLink>
+        <ButtonLink tone="primary" href="/portal/api-keys">Create API key</ButtonLink>
       </EmptyState>
     </div>
   );
 }
 
 function UsageView(props: UsagePageProps) {
-  const { address, frame, report, records, trouble } = props;
+  const { address, frame, report, records, problem } = props;
   const bars = report?.chart.windows.length ?? 0;
   return (
     <>
@@ -145,99 +117,112 @@ function UsageView(props: UsagePageProps) {
         {report === null
           ? (
             <div class="card">
-              <EmptyState
-                title="There is nothing to show"
-                text={trouble ?? "Correct what is marked above."}
-              />
+              <EmptyState title="Nothing to show" text={problem ?? "Fix the fields marked above."} />
             </div>
           )
           : <Report {...report} address={address} />}
-        {records.length === 0
-          ? null
-          : (
-            <Card title="Latest records" aside={<span class="tiny muted">Whatever the range</span>} flush>
-              <RecordTable records={records} now={frame.now} timezone={address.timezone} />
-            </Card>
-          )}
+        {records.length === 0 ? null : (
+          <Card
+            title="Latest records"
+            aside={<span class="tiny muted">Latest 10, regardless of range</span>}
+            flush
+          >
+            <RecordTable records={records} now={frame.now} timezone={address.timezone} />
+          </Card>
+        )}
       </div>
     </>
   );
 }
 
 function Report({ figures, chart, keys, address }: UsageReport & { address: UsageAddress }) {
-  const isEmpty = figures.count === 0;
+  const title = `Usage by ${chart.by}`;
+  const { filters } = address;
+  if (figures.recordCount === 0) {
+    return (
+      <>
+        <Figures figures={figures} by={chart.by} />
+        <Card title={title}>
+          <NoUsage address={address} />
+        </Card>
+      </>
+    );
+  }
   return (
     <>
-      <UsageFiguresView figures={figures} by={chart.by} />
-      <Card title={byWords[chart.by]} aside={isEmpty ? null : <ChartLegend series={chart.series} />}>
-        {isEmpty ? <NothingHere address={address} /> : (
-          <>
-            <Chart {...chart} />
-            <ChartTable {...chart} />
-          </>
-        )}
+      <Figures figures={figures} by={chart.by} />
+      <Card title={title} aside={<ChartLegend series={chart.series} />}>
+        <Chart {...chart} />
+        <ChartTable {...chart} />
       </Card>
-      {isEmpty ? null : (
-        <Card title="Most active keys" aside={<AllKeys address={address} />} flush>
-          <KeyUsageTable {...keys} />
-        </Card>
-      )}
+      <Card
+        title="Most active keys"
+        aside={filters.apiKey === null
+          ? null
+          : (
+            <a class="small" href={usageHref({ ...address, filters: { ...filters, apiKey: null } })}>
+              Show all keys
+            </a>
+          )}
+        flush
+      >
+        <KeyUsageTable {...keys} />
+      </Card>
     </>
   );
 }
 
-/** The way back from one key. */
-function AllKeys({ address }: { address: UsageAddress }) {
-  if (address.filters.apiKey === null) return null;
-  const filters = { ...address.filters, apiKey: null };
-  return <a class="small" href={usageHref({ ...address, filters })}>Show all keys</a>;
-}
+/** Longer numbers are smaller. */
+const longCharacters = 11;
 
-function UsageFiguresView({ figures, by }: { figures: UsageFigures; by: WindowUnit }) {
-  const { busiest } = figures;
+function Figures({ figures, by }: { figures: UsageFigures; by: WindowUnit }) {
+  const { busiest, change } = figures;
+  const all = [
+    { label: figures.metricLabel, number: figures.sum, note: <Change {...change} /> },
+    { label: "Records", number: figures.recordCount },
+    { label: `Busiest ${by}`, number: busiest?.value, note: busiest?.label },
+    { label: "Active keys", number: figures.activeKeys },
+  ];
   return (
-    <Figures
-      figures={[
-        {
-          label: figures.metricLabel,
-          value: groupDigits(figures.sum),
-          note: <ChangeWords {...figures.change} />,
-        },
-        { label: "records", value: groupDigits(figures.count) },
-        {
-          label: `busiest ${by}`,
-          value: busiest === null ? "–" : groupDigits(busiest.value),
-          note: busiest?.label ?? null,
-        },
-        { label: "active keys", value: groupDigits(figures.activeKeys) },
-      ]}
-    />
+    <dl class="card figures">
+      {all.map(({ label, number, note }) => {
+        const value = number === undefined ? "–" : groupDigits(number);
+        return (
+          <div>
+            <dt>{label}</dt>
+            <dd class={value.length > longCharacters ? "value long" : "value"}>{value}</dd>
+            {note === undefined ? null : <dd class="tiny muted">{note}</dd>}
+          </div>
+        );
+      })}
+    </dl>
   );
 }
 
-function ChangeWords({ percent, than, isRunning }: UsageFigures["change"]) {
-  // Word joiners: a line does not end between the days of a range.
-  const then = `${isRunning ? "at this point of" : "in"} ${than.replace(/(?<=\d)–(?=\d)/, "\u2060–\u2060")}`;
-  if (percent === null) return <>{`Nothing ${then}`}</>;
-  if (percent === 0) return <>{`As much as ${then}`}</>;
+function Change({ percent, period }: UsageFigures["change"]) {
+  // Word joiners prevent line breaks within a range of days.
+  const than = period.replace(/(?<=\d)–(?=\d)/, "\u2060–\u2060");
+  if (percent === null) return <>{`No usage during ${than}`}</>;
+  if (percent === 0) return <>{`Same as ${than}`}</>;
   return (
     <>
       <span class={percent > 0 ? "change up" : "change"}>
         <Icon name={percent > 0 ? "up" : "down"} />
         {`${percentText(percent)} ${percent > 0 ? "more" : "less"}`}
       </span>
-      {` than ${then}`}
+      {` than ${than}`}
     </>
   );
 }
 
-function NothingHere({ address }: { address: UsageAddress }) {
+function NoUsage({ address }: { address: UsageAddress }) {
   const { filters, range } = address;
   const isFiltered = filters.productSlug !== null || filters.apiKey !== null;
+  const noFilters = { productSlug: null, metric: null, apiKey: null };
   return (
-    <EmptyState title="Nothing was recorded here" text="Choose another range, or fewer filters.">
+    <EmptyState title="No usage in this range" text="Choose another range or remove filters.">
       {isFiltered
-        ? <ButtonLink href={usageHref({ ...address, filters: noFilters })}>Clear the filters</ButtonLink>
+        ? <ButtonLink href={usageHref({ ...address, filters: noFilters })}>Clear filters</ButtonLink>
         : range === "90d"
         ? null
         : <ButtonLink href={usageHref({ ...address, range: "90d", window: null })}>Show 90 days</ButtonLink>}

@@ -1,88 +1,76 @@
-// Times in words, always in UTC and never by the machine's locale: the same input gives the same page everywhere.
+// Times in words, in UTC. They don't depend on the time zone or locale of the machine.
 
-const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"] as const;
-const longMonths = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-] as const;
+const months = "January February March April May June July August September October November December"
+  .split(" ");
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** Older than this, a past time is a date. */
+/** Past times that are older are dates. */
 const recentDaysMax = 6;
-/** Further ahead than this, a coming time is a date. */
+/** Future times that are further ahead are dates. */
 const soonDaysMax = 30;
 
-/**
- * Says when something was or will be, as a person would.
- *
- * @param atMs The time, in milliseconds since 1970.
- * @param nowMs The time of the page, likewise.
- * @returns Such as `2 minutes ago`, `Yesterday`, `12 Nov`, `in 6 days`.
- */
+/** @returns A time relative to now, such as `2 minutes ago`, `Yesterday`, `Nov 12`, `in 6 days`. */
 export function relativeTime(atMs: number, nowMs: number): string {
-  return atMs > nowMs ? comingTime(atMs, nowMs) : pastTime(atMs, nowMs);
+  return atMs > nowMs ? futureTime(atMs, nowMs) : pastTime(atMs, nowMs);
 }
 
-/** @returns The date as `21 Nov 2026`. */
+/** @returns The date, such as `Nov 21, 2026`. */
 export function fullDate(atMs: number): string {
-  const date = new Date(atMs);
-  return `${shortDay(date)} ${date.getUTCFullYear()}`;
+  return `${shortDay(new Date(atMs))}, ${yearOf(atMs)}`;
 }
 
-/** @returns The date as `21 Nov`, with the year when it is not the page's. */
+/** @returns The date, such as `Nov 21`, with the year unless it is the current one. */
 export function shortDate(atMs: number, nowMs: number): string {
-  const date = new Date(atMs);
-  return date.getUTCFullYear() === new Date(nowMs).getUTCFullYear() ? shortDay(date) : fullDate(atMs);
+  return yearOf(atMs) === yearOf(nowMs) ? shortDay(new Date(atMs)) : fullDate(atMs);
 }
 
-/** @returns The time of day as `14:03:11`. */
+/** @returns The time of day, such as `14:03:11`. */
 export function clockTime(atMs: number): string {
   return new Date(atMs).toISOString().slice(11, 19);
+}
+
+/** @returns The month, such as `November 2026`. */
+export function monthWords(atMs: number): string {
+  return `${monthOf(new Date(atMs))} ${yearOf(atMs)}`;
+}
+
+/** @returns The exact time, such as `Nov 21, 2026, 14:03:11 UTC`. */
+export function exactTime(atMs: number): string {
+  return `${fullDate(atMs)}, ${clockTime(atMs)} UTC`;
 }
 
 /**
  * Names a range of days.
  *
- * @param range In milliseconds since 1970; `end` is no longer in it.
- * @returns Such as `21 November 2026`, `1–30 November 2026`, `24 August – 21 November 2026`.
+ * @param range `end` is exclusive.
+ * @param nowMs If given, the current year is omitted.
+ * @returns Such as `November 21, 2026`, `November 1–30, 2026`, `August 24 – November 21, 2026`.
  */
-export function dateRangeWords({ start, end }: { start: number; end: number }): string {
-  const first = longDate(start);
-  const last = longDate(Math.max(start, end - 1));
-  const lastText = `${last.day} ${last.month} ${last.year}`;
-  if (first.year !== last.year) return `${first.day} ${first.month} ${first.year} – ${lastText}`;
-  if (first.month !== last.month) return `${first.day} ${first.month} – ${lastText}`;
-  return first.day === last.day ? lastText : `${first.day}–${lastText}`;
-}
-
-/** @returns The exact time, such as `21 Nov 2026, 14:03:11 UTC`. */
-export function exactTime(atMs: number): string {
-  return `${fullDate(atMs)}, ${clockTime(atMs)} UTC`;
+export function dateRangeWords({ start, end }: { start: number; end: number }, nowMs?: number): string {
+  const [first, last] = [new Date(start), new Date(Math.max(start, end - 1))] as const;
+  const [firstYear, lastYear] = [first.getUTCFullYear(), last.getUTCFullYear()];
+  const [firstDay, lastDay] = [longDay(first), longDay(last)];
+  if (firstYear !== lastYear) return `${firstDay}, ${firstYear} – ${lastDay}, ${lastYear}`;
+  const year = nowMs !== undefined && yearOf(nowMs) === lastYear ? "" : `, ${lastYear}`;
+  if (firstDay === lastDay) return firstDay + year;
+  return first.getUTCMonth() === last.getUTCMonth()
+    ? `${firstDay}–${last.getUTCDate()}${year}`
+    : `${firstDay} – ${lastDay}${year}`;
 }
 
 function pastTime(atMs: number, nowMs: number): string {
   const passedMs = nowMs - atMs;
   if (passedMs < minuteMs) return "Just now";
   if (passedMs < hourMs) return `${amount(passedMs / minuteMs, "minute")} ago`;
-  const days = calendarDay(nowMs) - calendarDay(atMs);
+  const days = Math.floor(nowMs / dayMs) - Math.floor(atMs / dayMs);
   if (days === 0 || passedMs < 6 * hourMs) return `${amount(passedMs / hourMs, "hour")} ago`;
   if (days === 1) return "Yesterday";
   return days <= recentDaysMax ? `${days} days ago` : shortDate(atMs, nowMs);
 }
 
-/** Rounded down, so that nobody counts on time that is not left. */
-function comingTime(atMs: number, nowMs: number): string {
+/** Rounds down, so that nobody counts on more time than is left. */
+function futureTime(atMs: number, nowMs: number): string {
   const leftMs = atMs - nowMs;
   if (leftMs < minuteMs) return "in less than a minute";
   if (leftMs < hourMs) return `in ${amount(leftMs / minuteMs, "minute")}`;
@@ -95,15 +83,18 @@ function amount(value: number, unit: string): string {
   return `${whole} ${unit}${whole === 1 ? "" : "s"}`;
 }
 
-function calendarDay(ms: number): number {
-  return Math.floor(ms / dayMs);
+function yearOf(ms: number): number {
+  return new Date(ms).getUTCFullYear();
 }
 
-function longDate(ms: number): { day: number; month: string; year: number } {
-  const date = new Date(ms);
-  return { day: date.getUTCDate(), month: longMonths[date.getUTCMonth()] ?? "", year: date.getUTCFullYear() };
+function monthOf(date: Date): string {
+  return months[date.getUTCMonth()] ?? "";
+}
+
+function longDay(date: Date): string {
+  return `${monthOf(date)} ${date.getUTCDate()}`;
 }
 
 function shortDay(date: Date): string {
-  return `${date.getUTCDate()} ${months[date.getUTCMonth()]}`;
+  return `${monthOf(date).slice(0, 3)} ${date.getUTCDate()}`;
 }

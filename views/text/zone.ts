@@ -1,38 +1,38 @@
-// Times on the clocks of a time zone: moved by its offset, so that what reads a time as UTC reads the zone's clock.
+// Times in words, in a time zone: shifted by the zone's UTC offset, so that functions for UTC show the zone's clock.
 import type { UsageWindow, WindowUnit } from "../../domain/meter/usage_window.ts";
-import { clockTime, dateRangeWords, fullDate, shortDate } from "./time.ts";
+import { clockTime, dateRangeWords, fullDate, monthWords, shortDate } from "./time.ts";
 
-/** Names of the time zone database that are older than what the places are called now. */
-const newNames: ReadonlyMap<string, string> = new Map([
-  ["Africa/Asmera", "Africa/Asmara"],
-  ["America/Buenos_Aires", "America/Argentina/Buenos_Aires"],
-  ["America/Godthab", "America/Nuuk"],
-  ["Asia/Calcutta", "Asia/Kolkata"],
-  ["Asia/Katmandu", "Asia/Kathmandu"],
-  ["Asia/Rangoon", "Asia/Yangon"],
-  ["Asia/Saigon", "Asia/Ho_Chi_Minh"],
-  ["Atlantic/Faeroe", "Atlantic/Faroe"],
-  ["Europe/Kiev", "Europe/Kyiv"],
-]);
+/** Current names of places that the time zone database lists under an older one. */
+const newNames: Readonly<Record<string, string>> = {
+  "Africa/Asmera": "Africa/Asmara",
+  "America/Buenos_Aires": "America/Argentina/Buenos_Aires",
+  "America/Godthab": "America/Nuuk",
+  "Asia/Calcutta": "Asia/Kolkata",
+  "Asia/Katmandu": "Asia/Kathmandu",
+  "Asia/Rangoon": "Asia/Yangon",
+  "Asia/Saigon": "Asia/Ho_Chi_Minh",
+  "Atlantic/Faeroe": "Atlantic/Faroe",
+  "Europe/Kiev": "Europe/Kyiv",
+};
 
-/** How a window is called. */
+/** The names of a window. */
 export interface WindowName {
-  /** On the axis: `14:00`, `21 Nov`, `Nov 2026`. */
+  /** On the axis: `14:00`, `Nov 21`, `Nov 2026`. */
   readonly label: string;
-  /** In full: `21 Nov, 14:00`, `16–22 Nov`, `November 2026`. */
+  /** In full: `Nov 21, 14:00`, `November 16–22, 2026`, `November 2026`. */
   readonly name: string;
-  /** An hour that is its day's first; on the axis it has the day's name. */
+  /** The first hour of a day, which has the day's name on the axis. */
   readonly startsDay: boolean;
 }
 
-/** @returns The time moved by the zone's offset: its UTC date and time are the zone's. */
+/** @returns The time plus the zone's offset: its date and time in UTC are those of the zone. */
 export function onClock(ms: number, timezone: string): number {
   return ms + zoned(ms, timezone).offsetNanoseconds / 1e6;
 }
 
-/** @returns The time zones that one can choose besides UTC, sorted: IANA names. */
+/** @returns The time zones to choose from besides UTC, sorted: IANA names. */
 export function timezoneNames(): string[] {
-  return Intl.supportedValuesOf("timeZone").map((name) => newNames.get(name) ?? name).sort();
+  return Intl.supportedValuesOf("timeZone").map((name) => newNames[name] ?? name).sort();
 }
 
 /** @returns A time zone as people write it: `America/New York`. */
@@ -40,58 +40,61 @@ export function zoneWords(timezone: string): string {
   return timezone.replaceAll("_", " ");
 }
 
-/** @returns The exact time on the zone's clock, such as `21 Nov 2026, 15:03:11 Europe/Berlin`. */
+/** @returns The exact time in the zone, such as `Nov 21, 2026, 15:03:11 Europe/Berlin`. */
 export function exactTimeIn(ms: number, timezone: string): string {
   const clock = onClock(ms, timezone);
   return `${fullDate(clock)}, ${clockTime(clock)} ${zoneWords(timezone)}`;
 }
 
-/** @returns The days of a stretch of time in the zone: `1–30 November 2026`. */
-export function daysWords({ start, end }: UsageWindow, timezone: string): string {
-  return dateRangeWords({ start: onClock(start, timezone), end: onClock(end - 1, timezone) + 1 });
+/** @returns The days of a period in the zone: `November 1–30, 2026`. @param now If given, its year is omitted. */
+export function daysWords({ start, end }: UsageWindow, timezone: string, now?: number): string {
+  const days = { start: onClock(start, timezone), end: onClock(end - 1, timezone) + 1 };
+  return dateRangeWords(days, now === undefined ? undefined : onClock(now, timezone));
 }
 
 /**
  * Names the windows of a chart.
  *
- * @param options `now`: the time of the page; its year is left out.
- * @returns A name for each, no two alike: an hour that is repeated when clocks go back has its offset with it.
+ * @param options `now`: its year is omitted.
+ * @returns Unique names: an hour that repeats when clocks go back includes its UTC offset.
  */
 export function windowNames(
   windows: readonly UsageWindow[],
-  { unit, timezone, now }: { unit: WindowUnit; timezone: string; now: number },
+  options: { unit: WindowUnit; timezone: string; now: number },
 ): WindowName[] {
-  const page = onClock(now, timezone);
-  const names = windows.map((window) => {
-    const start = onClock(window.start, timezone);
-    const day = shortDate(start, page);
-    const hour = clockTime(start).slice(0, 5);
-    const startsDay = unit === "hour" &&
-      zoned(window.start, timezone).startOfDay().epochMilliseconds === window.start;
-    if (unit === "hour") return { label: startsDay ? day : hour, name: `${day}, ${hour}`, startsDay };
-    if (unit === "day") return { label: day, name: day, startsDay };
-    const days = daysWords(window, timezone);
-    if (unit === "week") return { label: day, name: days, startsDay };
-    const month = fullDate(start).replace(/^\d+ /, "");
-    const isWhole = start === startOfMonth(start) &&
-      onClock(window.end, timezone) === startOfMonth(onClock(window.end, timezone));
-    return { label: month, name: isWhole ? days.replace(/^\S+ /, "") : days, startsDay };
-  });
-  const seen = new Map<string, number>();
-  for (const { name } of names) seen.set(name, (seen.get(name) ?? 0) + 1);
+  const names = windows.map((window) => windowName(window, options));
+  const counts = new Map<string, number>();
+  for (const { name } of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return names.map((one, index) => {
-    const start = windows[index]?.start ?? 0;
-    return seen.get(one.name) === 1 ? one : { ...one, name: `${one.name} (${offsetWords(start, timezone)})` };
+    if (counts.get(one.name) === 1) return one;
+    const { offset } = zoned(windows[index]?.start ?? 0, options.timezone);
+    return { ...one, name: `${one.name} (UTC${offset})` };
   });
 }
 
-function offsetWords(ms: number, timezone: string): string {
-  return `UTC${zoned(ms, timezone).offset}`;
+function windowName(
+  window: UsageWindow,
+  { unit, timezone, now }: { unit: WindowUnit; timezone: string; now: number },
+): WindowName {
+  const start = onClock(window.start, timezone);
+  const day = shortDate(start, onClock(now, timezone));
+  if (unit === "hour") {
+    const hour = clockTime(start).slice(0, 5);
+    const startsDay = isDayStart(window.start, timezone);
+    return { label: startsDay ? day : hour, name: `${day}, ${hour}`, startsDay };
+  }
+  if (unit === "day") return { label: day, name: day, startsDay: false };
+  const days = daysWords(window, timezone);
+  if (unit === "week") return { label: day, name: days, startsDay: false };
+  const month = monthWords(start);
+  const isWhole = [window.start, window.end].every((ms) =>
+    zoned(ms, timezone).day === 1 && isDayStart(ms, timezone)
+  );
+  return { label: month.replace(/^(...)\S*/, "$1"), name: isWhole ? month : days, startsDay: false };
 }
 
-function startOfMonth(clockMs: number): number {
-  const date = new Date(clockMs);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+function isDayStart(ms: number, timezone: string): boolean {
+  return zoned(ms, timezone).startOfDay().epochMilliseconds === ms;
 }
 
 function zoned(ms: number, timezone: string): Temporal.ZonedDateTime {

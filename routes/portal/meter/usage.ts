@@ -1,5 +1,4 @@
-// The page of usage: totals, a chart, the most active keys, the latest records. Whatever its address says, it answers
-// with a page.
+// The usage page: totals, a chart, the most active keys and the latest records. Invalid parameters never cause an error page.
 import { isId } from "../../../domain/id.ts";
 import { reportChoice } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
@@ -23,18 +22,17 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
     inOrganization(parts, async (c, session) => {
       const now = services.clock();
       const choice = reportChoice(c.req.query(), now);
-      const { period, timezone } = choice;
-      const given = givenFilters(c);
+      const { period, timezone, range, days } = choice;
+      const requested = requestedFilters(c);
       const numbers = await readUsageOverview(services, session, {
-        query: { period, unit: choice.unit, timezone, filters: given.filters },
+        query: { period, unit: choice.unit, timezone, filters: requested },
         signal: c.req.raw.signal,
       });
       const { filters, unit, choices } = numbers;
       const window = unit === period?.defaultUnit ? null : unit;
-      const address = { range: choice.range, days: choice.days, window, timezone, filters };
-      const isUnknownKey = filters.apiKey !== given.filters.apiKey || given.isNoKey;
-      const wantedMetric = given.filters.metric;
-      const isUnknownMetric = wantedMetric !== null && wantedMetric !== filters.metric;
+      const address = { range, days, window, timezone, filters };
+      const isKeyFound = filters.apiKey === (c.req.query("apiKey") || null);
+      const isMetricFound = requested.metric === null || requested.metric === filters.metric;
       return sendPage(
         c,
         usagePage({
@@ -45,16 +43,16 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
           choices: { ...choices, timezones },
           faults: {
             ...choice.faults,
-            ...(isUnknownKey ? { apiKey: "There is no such key: all are shown." } : {}),
-            ...(isUnknownMetric ? { metric: `Never recorded here: “${wantedMetric}”.` } : {}),
+            ...(isKeyFound ? {} : { apiKey: "Key not found. Showing all keys." }),
+            ...(isMetricFound ? {} : { metric: `No data for “${requested.metric}”.` }),
             ...(unit === choice.unit
               ? {}
-              : { window: `Too many ${choice.unit}s for one page: shown by ${unit}.` }),
+              : { window: `Too many ${choice.unit}s for one page. Showing ${unit}s.` }),
           },
           report: period === null || numbers.report === null
             ? null
-            : reportOf(numbers.report, { by: unit, period, address, keys: choices.apiKeys, now }),
-          trouble: numbers.problem,
+            : reportOf(numbers.report, { unit, period, address, keys: choices.apiKeys, now }),
+          problem: numbers.problem,
           records: numbers.records,
           example: numbers.hasUsage
             ? null
@@ -65,14 +63,13 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
   );
 }
 
-/** @returns What the address asks for, and whether its key cannot be one. */
-function givenFilters(c: AppContext): { filters: OverviewFilters; isNoKey: boolean } {
-  const given = (name: string) => c.req.query(name) || null;
-  const slug = (name: string) => slugForm.test(given(name) ?? "") ? given(name) : null;
-  const key = given("apiKey");
-  const apiKey = key !== null && isId("key", key) ? key : null;
+/** @returns The filters of the address; null for those without a valid form. */
+function requestedFilters(c: AppContext): OverviewFilters {
+  const { productSlug = "", metric = "", apiKey = "" } = c.req.query();
+  const slug = (text: string) => slugForm.test(text) ? text : null;
   return {
-    filters: { productSlug: slug("productSlug"), metric: slug("metric"), apiKey },
-    isNoKey: key !== apiKey,
+    productSlug: slug(productSlug),
+    metric: slug(metric),
+    apiKey: isId("key", apiKey) ? apiKey : null,
   };
 }

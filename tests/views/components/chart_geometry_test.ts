@@ -74,21 +74,21 @@ Deno.test("chartGeometry() takes no windows at all", () => {
 
 Deno.test("chartGeometry() labels a month every five days, and three of them on a phone", () => {
   const { wide, narrow } = texts("day", "2026-11-01", 30);
-  assert.deepEqual(wide, ["1 Nov", "6 Nov", "11 Nov", "16 Nov", "21 Nov", "26 Nov"]);
-  assert.deepEqual(narrow, ["1 Nov", "11 Nov", "21 Nov"]);
+  assert.deepEqual(wide, ["Nov 1", "Nov 6", "Nov 11", "Nov 16", "Nov 21", "Nov 26"]);
+  assert.deepEqual(narrow, ["Nov 1", "Nov 11", "Nov 21"]);
 });
 
 Deno.test("chartGeometry() labels a day by hours and says where the next day begins", () => {
   const { wide, narrow } = texts("hour", "2026-11-20T15:00:00Z", 24);
   assert.equal(wide.length, 12);
-  assert.ok(wide.includes("21 Nov") && wide.includes("16:00"));
-  assert.deepEqual(narrow, ["18:00", "21 Nov", "06:00", "12:00"]);
+  assert.ok(wide.includes("Nov 21") && wide.includes("16:00"));
+  assert.deepEqual(narrow, ["18:00", "Nov 21", "06:00", "12:00"]);
 });
 
 Deno.test("chartGeometry() labels a week of hours by its days", () => {
   const { wide, narrow } = texts("hour", "2026-11-14T15:00:00Z", 168);
-  assert.deepEqual(wide, ["15 Nov", "16 Nov", "17 Nov", "18 Nov", "19 Nov", "20 Nov", "21 Nov"]);
-  assert.deepEqual(narrow, ["15 Nov", "17 Nov", "19 Nov", "21 Nov"]);
+  assert.deepEqual(wide, ["Nov 15", "Nov 16", "Nov 17", "Nov 18", "Nov 19", "Nov 20", "Nov 21"]);
+  assert.deepEqual(narrow, ["Nov 15", "Nov 17", "Nov 19", "Nov 21"]);
 });
 
 Deno.test("chartGeometry() never draws more labels than fit", () => {

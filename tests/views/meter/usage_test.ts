@@ -1,7 +1,9 @@
-// The page of usage: links and a form that keep what was chosen, the same numbers in the drawing and the table.
+// The usage page: links and the form keep all filters, and the table has the same numbers as the chart.
 import assert from "node:assert/strict";
-import { type UsageAddress, usageHref, usagePage, type UsagePageProps } from "../../../views/meter/usage.tsx";
+import { usagePage, type UsagePageProps } from "../../../views/meter/usage.tsx";
+import { type UsageAddress, usageHref } from "../../../views/meter/usage_filters.tsx";
 import { usageProps } from "../sample.ts";
+import { usageWords } from "../../support/words/usage.ts";
 
 const address: UsageAddress = {
   range: "month",
@@ -18,7 +20,7 @@ async function htmlOf(page: UsagePageProps): Promise<string> {
   return String(await usagePage(page)).replaceAll(/ +>/g, ">");
 }
 
-Deno.test("usageHref() has everything that was chosen in the address, and no defaults", () => {
+Deno.test("usageHref() includes every filter and omits defaults", () => {
   assert.equal(
     usageHref(address),
     "/portal/usage?range=month&window=week&timezone=Europe%2FBerlin&productSlug=a+b&metric=requests",
@@ -30,7 +32,7 @@ Deno.test("usageHref() has everything that was chosen in the address, and no def
   );
 });
 
-Deno.test("usagePage() keeps filters and zone in the links to other ranges; each has its usual windows", async () => {
+Deno.test("usagePage() keeps filters and the time zone in links to other ranges, but not the windows", async () => {
   const html = await htmlOf(props);
   const kept = "timezone=Europe%2FBerlin&amp;productSlug=a+b&amp;metric=requests";
   assert.ok(html.includes(`<a href="/portal/usage?range=7d&amp;${kept}">7 days</a>`));
@@ -38,10 +40,10 @@ Deno.test("usagePage() keeps filters and zone in the links to other ranges; each
     html.includes(`<a href="/portal/usage?range=month&amp;${kept}" aria-current="true">This month</a>`),
   );
   const days = "range=custom&amp;from=2026-11-01&amp;to=2026-11-30&amp;window=week";
-  assert.ok(html.includes(`<a href="/portal/usage?${days}&amp;${kept}">Other days</a>`));
+  assert.ok(html.includes(`<a href="/portal/usage?${days}&amp;${kept}">${usageWords.customRange}</a>`));
 });
 
-Deno.test("usagePage() has all that was chosen in its form, and days only for other days", async () => {
+Deno.test("usagePage() fills in its form, with days only for custom ranges", async () => {
   const html = await htmlOf(props);
   assert.match(html, /<input type="hidden" name="range" value="month"\/?>/);
   for (const chosen of ["a b", "requests", "week", "Europe/Berlin"]) {
@@ -54,7 +56,7 @@ Deno.test("usagePage() has all that was chosen in its form, and days only for ot
   assert.match(custom, /<div class="show"><button type="submit"/);
 });
 
-Deno.test("usagePage() offers time zones by continent, UTC first", async () => {
+Deno.test("usagePage() lists time zones by continent, UTC first", async () => {
   const html = await htmlOf(props);
   const [select = ""] = /<select id="timezone".*?<\/select>/s.exec(html) ?? [];
   assert.match(select, /^<select[^>]*><option value="UTC"[^>]*>UTC<\/option><optgroup label="Europe">/);
@@ -65,20 +67,20 @@ Deno.test("usagePage() offers time zones by continent, UTC first", async () => {
 });
 
 for (const field of ["from", "to", "window", "metric", "apiKey", "timezone"] as const) {
-  Deno.test(`usagePage() says what is wrong with ${field} beside it`, async () => {
+  Deno.test(`usagePage() shows an error below ${field}`, async () => {
     const html = await htmlOf({
       ...props,
       address: { ...address, range: "custom" },
-      faults: { [field]: "That was not taken." },
+      faults: { [field]: "Invalid value." },
     });
     const [input = ""] = new RegExp(`<(?:input|select)[^>]* id="?${field}"[^>]*>`).exec(html) ?? [];
     assert.match(input, /aria-invalid="true"/);
     assert.match(input, new RegExp(`aria-describedby="${field}-error"`));
-    assert.equal(html.match(/That was not taken\./g)?.length, 1);
+    assert.equal(html.match(/Invalid value\./g)?.length, 1);
   });
 }
 
-Deno.test("usagePage() has the numbers of the drawing in a table, exact", async () => {
+Deno.test("usagePage() shows the exact numbers of the chart in a table", async () => {
   const html = await htmlOf(props);
   const [table = ""] = /<details class="numbers">.*?<\/details>/s.exec(html) ?? [];
   const cells = [...table.matchAll(/<td class="num">(.*?)<\/td>/g)].map(([, text]) => text);
@@ -86,48 +88,48 @@ Deno.test("usagePage() has the numbers of the drawing in a table, exact", async 
   assert.match(html, /<svg class="chart" role="img" aria-labelledby="chart-title chart-description">/);
 });
 
-Deno.test("usagePage() leads to the file with the chart's numbers, past htmx", async () => {
+Deno.test("usagePage() links to the chart's numbers as CSV, without htmx", async () => {
   const html = await htmlOf(props);
   assert.match(html, /<a class="button plain" href="\/api\/portal\/usage\.csv\?metric=x" hx-boost="false">/);
   assert.doesNotMatch(await htmlOf({ ...props, report: null }), /usage\.csv/);
 });
 
-Deno.test("usagePage() names the most active keys with links that choose them, and counts the others", async () => {
+Deno.test("usagePage() links to the most active keys and counts the others", async () => {
   const html = await htmlOf(props);
   const [table = ""] = /<table[^>]*aria-label="Most active keys">.*?<\/table>/s.exec(html) ?? [];
   assert.match(table, /<a class="name" href="\/portal\/usage\?apiKey=x"><bdi>x<\/bdi><\/a>/);
   assert.match(table, /<rect class="share-part" width="66.7%"/);
-  assert.match(textOf(table), /66\.7 %1,5004/);
+  assert.match(textOf(table), /66\.7%1,5004/);
   assert.match(textOf(table), /12 other keys/);
-  assert.doesNotMatch(html, /Show all keys/);
+  assert.ok(!html.includes(usageWords.showAllKeys));
   const one = { ...props, address: { ...address, filters: { ...address.filters, apiKey: "key_1" } } };
-  assert.match(await htmlOf(one), /metric=requests">Show all keys<\/a>/);
+  assert.ok((await htmlOf(one)).includes(`metric=requests">${usageWords.showAllKeys}</a>`));
 });
 
-Deno.test("usagePage() shows a voided record as voided, when and why, its quantity exact", async () => {
+Deno.test("usagePage() shows when and why a record was voided, and its exact quantity", async () => {
   const html = await htmlOf(props);
   assert.match(html, /<tr role="row" class="over">/);
   assert.match(html, /9,007,199,254,740,991\.000001/);
-  assert.match(html, /title="Voided on 21 Nov 2026, 15:04:00 Europe\/Berlin"/);
+  assert.match(html, /title="Voided on Nov 21, 2026, 15:04:00 Europe\/Berlin"/);
   assert.match(html, /<span class="badge off">Voided<\/span><span class="tiny">x<\/span>/);
 });
 
-Deno.test("usagePage() reads times from the clock of the zone", async () => {
+Deno.test("usagePage() shows times in the time zone", async () => {
   const html = await htmlOf(props);
-  assert.ok(html.includes("When, Europe/Berlin"));
+  assert.ok(html.includes("(Europe/Berlin)"));
   assert.match(
     html,
-    /<time datetime="2026-11-21T14:03:11.000Z" title="21 Nov 2026, 15:03:11 Europe\/Berlin">21 Nov, 15:03:11</,
+    /<time datetime="2026-11-21T14:03:11.000Z" title="Nov 21, 2026, 15:03:11 Europe\/Berlin">Nov 21, 15:03:11</,
   );
 });
 
-Deno.test("usagePage() shows how to send the first record, and nothing else, when there never was one", async () => {
+Deno.test("usagePage() shows only how to send the first record if there is none", async () => {
   const html = await htmlOf({ ...props, example: { curl: "curl https://auth.example.com" } });
   assert.match(html, /<pre id="first-record">curl https:\/\/auth\.example\.com<\/pre>/);
   assert.ok(!html.includes(`class="chart"`) && !html.includes("<select") && !html.includes("usage.csv"));
 });
 
-Deno.test("usagePage() refreshes itself by its own address; a page of many bars seldom", async () => {
+Deno.test("usagePage() refreshes itself, less often with many bars", async () => {
   const html = await htmlOf(props);
   const href = usageHref(address).replaceAll("&", "&amp;");
   assert.ok(html.includes(`<div id="live" class="live" hx-get="${href}"`));
@@ -139,15 +141,15 @@ Deno.test("usagePage() refreshes itself by its own address; a page of many bars 
 });
 
 for (
-  const [percent, isRunning, words] of [
-    [12.4, false, "12.4 % more than in 1–31 October"],
-    [-3, true, "3 % less than at this point of 1–31 October"],
-    [0, false, "As much as in 1–31 October"],
-    [null, true, "Nothing at this point of 1–31 October"],
+  const [percent, words] of [
+    [12.4, usageWords.more("12.4%", "October 1–31")],
+    [-3, usageWords.less("3%", "October 1–31")],
+    [0, usageWords.same("October 1–31")],
+    [null, usageWords.none("October 1–31")],
   ] as const
 ) {
   Deno.test(`usagePage() says "${words}" of a change of ${percent}`, async () => {
-    const change = { percent, than: "1–31 October", isRunning };
+    const change = { percent, period: "October 1–31" };
     const figures = { ...sample.report.figures, change };
     const html = await htmlOf({ ...props, report: { ...sample.report, figures } });
     assert.ok(textOf(html).includes(words));

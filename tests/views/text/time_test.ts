@@ -16,9 +16,9 @@ for (
     ["2026-11-20T00:00:00Z", "Yesterday"],
     ["2026-11-19T23:59:59Z", "2 days ago"],
     ["2026-11-15T00:00:00Z", "6 days ago"],
-    ["2026-11-14T23:59:59Z", "14 Nov"],
-    ["2026-09-03T10:00:00Z", "3 Sep"],
-    ["2025-12-31T23:59:59Z", "31 Dec 2025"],
+    ["2026-11-14T23:59:59Z", "Nov 14"],
+    ["2026-09-03T10:00:00Z", "Sep 3"],
+    ["2025-12-31T23:59:59Z", "Dec 31, 2025"],
     ["2026-11-21T14:05:40Z", "in less than a minute"],
     ["2026-11-21T15:05:11.249Z", "in 59 minutes"],
     ["2026-11-21T15:05:11.250Z", "in 1 hour"],
@@ -27,8 +27,8 @@ for (
     ["2026-11-23T14:05:11.250Z", "in 2 days"],
     ["2026-11-28T14:05:11.249Z", "in 6 days"],
     ["2026-12-21T15:00:00Z", "in 30 days"],
-    ["2026-12-23T00:00:00Z", "23 Dec"],
-    ["2027-02-19T14:00:00Z", "19 Feb 2027"],
+    ["2026-12-23T00:00:00Z", "Dec 23"],
+    ["2027-02-19T14:00:00Z", "Feb 19, 2027"],
   ] as const
 ) {
   Deno.test(`relativeTime() says "${words}" of ${at}`, () => {
@@ -42,22 +42,22 @@ Deno.test("relativeTime() calls late evening hours ago, not yesterday, shortly a
 });
 
 Deno.test("exactTime() names the second and the zone", () => {
-  assert.equal(exactTime(Date.parse("2026-11-21T14:03:11.999Z")), "21 Nov 2026, 14:03:11 UTC");
+  assert.equal(exactTime(Date.parse("2026-11-21T14:03:11.999Z")), "Nov 21, 2026, 14:03:11 UTC");
 });
 
 Deno.test("shortDate() leaves out only the year of the page", () => {
-  assert.equal(shortDate(Date.parse("2026-01-01T00:00:00Z"), now), "1 Jan");
-  assert.equal(shortDate(Date.parse("2027-01-01T00:00:00Z"), now), "1 Jan 2027");
+  assert.equal(shortDate(Date.parse("2026-01-01T00:00:00Z"), now), "Jan 1");
+  assert.equal(shortDate(Date.parse("2027-01-01T00:00:00Z"), now), "Jan 1, 2027");
 });
 
 for (
   const [start, end, words] of [
-    ["2026-11-01", "2026-12-01", "1–30 November 2026"],
-    ["2026-11-21", "2026-11-22", "21 November 2026"],
-    ["2026-11-20T15:00:00Z", "2026-11-21T15:00:00Z", "20–21 November 2026"],
-    ["2026-08-24", "2026-11-22", "24 August – 21 November 2026"],
-    ["2025-12-30", "2026-01-03", "30 December 2025 – 2 January 2026"],
-    ["2026-11-21", "2026-11-21", "21 November 2026"],
+    ["2026-11-01", "2026-12-01", "November 1–30, 2026"],
+    ["2026-11-21", "2026-11-22", "November 21, 2026"],
+    ["2026-11-20T15:00:00Z", "2026-11-21T15:00:00Z", "November 20–21, 2026"],
+    ["2026-08-24", "2026-11-22", "August 24 – November 21, 2026"],
+    ["2025-12-30", "2026-01-03", "December 30, 2025 – January 2, 2026"],
+    ["2026-11-21", "2026-11-21", "November 21, 2026"],
   ] as const
 ) {
   Deno.test(`dateRangeWords() says "${words}" of ${start} to ${end}`, () => {

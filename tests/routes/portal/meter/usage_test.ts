@@ -1,7 +1,8 @@
-// The page of usage over HTTP: its address decides what it shows, links and the form lead to such addresses, and no
-// address is an error.
+// The usage page over HTTP: its address determines what it shows, links and the form keep the address, and no address causes
+// an error.
 import assert from "node:assert/strict";
 import { createTestKey, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
+import { usageWords } from "../../../support/words/usage.ts";
 
 const nothing = { productSlug: "tiles", metric: "requests", quantity: 1 };
 
@@ -54,38 +55,38 @@ function shownOn(html: string) {
   };
 }
 
-/** A link's address, as a browser reads it. */
+/** @returns The address of a link. */
 function hrefOf(html: string, words: string): string {
   const href = new RegExp(`<a [^>]*href="([^"]+)"[^>]*>(?:<bdi>)?${words}<`).exec(html)?.[1];
   return (href ?? assert.fail(`no link “${words}”`)).replaceAll("&amp;", "&");
 }
 
-testApp("the windows and dates of the page are those of the time zone that was chosen", async (test) => {
+testApp("windows and dates are in the chosen time zone", async (test) => {
   const person = await test.signUp();
   const { fullKey } = await createTestKey(test, person);
-  // In Berlin the first is still in October, and the second is on the day of 25 hours, in the hour that comes twice.
+  // In Berlin the first is still in October, and the second is in the repeated hour of the day with 25 hours.
   await record(test, fullKey, { quantity: 5, timestamp: "2026-10-31T22:30:00Z" });
   await record(test, fullKey, { quantity: 7, timestamp: "2026-10-25T01:30:00Z" });
   const utc = await usagePage(test, person, { range: "custom", from: "2026-10-31", to: "2026-11-01" });
-  assert.deepEqual(utc.numbers.find(([, sum]) => sum !== "0"), ["31 Oct, 22:00", "5"]);
+  assert.deepEqual(utc.numbers.find(([, sum]) => sum !== "0"), ["Oct 31, 22:00", "5"]);
   const zone = { timezone: "Europe/Berlin" };
   const month = await usagePage(test, person, { range: "last-month", ...zone });
-  assert.match(month.label, /^1–31 October 2026, Europe\/Berlin\./);
+  assert.match(month.label, /^October 1–31, 2026, Europe\/Berlin\./);
   assert.equal(month.sum, "12");
-  assert.deepEqual(month.numbers.filter(([, sum]) => sum !== "0"), [["25 Oct", "7"], ["31 Oct", "5"]]);
+  assert.deepEqual(month.numbers.filter(([, sum]) => sum !== "0"), [["Oct 25", "7"], ["Oct 31", "5"]]);
   assert.equal(month.numbers.length, 31);
   const day = await usagePage(test, person, { from: "2026-10-25", to: "2026-10-25", ...zone });
   assert.equal(day.numbers.length, 25);
-  assert.deepEqual(day.numbers.slice(2, 4), [["25 Oct, 02:00 (UTC+02:00)", "0"], [
-    "25 Oct, 02:00 (UTC+01:00)",
+  assert.deepEqual(day.numbers.slice(2, 4), [["Oct 25, 02:00 (UTC+02:00)", "0"], [
+    "Oct 25, 02:00 (UTC+01:00)",
     "7",
   ]]);
-  assert.match(day.html, />31 Oct, 23:30:00</);
+  assert.match(day.html, />Oct 31, 23:30:00</);
   assert.equal((await usagePage(test, person, { from: "2026-11-01", to: "2026-11-21", ...zone })).sum, "0");
 });
 
 testApp(
-  "a month that runs is compared with as much of the month before, a past one with all of it",
+  "the current month is compared with the same part of the previous month, a past one with all of it",
   async (test) => {
     const person = await test.signUp();
     const { fullKey } = await createTestKey(test, person);
@@ -93,50 +94,58 @@ testApp(
     await record(test, fullKey, { quantity: 20, timestamp: "2026-10-21T14:00:00Z" });
     await record(test, fullKey, { quantity: 999, timestamp: "2026-10-21T14:20:00Z" });
     const month = await usagePage(test, person);
-    assert.equal(month.change, "50 % more than at this point of 1–31 October 2026");
+    assert.equal(month.change, usageWords.more("50%", "October 1–21"));
     const days = await usagePage(test, person, { from: "2026-11-02", to: "2026-11-20" });
-    assert.equal(days.change, "100 % less than in 14 October – 1 November 2026");
+    assert.equal(days.change, usageWords.less("100%", "October 14 – November 1"));
     const before = await usagePage(test, person, { range: "last-month" });
-    assert.equal(before.change, "Nothing in 1–30 September 2026");
+    assert.equal(before.change, usageWords.none("September 1–30"));
     const hours = await usagePage(test, person, { range: "24h" });
-    assert.equal(hours.change, "Nothing at this point of the 24 hours before");
+    assert.equal(hours.change, usageWords.none("the previous 24 hours"));
   },
 );
 
-testApp("each range has windows that suit it, and others when one asks for them", async (test) => {
+testApp("each range has default windows, and others on request", async (test) => {
   const person = await test.signUp();
   await record(test, (await createTestKey(test, person)).fullKey, {});
   const shown = async (query: Record<string, string>) => {
     const { chosen, numbers, html } = await usagePage(test, person, query);
-    return [chosen["window"], numbers.length, /<h2>(By \w+)<\/h2>/.exec(html)?.[1]];
+    return [chosen["window"], numbers.length, /<h2>([^<]+)<\/h2>/.exec(html)?.[1]];
   };
-  assert.deepEqual(await shown({ range: "24h" }), ["hour", 24, "By hour"]);
-  assert.deepEqual(await shown({ range: "7d" }), ["day", 7, "By day"]);
-  assert.deepEqual(await shown({ range: "7d", window: "hour" }), ["hour", 168, "By hour"]);
-  assert.deepEqual(await shown({ range: "90d", window: "week" }), ["week", 13, "By week"]);
+  assert.deepEqual(await shown({ range: "24h" }), ["hour", 24, usageWords.chartTitle("hour")]);
+  assert.deepEqual(await shown({ range: "7d" }), ["day", 7, usageWords.chartTitle("day")]);
+  assert.deepEqual(await shown({ range: "7d", window: "hour" }), [
+    "hour",
+    168,
+    usageWords.chartTitle("hour"),
+  ]);
+  assert.deepEqual(await shown({ range: "90d", window: "week" }), [
+    "week",
+    13,
+    usageWords.chartTitle("week"),
+  ]);
   assert.deepEqual(await shown({ from: "2025-01-01", to: "2026-12-31", window: "month" }), [
     "month",
     24,
-    "By month",
+    usageWords.chartTitle("month"),
   ]);
 });
 
 testApp(
-  "more windows than fit on a page are refused beside the field, and longer ones are shown",
+  "too many windows for a page cause an error below the field, and longer ones are shown",
   async (test) => {
     const person = await test.signUp();
     await record(test, (await createTestKey(test, person)).fullKey, {});
     const hours = await usagePage(test, person, { range: "90d", window: "hour" });
-    assert.deepEqual(hours.faults, ["window: Too many hours for one page: shown by day."]);
+    assert.deepEqual(hours.faults, [`window: ${usageWords.tooMany("hour", "day")}`]);
     assert.equal(hours.chosen["window"], "day");
     assert.equal(hours.numbers.length, 90);
     const days = await usagePage(test, person, { from: "2005-01-01", to: "2026-11-30", window: "hour" });
-    assert.deepEqual(days.faults, ["window: Too many hours for one page: shown by month."]);
+    assert.deepEqual(days.faults, [`window: ${usageWords.tooMany("hour", "month")}`]);
     assert.equal(days.numbers.length, 263);
   },
 );
 
-testApp("the most active keys lead to their usage alone, and back", async (test) => {
+testApp("the most active keys link to their own usage, and back", async (test) => {
   const person = await test.signUp();
   const names = ["Production", "Import", "Production", "<b>Old</b>"];
   const keys = [];
@@ -145,36 +154,39 @@ testApp("the most active keys lead to their usage alone, and back", async (test)
   await record(test, keys[0] ?? "", { quantity: 15 });
   const all = await usagePage(test, person, { range: "7d", timezone: "Asia/Kathmandu" });
   assert.deepEqual(all.keys.map(([name, ...rest]) => [name?.replace(/\(.*…\)/, "(…)"), ...rest]), [
-    ["&lt;b&gt;Old&lt;/b&gt;", "64.0 %", "64", "1"],
-    ["Production (…)", "16.0 %", "16", "2"],
-    ["Production (…)", "16.0 %", "16", "1"],
-    ["Import", "4.0 %", "4", "1"],
+    ["&lt;b&gt;Old&lt;/b&gt;", "64.0%", "64", "1"],
+    ["Production (…)", "16.0%", "16", "2"],
+    ["Production (…)", "16.0%", "16", "1"],
+    ["Import", "4.0%", "4", "1"],
   ]);
   assert.equal(all.sum, "100");
   const one = await usagePage(test, person, hrefOf(all.html, "Import"));
   assert.equal(one.sum, "4");
   assert.match(one.label, /Asia\/Kathmandu/);
-  assert.deepEqual(one.keys, [["Import", "100.0 %", "4", "1"]]);
-  assert.equal((await usagePage(test, person, hrefOf(one.html, "Show all keys"))).sum, "100");
+  assert.deepEqual(one.keys, [["Import", "100.0%", "4", "1"]]);
+  assert.equal((await usagePage(test, person, hrefOf(one.html, usageWords.showAllKeys))).sum, "100");
 });
 
-testApp("a product without the chosen metric shows one that it has, and says so", async (test) => {
-  const person = await test.signUp();
-  const { fullKey } = await createTestKey(test, person);
-  for (const quantity of [1, 2]) await record(test, fullKey, { quantity });
-  await record(test, fullKey, { productSlug: "search", metric: "bytes", quantity: 70 });
-  const first = await usagePage(test, person);
-  assert.deepEqual([first.chosen["metric"], first.sum], ["requests", "3"]);
-  const search = await usagePage(test, person, { productSlug: "search", metric: "requests" });
-  assert.deepEqual([search.chosen["metric"], search.sum], ["bytes", "70"]);
-  assert.deepEqual(search.faults, ["metric: Never recorded here: “requests”."]);
-  assert.doesNotMatch(search.html, /<option value="requests"/);
-  const unknown = await usagePage(test, person, { productSlug: "nothing", metric: "requests" });
-  assert.deepEqual([unknown.sum, unknown.faults], ["0", []]);
-  assert.equal((await usagePage(test, person, hrefOf(unknown.html, "Clear the filters"))).sum, "3");
-});
+testApp(
+  "a product without the chosen metric shows one that it has, with an error below the field",
+  async (test) => {
+    const person = await test.signUp();
+    const { fullKey } = await createTestKey(test, person);
+    for (const quantity of [1, 2]) await record(test, fullKey, { quantity });
+    await record(test, fullKey, { productSlug: "search", metric: "bytes", quantity: 70 });
+    const first = await usagePage(test, person);
+    assert.deepEqual([first.chosen["metric"], first.sum], ["requests", "3"]);
+    const search = await usagePage(test, person, { productSlug: "search", metric: "requests" });
+    assert.deepEqual([search.chosen["metric"], search.sum], ["bytes", "70"]);
+    assert.deepEqual(search.faults, [`metric: ${usageWords.noData("requests")}`]);
+    assert.doesNotMatch(search.html, /<option value="requests"/);
+    const unknown = await usagePage(test, person, { productSlug: "nothing", metric: "requests" });
+    assert.deepEqual([unknown.sum, unknown.faults], ["0", []]);
+    assert.equal((await usagePage(test, person, hrefOf(unknown.html, usageWords.clearFilters))).sum, "3");
+  },
+);
 
-testApp("the CSV link asks for exactly what is shown", async (test) => {
+testApp("the CSV link has the range, windows and filters of the page", async (test) => {
   const person = await test.signUp();
   const { id, fullKey } = await createTestKey(test, person);
   await record(test, fullKey, { quantity: 2.5 });
@@ -199,17 +211,17 @@ testApp("the CSV link asks for exactly what is shown", async (test) => {
     timezone: "America/New_York",
   });
   const file = await test.send(csv.pathname + csv.search, { cookie: person.cookie });
-  // It has no attribute “download”, which would save an error as a file.
+  // The link has no attribute “download”, which would save an error as a file.
   assert.match(file.headers.get("content-disposition") ?? "", /^attachment/);
   const [, ...lines] = (await file.text()).trim().split("\r\n");
   assert.deepEqual(lines, [
     "2026-11-21T09:00:00.000-05:00,2026-11-21T10:00:00.000-05:00,tiles,requests,2.5,1,2.5,2.5",
   ]);
-  assert.deepEqual(numbers.filter(([, sum]) => sum !== "0"), [["21 Nov, 09:00", "2.5"]]);
+  assert.deepEqual(numbers.filter(([, sum]) => sum !== "0"), [["Nov 21, 09:00", "2.5"]]);
 });
 
 testApp(
-  "the latest records follow the filters; a voided one says why, and no longer counts",
+  "the latest records are filtered, and a voided one shows its reason and doesn't count",
   async (test) => {
     const person = await test.signUp();
     const { fullKey } = await createTestKey(test, person);
@@ -218,7 +230,7 @@ testApp(
     await record(test, fullKey, { quantity: 2 });
     await record(test, fullKey, { metric: "bytes", quantity: 777 });
     await record(test, other.fullKey, { quantity: 5 });
-    const reason = "Sent twice <b>after</b> a time-out.";
+    const reason = "Sent twice <b>after</b> a timeout.";
     const voided = await test.send(`/api/v1/usage/records/${id}/void`, { apiKey: fullKey, json: { reason } });
     assert.equal(voided.status, 200, await voided.text());
     const { records, sum, html } = await usagePage(test, person, { metric: "requests" });
@@ -226,9 +238,9 @@ testApp(
     assert.deepEqual(records.map(([, , , quantity, key, state]) => [quantity, key, state]), [
       ["5", "Import", "Counted"],
       ["2", "Production", "Counted"],
-      ["1,234", "Production", "VoidedSent twice &lt;b&gt;after&lt;/b&gt; a time-out."],
+      ["1,234", "Production", "VoidedSent twice &lt;b&gt;after&lt;/b&gt; a timeout."],
     ]);
-    assert.match(html, /title="Voided on 21 Nov 2026, 14:03:11 UTC"/);
+    assert.match(html, /title="Voided on Nov 21, 2026, 14:03:11 UTC"/);
     const imported = await usagePage(test, person, { apiKey: other.id });
     assert.deepEqual(imported.records.map(([, , , quantity]) => quantity), ["5"]);
     const bytes = await usagePage(test, person, { metric: "bytes" });
@@ -236,7 +248,7 @@ testApp(
   },
 );
 
-testApp("links and the form keep all that was chosen", async (test) => {
+testApp("links and the form keep all filters", async (test) => {
   const person = await test.signUp();
   const { id, fullKey } = await createTestKey(test, person);
   await record(test, fullKey, {});
@@ -264,14 +276,14 @@ testApp("links and the form keep all that was chosen", async (test) => {
   assert.deepEqual(Object.fromEntries(new URL(live, test.config.baseUrl).searchParams), query);
 });
 
-testApp("days that cannot be shown are told beside their fields, with what was typed", async (test) => {
+testApp("invalid days cause errors below their fields, which keep the input", async (test) => {
   const person = await test.signUp();
   await record(test, (await createTestKey(test, person)).fullKey, {});
-  const turned = await usagePage(test, person, { range: "custom", from: "2026-11-21", to: "2026-11-01" });
-  assert.deepEqual(turned.faults, ["to: Choose a day that is not before the first."]);
-  assert.match(turned.html, /There is nothing to show/);
-  assert.match(turned.html, /name="from" value="2026-11-21"/);
-  assert.doesNotMatch(turned.html, /usage\.csv|class="chart"/);
+  const reversed = await usagePage(test, person, { range: "custom", from: "2026-11-21", to: "2026-11-01" });
+  assert.deepEqual(reversed.faults, [`to: ${usageWords.endBeforeStart}`]);
+  assert.ok(reversed.html.includes(usageWords.nothingToShow));
+  assert.match(reversed.html, /name="from" value="2026-11-21"/);
+  assert.doesNotMatch(reversed.html, /usage\.csv|class="chart"/);
   const evil = `"><script>alert(1)</script>`;
   const { html, faults } = await usagePage(test, person, {
     from: evil,
@@ -283,7 +295,7 @@ testApp("days that cannot be shown are told beside their fields, with what was t
   assert.doesNotMatch(html, /<script>alert/);
 });
 
-testApp("no address gives an error page", async (test) => {
+testApp("no address causes an error page", async (test) => {
   const person = await test.signUp();
   await record(test, (await createTestKey(test, person)).fullKey, {});
   const values = [
@@ -303,7 +315,7 @@ testApp("no address gives an error page", async (test) => {
     for (const field of fields) await usagePage(test, person, { [field]: value });
     await usagePage(test, person, Object.fromEntries(fields.map((field) => [field, value])));
   }
-  // What can be no product's name limits nothing.
+  // An invalid product is ignored.
   const { chosen, sum } = await usagePage(test, person, { productSlug: "\u202e🗝" });
   assert.deepEqual([chosen["productSlug"], sum], ["", "1"]);
   for (const query of ["range=%ED%A0%80&metric=%ff&from=%", "range=7d&range=24h&from=&from=", "=&&=&range"]) {
@@ -311,7 +323,7 @@ testApp("no address gives an error page", async (test) => {
   }
 });
 
-testApp("somebody else's key filters nothing and is not named", async (test) => {
+testApp("a key of another organization is ignored and its name is not shown", async (test) => {
   const person = await test.signUp();
   await record(test, (await createTestKey(test, person)).fullKey, { quantity: 3 });
   const stranger = await test.signUp();
@@ -319,6 +331,6 @@ testApp("somebody else's key filters nothing and is not named", async (test) => 
   await record(test, theirs.fullKey, { quantity: 50 });
   const { html, sum, faults } = await usagePage(test, person, { apiKey: theirs.id });
   assert.equal(sum, "3");
-  assert.deepEqual(faults, ["apiKey: There is no such key: all are shown."]);
+  assert.deepEqual(faults, [`apiKey: ${usageWords.keyNotFound}`]);
   assert.doesNotMatch(html, /Secret project/);
 });
