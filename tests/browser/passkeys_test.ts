@@ -42,7 +42,7 @@ async function authenticator(context: BrowserContext, page: Page) {
 async function signUp(page: Page, baseUrl: string): Promise<void> {
   await page.goto(`${baseUrl}/sign-up`);
   await page.getByLabel("Your name").fill("Ada Lovelace");
-  await page.getByLabel("E-mail").fill(email);
+  await page.locator("#email").fill(email);
   await page.getByLabel("Password").fill(testPassword);
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
@@ -54,7 +54,7 @@ async function signOut(page: Page): Promise<void> {
 }
 
 async function givePassword(page: Page): Promise<void> {
-  await page.getByLabel("E-mail").fill(email);
+  await page.locator("#email").fill(email);
   await page.getByLabel("Password").fill(testPassword);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }

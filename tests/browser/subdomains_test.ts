@@ -27,7 +27,7 @@ const shared = { COOKIE_DOMAIN: ".example.test" };
 const nobody = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
 
 async function signIn(page: Page, email: string): Promise<void> {
-  await page.getByLabel("E-mail").fill(email);
+  await page.locator("#email").fill(email);
   await page.getByLabel("Password", { exact: true }).fill(testPassword);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }
@@ -194,7 +194,7 @@ for (const javaScriptEnabled of [true, false]) {
         for (const [asked, got] of [[`${app}/?a=1#b`], [`${app}/moved`, `${docs}/?moved=1`]] as const) {
           const { page, troubles } = await watchedPage(await profile({ javaScriptEnabled }));
           await page.goto(`${auth}/sign-in?${to(asked)}`);
-          await page.getByLabel("E-mail").fill(ada.email);
+          await page.locator("#email").fill(ada.email);
           await page.getByLabel("Password", { exact: true }).fill("wrong wrong wrong");
           await page.getByRole("button", { name: "Sign in", exact: true }).click();
           await page.getByText(signInWords.wrongCredentials).waitFor();
@@ -217,7 +217,7 @@ for (const javaScriptEnabled of [true, false]) {
         await fresh.goto(`${auth}/sign-in?${to(`${docs}/?new=1`)}`);
         await fresh.getByRole("link", { name: "Create an account" }).click();
         await fresh.getByLabel("Your name").fill("Kay");
-        await fresh.getByLabel("E-mail").fill("kay@example.com");
+        await fresh.locator("#email").fill("kay@example.com");
         await fresh.getByLabel("Password").fill(testPassword);
         await fresh.getByRole("button", { name: "Create account" }).click();
         await fresh.waitForURL(`${docs}/?new=1`);

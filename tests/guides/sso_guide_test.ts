@@ -51,7 +51,7 @@ Deno.test({
       assert.equal(await secret(page), "401 Sign in first.");
       await page.goto(`${at("8000")}/sign-up`);
       await page.getByLabel("Your name").fill("Ada Lovelace");
-      await page.getByLabel("E-mail").fill("ada@example.com");
+      await page.locator("#email").fill("ada@example.com");
       await page.getByLabel("Password", { exact: true }).fill(testPassword);
       await page.locator("form button[type=submit]").first().click();
       await page.waitForURL("**/portal/**");
@@ -67,7 +67,7 @@ Deno.test({
       assert.equal(await secret(page), "401 Sign in first.");
       // Through the link, and back.
       await page.getByRole("button", { name: "Sign in" }).click();
-      await page.getByLabel("E-mail").fill("ada@example.com");
+      await page.locator("#email").fill("ada@example.com");
       await page.getByLabel("Password", { exact: true }).fill(testPassword);
       await page.getByRole("button", { name: "Sign in", exact: true }).click();
       await page.waitForURL(`${at("3001")}/`);

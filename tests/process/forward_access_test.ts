@@ -118,7 +118,7 @@ async function anotherAccount(given: Given): Promise<void> {
     await heading(page, "You don’t have access");
     await page.getByText("only open to members of another organization").waitFor();
     await press(page, "Use another account");
-    await page.getByLabel("E-mail").fill(bob.email);
+    await page.locator("#email").fill(bob.email);
     await page.getByLabel("Password", { exact: true }).fill(testPassword);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
     await heading(page, `Hello ${bob.userId}`);

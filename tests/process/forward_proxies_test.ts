@@ -219,7 +219,7 @@ async function signsInWithBrowser({ port, ada, bob }: ProxyScene): Promise<void>
     assert.deepEqual(await context.cookies(), []);
     await page.goto(`http://app.example.com:${port}/reports/7?tab=a`);
     assert.match(page.url(), /^http:\/\/auth\.example\.com:\d+\/sign-in\?return_to=[^&]*$/);
-    await page.getByLabel("E-mail").fill(ada.email);
+    await page.locator("#email").fill(ada.email);
     await page.getByLabel("Password", { exact: true }).fill(testPassword);
     await page.getByRole("button", { name: "Sign in" }).first().click();
     await page.getByRole("heading", { name: `Hello ${ada.userId}` }).waitFor();

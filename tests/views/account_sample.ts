@@ -1,14 +1,12 @@
-// The pages of one's own account with sample data, as sample.ts has the others.
-import { accountPage, changeEmailPage } from "../../views/account/account.tsx";
-import { confirmPasswordPage } from "../../views/sign_in/confirm_password.tsx";
-import { deleteAccountPage } from "../../views/account/delete_account.tsx";
-import { forgotPasswordPage } from "../../views/account/forgot_password.tsx";
-import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { resetPasswordPage } from "../../views/account/reset_password.tsx";
-import { securityPage } from "../../views/sign_in/security.tsx";
+// The pages of one's own account with sample data; sample.ts has the others.
+import { accountPage, changeEmailPage, deleteAccountPage } from "../../views/account/account.tsx";
+import { forgotPasswordPage, resetPasswordPage } from "../../views/account/passwords.tsx";
 import { verifyEmailPage } from "../../views/account/verify_email.tsx";
+import { confirmPasswordPage } from "../../views/sign_in/confirm_password.tsx";
+import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
+import { securityPage } from "../../views/sign_in/security.tsx";
 
-/** @returns Every page about an account by a name, with `text` wherever a text of somebody else's can stand. */
+/** @returns Every page about an account by a name, with `text` in every place where text from people can appear. */
 export function accountPages(
   text: string,
   { frame, gateFrame }: { frame: PortalFrame; gateFrame: GateFrame },
@@ -18,8 +16,7 @@ export function accountPages(
   const account = {
     frame: unconfirmed,
     name: text,
-    fieldErrors: { name: text },
-    error: text,
+    rejected: { message: text, fields: { name: text } },
     mailError: text,
     pendingEmail: text,
     ownerless: [],
@@ -42,15 +39,19 @@ export function accountPages(
     fieldErrors: { currentPassword: text, newPassword: text },
     flash: text,
   };
-  const forgot = { frame: gateFrame, hasMail: true, email: text, error: text, fieldErrors: { email: text } };
-  const reset = { frame: gateFrame, token: text, error: text, fieldErrors: { password: text } };
+  const forgot = {
+    frame: gateFrame,
+    hasMail: true,
+    email: text,
+    rejected: { message: text, fields: { email: text } },
+  };
+  const reset = { frame: gateFrame, token: text, rejected: { message: text, fields: { password: text } } };
   const remove = {
     frame,
     ending: [text],
     ownerless: [],
     value: text,
-    error: text,
-    fieldErrors: { email: text },
+    rejected: { message: text, fields: { email: text } },
   };
   const verify = { frame: gateFrame, email: text } as const;
   const ready = { ...verify, state: "ready", token: text } as const;
@@ -63,7 +64,11 @@ export function accountPages(
       pendingEmail: null,
     }),
     "account, last owner": accountPage({ ...account, frame, ownerless: [text, text] }),
-    "change the address": changeEmailPage({ frame, value: text, error: text, fieldErrors: { email: text } }),
+    "change the address": changeEmailPage({
+      frame,
+      value: text,
+      rejected: { message: text, fields: { email: text } },
+    }),
     "delete the account": deleteAccountPage(remove),
     "delete the account, last owner": deleteAccountPage({ ...remove, ownerless: [text] }),
     "security": securityPage(security),
@@ -99,7 +104,7 @@ export function accountPages(
     "confirm a new address": verifyEmailPage({ ...ready, purpose: "change_email" }),
     "confirm an address, signed out": verifyEmailPage({ ...signedOut, purpose: "verify_email" }),
     "confirm a new address, signed out": verifyEmailPage({ ...signedOut, purpose: "change_email" }),
-    "confirm an address, somebody else": verifyEmailPage({
+    "confirm an address, other account": verifyEmailPage({
       ...verify,
       purpose: "verify_email",
       state: "other",

@@ -1,57 +1,54 @@
-// The page of one's own account: the name, the address, and the way out.
+// The pages of one's own account: the name, the email address, and deleting the account.
 import { emailCharactersMax, nameCharactersMax } from "../../domain/limits.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { ConfirmPanel } from "../components/confirm_panel.tsx";
-import { TextField } from "../components/field.tsx";
+import { type FormErrors, TextField } from "../components/field.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { namesInWords } from "../text/names.ts";
 
-/** What the page shows. */
+/** What the account's page shows. */
 export interface AccountPageProps {
   readonly frame: PortalFrame;
-  /** The name as typed, at first the person's. */
+  /** As typed, or the current name. */
   readonly name: string;
-  readonly fieldErrors: Readonly<Record<string, string>>;
-  /** What is wrong with the form for the name. */
-  readonly error: string | null;
-  /** Why the mail that confirms the address could not be sent again. */
+  /** What is wrong with the name. */
+  readonly rejected?: FormErrors | undefined;
+  /** Why the confirmation email could not be sent again. */
   readonly mailError: string | null;
-  /** The address that the account changes to when its link is opened, or null. */
+  /** The requested new email address, while its link is valid. */
   readonly pendingEmail: string | null;
   /** Organizations that would be left without an owner. */
   readonly ownerless: readonly string[];
-  /** What was just done, in one sentence. */
+  /** The result of the last action. */
   readonly flash: string | null;
 }
 
-/** Where the pages about the account come from. */
+/** The link back to the account's page. */
 export const accountBack = { href: "/portal/account", label: "Account" };
 
-/** @returns The page of the account. */
+/** @returns The account's page. */
 export function accountPage(props: AccountPageProps): Page {
-  const { frame, name, fieldErrors, error, flash } = props;
+  const { frame, name, rejected, ownerless, flash } = props;
   return (
     <PortalPage title="Account" frame={frame} place="account">
       <div class="head">
         <h1>Account</h1>
-        <p class="muted">
-          One account for every product here: your name, your address, and what keeps it yours.
-        </p>
+        <p class="muted">Your name and email address, across all products.</p>
       </div>
       {flash === null ? null : <Notice tone="done" text={flash} />}
       <Card title="Name">
         <form class="parts" method="post" action="/portal/account/name" hx-disable="find button">
-          {error === null ? null : <Notice tone="refused" text={error} />}
+          {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
           <div class="row one">
             <TextField
               label="Your name"
               name="name"
               value={name}
-              hint="Members of your organizations see it."
-              error={fieldErrors["name"]}
+              hint="Visible to members of your organizations."
+              error={rejected?.fields["name"]}
               autocomplete="name"
               required
               maxlength={nameCharactersMax}
@@ -60,23 +57,28 @@ export function accountPage(props: AccountPageProps): Page {
           </div>
         </form>
       </Card>
-      <Card title="E-mail address">
-        <Address {...props} />
+      <Card title="Email address">
+        <EmailAddress {...props} />
       </Card>
       <Card title="Security">
         <div class="between">
-          <p class="muted">Your password, two-step sign-in, passkeys, and where you are signed in.</p>
-          <ButtonLink href="/portal/account/security">Open security</ButtonLink>
+          <p class="muted">Your password, two-step sign-in, passkeys and sessions.</p>
+          <ButtonLink href="/portal/account/security">Manage security</ButtonLink>
         </div>
       </Card>
-      <Card title="Delete the account">
-        <Deletion ownerless={props.ownerless} />
+      <Card title="Delete account">
+        {ownerless.length > 0 ? <p class="muted">{ownerlessText(ownerless)}</p> : (
+          <div class="between">
+            <p class="muted">Permanently deletes your account. You can review what will be deleted first.</p>
+            <ButtonLink tone="plain-destroy" href="/portal/account/delete">Delete account</ButtonLink>
+          </div>
+        )}
       </Card>
     </PortalPage>
   );
 }
 
-function Address({ frame, mailError, pendingEmail }: AccountPageProps) {
+function EmailAddress({ frame, mailError, pendingEmail }: AccountPageProps) {
   const { email, emailVerified } = frame.session.user;
   return (
     <>
@@ -87,7 +89,7 @@ function Address({ frame, mailError, pendingEmail }: AccountPageProps) {
             <span class="name">{email}</span>{" "}
             {emailVerified ? <Badge tone="on">Confirmed</Badge> : <Badge tone="soon">Not confirmed</Badge>}
           </p>
-          <p class="muted small">{addressWords(emailVerified, frame.sendsMail)}</p>
+          <p class="muted small">{addressText(emailVerified, frame.sendsMail)}</p>
         </div>
         {frame.sendsMail
           ? (
@@ -96,7 +98,7 @@ function Address({ frame, mailError, pendingEmail }: AccountPageProps) {
                 ? null
                 : (
                   <form method="post" action="/portal/account/verification" hx-disable="find button">
-                    <SubmitButton tone="plain">Send the mail again</SubmitButton>
+                    <SubmitButton tone="plain">Resend email</SubmitButton>
                   </form>
                 )}
               <ButtonLink href="/portal/account/email">Change address</ButtonLink>
@@ -107,9 +109,8 @@ function Address({ frame, mailError, pendingEmail }: AccountPageProps) {
       {pendingEmail === null ? null : (
         <div class="aside-note">
           <p>
-            You asked to change it to{" "}
-            <strong>{pendingEmail}</strong>. Open the link in the mail that we sent there, signed in here, and
-            it changes.
+            We sent a link to{" "}
+            <strong>{pendingEmail}</strong>. Open it while you're signed in here to complete the change.
           </p>
         </div>
       )}
@@ -117,68 +118,122 @@ function Address({ frame, mailError, pendingEmail }: AccountPageProps) {
   );
 }
 
-function addressWords(isConfirmed: boolean, hasMail: boolean): string {
+function addressText(isConfirmed: boolean, hasMail: boolean): string {
   if (!hasMail) {
-    return `This service sends no mail. To ${
-      isConfirmed ? "change" : "confirm or change"
-    } your address, ask the people who run it.`;
+    const act = isConfirmed ? "change" : "confirm or change";
+    return `This service doesn't send email. Ask the people who run it to ${act} your address.`;
   }
   return isConfirmed
-    ? "You sign in with it, and our mails go there."
-    : "We sent you a mail with a link that confirms it. Until then you cannot accept invitations.";
+    ? "You sign in with this address and receive our emails there."
+    : "We sent you a link to confirm it. Until you do, you can't accept invitations.";
 }
 
-function Deletion({ ownerless }: { ownerless: readonly string[] }) {
-  if (ownerless.length > 0) {
-    return (
-      <p class="muted">
-        You are the last owner of{" "}
-        {namesInWords(ownerless)}, and others belong to it. Make someone else an owner there first, or delete
-        the organization; then you can delete your account.
-      </p>
-    );
-  }
-  return (
-    <div class="between">
-      <p class="muted">It is gone at once and for good. You see what goes with it before anything happens.</p>
-      <ButtonLink tone="plain-destroy" href="/portal/account/delete">Delete the account</ButtonLink>
-    </div>
-  );
+function ownerlessText(ownerless: readonly string[]): string {
+  return `You're the only owner of ${namesInWords(ownerless)}, which other people belong to. ` +
+    "Make someone else an owner, or delete the organization, before you delete your account.";
 }
 
-/** What the page that changes the address shows. */
+/** What the page for changing the email address shows. */
 export interface ChangeEmailPageProps {
   readonly frame: PortalFrame;
   /** The new address as typed. */
   readonly value: string;
-  readonly error: string | null;
-  readonly fieldErrors: Readonly<Record<string, string>>;
+  readonly rejected?: FormErrors;
 }
 
-/** @returns The page that asks for another address. */
-export function changeEmailPage({ frame, value, error, fieldErrors }: ChangeEmailPageProps): Page {
+/** @returns The page for changing the email address. */
+export function changeEmailPage({ frame, value, rejected }: ChangeEmailPageProps): Page {
   return (
-    <PortalPage title="Change your address" frame={frame} place="account">
+    <PortalPage title="Change your email address" frame={frame} place="account">
       <ConfirmPanel
-        title="Change your address"
-        text="We send a link to the new address. It changes when you open the link, signed in here. The current one gets a mail about it, too."
+        title="Change your email address"
+        text="We'll send a link to the new address. Open it while you're signed in here to complete the change. We'll also notify your current address."
         facts={[{ label: "Current address", value: frame.session.user.email }]}
         action="/portal/account/email"
-        submit="Send the link"
+        submit="Send link"
         tone="primary"
         back={accountBack}
-        error={error}
+        error={rejected?.message ?? null}
       >
         <TextField
           label="New address"
           name="email"
           type="email"
           value={value}
-          error={fieldErrors["email"]}
+          error={rejected?.fields["email"]}
           autocomplete="email"
           required
           maxlength={emailCharactersMax}
           autofocus
+        />
+      </ConfirmPanel>
+    </PortalPage>
+  );
+}
+
+/** What the page for deleting the account shows. */
+export interface DeleteAccountPageProps {
+  readonly frame: PortalFrame;
+  /** Organizations without other members: they are deleted with the account. */
+  readonly ending: readonly string[];
+  /** Organizations that would be left without an owner: they prevent the deletion. */
+  readonly ownerless: readonly string[];
+  /** The email address as typed. */
+  readonly value: string;
+  readonly rejected?: FormErrors | undefined;
+}
+
+/** @returns The page that confirms the deletion of the account, or says what prevents it. */
+export function deleteAccountPage(props: DeleteAccountPageProps): Page {
+  const { frame, ending, ownerless, value, rejected } = props;
+  if (ownerless.length > 0) {
+    return (
+      <PortalPage title="Delete your account" frame={frame} place="account">
+        <div class="fault">
+          <div>
+            <h1>Your organization needs another owner</h1>
+            <p class="muted">{ownerlessText(ownerless)}</p>
+          </div>
+          <ButtonLink href={accountBack.href}>Back to your account</ButtonLink>
+        </div>
+      </PortalPage>
+    );
+  }
+  return (
+    <PortalPage title="Delete your account" frame={frame} place="account">
+      <ConfirmPanel
+        title="Delete your account?"
+        text="This permanently deletes your account and signs you out everywhere. It can't be undone."
+        facts={[{ label: "Account", value: frame.session.user.email }]}
+        action="/portal/account/delete"
+        submit="Delete account"
+        tone="destroy"
+        back={accountBack}
+        error={rejected?.message ?? null}
+      >
+        <ul class="list">
+          <li>
+            <strong>API keys you created</strong>{" "}
+            are revoked in every organization. Requests with these keys will fail immediately.
+          </li>
+          {ending.length === 0 ? null : (
+            <li>
+              <strong>{namesInWords(ending)}</strong> {ending.length === 1 ? "is" : "are"}{" "}
+              deleted, including all keys and usage, because no one else belongs to{" "}
+              {ending.length === 1 ? "it" : "them"}.
+            </li>
+          )}
+          <li>You leave all other organizations. Their usage records stay.</li>
+        </ul>
+        <TextField
+          label="Type your email address to confirm"
+          name="email"
+          type="email"
+          value={value}
+          error={rejected?.fields["email"]}
+          autocomplete="off"
+          required
+          maxlength={emailCharactersMax}
         />
       </ConfirmPanel>
     </PortalPage>

@@ -1,19 +1,19 @@
-// What people with an address that they have not proved see on every page, until they do.
+// A reminder on every page until the person confirms their email address.
 import { SubmitButton } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 
-/** Asks for a look into the mailbox; not a status, so that it is not read out on each page. */
+/** The reminder. It has no status role, so that it isn't read out on each page. */
 export function UnverifiedNotice({ email }: { email: string }) {
   return (
     <div class="note plain">
       <div>
         <Icon name="mail" />
         <p>
-          Confirm your address: we sent a mail to <strong>{email}</strong>. Open the link in it.
+          Confirm your email address: open the link that we sent to <strong>{email}</strong>.
         </p>
       </div>
       <form method="post" action="/portal/account/verification">
-        <SubmitButton tone="plain">Send it again</SubmitButton>
+        <SubmitButton tone="plain">Resend email</SubmitButton>
       </form>
     </div>
   );

@@ -1,8 +1,9 @@
-// The page behind a link that confirms an address. The link alone confirms nothing: it takes a session of the same account,
-// and a press of the button, since programs that check mails open links too.
+// The page behind a link that confirms an email address. The link alone confirms nothing: it also takes a session of the same
+// account, and a click on the button, because spam filters open links too.
 import type { Child } from "hono/jsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { type GateFrame, GatePage, type Page } from "../layout.tsx";
+import { GateCard } from "../components/gate_card.tsx";
+import type { GateFrame, Page } from "../layout.tsx";
 
 /** A link that works. */
 interface Link {
@@ -11,20 +12,20 @@ interface Link {
   readonly email: string;
 }
 
-/** What the page shows, by how things stand. */
+/** What the page shows. */
 export type VerifyEmailState =
-  /** The link is of the person who is signed in. */
+  /** The link is for the signed-in account. */
   | Link & { readonly state: "ready"; readonly token: string }
-  /** Nobody is signed in. `signInHref` leads to sign-in and back here. */
+  /** No one is signed in. `signInHref` is the sign-in page, which returns here. */
   | Link & { readonly state: "signed-out"; readonly signInHref: string }
-  /** Somebody else is signed in, with the address `signedInAs`. */
+  /** Someone else is signed in, as `signedInAs`. */
   | Link & { readonly state: "other"; readonly signedInAs: string }
-  /** The link does not work. `confirmed`: the proved address of whoever is signed in. */
+  /** The link doesn't work. `confirmed`: the confirmed address of the signed-in account. */
   | { readonly state: "dead"; readonly isSignedIn: boolean; readonly confirmed: string | null }
-  /** Another account has the address by now. */
+  /** Another account uses the address by now. */
   | { readonly state: "taken" };
 
-/** @returns The page for a link that confirms an address. */
+/** @returns The page for a link that confirms an email address. */
 export function verifyEmailPage({ frame, ...shown }: { frame: GateFrame } & VerifyEmailState): Page {
   switch (shown.state) {
     case "ready":
@@ -37,143 +38,110 @@ export function verifyEmailPage({ frame, ...shown }: { frame: GateFrame } & Veri
       return <DeadLinkPage frame={frame} {...shown} />;
     case "taken":
       return (
-        <Answer
+        <GateCard
           frame={frame}
-          title="This address is taken"
-          words="Another account has it by now. Yours keeps its own."
+          title="This email address is taken"
+          text="Another account now uses it. Your account keeps its current address."
         >
           <ButtonLink href="/portal/account">Go to your account</ButtonLink>
-        </Answer>
+        </GateCard>
       );
   }
 }
 
 function ReadyPage({ frame, purpose, email, token }: { frame: GateFrame; token: string } & Link) {
-  const title = purpose === "verify_email" ? "Confirm your address" : "Change your address";
+  const address = <strong>{email}</strong>;
   return (
-    <GatePage title={title} frame={frame}>
-      <form class="card" method="post" action="/verify-email">
-        <div>
-          <h1>{title}</h1>
-          <p class="muted">
-            {purpose === "verify_email"
-              ? (
-                <>
-                  One press, and we know that mails to <strong>{email}</strong>{" "}
-                  reach you. Wherever else this account is signed in, it is signed out.
-                </>
-              )
-              : (
-                <>
-                  From then on you sign in with <strong>{email}</strong>, and our mails go there.
-                </>
-              )}
-          </p>
-        </div>
-        <input type="hidden" name="token" value={token} />
-        <SubmitButton>
-          <span class="cut">Confirm {email}</span>
-        </SubmitButton>
-        <p class="small muted">
-          Not now? <a href="/portal/account">Go to your account</a>
-        </p>
-      </form>
-    </GatePage>
+    <GateCard
+      frame={frame}
+      title={purpose === "verify_email" ? "Confirm your email address" : "Change your email address"}
+      text={purpose === "verify_email"
+        ? <>Confirm that {address} is yours. Other sessions of this account will be signed out.</>
+        : <>You'll sign in with {address} and receive our emails there.</>}
+      action="/verify-email"
+    >
+      <input type="hidden" name="token" value={token} />
+      <SubmitButton>
+        <span class="cut">Confirm {email}</span>
+      </SubmitButton>
+      <Hint text="Not now?" href="/portal/account" label="Go to your account" />
+    </GateCard>
   );
 }
 
 function SignedOutPage(
   { frame, purpose, email, signInHref }: { frame: GateFrame; signInHref: string } & Link,
 ) {
+  const address = <strong>{email}</strong>;
   return (
-    <Answer
+    <GateCard
       frame={frame}
       title="Sign in to confirm"
-      words={purpose === "verify_email"
-        ? (
-          <>
-            Sign in to your account to confirm that <strong>{email}</strong> is yours.
-          </>
-        )
-        : (
-          <>
-            Sign in to your account to change its address to <strong>{email}</strong>.
-          </>
-        )}
+      text={purpose === "verify_email"
+        ? <>Sign in to your account to confirm that {address} is yours.</>
+        : <>Sign in to your account to change its email address to {address}.</>}
     >
       <ButtonLink tone="primary" href={signInHref}>Sign in to confirm</ButtonLink>
       {purpose === "verify_email"
         ? (
-          <p class="small muted">
-            You never made this account? Then somebody else used your address. Leave it, or{" "}
-            <a href="/forgot-password">reset the password</a>: that makes the account yours, and ends
-            everything in it.
-          </p>
+          <Hint
+            text="Didn't create this account? Someone else used your email address. Ignore it, or take over the account and remove all other access:"
+            href="/forgot-password"
+            label="Reset the password"
+          />
         )
         : (
           <p class="small muted">
-            You have no account here? Then somebody mistyped their new address. Nothing happens if you leave
-            it.
+            Don't have an account here? Someone mistyped their new address. You can ignore this.
           </p>
         )}
-    </Answer>
+    </GateCard>
   );
 }
 
 function OtherAccountPage({ frame, email, signedInAs }: { frame: GateFrame; signedInAs: string } & Link) {
   return (
-    <Answer
+    <GateCard
       frame={frame}
       title="This link is for another account"
-      words={
+      text={
         <>
-          You are signed in as <strong>{signedInAs}</strong>. To confirm{" "}
-          <strong>{email}</strong>, sign out, sign in to the account that it belongs to, and open the link
-          again.
+          You're signed in as <strong>{signedInAs}</strong>. To confirm{" "}
+          <strong>{email}</strong>, sign in to the account it belongs to and open the link again.
         </>
       }
     >
       <form method="post" action="/sign-out">
         <SubmitButton tone="plain">Sign out</SubmitButton>
       </form>
-      <p class="small muted">
-        Not yours? <a href="/portal/account">Go to your account</a>
-      </p>
-    </Answer>
+      <Hint text="Not yours?" href="/portal/account" label="Go to your account" />
+    </GateCard>
   );
 }
 
 function DeadLinkPage(
   { frame, isSignedIn, confirmed }: { frame: GateFrame; isSignedIn: boolean; confirmed: string | null },
 ) {
-  const words = confirmed === null
-    ? "It was used already, a newer one took its place, or it is older than a day."
+  const text: Child = confirmed === null
+    ? "It may have expired, been used already, or been replaced by a newer one."
     : (
       <>
-        It was used already, or is too old. Your address, <strong>{confirmed}</strong>, is confirmed.
+        It has expired or was used already. Your email address <strong>{confirmed}</strong> is confirmed.
       </>
     );
   return (
-    <Answer frame={frame} title="This link does not work" words={words}>
+    <GateCard frame={frame} title="This link doesn't work" text={text}>
       <ButtonLink tone={confirmed === null ? "primary" : "plain"} href="/portal/account">
-        {isSignedIn ? "Go to your account" : "Sign in to ask for a new one"}
+        {isSignedIn ? "Go to your account" : "Sign in to request a new one"}
       </ButtonLink>
-    </Answer>
+    </GateCard>
   );
 }
 
-function Answer(
-  { frame, title, words, children }: { frame: GateFrame; title: string; words: Child; children: Child },
-): Page {
+function Hint({ text, href, label }: { text: string; href: string; label: string }) {
   return (
-    <GatePage title={title} frame={frame}>
-      <div class="card">
-        <div>
-          <h1>{title}</h1>
-          <p class="muted">{words}</p>
-        </div>
-        {children}
-      </div>
-    </GatePage>
+    <p class="small muted">
+      {text} <a href={href}>{label}</a>
+    </p>
   );
 }

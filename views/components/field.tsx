@@ -14,6 +14,12 @@ export interface FieldProps {
   readonly error?: string | undefined;
 }
 
+/** Why a form was rejected: one message for the form, or one for each field by name. */
+export interface FormErrors {
+  readonly message: string | null;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
 /** A text field. */
 export interface TextFieldProps extends FieldProps {
   readonly type?: "text" | "email" | "password";

@@ -1,37 +1,27 @@
-// The pages for a forgotten password. Whoever asks learns nothing about whether an account exists.
+// The pages for a forgotten password. They don't reveal whether an account exists.
 import { AppError } from "../../../domain/errors.ts";
-import { forgotPasswordPage, type ForgotPasswordPageProps } from "../../../views/account/forgot_password.tsx";
-import type { Assets } from "../../../views/layout.tsx";
-import { resetPasswordPage, type ResetPasswordPageProps } from "../../../views/account/reset_password.tsx";
 import {
   findPasswordReset,
   requestPasswordReset,
   resetPassword,
 } from "../../../services/account/passwords.ts";
+import { forgotPasswordPage, resetPasswordPage } from "../../../views/account/passwords.tsx";
+import type { Assets } from "../../../views/layout.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { formError } from "../errors.ts";
 import { gateFrame, redirect, sendPage, withoutReferrer } from "../page.ts";
 
-const blank = { error: null, fieldErrors: {} } as const;
-
 /** Mounts `/forgot-password` and `/reset-password`. */
 export function portalPasswordRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
   const frame = gateFrame(parts, assets);
-  const forgot = (shown: Partial<ForgotPasswordPageProps>) =>
-    forgotPasswordPage({
-      frame,
-      hasMail: services.mail.mode !== "none",
-      email: "",
-      isSent: false,
-      ...blank,
-      ...shown,
-    });
-  const reset = (shown: Partial<ResetPasswordPageProps>) =>
-    resetPasswordPage({ frame, token: null, takesBack: false, ...blank, ...shown });
+  const forgot = { frame, hasMail: services.mail.mode !== "none", isSent: false } as const;
 
-  app.get("/forgot-password", withoutReferrer((c) => sendPage(c, forgot({}))));
+  app.get(
+    "/forgot-password",
+    withoutReferrer((c) => sendPage(c, forgotPasswordPage({ ...forgot, email: "" }))),
+  );
 
   app.post(
     "/forgot-password",
@@ -39,25 +29,25 @@ export function portalPasswordRoutes(app: App, parts: AppParts, assets: Assets):
       const { email = "" } = await readFormBody(c);
       try {
         await requestPasswordReset(services, c.get("client"), email);
-        // Not a redirect: the address stays in the form, and out of every address bar.
-        return await sendPage(c, forgot({ email, isSent: true }));
+        // No redirect: the address stays in the form and out of the address bar.
+        return await sendPage(c, forgotPasswordPage({ ...forgot, email, isSent: true }));
       } catch (error) {
-        const { message, fields, status } = formError(c, error);
-        return await sendPage(c, forgot({ email, error: message, fieldErrors: fields }), status);
+        const rejected = formError(c, error);
+        return await sendPage(c, forgotPasswordPage({ ...forgot, email, rejected }), rejected.status);
       }
     }),
   );
 
-  const deadLink = (c: AppContext) => sendPage(c, reset({}), 404);
+  const deadLink = (c: AppContext) =>
+    sendPage(c, resetPasswordPage({ frame, token: null, takesBack: false }), 404);
 
   app.get(
     "/reset-password",
     withoutReferrer(async (c) => {
       const token = c.req.query("token") ?? "";
-      const found = await findPasswordReset(services, token);
-      return found === null
-        ? await deadLink(c)
-        : await sendPage(c, reset({ token, takesBack: found.takesBack }));
+      const reset = await findPasswordReset(services, token);
+      if (reset === null) return await deadLink(c);
+      return await sendPage(c, resetPasswordPage({ frame, token, takesBack: reset.takesBack }));
     }),
   );
 
@@ -70,13 +60,9 @@ export function portalPasswordRoutes(app: App, parts: AppParts, assets: Assets):
         return redirect(c, "/sign-in?reset=1");
       } catch (error) {
         if (error instanceof AppError && error.code === "invalid_token") return await deadLink(c);
-        const { message, fields, status } = formError(c, error);
-        const found = await findPasswordReset(services, token);
-        return await sendPage(
-          c,
-          reset({ token, takesBack: found?.takesBack ?? false, error: message, fieldErrors: fields }),
-          status,
-        );
+        const rejected = formError(c, error);
+        const takesBack = (await findPasswordReset(services, token))?.takesBack ?? false;
+        return await sendPage(c, resetPasswordPage({ frame, token, takesBack, rejected }), rejected.status);
       }
     }),
   );

@@ -1,18 +1,16 @@
-// The page behind links that confirm an address. It takes a session of the same account, and a press of its button.
+// The page behind links that confirm an email address. It takes a session of the same account and a click on its button.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { AppError, type ErrorCode } from "../../../domain/errors.ts";
+import { AppError } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
-import type { Assets } from "../../../views/layout.tsx";
-import { verifyEmailPage, type VerifyEmailState } from "../../../views/account/verify_email.tsx";
 import { findEmailLink, verifyEmail } from "../../../services/account/email_addresses.ts";
+import { verifyEmailPage, type VerifyEmailState } from "../../../views/account/verify_email.tsx";
+import type { Assets } from "../../../views/layout.tsx";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppParts } from "../../env.ts";
 import { findSession, sessionActor } from "../../session.ts";
 import { gateFrame, redirect, sendPage, withoutReferrer } from "../page.ts";
 
 const path = "/verify-email";
-/** What the page itself has words for. */
-const shownHere: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_account", "email_taken"]);
 
 /** Mounts `/verify-email`. */
 export function portalVerifyEmailRoutes(app: App, parts: AppParts, assets: Assets): void {
@@ -32,14 +30,12 @@ export function portalVerifyEmailRoutes(app: App, parts: AppParts, assets: Asset
       : { state: "other", purpose, email, signedInAs: session.user.email };
   }
 
-  const show = (c: AppContext, state: VerifyEmailState, status?: ContentfulStatusCode) =>
-    sendPage(c, verifyEmailPage({ frame, ...state }), status ?? (state.state === "dead" ? 404 : 200));
-
   app.get(
     path,
-    withoutReferrer(async (c) =>
-      await show(c, await stateOf(c.req.query("token") ?? "", await findSession(c, parts)))
-    ),
+    withoutReferrer(async (c) => {
+      const state = await stateOf(c.req.query("token") ?? "", await findSession(c, parts));
+      return await sendPage(c, verifyEmailPage({ frame, ...state }), state.state === "dead" ? 404 : 200);
+    }),
   );
 
   app.post(
@@ -52,17 +48,20 @@ export function portalVerifyEmailRoutes(app: App, parts: AppParts, assets: Asset
         const { purpose } = await verifyEmail(services, sessionActor(c, session), token);
         return redirect(c, `/portal/account?done=${purpose === "verify_email" ? "confirmed" : "changed"}`);
       } catch (error) {
-        if (!(error instanceof AppError) || !shownHere.has(error.code)) throw error;
+        // The page itself explains these.
+        const isExplained = error instanceof AppError &&
+          ["invalid_token", "wrong_account", "email_taken"].includes(error.code);
+        if (!isExplained) throw error;
         const state = error.code === "email_taken"
           ? { state: "taken" } as const
           : await stateOf(token, session);
-        return await show(c, state, error.status as ContentfulStatusCode);
+        return await sendPage(c, verifyEmailPage({ frame, ...state }), error.status as ContentfulStatusCode);
       }
     }),
   );
 }
 
-/** The one address that carries the token on: sign-in, and back here. */
+/** The only address that contains the token: the sign-in page, which returns here. */
 function signInHref(token: string): string {
   return `/sign-in?return_to=${encodeURIComponent(`${path}?token=${encodeURIComponent(token)}`)}`;
 }

@@ -43,7 +43,7 @@ testApp("somebody new makes an account by the link, and is in", async (test) => 
   const { html } = await page(test, joined.location ?? "", person);
   assert.match(html, /grace@example\.com/);
   assert.match(html, /Invite somebody/);
-  assert.doesNotMatch(html, /Confirm your address|evil@example/);
+  assert.doesNotMatch(html, /Confirm your email address|evil@example/);
   const again = await signUpBy(test, form);
   assert.equal(again.status, 404);
   assert.match(again.html, /This invitation does not work/);

@@ -1,0 +1,140 @@
+// The pages for a forgotten password. They don't reveal whether an account exists.
+import { emailCharactersMax } from "../../domain/limits.ts";
+import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { type FormErrors, PasswordField, TextField } from "../components/field.tsx";
+import { GateCard } from "../components/gate_card.tsx";
+import { Notice } from "../components/notice.tsx";
+import type { GateFrame, Page } from "../layout.tsx";
+
+/** What the page that requests a link shows. */
+export interface ForgotPasswordPageProps {
+  readonly frame: GateFrame;
+  /** Whether this service sends email. */
+  readonly hasMail: boolean;
+  /** As typed. */
+  readonly email: string;
+  /** Whether the form was just sent. */
+  readonly isSent: boolean;
+  readonly rejected?: FormErrors;
+}
+
+/** @returns The page that requests a link, and the same page after it was sent. */
+export function forgotPasswordPage(
+  { frame, hasMail, email, isSent, rejected }: ForgotPasswordPageProps,
+): Page {
+  if (!hasMail) {
+    const text =
+      "This service doesn't send email. Ask the people who run it for a link to reset your password.";
+    return (
+      <GateCard frame={frame} title="Forgot your password?" text={text}>
+        <ButtonLink href="/sign-in">Back to sign-in</ButtonLink>
+      </GateCard>
+    );
+  }
+  return (
+    <GateCard
+      frame={frame}
+      title={isSent ? "Check your email" : "Forgot your password?"}
+      text={isSent
+        ? "Didn't get it? Check your spam folder and the address, then send it again. Only the latest link works."
+        : "Enter your email address, and we'll send you a link to choose a new password."}
+      action="/forgot-password"
+      error={rejected?.message}
+    >
+      {isSent
+        ? (
+          <Notice
+            tone="done"
+            text={`If ${email} has an account, we've sent a link to it. The link works for 1 hour.`}
+          />
+        )
+        : null}
+      <TextField
+        label="Email"
+        name="email"
+        type="email"
+        value={email}
+        error={rejected?.fields["email"]}
+        autocomplete="username"
+        required
+        maxlength={emailCharactersMax}
+        autofocus={!isSent}
+      />
+      <SubmitButton tone={isSent ? "plain" : "primary"}>{isSent ? "Send again" : "Send link"}</SubmitButton>
+      <SignInHint text="Remembered it?" />
+    </GateCard>
+  );
+}
+
+/** What the page behind the link shows. */
+export interface ResetPasswordPageProps {
+  readonly frame: GateFrame;
+  /** From the link; null if it doesn't work. */
+  readonly token: string | null;
+  /** Whether the email address was never confirmed, so that the reset removes all other access. */
+  readonly takesBack: boolean;
+  readonly rejected?: FormErrors;
+}
+
+/** @returns The page behind the link. Opening it doesn't use up the link, because spam filters open links too. */
+export function resetPasswordPage({ frame, token, takesBack, rejected }: ResetPasswordPageProps): Page {
+  if (token === null) {
+    const text =
+      "It may have expired, been used already, or been replaced by a newer one. Your password hasn't changed.";
+    return (
+      <GateCard frame={frame} title="This link doesn't work" text={text}>
+        <ButtonLink tone="primary" href="/forgot-password">Request a new link</ButtonLink>
+        <SignInHint text="Know your password?" />
+      </GateCard>
+    );
+  }
+  return (
+    <GateCard
+      frame={frame}
+      title="Choose a new password"
+      text="You'll be signed out everywhere. Then sign in with the new password."
+      action="/reset-password"
+      error={rejected?.message}
+    >
+      {takesBack ? <TakeBackWarning /> : null}
+      <input type="hidden" name="token" value={token} />
+      <PasswordField
+        label="New password"
+        name="password"
+        isNew
+        error={rejected?.fields["password"]}
+        autofocus
+      />
+      <SubmitButton>Reset password</SubmitButton>
+    </GateCard>
+  );
+}
+
+/** People who created the account themselves can confirm their address instead. */
+function TakeBackWarning() {
+  return (
+    <>
+      <p class="small">
+        This email address was never confirmed, so someone else may have created this account. When you set a
+        password, we also:
+      </p>
+      <ul class="list small">
+        <li>revoke all API keys and invitations in its organizations,</li>
+        <li>remove all other members from them,</li>
+        <li>turn off two-step sign-in and passkeys.</li>
+      </ul>
+      <p class="small muted">
+        Did you create it yourself? <a href="/portal/account">Sign in and confirm your address</a>{" "}
+        first to keep all of this.
+      </p>
+    </>
+  );
+}
+
+function SignInHint({ text }: { text: string }) {
+  return (
+    <p class="small muted">
+      {text} <a href="/sign-in">Sign in</a>
+    </p>
+  );
+}

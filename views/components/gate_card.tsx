@@ -1,0 +1,39 @@
+// A signed-out page with one card: a heading, an introduction, and a form or what to do next.
+import type { Child } from "hono/jsx";
+import { type GateFrame, GatePage, type Page } from "../layout.tsx";
+import { Notice } from "./notice.tsx";
+
+/** The parts of the card. */
+export interface GateCardProps {
+  readonly frame: GateFrame;
+  readonly title: string;
+  readonly text?: Child;
+  /** The form's target; without one, the card has no form. */
+  readonly action?: string;
+  /** Why the form was rejected, if no field has the error. */
+  readonly error?: string | null | undefined;
+  readonly children: Child;
+}
+
+/** @returns The page. */
+export function GateCard({ frame, title, text, action, error = null, children }: GateCardProps): Page {
+  const head = (
+    <div>
+      <h1>{title}</h1>
+      {text === undefined ? null : <p class="muted">{text}</p>}
+    </div>
+  );
+  return (
+    <GatePage title={title} frame={frame}>
+      {action === undefined
+        ? <div class="card">{head}{children}</div>
+        : (
+          <form class="card" method="post" action={action}>
+            {head}
+            {error === null ? null : <Notice tone="refused" text={error} />}
+            {children}
+          </form>
+        )}
+    </GatePage>
+  );
+}
