@@ -1,5 +1,5 @@
-// The page for a signed-in person whom an application behind a proxy rejects: why, what to do, and the way back. It never
-// says whether an organization exists to people who aren't members of it.
+// The page for signed-in people without access to an application behind a proxy: why, what to do, and the link back. It
+// doesn't reveal whether an organization exists to people who aren't members.
 import type { Child } from "hono/jsx";
 import type { Membership, Role, User } from "../../domain/sign_in/session.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
@@ -7,31 +7,30 @@ import { Notice, type NoticeProps } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
 
-/** What the session lacks. */
+/** The condition that the session doesn't meet. */
 export type AccessState =
-  /** Nothing, by now. */
   | { readonly kind: "granted" }
   | { readonly kind: "email"; readonly sendsMail: boolean }
   | { readonly kind: "organization" }
   | {
     readonly kind: "role";
     readonly role: Role;
-    /** Where the role is missing; null for a person without an active organization. */
+    /** Where the role is missing; null without an active organization. */
     readonly membership: Membership | null;
-    /** Some of those who can change it. */
+    /** Some of the people who can change the role. */
     readonly owners: readonly { readonly name: string; readonly email: string }[];
-    /** Where it would be enough. */
+    /** Where the user's role is high enough. */
     readonly others: readonly Membership[];
   };
 
-/** What the page shows. */
+/** The values of the page. */
 export interface AccessPageProps {
   readonly frame: GateFrame;
   readonly user: User;
   readonly state: AccessState;
-  /** The application: its host for people, and a whole address, checked by the caller; null when it isn't known. */
+  /** The application, with an address checked by the caller; null if unknown. */
   readonly application: { readonly host: string; readonly href: string } | null;
-  /** The page's own address, which its forms are sent to. */
+  /** The page's own address, for its forms. */
   readonly address: string;
   readonly notice: NoticeProps | null;
 }
@@ -39,7 +38,12 @@ export interface AccessPageProps {
 /** @returns The page. */
 export function accessPage(props: AccessPageProps): Page {
   const { frame, user, state, application, address, notice } = props;
-  const title = titleOf(state);
+  const isGranted = state.kind === "granted";
+  const title = isGranted
+    ? "You have access"
+    : state.kind === "email"
+    ? "Confirm your email address"
+    : "You don’t have access";
   return (
     <GatePage title={title} frame={frame}>
       <div class="card">
@@ -54,24 +58,19 @@ export function accessPage(props: AccessPageProps): Page {
         {application === null
           ? null
           : (
-            <ButtonLink tone={state.kind === "granted" ? "primary" : "plain"} href={application.href}>
-              {state.kind === "granted" ? "Continue" : "Try again"}
+            <ButtonLink tone={isGranted ? "primary" : "plain"} href={application.href}>
+              {isGranted ? "Continue" : "Try again"}
             </ButtonLink>
           )}
-        <Act address={address} act="sign-out">
+        <ActionForm address={address} act="sign-out">
           <SubmitButton tone="plain">Use another account</SubmitButton>
-        </Act>
+        </ActionForm>
         <p class="muted small">
           Signed in as <bdi>{user.email}</bdi>. <a href="/portal">Go to your account</a>
         </p>
       </div>
     </GatePage>
   );
-}
-
-function titleOf({ kind }: AccessState): string {
-  if (kind === "granted") return "You have access";
-  return kind === "email" ? "Confirm your email address" : "You don’t have access";
 }
 
 function Reason({ state, user, application }: AccessPageProps) {
@@ -88,7 +87,7 @@ function Reason({ state, user, application }: AccessPageProps) {
                 Open the link in the email we sent to <bdi>{user.email}</bdi>, then try again.
               </>
             )
-            : "This service doesn’t send email. Contact the people who run it."}
+            : "Email isn’t set up on this server. Contact its administrator."}
         </>
       );
     case "organization":
@@ -117,20 +116,19 @@ function Reason({ state, user, application }: AccessPageProps) {
 function Remedy({ state, address }: AccessPageProps) {
   if (state.kind === "email" && state.sendsMail) {
     return (
-      <Act address={address} act="send-email">
-        <SubmitButton>Send the email again</SubmitButton>
-      </Act>
+      <ActionForm address={address} act="send-email">
+        <SubmitButton>Resend email</SubmitButton>
+      </ActionForm>
     );
   }
   if (state.kind !== "role") return null;
-  const { owners, others } = state;
   return (
     <>
-      {owners.length === 0 ? null : (
+      {state.owners.length === 0 ? null : (
         <div>
           <p>Ask an owner to change your role:</p>
           <ul>
-            {owners.map(({ name, email }) => (
+            {state.owners.map(({ name, email }) => (
               <li>
                 <bdi>{name}</bdi> <span class="muted small">{email}</span>
               </li>
@@ -138,31 +136,22 @@ function Remedy({ state, address }: AccessPageProps) {
           </ul>
         </div>
       )}
-      {others.map(({ organizationId, name }) => (
-        <Act address={address} act="switch" organizationId={organizationId}>
+      {state.others.map(({ organizationId, name }) => (
+        <ActionForm address={address} act="switch">
+          <input type="hidden" name="organizationId" value={organizationId} />
           <SubmitButton>
             Switch to <bdi>{name}</bdi>
           </SubmitButton>
-        </Act>
+        </ActionForm>
       ))}
     </>
   );
 }
 
-function Act(
-  { address, act, organizationId, children }: {
-    address: string;
-    act: string;
-    organizationId?: string;
-    children: Child;
-  },
-) {
+function ActionForm({ address, act, children }: { address: string; act: string; children: Child }) {
   return (
     <form class="part" method="post" action={address}>
       <input type="hidden" name="act" value={act} />
-      {organizationId === undefined
-        ? null
-        : <input type="hidden" name="organizationId" value={organizationId} />}
       {children}
     </form>
   );

@@ -4,8 +4,8 @@ import type { UsageGroup } from "../../../db/meter/usage_sums.ts";
 import { AppError, validationError } from "../../../domain/errors.ts";
 import { usageBodyBytesMax } from "../../../domain/limits.ts";
 import type { UsageInput } from "../../../domain/meter/usage_record.ts";
-import type { ReportBytes } from "../../../services/reports/reports.ts";
 import { sumUsage } from "../../../services/meter/usage.ts";
+import type { UsageReader } from "../../../services/meter/usage_access.ts";
 import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import { requireSession } from "../../session.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
@@ -104,84 +104,63 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const apiKey = apiKeyAuth(parts);
   const session = { authenticate: (c: AppContext) => requireSession(c, parts) };
-  const common = { method: "get", tag: "Usage", query: usageQuerySchema } as const;
-  const json = { 200: { description: "Sums by window and group.", schema: usageSumsSchema } };
+  const json = {
+    method: "get",
+    tag: "Usage",
+    query: usageQuerySchema,
+    responses: { 200: { description: "Sums by window and group.", schema: usageSumsSchema } },
+  } as const;
   const csv = {
+    ...json,
     description:
-      "The size of the file is not limited. Sums are exact decimal numbers. The columns are the window, the groups and the " +
-      "sums.",
+      "All rows, without a size limit. Sums are exact decimal numbers. The columns are the window, the groups and the sums.",
     responses: { 200: csvResponse },
   } as const;
   const forKey = { security: "apiKey", errors: ["range_too_long"] } as const;
   const forSession = { security: "session", errors: ["forbidden", "range_too_long"] } as const;
+  const handle =
+    (format: "json" | "csv") =>
+    async (c: AppContext, { query }: { query: z.output<typeof usageQuerySchema> }, reader: UsageReader) => {
+      const { groupBy = [], metric = [] } = query;
+      // Different metrics are never added up.
+      const isByMetric = groupBy.includes("metric") || metric.length === 1;
+      const groups: UsageGroup[] = isByMetric ? groupBy : [...groupBy, "metric"];
+      const options = { query: { ...query, groupBy: groups }, format, signal: c.req.raw.signal };
+      const report = await sumUsage(services, reader, options);
+      return format === "json" ? sendJson(c, report) : sendCsv(c, report, `usage-${report.head}.csv`);
+    };
 
   mount(app, {
-    ...common,
+    ...json,
     ...forKey,
     path: "/api/v1/usage",
     operationId: "readUsage",
-    summary: "Retrieve usage of the key's organization",
-    responses: json,
-  }, {
-    ...apiKey,
-    handle: async (c, { query }, keyHash) =>
-      sendJson(c, await sumUsage(services, keyHash, sumsOf(c, query, "json"))),
-  });
+    summary: "Get usage of the key's organization",
+  }, { ...apiKey, handle: handle("json") });
 
   mount(app, {
-    ...common,
-    ...forKey,
     ...csv,
+    ...forKey,
     path: "/api/v1/usage.csv",
     operationId: "readUsageCsv",
     summary: "Download usage of the key's organization as CSV",
-  }, {
-    ...apiKey,
-    handle: async (c, { query }, keyHash) =>
-      sendUsage(c, await sumUsage(services, keyHash, sumsOf(c, query, "csv"))),
-  });
+  }, { ...apiKey, handle: handle("csv") });
 
   mount(app, {
-    ...common,
+    ...json,
     ...forSession,
     path: "/api/portal/usage",
     operationId: "readOrganizationUsage",
-    summary: "Retrieve usage of the active organization",
-    responses: json,
-  }, {
-    ...session,
-    handle: async (c, { query }, session) =>
-      sendJson(c, await sumUsage(services, session, sumsOf(c, query, "json"))),
-  });
+    summary: "Get usage of the active organization",
+  }, { ...session, handle: handle("json") });
 
   mount(app, {
-    ...common,
-    ...forSession,
     ...csv,
+    ...forSession,
     path: "/api/portal/usage.csv",
     operationId: "downloadUsage",
     summary: "Download usage of the active organization as CSV",
-  }, {
-    ...session,
-    handle: async (c, { query }, session) =>
-      sendUsage(c, await sumUsage(services, session, sumsOf(c, query, "csv"))),
-  });
-}
-
-/** Groups by metric, unless exactly one is asked for: different metrics are never added up. */
-function sumsOf<F extends "json" | "csv">(
-  c: AppContext,
-  query: z.output<typeof usageQuerySchema>,
-  format: F,
-) {
-  const { groupBy = [], metric = [] } = query;
-  const isNamed = groupBy.includes("metric") || metric.length === 1;
-  const groups: UsageGroup[] = isNamed ? groupBy : [...groupBy, "metric"];
-  return { query: { ...query, groupBy: groups }, format, signal: c.req.raw.signal };
-}
-
-function sendUsage(c: AppContext, report: ReportBytes): Response {
-  return sendCsv(c, report, `usage-${report.head}.csv`);
+  }, { ...session, handle: handle("csv") });
 }
 
 function idempotencyHeader(c: AppContext): string | null {

@@ -1,4 +1,4 @@
-// The API of single usage records: listing, retrieving and voiding them with an API key.
+// The API of single usage records: listing, reading and voiding them with an API key.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { listUsageRecords, readUsageRecord, voidUsageRecord } from "../../../services/meter/usage_records.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
@@ -46,7 +46,7 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): vo
     method: "get",
     path: `${path}/{id}`,
     operationId: "readUsageRecord",
-    summary: "Retrieve a usage record",
+    summary: "Get a usage record",
   }, {
     ...apiKey,
     handle: async (c, { params }, keyHash) =>

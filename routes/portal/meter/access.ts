@@ -1,5 +1,5 @@
-// The page that forward authentication sends a rejected browser to. It judges the session itself: of its query it believes
-// only what the application asks for, and it redirects nowhere by itself, so that no browser goes in circles.
+// The page for signed-in people to whom forward authentication denies access. It checks the session again: its query only
+// says which conditions apply. It never redirects without a click, so that no browser ends up in a loop.
 import { z } from "@hono/zod-openapi";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { notFoundError } from "../../../domain/errors.ts";
@@ -30,8 +30,8 @@ import { switchOrganization } from "../../../services/sign_in/sessions.ts";
 const conditionsSchema = z.object(forwardConditionsShape);
 const emailSent: NoticeProps = { tone: "done", text: "Email sent. Earlier links no longer work." };
 
-/** What the page's address says. */
-interface Asked {
+/** The conditions, and where to return to. */
+interface AccessRequest {
   readonly target: string | null;
   readonly conditions: ForwardConditions;
 }
@@ -39,44 +39,15 @@ interface Asked {
 /** Mounts `/portal/access`. */
 export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
-  const { mail } = services;
   const frame = gateFrame(parts, assets);
-
-  function asked(c: AppContext): Asked {
-    const { organization, role, email, return_to } = c.req.query();
-    const conditions = check(conditionsSchema, { organization, role, email }, "query") as ForwardConditions;
-    return { target: returnToOf(return_to, config), conditions };
-  }
-
-  async function stateOf(session: SessionActor, conditions: ForwardConditions): Promise<AccessState> {
-    const judged = judgeSession(session, conditions);
-    if (!("reason" in judged)) return { kind: "granted" };
-    switch (judged.reason) {
-      case "organization":
-        return { kind: "organization" };
-      case "email":
-        return { kind: "email", sendsMail: mail.mode !== "none" };
-      case "role": {
-        const { role, membership } = judged;
-        const owners = membership === null
-          ? []
-          : await listOwners(services, session, membership.organizationId);
-        // Where the application names an organization, the active one makes no difference.
-        const others = conditions.organization === undefined
-          ? session.memberships.filter((one) => isRoleAtLeast(one.role, role))
-          : [];
-        return { kind: "role", role, membership, owners, others };
-      }
-    }
-  }
 
   async function show(
     c: AppContext,
     session: SessionActor,
     given: { notice?: NoticeProps; status?: ContentfulStatusCode } = {},
   ): Promise<Response> {
-    const { target, conditions } = asked(c);
-    const state = await stateOf(session, conditions);
+    const { target, conditions } = accessRequest(c, parts);
+    const state = await stateOf(session, conditions, parts);
     const href = target === null ? null : new URL(target, config.baseUrl);
     const page = accessPage({
       frame,
@@ -89,21 +60,21 @@ export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): v
     return await sendPage(c, page, given.status ?? (state.kind === "granted" ? 200 : 403));
   }
 
-  /** Runs a handler for a signed-in person; everyone else signs in and goes to the application. */
-  function bySession(handler: (c: AppContext, session: SessionActor) => Promise<Response>) {
+  /** Everyone who isn't signed in goes to the sign-in page, and from there to the application. */
+  function withSession(handler: (c: AppContext, session: SessionActor) => Promise<Response>) {
     return async (c: AppContext): Promise<Response> => {
       const session = await findSession(c, parts);
       if (session !== null) return await handler(c, sessionActor(c, session));
-      return redirect(c, withReturnTo("/sign-in", asked(c).target));
+      return redirect(c, withReturnTo("/sign-in", accessRequest(c, parts).target));
     };
   }
 
-  app.get(accessPath, bySession((c, session) => show(c, session)));
+  app.get(accessPath, withSession((c, session) => show(c, session)));
 
   app.post(
     accessPath,
-    bySession(async (c, session) => {
-      const { target, conditions } = asked(c);
+    withSession(async (c, session) => {
+      const { target, conditions } = accessRequest(c, parts);
       const { act, organizationId = "" } = await readFormBody(c);
       switch (act) {
         case "send-email":
@@ -127,4 +98,32 @@ export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): v
       }
     }),
   );
+}
+
+function accessRequest(c: AppContext, { config }: AppParts): AccessRequest {
+  const { organization, role, email, return_to } = c.req.query();
+  const conditions = check(conditionsSchema, { organization, role, email }, "query");
+  return { target: returnToOf(return_to, config), conditions };
+}
+
+async function stateOf(
+  session: SessionActor,
+  conditions: ForwardConditions,
+  { services }: AppParts,
+): Promise<AccessState> {
+  const result = judgeSession(session, conditions);
+  if (!("reason" in result)) return { kind: "granted" };
+  if (result.reason === "organization") return { kind: "organization" };
+  if (result.reason === "email") return { kind: "email", sendsMail: services.mail.mode !== "none" };
+  const { role, membership } = result;
+  return {
+    kind: "role",
+    role,
+    membership,
+    owners: membership === null ? [] : await listOwners(services, session, membership.organizationId),
+    // If the application requires a certain organization, switching to another one doesn't help.
+    others: conditions.organization === undefined
+      ? session.memberships.filter((one) => isRoleAtLeast(one.role, role))
+      : [],
+  };
 }
