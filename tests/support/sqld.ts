@@ -58,12 +58,17 @@ export async function startSqld(): Promise<Sqld> {
   };
 }
 
-/** @returns A loopback port that was free a moment ago. */
+/** @returns A loopback port that is free, and that no client connection is given: those have the ports from 32768 on. */
 export function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
+  for (;;) {
+    const port = 10_000 + Math.floor(20_000 * Math.random());
+    try {
+      Deno.listen({ hostname: "127.0.0.1", port }).close();
+      return port;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
 }
 
 /** The package has no JavaScript: it is brought into the cache by its package.json, and found there by name. */
