@@ -1,155 +1,82 @@
-// The import arrows of the house, and its circles. What may import what is written once, here, as docs/ tells it.
-import { type Finding, isTypeScript, lineAt, scan, type SourceFile } from "./source.ts";
+// The rules on imports: which layer may import which, no circles, and no web framework below the routes.
+import {
+  type Finding,
+  findingAt,
+  nodeRule,
+  nodesOf,
+  program,
+  type Rules,
+  type SourceFile,
+  ts,
+} from "./source.ts";
 
-/** One import line: what it names and, for a file of ours, which. */
-export interface ImportLine {
-  readonly specifier: string;
-  /** The path from the repository's root, or null for a package. */
-  readonly target: string | null;
-  readonly line: number;
-}
-
-type Layer =
-  | "main.ts"
-  | "commands/"
-  | "app.ts"
-  | "routes/"
-  | "services/"
-  | "views/"
-  | "db/"
-  | "domain/"
-  | "config.ts"
-  | "static/"
-  | "deno.json";
-
-/** From the top of the house to the ground. `deno.json` is data: the version and the like. */
-const mayImport: Readonly<Record<Layer, readonly Layer[]>> = {
-  "main.ts": [
-    "commands/",
-    "app.ts",
-    "routes/",
-    "services/",
-    "views/",
-    "db/",
-    "domain/",
-    "config.ts",
-    "deno.json",
-  ],
-  "commands/": [
-    "commands/",
-    "app.ts",
-    "routes/",
-    "services/",
-    "views/",
-    "db/",
-    "domain/",
-    "config.ts",
-    "deno.json",
-  ],
-  "app.ts": ["routes/", "services/", "views/", "db/", "domain/", "config.ts", "deno.json"],
-  "routes/": ["routes/", "services/", "views/", "db/", "domain/", "config.ts", "static/", "deno.json"],
-  "services/": ["services/", "views/", "db/", "domain/", "config.ts", "deno.json"],
-  "views/": ["views/", "domain/"],
-  "db/": ["db/", "domain/", "config.ts"],
-  "domain/": ["domain/"],
-  "config.ts": [],
-  "static/": ["static/"],
-  "deno.json": [],
+/** What each layer may import, from the top down. `deno.json` is data, such as the version. */
+const mayImport: Readonly<Record<string, string>> = {
+  "main.ts": "commands/ app.ts routes/ services/ views/ db/ domain/ config.ts deno.json",
+  "commands/": "commands/ app.ts routes/ services/ views/ db/ domain/ config.ts deno.json",
+  "app.ts": "routes/ services/ views/ db/ domain/ config.ts deno.json",
+  "routes/": "routes/ services/ views/ db/ domain/ config.ts static/ deno.json",
+  "services/": "services/ db/ domain/ config.ts deno.json",
+  "views/": "views/ domain/",
+  "db/": "db/ domain/ config.ts",
+  "domain/": "domain/",
+  "config.ts": "no file of this repository",
+  "static/": "static/",
 };
-/** Folders that nothing of the program may import, and that may import everything. */
-const outside = /^(tests|smoke|bench|docs|examples)\//;
-const importForms = [
-  /^[ \t]*(?:import|export)\s[^;="`]*?\bfrom\s*"([^"]*)"/gm,
-  /^[ \t]*import\s*"([^"]*)"/gm,
-  /\bimport\(\s*"([^"]*)"/g,
-  // Another file that is loaded by its address: a worker.
-  /\bnew URL\(\s*"([^"]*)",\s*import\.meta\.url/g,
-];
 
-/** @returns Every import of a file: type-only, dynamic and worker ones included. */
-export function importsOf(file: SourceFile): ImportLine[] {
-  const { code } = scan(file.text);
-  const found: (ImportLine & { index: number })[] = [];
-  for (const form of importForms) {
-    for (const match of code.matchAll(form)) {
-      const blank = match[1] ?? "";
-      // In the scanned code strings are blank: the specifier stands at the same place of the text.
-      const index = match.index + match[0].lastIndexOf(`"${blank}"`) + 1;
-      const specifier = file.text.slice(index, index + blank.length);
-      const target = /^\.{1,2}\//.test(specifier) ? resolve(file.path, specifier) : null;
-      found.push({ specifier, target, line: lineAt(file.text, index), index });
-    }
-  }
-  return found.sort((a, b) => a.index - b.index).map(({ specifier, target, line }) => ({
-    specifier,
-    target,
-    line,
-  }));
-}
+const layerOf = (path: string): string => /^[^/]+\/?/.exec(path)?.[0] ?? "";
 
-/** Rule: imports go down the house, never up; nothing of the program imports its tests. */
-export function importArrows(files: readonly SourceFile[]): Finding[] {
-  return files.filter((file) => isTypeScript(file.path) && !outside.test(file.path)).flatMap((file) => {
-    const layer = layerOf(file.path);
-    if (layer === null) {
-      return [{ path: file.path, line: 1, message: "has no place in the house: no layer has this name" }];
-    }
-    return importsOf(file).flatMap(({ target, line }) => {
-      if (target === null) return [];
-      const below = layerOf(target);
-      if (below !== null && mayImport[layer].includes(below)) return [];
-      const allowed = mayImport[layer].join(", ") || "no file of ours";
-      return [{ path: file.path, line, message: `imports ${target}; ${layer} may import ${allowed}` }];
-    });
-  });
-}
+export const importRules: Rules = {
+  "imports go down the layers, never up": nodeRule(program, (node, { path }) => {
+    const layer = layerOf(path);
+    const allowed = mayImport[layer];
+    if (allowed === undefined) return ts.isSourceFile(node) ? "is in no layer" : null;
+    const target = targetOf(node, path);
+    const isAllowed = target === null || allowed.split(" ").includes(layerOf(target));
+    return isAllowed ? null : `imports ${target} (${layer} may import ${allowed})`;
+  }),
+  "services, queries and the domain do not use Hono": nodeRule(/^(services|db|domain)\/.*\.tsx?$/, (node) => {
+    const specifier = specifierOf(node) ?? "";
+    return /^(npm:)?(@hono\/|hono(\/|@|$))/.test(specifier) ? `imports ${specifier}` : null;
+  }),
+  "no import closes a circle": importCircles,
+};
 
-/** Rule: the web framework stays in routes/ and views/; below, nobody knows of HTTP. */
-export function frameworkImports(files: readonly SourceFile[]): Finding[] {
-  return files.filter((file) => isTypeScript(file.path) && /^(services|db|domain)\//.test(file.path)).flatMap(
-    (file) =>
-      importsOf(file).filter(({ specifier }) => /^(npm:)?(@hono\/|hono(\/|@|$))/.test(specifier)).map((
-        { specifier, line },
-      ) => ({
-        path: file.path,
-        line,
-        message: `imports ${specifier}; services/, db/ and domain/ know nothing of Hono`,
-      })),
-  );
-}
-
-/** Rule: no file imports itself by way of others, not even for a type. */
-export function importCircles(files: readonly SourceFile[]): Finding[] {
-  const imports = new Map(
-    files.filter((file) => isTypeScript(file.path)).map((file) => [file.path, importsOf(file)]),
-  );
+function importCircles(files: readonly SourceFile[]): Finding[] {
+  const byPath = new Map(files.filter(({ path }) => /\.tsx?$/.test(path)).map((file) => [file.path, file]));
   const findings: Finding[] = [];
-  const done = new Set<string>();
-  const visit = (path: string, trail: readonly string[]): void => {
-    const here = [...trail, path];
-    for (const { target, line } of imports.get(path) ?? []) {
-      if (target === null || !imports.has(target) || done.has(target)) continue;
-      const start = here.indexOf(target);
-      if (start >= 0) {
-        findings.push({
-          path,
-          line,
-          message: `closes a circle: ${[...here.slice(start), target].join(" → ")}`,
-        });
-      } else visit(target, here);
+  const done = new Set<SourceFile>();
+  const visit = (file: SourceFile, above: readonly string[]): void => {
+    const trail = [...above, file.path];
+    for (const node of nodesOf(file)) {
+      const next = byPath.get(targetOf(node, file.path) ?? "");
+      if (next === undefined || done.has(next)) continue;
+      const circle = [...trail.slice(trail.indexOf(next.path)), next.path];
+      if (!trail.includes(next.path)) visit(next, trail);
+      else findings.push(findingAt(file, node.getStart(), `closes a circle: ${circle.join(" → ")}`));
     }
-    done.add(path);
+    done.add(file);
   };
-  for (const path of imports.keys()) if (!done.has(path)) visit(path, []);
+  for (const file of byPath.values()) if (!done.has(file)) visit(file, []);
   return findings;
 }
 
-function layerOf(path: string): Layer | null {
-  const name = path.includes("/") ? path.slice(0, path.indexOf("/") + 1) : path;
-  return Object.hasOwn(mayImport, name) ? name as Layer : null;
+/** @returns The path of the file that a node imports, or null when it imports a package or is no import. */
+function targetOf(node: ts.Node, path: string): string | null {
+  const specifier = specifierOf(node) ?? "";
+  if (!/^\.{1,2}\//.test(specifier)) return null;
+  return decodeURI(new URL(specifier, `file:///${path}`).pathname).slice(1);
 }
 
-function resolve(from: string, specifier: string): string {
-  const url = new URL(specifier, `file:///house/${from}`);
-  return decodeURI(url.pathname).replace(/^\/(house\/)?/, "");
+/** @returns What a node imports: statically, as a type, dynamically, or as a worker by its URL. */
+function specifierOf(node: ts.Node): string | undefined {
+  let name: ts.Node | undefined;
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) name = node.moduleSpecifier;
+  else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) name = node.argument.literal;
+  else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+    [name] = node.arguments;
+  } else if (ts.isNewExpression(node) && node.arguments?.[1]?.getText() === "import.meta.url") {
+    [name] = node.arguments;
+  }
+  return name !== undefined && ts.isStringLiteralLike(name) ? name.text : undefined;
 }
