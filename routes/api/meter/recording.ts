@@ -31,12 +31,14 @@ export async function recordRequest(
   return await recordUsage(context, keyHash, { inputs, bytes });
 }
 
+/** Responds with one usage record: 201 if it is new, 200 if it was recorded before. */
 export function sendRecord(c: AppContext, { duplicates, usageRecord }: RecordedUsage): Response {
   return duplicates > 0
     ? c.json({ duplicate: true, usageRecord: usageRecord(0) }, 200)
     : c.json({ usageRecord: usageRecord(0) }, 201);
 }
 
+/** Responds with how many records of a batch of `count` were new, and how many were recorded before. */
 export function sendBatch(c: AppContext, { duplicates }: RecordedUsage, count: number): Response {
   return c.json({ accepted: count - duplicates, duplicates }, 201);
 }

@@ -14,10 +14,12 @@ export const csvResponse = {
   },
 } as const;
 
+/** Responds with a report in JSON. */
 export function sendJson(c: AppContext, { body }: ReportBytes): Response {
   return c.body(body, 200, { "Content-Type": "application/json" });
 }
 
+/** Responds with a report in CSV, to be saved as `file`. */
 export function sendCsv(c: AppContext, { body }: ReportBytes, file: string): Response {
   return c.body(body, 200, {
     "Content-Type": "text/csv; charset=utf-8; header=present",
