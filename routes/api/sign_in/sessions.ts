@@ -3,8 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionsPerUserMax } from "../../../domain/limits.ts";
 import { endOtherSessions, endSession, listSessions } from "../../../services/sign_in/sessions.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { byActor } from "../../session.ts";
-import { mount } from "../endpoint.ts";
+import { sessionEndpoints } from "../session_endpoint.ts";
 import { sessionParamsSchema, sessionsSchema } from "../../schemas/people.ts";
 
 const path = "/api/auth/sessions";
@@ -12,12 +11,10 @@ const path = "/api/auth/sessions";
 /** Mounts `/api/auth/sessions`. */
 export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const session = byActor(parts);
-  const common = { tag: "Sign-in", security: "session" } as const;
+  const mount = sessionEndpoints(app, parts, { tag: "Sign-in" });
   const ended = { 204: { description: "Ended." } };
 
-  mount(app, {
-    ...common,
+  mount({
     method: "get",
     path,
     operationId: "listSessions",
@@ -25,13 +22,9 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description:
       `There are at most ${sessionsPerUserMax}: one more sign-in ends the least recently used session.`,
     responses: { 200: { description: "Your sessions, last used first.", schema: sessionsSchema } },
-  }, {
-    ...session,
-    handle: async (c, _input, actor) => c.json({ sessions: await listSessions(services, actor) }),
-  });
+  }, async (actor) => ({ sessions: await listSessions(services, actor) }));
 
-  mount(app, {
-    ...common,
+  mount({
     method: "delete",
     path: `${path}/{id}`,
     operationId: "endSession",
@@ -39,26 +32,13 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description: "Takes effect immediately. It may be the current session.",
     params: sessionParamsSchema,
     responses: ended,
-  }, {
-    ...session,
-    async handle(c, { params }, actor) {
-      await endSession(services, actor, params.id);
-      return c.body(null, 204);
-    },
-  });
+  }, (actor, { params }) => endSession(services, actor, params.id));
 
-  mount(app, {
-    ...common,
+  mount({
     method: "delete",
     path,
     operationId: "endOtherSessions",
     summary: "End all of your other sessions",
     responses: ended,
-  }, {
-    ...session,
-    async handle(c, _input, actor) {
-      await endOtherSessions(services, actor);
-      return c.body(null, 204);
-    },
-  });
+  }, (actor) => endOtherSessions(services, actor));
 }

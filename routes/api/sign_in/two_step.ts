@@ -16,9 +16,9 @@ import {
   turnOffTwoStep,
 } from "../../../services/sign_in/two_step.ts";
 import { qrCodeSvg } from "../../../views/sign_in/qr_code.ts";
+import type { Context } from "../../../services/context.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { byActor } from "../../session.ts";
-import { mount } from "../endpoint.ts";
+import { type MountSessionEndpoint, sessionEndpoints } from "../session_endpoint.ts";
 import { currentPasswordSchema, linkTokenSchema } from "../../schemas/people.ts";
 import {
   addPasskeySchema,
@@ -34,39 +34,29 @@ import {
 } from "../../schemas/two_step.ts";
 
 const path = "/api/portal/account";
-const common = { tag: "Account", security: "session" } as const;
 const recent = "Requires an authentication in the last ten minutes.";
 
 /** Mounts `/api/portal/account/two-step` and `/api/portal/account/passkeys`. */
 export function twoStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  setUpRoutes(app, parts);
-  turnOffRoutes(app, parts);
-  addPasskeyRoutes(app, parts);
-  passkeyRoutes(app, parts);
+  const mount = sessionEndpoints(app, parts, { tag: "Account" });
+  setUpRoutes(mount, parts.services);
+  turnOffRoutes(mount, parts.services);
+  passkeyRoutes(mount, parts.services);
 }
 
-function setUpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services } = parts;
-  const session = byActor(parts);
-
-  mount(app, {
-    ...common,
+function setUpRoutes(mount: MountSessionEndpoint, services: Context): void {
+  mount({
     method: "get",
     path: `${path}/two-step`,
     operationId: "getTwoStep",
     summary: "Get your two-step sign-in settings",
     responses: { 200: { description: "The settings.", schema: twoStepSchema } },
-  }, {
-    ...session,
-    handle: async (c, _input, actor) =>
-      c.json({
-        ...await getTwoStepStatus(services, actor),
-        passkeys: await listPasskeys(services, actor),
-      }),
+  }, async (actor) => {
+    const passkeys = await listPasskeys(services, actor);
+    return { ...await getTwoStepStatus(services, actor), passkeys };
   });
 
-  mount(app, {
-    ...common,
+  mount({
     method: "post",
     path: `${path}/two-step/totp`,
     operationId: "beginTotp",
@@ -74,16 +64,12 @@ function setUpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description: `${recent} Two-step sign-in stays off until a code of the app is confirmed.`,
     responses: { 200: { description: "The secret for the app.", schema: totpSetUpSchema } },
     errors: ["proof_required", "two_step_state"],
-  }, {
-    ...session,
-    async handle(c, _input, actor) {
-      const setUp = await beginTotp(services, actor);
-      return c.json({ ...setUp, qrCode: qrCodeSvg(setUp.otpauthUrl) });
-    },
+  }, async (actor) => {
+    const setUp = await beginTotp(services, actor);
+    return { ...setUp, qrCode: qrCodeSvg(setUp.otpauthUrl) };
   });
 
-  mount(app, {
-    ...common,
+  mount({
     method: "post",
     path: `${path}/two-step/totp/confirm`,
     operationId: "confirmTotp",
@@ -92,14 +78,9 @@ function setUpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     body: totpCodeSchema,
     responses: { 200: { description: "Turned on.", schema: recoveryCodesSchema } },
     errors: ["proof_required", "invalid_code", "two_step_state"],
-  }, {
-    ...session,
-    handle: async (c, { body }, actor) =>
-      c.json({ recoveryCodes: await confirmTotp(services, actor, body.code) }),
-  });
+  }, async (actor, { body }) => ({ recoveryCodes: await confirmTotp(services, actor, body.code) }));
 
-  mount(app, {
-    ...common,
+  mount({
     method: "post",
     path: `${path}/two-step/recovery-codes`,
     operationId: "replaceRecoveryCodes",
@@ -107,38 +88,24 @@ function setUpRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description: `${recent} The new codes replace the old ones.`,
     responses: { 200: { description: "The new codes.", schema: recoveryCodesSchema } },
     errors: ["proof_required", "two_step_state"],
-  }, {
-    ...session,
-    handle: async (c, _input, actor) =>
-      c.json({ recoveryCodes: await replaceRecoveryCodes(services, actor) }),
-  });
+  }, async (actor) => ({ recoveryCodes: await replaceRecoveryCodes(services, actor) }));
 }
 
-function turnOffRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services } = parts;
-  const session = byActor(parts);
-  const turnedOff = { 204: { description: "Turned off." } };
+function turnOffRoutes(mount: MountSessionEndpoint, services: Context): void {
+  const responses = { 204: { description: "Turned off." } };
   const effect = "Deletes the recovery codes. Passkeys stay.";
 
-  mount(app, {
-    ...common,
+  mount({
     method: "delete",
     path: `${path}/two-step/totp`,
     operationId: "turnOffTotp",
     summary: "Turn off two-step sign-in",
     description: `${recent} It must be after two-step sign-in was turned on. ${effect}`,
-    responses: turnedOff,
+    responses,
     errors: ["proof_required", "two_step_state"],
-  }, {
-    ...session,
-    async handle(c, _input, actor) {
-      await turnOffTwoStep(services, actor);
-      return c.body(null, 204);
-    },
-  });
+  }, (actor) => turnOffTwoStep(services, actor));
 
-  mount(app, {
-    ...common,
+  mount({
     method: "post",
     path: `${path}/two-step/turn-off-link`,
     operationId: "requestTurnOffLink",
@@ -149,39 +116,30 @@ function turnOffRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     body: currentPasswordSchema,
     responses: { 202: { description: "The email is on its way." } },
     errors: ["invalid_credentials", "two_step_state", "rate_limited", "mail_unavailable"],
-  }, {
-    ...session,
-    async handle(c, { body }, actor) {
-      await requestTurnOffLink(services, actor, body.password);
-      return c.body(null, 202);
-    },
-  });
+  }, (actor, { body }) => requestTurnOffLink(services, actor, body.password));
 
-  mount(app, {
-    ...common,
+  mount({
     method: "post",
     path: `${path}/two-step/turn-off`,
     operationId: "turnOffTotpByLink",
     summary: "Turn off two-step sign-in with an emailed link",
     description: effect,
     body: linkTokenSchema,
-    responses: turnedOff,
+    responses,
     errors: ["invalid_token", "wrong_account"],
-  }, {
-    ...session,
-    async handle(c, { body }, actor) {
-      await turnOffTwoStepByLink(services, actor, body.token);
-      return c.body(null, 204);
-    },
-  });
+  }, (actor, { body }) => turnOffTwoStepByLink(services, actor, body.token));
 }
 
-function addPasskeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services } = parts;
-  const session = byActor(parts);
+function passkeyRoutes(mount: MountSessionEndpoint, services: Context): void {
+  mount({
+    method: "get",
+    path: `${path}/passkeys`,
+    operationId: "listPasskeys",
+    summary: "List your passkeys",
+    responses: { 200: { description: "Your passkeys, oldest first.", schema: passkeysSchema } },
+  }, async (actor) => ({ passkeys: await listPasskeys(services, actor) }));
 
-  mount(app, {
-    ...common,
+  mount({
     method: "post",
     path: `${path}/passkeys/options`,
     operationId: "beginPasskey",
@@ -189,13 +147,9 @@ function addPasskeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description: `${recent} The challenge works once, for five minutes.`,
     responses: { 200: { description: "The options for the browser.", schema: passkeyOptionsSchema } },
     errors: ["proof_required", "limit_reached"],
-  }, {
-    ...session,
-    handle: async (c, _input, actor) => c.json({ options: await beginPasskey(services, actor) }),
-  });
+  }, async (actor) => ({ options: await beginPasskey(services, actor) }));
 
-  mount(app, {
-    ...common,
+  mount({
     method: "post",
     path: `${path}/passkeys`,
     operationId: "addPasskey",
@@ -204,31 +158,11 @@ function addPasskeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     body: addPasskeySchema,
     responses: { 201: { description: "Added.", schema: passkeyBodySchema } },
     errors: ["proof_required", "limit_reached", "two_step_state"],
-  }, {
-    ...session,
-    handle: async (c, { body: { name, response: answer } }, actor) =>
-      c.json({ passkey: await addPasskey(services, actor, { name, answer }) }, 201),
-  });
-}
+  }, async (actor, { body: { name, response } }) => ({
+    passkey: await addPasskey(services, actor, { name, answer: response }),
+  }));
 
-function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const { services } = parts;
-  const session = byActor(parts);
-
-  mount(app, {
-    ...common,
-    method: "get",
-    path: `${path}/passkeys`,
-    operationId: "listPasskeys",
-    summary: "List your passkeys",
-    responses: { 200: { description: "Your passkeys, oldest first.", schema: passkeysSchema } },
-  }, {
-    ...session,
-    handle: async (c, _input, actor) => c.json({ passkeys: await listPasskeys(services, actor) }),
-  });
-
-  mount(app, {
-    ...common,
+  mount({
     method: "patch",
     path: `${path}/passkeys/{id}`,
     operationId: "renamePasskey",
@@ -238,14 +172,11 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     body: passkeyNameSchema,
     responses: { 200: { description: "Renamed.", schema: passkeyBodySchema } },
     errors: ["proof_required"],
-  }, {
-    ...session,
-    handle: async (c, { params: { id }, body: { name } }, actor) =>
-      c.json({ passkey: await renamePasskey(services, actor, { id, name }) }),
-  });
+  }, async (actor, { params: { id }, body: { name } }) => ({
+    passkey: await renamePasskey(services, actor, { id, name }),
+  }));
 
-  mount(app, {
-    ...common,
+  mount({
     method: "delete",
     path: `${path}/passkeys/{id}`,
     operationId: "removePasskey",
@@ -254,11 +185,5 @@ function passkeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     params: passkeyParamsSchema,
     responses: { 204: { description: "Removed." } },
     errors: ["proof_required"],
-  }, {
-    ...session,
-    async handle(c, { params: { id } }, actor) {
-      await removePasskey(services, actor, id);
-      return c.body(null, 204);
-    },
-  });
+  }, (actor, { params }) => removePasskey(services, actor, params.id));
 }
