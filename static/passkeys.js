@@ -1,19 +1,19 @@
-// Passkeys in the browser: asks one, and sends its answer with the form. Loaded by portal.js on pages that have such a form.
+// Passkeys in the browser: asks for one, and sends its answer with the form. portal.js loads it on pages with such a form.
 
-const isThere = isSecureContext && typeof PublicKeyCredential === "function" &&
+const isSupported = isSecureContext && typeof PublicKeyCredential === "function" &&
   "parseCreationOptionsFromJSON" in PublicKeyCredential && "toJSON" in PublicKeyCredential.prototype;
 
-const troubles = {
-  NotAllowedError: "That was cancelled, or took too long. Try again.",
-  InvalidStateError: "There is a passkey for this account on this device already.",
-  SecurityError: "Passkeys do not work at this address.",
-  TypeError: "That did not work: there is no connection. Try again.",
+const messages = {
+  NotAllowedError: "That was canceled or took too long. Try again.",
+  InvalidStateError: "This device already has a passkey for this account.",
+  SecurityError: "Passkeys don't work at this address.",
+  TypeError: "You're offline. Try again when you're connected.",
 };
 
-/** Shows the forms, or says that there are no passkeys here. */
+/** Shows the forms, or a note if passkeys aren't available. */
 export function offer() {
-  for (const form of document.querySelectorAll("form[data-passkey]")) form.hidden = !isThere;
-  for (const words of document.querySelectorAll("[data-passkeys-missing]")) words.hidden = isThere;
+  for (const form of document.querySelectorAll("form[data-passkey]")) form.hidden = !isSupported;
+  for (const note of document.querySelectorAll("[data-passkeys-missing]")) note.hidden = isSupported;
 }
 
 document.addEventListener("submit", (event) => {
@@ -23,7 +23,7 @@ document.addEventListener("submit", (event) => {
   answer(form);
 }, true);
 
-// Whoever comes back to a page asks the passkey once more.
+// Going back to a page shows its form as it was sent.
 addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-passkey]")) release(form);
 });
@@ -32,16 +32,16 @@ async function answer(form) {
   const button = form.querySelector("button");
   if (button.disabled) return;
   button.disabled = true;
-  say(form, "");
+  showError(form, "");
   try {
     const options = await fetchOptions(form);
     if (options === null) return;
     form.elements.response.value = JSON.stringify((await ask(form, options)).toJSON());
-    // Without a new event: the fields were checked when the button was pressed.
+    // Dispatches no new event: the fields were checked when the button was pressed.
     form.submit();
   } catch (error) {
     release(form);
-    say(form, error.words ?? troubles[error.name] ?? "That did not work. Try again.");
+    showError(form, error.publicMessage ?? messages[error.name] ?? "Something went wrong. Try again.");
   }
 }
 
@@ -53,13 +53,13 @@ function ask({ dataset }, options) {
 }
 
 async function fetchOptions({ dataset }) {
-  const answer = await fetch(dataset.options, { method: "POST" });
-  const { options, error } = await answer.json();
-  if (answer.ok) return options;
-  if (error.code !== "proof_required" || !dataset.proof) {
-    throw Object.assign(new Error(error.code), { words: error.message });
+  const response = await fetch(dataset.options, { method: "POST" });
+  const { options, error } = await response.json();
+  if (response.ok) return options;
+  if (error.code !== "proof_required" || !dataset.reauthenticate) {
+    throw Object.assign(new Error(error.code), { publicMessage: error.message });
   }
-  location.assign(dataset.proof);
+  location.assign(dataset.reauthenticate);
   return null;
 }
 
@@ -68,6 +68,6 @@ function release(form) {
   form.querySelector("button").disabled = false;
 }
 
-function say(form, text) {
-  form.querySelector("[data-passkey-trouble]").textContent = text;
+function showError(form, text) {
+  form.querySelector("[data-passkey-error]").textContent = text;
 }

@@ -76,14 +76,14 @@ for (
         // The password is asked for once more, and then the page that was wanted comes.
         test.advance(recentAuthenticationMs);
         await page.getByRole("link", { name: "Change address" }).click();
-        await heading(page, "Confirm that it is you");
+        await heading(page, signInWords.confirmIdentity);
         await page.getByLabel("Password", { exact: true }).fill("not my password");
-        await page.getByRole("button", { name: "Go on" }).click();
+        await page.getByRole("button", { name: signInWords.continue }).click();
         await page.locator("[id$=assword-error]").waitFor();
         assert.match(page.url(), /confirm-password\?return_to|confirm-password$/);
         if (scripts) assert.match(page.url(), /return_to=/);
         await page.getByLabel("Password", { exact: true }).fill(newPassword);
-        await page.getByRole("button", { name: "Go on" }).click();
+        await page.getByRole("button", { name: signInWords.continue }).click();
         await heading(page, "Change your email address");
         await page.getByLabel("New address").fill("new@example.com");
         await page.getByRole("button", { name: "Send link" }).click();
@@ -158,7 +158,7 @@ Deno.test({
       test.advance(recentAuthenticationMs);
       await giveCookie(context, test, person.cookie);
       await look("/portal/account/delete");
-      await heading(page, "Confirm that it is you");
+      await heading(page, signInWords.confirmIdentity);
       assert.deepEqual(troubles, []);
     }),
 });

@@ -62,12 +62,12 @@ async function givePassword(page: Page): Promise<void> {
 /** Turns two-step sign-in on. @returns The secret, and the codes. */
 async function turnOn(page: Page, baseUrl: string): Promise<{ secret: string; codes: string[] }> {
   await page.goto(`${baseUrl}/portal/account/two-step`);
-  await page.getByRole("button", { name: "Set up two-step sign-in" }).click();
-  await page.getByRole("heading", { name: "Set up two-step sign-in", level: 1 }).waitFor();
+  await page.getByRole("button", { name: signInWords.setUp }).click();
+  await page.getByRole("heading", { name: signInWords.setUp, level: 1 }).waitFor();
   const secret = (await page.locator("#totp-secret").innerText()).replaceAll(" ", "");
   await page.getByLabel("Code", { exact: true }).fill(codeOf(secret, Date.now()));
-  await page.getByRole("button", { name: "Turn on" }).click();
-  await page.getByText("They will not be shown again").first().waitFor();
+  await page.getByRole("button", { name: signInWords.turnOn }).click();
+  await page.getByText(signInWords.codesShownOnce).first().waitFor();
   const codes = await page.locator("#recovery-codes code").allInnerTexts();
   return { secret, codes: codes.map((code) => code.trim()) };
 }
@@ -93,7 +93,7 @@ Deno.test({
       await page.getByRole("link", { name: "Add a passkey" }).click();
       await page.getByLabel("Name").fill("Again");
       await page.getByRole("button", { name: "Add passkey" }).click();
-      await page.getByText("There is a passkey for this account on this device already").waitFor();
+      await page.getByText(signInWords.passkeyExists).waitFor();
       assert.equal(await page.getByLabel("Name").inputValue(), "Again");
 
       await signOut(page);
@@ -105,11 +105,11 @@ Deno.test({
       assert.match(secret, /^[A-Z2-7]{32}$/);
       await signOut(page);
       await givePassword(page);
-      await page.getByRole("heading", { name: "One more step" }).waitFor();
+      await page.getByRole("heading", { name: signInWords.secondStep }).waitFor();
       // Whose fingerprint is not seen is not let in, and may try again.
       await device.setVerified(false);
       await page.getByRole("button", { name: "Use a passkey" }).click();
-      await page.getByText("That was cancelled, or took too long").waitFor();
+      await page.getByText(signInWords.passkeyCanceled).waitFor();
       await device.setVerified(true);
       await page.getByRole("button", { name: "Use a passkey" }).click();
       await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
@@ -124,7 +124,7 @@ Deno.test({
       await page.getByRole("button", { name: "Sign in with a passkey" }).click();
       await page.getByText(signInWords.passkeyRejected).waitFor();
       await givePassword(page);
-      await page.getByRole("heading", { name: "One more step" }).waitFor();
+      await page.getByRole("heading", { name: signInWords.secondStep }).waitFor();
       assert.equal(await page.getByRole("button", { name: "Use a passkey" }).count(), 0);
       assert.deepEqual(troubles, []);
     }),
@@ -162,7 +162,7 @@ for (const scripts of [true, false]) {
         await signOut(page);
         await page.goto(`${baseUrl}/portal/usage`);
         await givePassword(page);
-        await page.getByRole("heading", { name: "One more step" }).waitFor();
+        await page.getByRole("heading", { name: signInWords.secondStep }).waitFor();
         // There is no session yet.
         await page.goto(`${baseUrl}/portal/api-keys`);
         await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -179,7 +179,7 @@ for (const scripts of [true, false]) {
         await page.getByText("9 codes left").waitFor();
         await page.goto(`${baseUrl}/portal/account/passkeys/new`);
         if (!scripts) {
-          await page.getByText("Passkeys need scripts").waitFor();
+          await page.getByText(signInWords.passkeysNeedScripts).waitFor();
           assert.equal(await page.getByRole("button", { name: "Add passkey" }).isVisible(), false);
         }
         assert.deepEqual(troubles, []);
@@ -204,8 +204,8 @@ Deno.test({
       await page.getByText(signInWords.passkeyAdded).first().waitFor();
       const id = /passkeys\/(pas_[0-9a-f]+)\/rename/.exec(await page.content())?.[1];
       await page.goto(`${baseUrl}/portal/account/two-step`);
-      await page.getByRole("button", { name: "Set up two-step sign-in" }).click();
-      await page.getByRole("heading", { name: "Set up two-step sign-in", level: 1 }).waitFor();
+      await page.getByRole("button", { name: signInWords.setUp }).click();
+      await page.getByRole("heading", { name: signInWords.setUp, level: 1 }).waitFor();
       const cookies = await first.cookies();
       const setUp = [
         "two-step",
@@ -230,8 +230,8 @@ Deno.test({
       await page.goto(`${baseUrl}/portal/account/two-step/set-up`);
       const secret = (await page.locator("#totp-secret").innerText()).replaceAll(" ", "");
       await page.getByLabel("Code", { exact: true }).fill(codeOf(secret, Date.now()));
-      await page.getByRole("button", { name: "Turn on" }).click();
-      await page.getByText("They will not be shown again").first().waitFor();
+      await page.getByRole("button", { name: signInWords.turnOn }).click();
+      await page.getByText(signInWords.codesShownOnce).first().waitFor();
       assert.deepEqual(await findingsOnScreens(page), [], "recovery codes");
       for (const path of ["two-step", "two-step/recovery-codes", "two-step/turn-off"]) {
         assert.deepEqual(await visit(shown, `${baseUrl}/portal/account/${path}`), []);
@@ -240,7 +240,7 @@ Deno.test({
       const gate = await (await browser.newContext()).newPage();
       assert.deepEqual(await visit(gate, `${baseUrl}/sign-in`), []);
       await givePassword(gate);
-      await gate.getByRole("heading", { name: "One more step" }).waitFor();
+      await gate.getByRole("heading", { name: signInWords.secondStep }).waitFor();
       await poll(() => gate.getByRole("button", { name: "Use a passkey" }).isVisible());
       assert.deepEqual(await findingsOnScreens(gate), []);
       await gate.goto(`${baseUrl}/sign-in/second-step?recovery=1`);

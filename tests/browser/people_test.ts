@@ -7,6 +7,7 @@ import { browserMissing, type Page, watchedPage } from "../support/browser.ts";
 import { withApp } from "../support/browser_app.ts";
 import { lastMail } from "../support/people.ts";
 import { codeOf } from "../support/second_step.ts";
+import { signInWords } from "../support/words/sign_in.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const newPassword = "nine purple otters sing";
@@ -118,15 +119,15 @@ for (const scripts of [true, false]) {
         // Two-step sign-in: after the password there is no session yet.
         await ada.goto(`${origin}/portal/account/two-step`);
         await press(ada, /Set up/);
-        await heading(ada, "Set up two-step sign-in");
+        await heading(ada, signInWords.setUp);
         const secret = (await ada.locator("#totp-secret").innerText()).replaceAll(/\s/g, "");
         await ada.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
-        await press(ada, "Turn on");
+        await press(ada, signInWords.turnOn);
         await ada.getByText(/[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/).first().waitFor();
         await press(ada, "Sign out");
         await heading(ada, "Sign in");
         await fillSignIn(ada, "ada@example.com", testPassword);
-        await heading(ada, "One more step");
+        await heading(ada, signInWords.secondStep);
         const between = await ada.context().newPage();
         await between.goto(`${origin}/portal/members`);
         await heading(between, "Sign in");

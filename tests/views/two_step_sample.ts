@@ -1,12 +1,19 @@
 // The pages of two-step sign-in and passkeys with sample data, as sample.ts has the others.
 import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { removePasskeyPage, renamePasskeyPage } from "../../views/sign_in/passkey_acts.tsx";
-import { addPasskeyPage, passkeysPage } from "../../views/sign_in/passkeys.tsx";
+import {
+  addPasskeyPage,
+  passkeysPage,
+  removePasskeyPage,
+  renamePasskeyPage,
+} from "../../views/sign_in/passkeys.tsx";
+import {
+  newRecoveryCodesPage,
+  turnOffTwoStepPage,
+  twoStepPage,
+  twoStepSetUpPage,
+} from "../../views/sign_in/two_step.tsx";
 import { secondStepPage } from "../../views/sign_in/second_step.tsx";
 import { turnOffByLinkPage, turnOffLinkPage } from "../../views/sign_in/turn_off_link.tsx";
-import { twoStepPage } from "../../views/sign_in/two_step.tsx";
-import { newRecoveryCodesPage, turnOffTwoStepPage } from "../../views/sign_in/two_step_acts.tsx";
-import { twoStepSetUpPage } from "../../views/sign_in/two_step_set_up.tsx";
 
 /** @returns Every page about the second step by a name, with `text` wherever a text of somebody else's can stand. */
 export function twoStepPages(

@@ -1,8 +1,8 @@
 // A confirmation page: what will happen, what it affects, and buttons to continue or cancel.
 import type { Child } from "hono/jsx";
 import { ButtonLink, type ButtonTone, SubmitButton } from "./button.tsx";
-import { Icon } from "./icon.tsx";
 import { Notice } from "./notice.tsx";
+import { PageHead, type PageLink } from "./page_head.tsx";
 
 /** A detail of the object in question. */
 export interface Fact {
@@ -21,7 +21,7 @@ export interface ConfirmPanelProps {
   readonly submit: string;
   readonly tone: ButtonTone;
   /** The page to return to. */
-  readonly back: { readonly href: string; readonly label: string };
+  readonly back: PageLink;
   /** Hidden fields by name, so that the form's object does not depend on the active organization when it is sent. */
   readonly about?: Readonly<Record<string, string>>;
   /** Why the form was rejected, if no field has the error. */
@@ -35,14 +35,7 @@ export function ConfirmPanel(props: ConfirmPanelProps) {
   const { error = null } = props;
   return (
     <div class="ask">
-      <div class="head">
-        <a class="up-link" href={props.back.href}>
-          <Icon name="back" />
-          {props.back.label}
-        </a>
-        <h1>{props.title}</h1>
-        <p class="muted">{props.text}</p>
-      </div>
+      <PageHead back={props.back} title={props.title} text={props.text} />
       <form class="card" method="post" action={props.action} hx-disable="find button">
         {Object.entries(props.about ?? {}).map(([name, value]) => (
           <input type="hidden" name={name} value={value} />

@@ -1,39 +1,33 @@
-// The page that asks for the password once more, before something that changes who can get into an account.
+// The page that asks for the password again, before changes of who can sign in to an account.
 import { ConfirmPanel } from "../components/confirm_panel.tsx";
-import { PasswordField, TextField, UsernameField } from "../components/field.tsx";
+import { type FormErrors, PasswordField, TextField, UsernameField } from "../components/field.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-
-const codeCharactersMax = 40;
-/** Where a link is asked for that turns off two-step sign-in. */
-export const turnOffLinkPath = "/portal/account/two-step/turn-off-link";
+import { codeCharactersMax, turnOffLinkPath } from "./two_step.tsx";
 
 /** What the page shows. */
-export interface ConfirmPasswordPageProps {
+export interface ConfirmPasswordPageProps extends FormErrors {
   readonly frame: PortalFrame;
-  /** Where to go afterwards, checked by the caller. */
+  /** The next page, checked by the caller. */
   readonly returnTo: string;
-  /** Where to go instead. */
+  /** The page behind “Cancel”. */
   readonly back: string;
-  /** Two-step sign-in is on: it takes a code too. */
+  /** Two-step sign-in is on: a code is required too. */
   readonly asksForCode: boolean;
-  readonly error: string | null;
-  readonly fieldErrors: Readonly<Record<string, string>>;
 }
 
 /** @returns The page that asks for the password. */
 export function confirmPasswordPage(props: ConfirmPasswordPageProps): Page {
   const { frame, returnTo, back, asksForCode, error, fieldErrors } = props;
   const { email } = frame.session.user;
+  const asked = asksForCode ? "your password and a code" : "your password";
   return (
-    <PortalPage title="Confirm that it is you" frame={frame} place={null}>
+    <PortalPage title="Confirm it's you" frame={frame} place={null}>
       <ConfirmPanel
-        title="Confirm that it is you"
-        text={asksForCode
-          ? "The next step changes who can sign in to your account. Enter your password and a code to continue."
-          : "The next step changes who can sign in to your account. Enter your password to continue."}
+        title="Confirm it's you"
+        text={`The next step changes who can sign in to your account. Enter ${asked} to continue.`}
         facts={[{ label: "Signed in as", value: email }]}
         action="/portal/confirm-password"
-        submit="Go on"
+        submit="Continue"
         tone="primary"
         back={{ href: back, label: "Back" }}
         error={error}
@@ -42,20 +36,20 @@ export function confirmPasswordPage(props: ConfirmPasswordPageProps): Page {
         <UsernameField email={email} />
         <PasswordField label="Password" name="password" error={fieldErrors["password"]} autofocus />
         {asksForCode && (
-          <TextField
-            label="Code"
-            name="code"
-            value=""
-            hint="Six digits from your authenticator app, or a recovery code."
-            error={fieldErrors["code"]}
-            autocomplete="one-time-code"
-            maxlength={codeCharactersMax}
-          />
-        )}
-        {asksForCode && (
-          <p class="small muted">
-            Lost both? <a href={turnOffLinkPath}>Get a link by email</a> that turns off two-step sign-in.
-          </p>
+          <>
+            <TextField
+              label="Code"
+              name="code"
+              value=""
+              hint="Six digits from your authenticator app, or a recovery code."
+              error={fieldErrors["code"]}
+              autocomplete="one-time-code"
+              maxlength={codeCharactersMax}
+            />
+            <p class="small muted">
+              Lost both? <a href={turnOffLinkPath}>Get a link by email</a> that turns off two-step sign-in.
+            </p>
+          </>
         )}
       </ConfirmPanel>
     </PortalPage>

@@ -1,21 +1,21 @@
-// Forms that a passkey answers. static/passkeys.js shows them, asks the passkey, and sends its answer in the field `response`:
-// without scripts, and in browsers without passkeys, they stay hidden, and the words beside them say why.
+// Forms that a passkey answers. static/passkeys.js shows them, asks for the passkey, and sends its answer in the field
+// `response`. Without scripts or passkeys they stay hidden, and a note explains why.
 import type { Child } from "hono/jsx";
 import type { Assets } from "../layout.tsx";
 import { type ButtonTone, SubmitButton } from "../components/button.tsx";
 
-/** What the form needs. */
+/** The parts of a form. */
 export interface PasskeyFormProps {
   readonly assets: Assets;
-  /** Makes a passkey, or asks for one. */
-  readonly act: "create" | "get";
-  /** Where the options are fetched. */
+  /** Whether to create a passkey or ask for one. */
+  readonly ceremony: "create" | "get";
+  /** The URL of the options. */
   readonly options: string;
-  /** Where the answer is sent. */
+  /** The form's target. */
   readonly action: string;
-  /** Where to go when the options take the password first. */
-  readonly proof?: string;
-  /** Where to go afterwards. */
+  /** The page to open if the options require a recent authentication. */
+  readonly reauthenticate?: string;
+  /** The next page. */
   readonly returnTo?: string | null;
   readonly tone?: ButtonTone;
   readonly submit: string;
@@ -25,36 +25,36 @@ export interface PasskeyFormProps {
 
 /** The form with its button. */
 export function PasskeyForm(props: PasskeyFormProps) {
-  const { assets, act, tone = "plain", returnTo = null } = props;
+  const { assets, returnTo = null } = props;
   return (
     <form
       class="passkey"
       method="post"
       action={props.action}
-      // The browser itself sends it: the answer may lead to another frame.
+      // Not sent by htmx: the next page may have another frame.
       hx-boost="false"
       data-passkeys={assets.passkeys}
-      data-passkey={act}
+      data-passkey={props.ceremony}
       data-options={props.options}
-      data-proof={props.proof}
+      data-reauthenticate={props.reauthenticate}
       hidden
     >
       {returnTo === null ? null : <input type="hidden" name="return_to" value={returnTo} />}
       <input type="hidden" name="response" value="" />
       {props.children ?? null}
-      <SubmitButton tone={tone}>{props.submit}</SubmitButton>
-      <p class="refusal" role="alert" data-passkey-trouble></p>
+      <SubmitButton tone={props.tone ?? "plain"}>{props.submit}</SubmitButton>
+      <p class="refusal" role="alert" data-passkey-error></p>
     </form>
   );
 }
 
-/** Why there is no button: no scripts, or no passkeys in this browser. */
+/** Why there is no button. */
 export function PasskeysMissing() {
   return (
     <>
-      <p class="muted small without-scripts">Passkeys need scripts, which are off in this browser.</p>
+      <p class="muted small without-scripts">Passkeys require JavaScript, which is off in this browser.</p>
       <p class="muted small" data-passkeys-missing hidden>
-        Passkeys do not work here: this browser has none, or the address is not a secure one.
+        Passkeys aren't available: this browser doesn't support them, or the connection isn't secure.
       </p>
     </>
   );

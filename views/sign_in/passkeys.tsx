@@ -1,27 +1,24 @@
-// The page of one's own passkeys, and the one that adds one.
+// The pages of a person's own passkeys.
 // deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
 import { nameCharactersMax } from "../../domain/limits.ts";
 import type { Passkey } from "../../domain/sign_in/passkey.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
+import { ConfirmPanel } from "../components/confirm_panel.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { TextField } from "../components/field.tsx";
-import { Icon } from "../components/icon.tsx";
+import { type FormErrors, TextField } from "../components/field.tsx";
 import { Notice } from "../components/notice.tsx";
-import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
+import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
+import { RenamePanel } from "../components/rename_panel.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { passkeyHref, passkeysBack, passkeysPath } from "./passkey_acts.tsx";
-import { securityBack } from "./two_step.tsx";
+import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
+import { securityLink } from "./two_step.tsx";
 
-/** What the page shows. */
-export interface PasskeysPageProps {
-  readonly frame: PortalFrame;
-  readonly passkeys: readonly Passkey[];
-  /** What was just done. */
-  readonly flash: string | null;
-}
+/** The path of these pages. */
+export const passkeysPath = "/portal/account/passkeys";
+const passkeysLink = { href: passkeysPath, label: "Passkeys" };
 
 const columns: readonly Column[] = [
   { title: "Name" },
@@ -30,32 +27,27 @@ const columns: readonly Column[] = [
   { title: "Actions", isUnseen: true },
 ];
 
-/** @returns The page of the person's passkeys. */
-export function passkeysPage({ frame, passkeys, flash }: PasskeysPageProps): Page {
+/** @returns The list of a person's passkeys. */
+export function passkeysPage(
+  { frame, passkeys, flash }: { frame: PortalFrame; passkeys: readonly Passkey[]; flash: string | null },
+): Page {
   const add = <ButtonLink tone="primary" href={`${passkeysPath}/new`}>Add a passkey</ButtonLink>;
   return (
     <PortalPage title="Passkeys" frame={frame} place="security">
-      <div class="head split">
-        <div>
-          <a class="up-link" href={securityBack.href}>
-            <Icon name="back" />
-            {securityBack.label}
-          </a>
-          <h1>Passkeys</h1>
-          <p class="muted">
-            Sign in with your fingerprint, your face, or a key that you plug in: no password, no code, and
-            nothing that a false page could take from you.
-          </p>
-        </div>
+      <PageHead
+        back={securityLink}
+        title="Passkeys"
+        text="Sign in with your fingerprint, your face, or a security key. Passkeys replace passwords and codes, and are phishing-resistant."
+      >
         {passkeys.length === 0 ? null : add}
-      </div>
+      </PageHead>
       {flash === null ? null : <Notice tone="done" text={flash} />}
       <Card title="Your passkeys" flush>
         {passkeys.length === 0
           ? (
             <EmptyState
               title="No passkeys yet"
-              text="Add one on each device that you use, or one that they share."
+              text="Add one for each device, or one that your devices share."
             >
               {add}
             </EmptyState>
@@ -71,7 +63,8 @@ export function passkeysPage({ frame, passkeys, flash }: PasskeysPageProps): Pag
 }
 
 function PasskeyRow({ passkey, now }: { passkey: Passkey; now: number }) {
-  const { id, name, createdAt, lastUsedAt } = passkey;
+  const { id, name } = passkey;
+  const [added, lastUsed] = facts(passkey, now);
   return (
     <Row>
       <Cell place="title">
@@ -79,12 +72,8 @@ function PasskeyRow({ passkey, now }: { passkey: Passkey; now: number }) {
           <bdi>{name}</bdi>
         </div>
       </Cell>
-      <Cell label="Added">
-        <DayTime at={createdAt} now={now} />
-      </Cell>
-      <Cell label="Last used">
-        {lastUsedAt === null ? <span>Never</span> : <RelativeTime at={lastUsedAt} now={now} />}
-      </Cell>
+      <Cell label={added.label}>{added.value}</Cell>
+      <Cell label={lastUsed.label}>{lastUsed.value}</Cell>
       <Cell place="actions">
         <div class="actions-row">
           <ButtonLink tone="quiet" href={passkeyHref(id, "rename")} about={name}>Rename</ButtonLink>
@@ -95,39 +84,27 @@ function PasskeyRow({ passkey, now }: { passkey: Passkey; now: number }) {
   );
 }
 
-/** What the page that adds a passkey shows. */
-export interface AddPasskeyPageProps {
-  readonly frame: PortalFrame;
-  /** The name as typed. */
-  readonly value: string;
-  readonly fieldErrors: Readonly<Record<string, string>>;
-  readonly error: string | null;
-}
-
-/** @returns The page that adds a passkey. */
-export function addPasskeyPage({ frame, value, fieldErrors, error }: AddPasskeyPageProps): Page {
+/** @returns The page that adds a passkey. @param props `value`: the name as typed. */
+export function addPasskeyPage(
+  { frame, value, fieldErrors, error }: { frame: PortalFrame; value: string } & FormErrors,
+): Page {
   const path = `${passkeysPath}/new`;
   return (
     <PortalPage title="Add a passkey" frame={frame} place="security">
       <div class="ask">
-        <div class="head">
-          <a class="up-link" href={passkeysBack.href}>
-            <Icon name="back" />
-            {passkeysBack.label}
-          </a>
-          <h1>Add a passkey</h1>
-          <p class="muted">
-            Give it a name that you will know again. Then your browser asks where to keep it.
-          </p>
-        </div>
+        <PageHead
+          back={passkeysLink}
+          title="Add a passkey"
+          text="Enter a name that you'll recognize. Your browser then asks where to save the passkey."
+        />
         {error === null ? null : <Notice tone="refused" text={error} />}
         <Card title="New passkey">
           <PasskeyForm
             assets={frame.assets}
-            act="create"
+            ceremony="create"
             options="/api/portal/account/passkeys/options"
             action={path}
-            proof={`/portal/confirm-password?return_to=${encodeURIComponent(path)}`}
+            reauthenticate={`/portal/confirm-password?return_to=${encodeURIComponent(path)}`}
             tone="primary"
             submit="Add passkey"
           >
@@ -135,7 +112,7 @@ export function addPasskeyPage({ frame, value, fieldErrors, error }: AddPasskeyP
               label="Name"
               name="name"
               value={value}
-              placeholder="For example: Laptop"
+              placeholder="Laptop"
               error={fieldErrors["name"]}
               autocomplete="off"
               required
@@ -147,4 +124,67 @@ export function addPasskeyPage({ frame, value, fieldErrors, error }: AddPasskeyP
       </div>
     </PortalPage>
   );
+}
+
+/** What the page that renames a passkey shows. */
+export interface RenamePasskeyPageProps {
+  readonly frame: PortalFrame;
+  readonly passkey: Passkey;
+  /** The name as typed; at first the passkey's. */
+  readonly value: string;
+  readonly fieldErrors: FormErrors["fieldErrors"];
+}
+
+/** @returns The page that renames a passkey. */
+export function renamePasskeyPage({ frame, passkey, value, fieldErrors }: RenamePasskeyPageProps): Page {
+  return (
+    <PortalPage title="Rename a passkey" frame={frame} place="security">
+      <RenamePanel
+        name={passkey.name}
+        value={value}
+        error={fieldErrors["name"]}
+        charactersMax={nameCharactersMax}
+        text="Only the name here changes. Your device keeps its own name for the passkey."
+        facts={facts(passkey, frame.now)}
+        action={passkeyHref(passkey.id, "rename")}
+        submit="Rename passkey"
+        back={passkeysLink}
+      />
+    </PortalPage>
+  );
+}
+
+/** @returns The page that confirms the removal of a passkey. */
+export function removePasskeyPage({ frame, passkey }: { frame: PortalFrame; passkey: Passkey }): Page {
+  return (
+    <PortalPage title="Remove a passkey" frame={frame} place="security">
+      <ConfirmPanel
+        title={
+          <>
+            Remove “<bdi>{passkey.name}</bdi>”?
+          </>
+        }
+        text="You can no longer sign in with it. Also delete it on your device, which may keep offering it. This can't be undone."
+        facts={facts(passkey, frame.now)}
+        action={passkeyHref(passkey.id, "remove")}
+        submit="Remove passkey"
+        tone="destroy"
+        back={passkeysLink}
+      />
+    </PortalPage>
+  );
+}
+
+function passkeyHref(id: string, page: "rename" | "remove"): string {
+  return `${passkeysPath}/${encodeURIComponent(id)}/${page}`;
+}
+
+function facts({ createdAt, lastUsedAt }: Passkey, now: number) {
+  return [
+    { label: "Added", value: <DayTime at={createdAt} now={now} /> },
+    {
+      label: "Last used",
+      value: lastUsedAt === null ? <span>Never</span> : <RelativeTime at={lastUsedAt} now={now} />,
+    },
+  ] as const;
 }

@@ -1,96 +1,110 @@
-// The page of what keeps an account its owner's: the password, further steps, and where one is signed in.
+// The security page of an account: the password, two-step sign-in, passkeys, and sessions.
+// deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
+import { countOf } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { PasswordField, UsernameField } from "../components/field.tsx";
+import { type FormErrors, PasswordField, UsernameField } from "../components/field.tsx";
 import { Notice } from "../components/notice.tsx";
-import { type SessionRow, SessionTable } from "./session_table.tsx";
+import { DayTime, RelativeTime } from "../components/relative_time.tsx";
+import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { countOf } from "../../domain/number_text.ts";
-import { codesLeft, isFewCodes } from "./two_step.tsx";
+import { passkeysPath } from "./passkeys.tsx";
+import { codesLeft, isFewCodes, securityLink, twoStepPath } from "./two_step.tsx";
 
-export type { SessionRow };
+/** A session in the list. Times are ISO 8601 UTC. */
+export interface SessionRow {
+  readonly id: string;
+  /** Whether it is the session that opens the page. */
+  readonly current: boolean;
+  /** Such as `Chrome on Linux`. */
+  readonly device: string;
+  readonly address: string;
+  readonly createdAt: string;
+  readonly lastSeenAt: string;
+}
 
 /** What the page shows. */
-export interface SecurityPageProps {
+export interface SecurityPageProps extends FormErrors {
   readonly frame: PortalFrame;
-  /** The one that asks is among them. */
   readonly sessions: readonly SessionRow[];
   readonly twoStep: { readonly isOn: boolean; readonly recoveryCodesLeft: number };
   readonly passkeyCount: number;
-  /** What is wrong with the form for the password. */
-  readonly error: string | null;
-  readonly fieldErrors: Readonly<Record<string, string>>;
-  /** What was just done, in one sentence. */
+  /** What was just done. */
   readonly flash: string | null;
 }
 
-/** @returns The page of the account's security. */
+const { href: path } = securityLink;
+
+/** @returns The security page. */
 export function securityPage(props: SecurityPageProps): Page {
-  const { frame, sessions, error, fieldErrors, flash } = props;
+  const { frame, sessions, flash } = props;
   return (
     <PortalPage title="Security" frame={frame} place="security">
       <div class="head">
         <h1>Security</h1>
         <p class="muted">
-          What keeps your account yours. If you see a place below that you do not recognise, change your
-          password: that signs out everything but this.
+          Manage how you sign in. If you don't recognize a session below, change your password: that signs out
+          every other session.
         </p>
       </div>
       {flash === null ? null : <Notice tone="done" text={flash} />}
-      <Card title="Password">
-        <form class="parts" method="post" action="/portal/account/security/password" hx-disable="find button">
-          {error === null ? null : <Notice tone="refused" text={error} />}
-          <UsernameField email={frame.session.user.email} />
-          <div class="row two">
-            <PasswordField
-              label="Current password"
-              name="currentPassword"
-              error={fieldErrors["currentPassword"]}
-            />
-            <PasswordField label="New password" name="newPassword" isNew error={fieldErrors["newPassword"]} />
-            <SubmitButton tone="plain">Change password</SubmitButton>
-          </div>
-          <p class="muted small">
-            You stay signed in here and are signed out everywhere else.{" "}
-            <a href="/forgot-password">
-              Forgot your password?
-            </a>
-          </p>
-        </form>
-      </Card>
+      <PasswordCard {...props} />
       <div class="pair">
         <TwoStepCard {...props.twoStep} />
         <PasskeysCard count={props.passkeyCount} />
       </div>
       <Card
-        title="Where you are signed in"
-        aside={sessions.length < 2 ? <p class="muted small">Only here</p> : (
-          <form
-            method="post"
-            action="/portal/account/security/sessions/end-others"
-            hx-disable="find button"
-          >
-            <SubmitButton tone="quiet-destroy">Sign out everywhere else</SubmitButton>
-          </form>
-        )}
+        title="Where you're signed in"
+        aside={sessions.length < 2
+          ? <p class="muted small">Only here</p>
+          : (
+            <form method="post" action={`${path}/sessions/end-others`} hx-disable="find button">
+              <SubmitButton tone="quiet-destroy">Sign out everywhere else</SubmitButton>
+            </form>
+          )}
         flush
       >
-        <SessionTable sessions={sessions} now={frame.now} />
+        <Table label="Where you're signed in" columns={sessionColumns}>
+          {sessions.map((session) => <SessionTableRow session={session} now={frame.now} />)}
+        </Table>
       </Card>
     </PortalPage>
   );
 }
 
+function PasswordCard({ frame, error, fieldErrors }: SecurityPageProps) {
+  return (
+    <Card title="Password">
+      <form class="parts" method="post" action={`${path}/password`} hx-disable="find button">
+        {error === null ? null : <Notice tone="refused" text={error} />}
+        <UsernameField email={frame.session.user.email} />
+        <div class="row two">
+          <PasswordField
+            label="Current password"
+            name="currentPassword"
+            error={fieldErrors["currentPassword"]}
+          />
+          <PasswordField label="New password" name="newPassword" isNew error={fieldErrors["newPassword"]} />
+          <SubmitButton tone="plain">Change password</SubmitButton>
+        </div>
+        <p class="muted small">
+          You stay signed in here and are signed out everywhere else.{" "}
+          <a href="/forgot-password">Forgot your password?</a>
+        </p>
+      </form>
+    </Card>
+  );
+}
+
 function TwoStepCard({ isOn, recoveryCodesLeft: left }: SecurityPageProps["twoStep"]) {
-  const isShort = isOn && isFewCodes(left);
   return (
     <Card title="Two-step sign-in" aside={<Badge tone={isOn ? "on" : "off"}>{isOn ? "On" : "Off"}</Badge>}>
       <p class="muted">
-        After the password, a code from an app on your phone.
-        {isShort ? ` Recovery codes: ${codesLeft(left)}. Make new ones before you need them.` : ""}
+        After your password, enter a code from an app on your phone.
+        {isOn && isFewCodes(left) ? ` Recovery codes: ${codesLeft(left)}. Create new ones soon.` : ""}
       </p>
-      <ButtonLink href="/portal/account/two-step">
+      <ButtonLink href={twoStepPath}>
         {isOn ? "Manage two-step sign-in" : "Set up two-step sign-in"}
       </ButtonLink>
     </Card>
@@ -98,17 +112,57 @@ function TwoStepCard({ isOn, recoveryCodesLeft: left }: SecurityPageProps["twoSt
 }
 
 function PasskeysCard({ count }: { count: number }) {
+  const badge = count === 0
+    ? <Badge tone="off">None</Badge>
+    : <Badge tone="on">{countOf(count, "passkey")}</Badge>;
   return (
-    <Card
-      title="Passkeys"
-      aside={
-        <Badge tone={count === 0 ? "off" : "on"}>{count === 0 ? "None" : countOf(count, "passkey")}</Badge>
-      }
-    >
-      <p class="muted">Sign in with your fingerprint, your face, or a key that you plug in.</p>
-      <ButtonLink href="/portal/account/passkeys">
-        {count === 0 ? "Set up passkeys" : "Manage passkeys"}
-      </ButtonLink>
+    <Card title="Passkeys" aside={badge}>
+      <p class="muted">Sign in with your fingerprint, your face, or a security key.</p>
+      <ButtonLink href={passkeysPath}>{count === 0 ? "Set up passkeys" : "Manage passkeys"}</ButtonLink>
     </Card>
+  );
+}
+
+const sessionColumns: readonly Column[] = [
+  { title: "Device" },
+  { title: "IP address" },
+  { title: "Last used" },
+  { title: "Signed in" },
+  { title: "State", isUnseen: true },
+  { title: "Actions", isUnseen: true },
+];
+
+function SessionTableRow({ session, now }: { session: SessionRow; now: number }) {
+  const { id, current, device, address } = session;
+  return (
+    <Row>
+      <Cell place="title">
+        <span class="name">
+          <bdi>{device}</bdi>
+        </span>
+      </Cell>
+      <Cell label="IP address">
+        <code>{address}</code>
+      </Cell>
+      <Cell label="Last used">
+        {current ? <span>Now</span> : <RelativeTime at={session.lastSeenAt} now={now} />}
+      </Cell>
+      <Cell label="Signed in">
+        <DayTime at={session.createdAt} now={now} />
+      </Cell>
+      <Cell place="state">{current ? <Badge tone="on">This session</Badge> : null}</Cell>
+      <Cell place="actions">
+        {current ? null : (
+          <form
+            class="actions-row"
+            method="post"
+            action={`${path}/sessions/${encodeURIComponent(id)}/end`}
+            hx-disable="find button"
+          >
+            <SubmitButton tone="quiet-destroy" about={`${device}, ${address}`}>Sign out</SubmitButton>
+          </form>
+        )}
+      </Cell>
+    </Row>
   );
 }

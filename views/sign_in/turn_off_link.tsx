@@ -1,21 +1,13 @@
-// The pages of the link that turns two-step sign-in off: one asks for it, one is behind it. The link alone turns nothing off: it
-// takes a session of the same account, and a press of the button, since programs that check mails open links too.
+// The pages of the link that turns off two-step sign-in: one requests it, one is behind it. The link alone turns nothing off: it
+// requires a session of the same account and a press of the button, because email scanners open links too.
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { ConfirmPanel } from "../components/confirm_panel.tsx";
-import { PasswordField, UsernameField } from "../components/field.tsx";
-import { turnOffLinkPath } from "./confirm_password.tsx";
+import { type FormErrors, PasswordField, UsernameField } from "../components/field.tsx";
 import { type GateFrame, GatePage, type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { twoStepPath } from "./two_step.tsx";
+import { turnOffLinkPath, twoStepLink } from "./two_step.tsx";
 
-/** What the page that asks for the link shows. */
-export interface TurnOffLinkPageProps {
-  readonly frame: PortalFrame;
-  readonly error: string | null;
-  readonly fieldErrors: Readonly<Record<string, string>>;
-}
-
-/** @returns The page that asks for the link. */
-export function turnOffLinkPage({ frame, error, fieldErrors }: TurnOffLinkPageProps): Page {
+/** @returns The page that requests the link. */
+export function turnOffLinkPage({ frame, error, fieldErrors }: { frame: PortalFrame } & FormErrors): Page {
   const { email } = frame.session.user;
   return (
     <PortalPage title="Turn off two-step sign-in by email" frame={frame} place="security">
@@ -26,7 +18,7 @@ export function turnOffLinkPage({ frame, error, fieldErrors }: TurnOffLinkPagePr
         action={turnOffLinkPath}
         submit="Send link"
         tone="primary"
-        back={{ href: twoStepPath, label: "Two-step sign-in" }}
+        back={twoStepLink}
         error={error}
       >
         <UsernameField email={email} />
@@ -36,7 +28,7 @@ export function turnOffLinkPage({ frame, error, fieldErrors }: TurnOffLinkPagePr
   );
 }
 
-/** What the page behind the link shows, by how things stand. */
+/** What the page behind the link shows. */
 export type TurnOffByLinkState =
   | { readonly state: "ready"; readonly token: string; readonly email: string }
   /** No one, or someone else, is signed in. */
@@ -44,42 +36,49 @@ export type TurnOffByLinkState =
   | { readonly state: "dead" };
 
 /** @returns The page behind the link. */
-export function turnOffByLinkPage({ frame, ...shown }: { frame: GateFrame } & TurnOffByLinkState): Page {
-  if (shown.state === "ready") {
+export function turnOffByLinkPage({ frame, ...link }: { frame: GateFrame } & TurnOffByLinkState): Page {
+  const title = "Turn off two-step sign-in";
+  if (link.state === "ready") {
     return (
-      <GatePage title="Turn off two-step sign-in" frame={frame}>
+      <GatePage title={title} frame={frame}>
         <form class="card" method="post" action="/turn-off-two-step">
           <div>
             <h1>Turn off two-step sign-in?</h1>
             <p class="muted">
               Your password alone will sign you in to{" "}
-              <strong>{shown.email}</strong>. Your recovery codes stop working; passkeys stay.
+              <strong>{link.email}</strong>. Your recovery codes stop working; passkeys stay.
             </p>
           </div>
-          <input type="hidden" name="token" value={shown.token} />
+          <input type="hidden" name="token" value={link.token} />
           <SubmitButton tone="destroy">Turn off</SubmitButton>
           <p class="small muted">
-            Not now? <a href={twoStepPath}>Back to two-step sign-in</a>
+            Not now? <a href={twoStepLink.href}>Back to two-step sign-in</a>
           </p>
         </form>
       </GatePage>
     );
   }
-  const isDead = shown.state === "dead";
+  const { heading, text, href, label } = link.state === "dead"
+    ? {
+      heading: "This link no longer works",
+      text: "It was used, a newer one replaced it, or it is more than an hour old.",
+      href: turnOffLinkPath,
+      label: "Get a new link",
+    }
+    : {
+      heading: "Open this link where you are signed in",
+      text: "The link works only in a browser that is signed in to the account it was sent to.",
+      href: "/sign-in",
+      label: "Go to sign-in",
+    };
   return (
-    <GatePage title="Turn off two-step sign-in" frame={frame}>
+    <GatePage title={title} frame={frame}>
       <div class="card">
         <div>
-          <h1>{isDead ? "This link no longer works" : "Open this link where you are signed in"}</h1>
-          <p class="muted">
-            {isDead
-              ? "It was used, a newer one replaced it, or it is more than an hour old."
-              : "The link works only in a browser that is signed in to the account it was sent to."}
-          </p>
+          <h1>{heading}</h1>
+          <p class="muted">{text}</p>
         </div>
-        <ButtonLink href={isDead ? turnOffLinkPath : "/sign-in"}>
-          {isDead ? "Get a new link" : "Go to sign-in"}
-        </ButtonLink>
+        <ButtonLink href={href}>{label}</ButtonLink>
       </div>
     </GatePage>
   );

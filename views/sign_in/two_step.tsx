@@ -1,68 +1,80 @@
-// The page of one's own two-step sign-in: how it stands, the recovery codes once, and what can be done.
+// The pages of a person's own two-step sign-in: its state, setting it up, the recovery codes, and turning it off.
+import { raw } from "hono/html";
+import { countOf } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { Icon } from "../components/icon.tsx";
+import { CopyButton, Secret } from "../components/code.tsx";
+import { ConfirmPanel, type ConfirmPanelProps } from "../components/confirm_panel.tsx";
+import { type FormErrors, TextField } from "../components/field.tsx";
 import { Notice } from "../components/notice.tsx";
-import { RecoveryCodesNotice } from "./recovery_codes_notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
 import { DayTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { qrCodeSvg } from "./qr_code.ts";
+
+/** The path of these pages. */
+export const twoStepPath = "/portal/account/two-step";
+/** The path that requests a link to turn off two-step sign-in. */
+export const turnOffLinkPath = `${twoStepPath}/turn-off-link`;
+export const twoStepLink = { href: twoStepPath, label: "Two-step sign-in" };
+export const securityLink = { href: "/portal/account/security", label: "Security" };
+/** The length of a field for codes; recovery codes have hyphens. */
+export const codeCharactersMax = 40;
 
 /** What the page shows. */
 export interface TwoStepPageProps {
   readonly frame: PortalFrame;
-  /** ISO 8601; null while it is off. */
+  /** ISO 8601; null if it is off. */
   readonly confirmedAt: string | null;
-  /** ISO 8601: since when codes are not taken; null while they are. */
+  /** ISO 8601; since when codes are rejected, or null. */
   readonly lockedAt: string | null;
   readonly recoveryCodesLeft: number;
-  /** Codes that were just made: the only time that they are shown. */
+  /** New codes. They are shown only once. */
   readonly recoveryCodes: readonly string[] | null;
   /** What was just done. */
   readonly flash: string | null;
   readonly error: string | null;
 }
 
-/** Where the pages of two-step sign-in are. */
-export const twoStepPath = "/portal/account/two-step";
-/** Where these pages come from. */
-export const securityBack = { href: "/portal/account/security", label: "Security" } as const;
-
-/** @returns Whether so few recovery codes are left that it is worth a word. */
+/** @returns Whether so few recovery codes are left that the person should create new ones. */
 export function isFewCodes(left: number): boolean {
   return left <= 3;
 }
 
 /** @returns Such as `1 code left`. */
 export function codesLeft(left: number): string {
-  return left === 1 ? "1 code left" : `${left} codes left`;
+  return `${countOf(left, "code")} left`;
 }
 
 /** @returns The page of two-step sign-in. */
 export function twoStepPage(props: TwoStepPageProps): Page {
-  const { frame, flash, error, recoveryCodes } = props;
+  const { frame, flash, error, recoveryCodes, recoveryCodesLeft: left } = props;
   return (
     <PortalPage title="Two-step sign-in" frame={frame} place="security">
-      <div class="head">
-        <a class="up-link" href={securityBack.href}>
-          <Icon name="back" />
-          {securityBack.label}
-        </a>
-        <h1>Two-step sign-in</h1>
-        <p class="muted">
-          After your password, a code from an app on your phone. Whoever learns your password alone cannot
-          sign in.
-        </p>
-      </div>
+      <PageHead
+        back={securityLink}
+        title="Two-step sign-in"
+        text="After your password, enter a code from an app on your phone. Your password alone is not enough to sign in."
+      />
       {flash === null ? null : <Notice tone="done" text={flash} />}
       {error === null ? null : <Notice tone="refused" text={error} />}
-      {recoveryCodes === null
-        ? null
-        : <RecoveryCodesNotice codes={recoveryCodes} email={frame.session.user.email} />}
+      {recoveryCodes && <RecoveryCodesNotice codes={recoveryCodes} email={frame.session.user.email} />}
       {props.confirmedAt === null ? <Off /> : (
         <>
           <On confirmedAt={props.confirmedAt} lockedAt={props.lockedAt} now={frame.now} />
-          <RecoveryCodes left={props.recoveryCodesLeft} />
+          <Card
+            title="Recovery codes"
+            aside={<Badge tone={isFewCodes(left) ? "soon" : "on"}>{codesLeft(left)}</Badge>}
+          >
+            <p class="muted">
+              {isFewCodes(left) ? "You have few codes left: create new ones soon. " : ""}
+              Use them if you lose your phone. Each works once, and new codes replace the old ones.
+            </p>
+            <div class="act-row">
+              <ButtonLink href={`${twoStepPath}/recovery-codes`}>Create new codes</ButtonLink>
+            </div>
+          </Card>
         </>
       )}
     </PortalPage>
@@ -73,7 +85,7 @@ function Off() {
   return (
     <Card title="Authenticator app" aside={<Badge tone="off">Off</Badge>}>
       <p class="muted">
-        You need an app such as Aegis, Google Authenticator, 1Password or the one in your phone's settings.
+        You need an app such as Aegis, Google Authenticator, 1Password, or the one in your phone's settings.
       </p>
       <form class="act-row" method="post" action={`${twoStepPath}/begin`} hx-disable="find button">
         <SubmitButton>Set up two-step sign-in</SubmitButton>
@@ -90,15 +102,15 @@ function On(
       title="Authenticator app"
       aside={lockedAt === null ? <Badge tone="on">On</Badge> : <Badge tone="off">Locked</Badge>}
     >
-      {lockedAt === null ? null : (
+      {lockedAt && (
         <Notice
           tone="refused"
-          text="Somebody who knows your password entered too many wrong codes. The app’s codes are taken again once you change your password."
+          text="Someone who knows your password entered too many wrong codes. The app's codes are accepted again once you change your password."
         />
       )}
       <p class="muted">
-        On since <DayTime at={confirmedAt} now={now} />. A <a href="/portal/account/passkeys">passkey</a>{" "}
-        can take the place of the code.
+        On since <DayTime at={confirmedAt} now={now} />. You can use a{" "}
+        <a href="/portal/account/passkeys">passkey</a> instead of a code.
       </p>
       <div class="act-row">
         <ButtonLink tone="plain-destroy" href={`${twoStepPath}/turn-off`}>Turn off</ButtonLink>
@@ -107,19 +119,130 @@ function On(
   );
 }
 
-function RecoveryCodes({ left }: { left: number }) {
+/** New recovery codes, to copy, or to save as a file without scripts. Takes the focus, so that it is read out. */
+function RecoveryCodesNotice({ codes, email }: { codes: readonly string[]; email: string }) {
+  const text = `Recovery codes of ${email}. Each works once.\n\n${codes.join("\n")}\n`;
   return (
-    <Card
-      title="Recovery codes"
-      aside={<Badge tone={isFewCodes(left) ? "soon" : "on"}>{codesLeft(left)}</Badge>}
-    >
-      <p class="muted">
-        {isFewCodes(left) ? "There are few left: make new ones before you need them. " : ""}
-        For when your phone is lost. Each works once; new ones end the old ones.
-      </p>
-      <div class="act-row">
-        <ButtonLink href={`${twoStepPath}/recovery-codes`}>Make new codes</ButtonLink>
+    <section class="notice" aria-labelledby="codes-title" tabindex={-1} autofocus>
+      <div>
+        <h2 id="codes-title">Your recovery codes</h2>
+        <p class="small">
+          <strong>Save them now. They are shown only once.</strong>{" "}
+          Use one after your password when you don't have your phone.
+        </p>
       </div>
-    </Card>
+      <ul class="codes pick" id="recovery-codes">
+        {codes.map((code) => (
+          <li>
+            <code>{`${code}\n`}</code>
+          </li>
+        ))}
+      </ul>
+      <div class="act-row">
+        <CopyButton target="recovery-codes" tone="primary">Copy codes</CopyButton>
+        <a
+          class="button plain"
+          href={`data:text/plain;charset=utf-8,${encodeURIComponent(text)}`}
+          download="gatehouse-recovery-codes.txt"
+          hx-boost="false"
+        >
+          Save as a file
+        </a>
+      </div>
+    </section>
+  );
+}
+
+/** What the page that sets up an app shows. */
+export interface TwoStepSetUpPageProps extends FormErrors {
+  readonly frame: PortalFrame;
+  /** Base32. */
+  readonly secret: string;
+  readonly otpauthUrl: string;
+  /** The code as typed. */
+  readonly value: string;
+}
+
+/** @returns The page that sets up an authenticator app: a QR code, the secret as text, and a field for the first code. */
+export function twoStepSetUpPage(props: TwoStepSetUpPageProps): Page {
+  const { frame, error, otpauthUrl } = props;
+  return (
+    <PortalPage title="Set up two-step sign-in" frame={frame} place="security">
+      <PageHead
+        back={twoStepLink}
+        title="Set up two-step sign-in"
+        text="Two-step sign-in turns on when you confirm the first code."
+      />
+      {error === null ? null : <Notice tone="refused" text={error} />}
+      <Card title="1. Scan this with your app">
+        <div class="qr">{raw(qrCodeSvg(otpauthUrl))}</div>
+        <p class="muted small">
+          Is the app on this device? <a href={otpauthUrl} hx-boost="false">Open it</a>, or enter this key:
+        </p>
+        <Secret id="totp-secret" value={props.secret.replaceAll(/(.{4})(?!$)/g, "$1 ")} copy="Copy key" />
+      </Card>
+      <Card title="2. Enter the code that your app shows">
+        <form class="new-key" method="post" action={`${twoStepPath}/set-up`} hx-disable="find button">
+          <TextField
+            label="Code"
+            name="code"
+            value={props.value}
+            hint="Six digits. They change every 30 seconds."
+            error={props.fieldErrors["code"]}
+            autocomplete="one-time-code"
+            inputmode="numeric"
+            required
+            maxlength={20}
+          />
+          <div class="act-row">
+            <SubmitButton>Turn on</SubmitButton>
+            <ButtonLink href={twoStepPath}>Cancel</ButtonLink>
+          </div>
+        </form>
+      </Card>
+    </PortalPage>
+  );
+}
+
+/** What the confirmation pages show. */
+export interface TwoStepConfirmationProps {
+  readonly frame: PortalFrame;
+  readonly recoveryCodesLeft: number;
+}
+
+/** @returns The page that confirms turning off two-step sign-in. */
+export function turnOffTwoStepPage(props: TwoStepConfirmationProps): Page {
+  return confirmation(props, {
+    title: "Turn off two-step sign-in?",
+    text: "Your password alone will sign you in. Your recovery codes stop working; passkeys stay.",
+    action: `${twoStepPath}/turn-off`,
+    submit: "Turn off",
+    tone: "destroy",
+  });
+}
+
+/** @returns The page that confirms creating new recovery codes. */
+export function newRecoveryCodesPage(props: TwoStepConfirmationProps): Page {
+  return confirmation(props, {
+    title: "Create new recovery codes?",
+    text: "Your current codes stop working. The new ones are shown only once.",
+    action: `${twoStepPath}/recovery-codes`,
+    submit: "Create new codes",
+    tone: "primary",
+  });
+}
+
+function confirmation(
+  { frame, recoveryCodesLeft }: TwoStepConfirmationProps,
+  panel: Pick<ConfirmPanelProps, "text" | "action" | "submit" | "tone"> & { title: string },
+): Page {
+  const facts = [
+    { label: "Account", value: <bdi>{frame.session.user.email}</bdi> },
+    { label: "Recovery codes left", value: String(recoveryCodesLeft) },
+  ];
+  return (
+    <PortalPage title={panel.title.replace("?", "")} frame={frame} place="security">
+      <ConfirmPanel {...panel} facts={facts} back={twoStepLink} />
+    </PortalPage>
   );
 }

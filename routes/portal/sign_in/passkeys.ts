@@ -12,11 +12,12 @@ import {
 import type { RegistrationAnswer } from "../../../services/sign_in/webauthn.ts";
 import type { Assets, PortalFrame } from "../../../views/layout.tsx";
 import {
+  addPasskeyPage,
+  passkeysPage,
   passkeysPath as path,
   removePasskeyPage,
   renamePasskeyPage,
-} from "../../../views/sign_in/passkey_acts.tsx";
-import { addPasskeyPage, passkeysPage } from "../../../views/sign_in/passkeys.tsx";
+} from "../../../views/sign_in/passkeys.tsx";
 import { check } from "../../schemas/check.ts";
 import { passkeyNameSchema, registrationAnswerSchema } from "../../schemas/two_step.ts";
 import { readFormBody } from "../../body.ts";

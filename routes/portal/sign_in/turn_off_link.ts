@@ -9,14 +9,13 @@ import {
   turnOffTwoStepByLink,
 } from "../../../services/sign_in/turn_off_link.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
-import { turnOffLinkPath } from "../../../views/sign_in/confirm_password.tsx";
 import type { Assets } from "../../../views/layout.tsx";
 import {
   turnOffByLinkPage,
   type TurnOffByLinkState,
   turnOffLinkPage,
 } from "../../../views/sign_in/turn_off_link.tsx";
-import { twoStepPath } from "../../../views/sign_in/two_step.tsx";
+import { turnOffLinkPath, twoStepPath } from "../../../views/sign_in/two_step.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { findSession, sessionActor } from "../../session.ts";

@@ -12,9 +12,13 @@ import {
   turnOffTwoStep,
 } from "../../../services/sign_in/two_step.ts";
 import type { Assets } from "../../../views/layout.tsx";
-import { twoStepPage, twoStepPath as path } from "../../../views/sign_in/two_step.tsx";
-import { newRecoveryCodesPage, turnOffTwoStepPage } from "../../../views/sign_in/two_step_acts.tsx";
-import { twoStepSetUpPage } from "../../../views/sign_in/two_step_set_up.tsx";
+import {
+  newRecoveryCodesPage,
+  turnOffTwoStepPage,
+  twoStepPage,
+  twoStepPath as path,
+  twoStepSetUpPage,
+} from "../../../views/sign_in/two_step.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { formError } from "../errors.ts";

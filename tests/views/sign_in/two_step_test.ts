@@ -5,6 +5,7 @@ import { secondStepPage } from "../../../views/sign_in/second_step.tsx";
 import { twoStepPage } from "../../../views/sign_in/two_step.tsx";
 import { twoStepPages } from "../two_step_sample.ts";
 import { gateFrame, portalFrame } from "../sample.ts";
+import { inPage, signInWords } from "../../support/words/sign_in.ts";
 
 const page = async (name: string, text = "Ada") =>
   String(await twoStepPages(text, { frame: portalFrame(text), gateFrame })[name]);
@@ -43,7 +44,7 @@ Deno.test("secondStepPage() asks for digits, or for a recovery code that phones 
 Deno.test("secondStepPage() offers a passkey only to people who have one, hidden until a script shows it", async () => {
   const html = await page("second step");
   assert.match(html, /<form class="passkey"[^>]* hidden[^>]*>/);
-  assert.match(html, /Passkeys need scripts/);
+  assert.match(html, inPage(signInWords.passkeysNeedScripts));
   const props = {
     frame: gateFrame,
     email: "a@b.c",
@@ -58,7 +59,7 @@ Deno.test("secondStepPage() offers a passkey only to people who have one, hidden
 
 Deno.test("twoStepPage() shows recovery codes once, to copy and as a file that needs no scripts", async () => {
   const html = String(await twoStepPage({ ...on, recoveryCodes: ["7KQ2-MXFB-0D9T-HE4W"] }));
-  assert.match(html, /They will not be shown again\./);
+  assert.match(html, inPage(signInWords.codesShownOnce));
   assert.match(html, /data-copy="recovery-codes"/);
   const link = /href="(data:text\/plain[^"]+)" download="gatehouse-recovery-codes.txt" hx-boost="false"/.exec(
     html,
@@ -68,7 +69,7 @@ Deno.test("twoStepPage() shows recovery codes once, to copy and as a file that n
 });
 
 Deno.test("twoStepPage() says when few recovery codes are left", async () => {
-  const few = /There are few left/;
+  const few = inPage(signInWords.fewCodes);
   assert.match(String(await twoStepPage({ ...on, recoveryCodesLeft: 3 })), few);
   assert.doesNotMatch(String(await twoStepPage({ ...on, recoveryCodesLeft: 4 })), few);
   assert.match(String(await twoStepPage({ ...on, recoveryCodesLeft: 1 })), />1 code left</);

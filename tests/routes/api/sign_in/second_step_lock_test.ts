@@ -92,7 +92,7 @@ for (const { name, ignore, open } of databaseKinds) {
           .json();
         assert.deepEqual([totp.enabled, totp.lockedAt], [true, lockedAt]);
         const page = await test.send("/portal/account/two-step", { cookie: ada.cookie });
-        assert.match(await page.text(), /Locked.*taken again once you change your password/s);
+        assert.match(await page.text(), inPage(signInWords.locked));
       } finally {
         await test.dispose();
       }
