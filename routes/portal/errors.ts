@@ -62,14 +62,15 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "mail_unavailable",
 ]);
 
-/**
- * @returns What to show above a form and beside its fields.
- * @throws The error itself when it isn't about the input.
- */
-export function formError(
-  c: AppContext,
-  error: unknown,
-): { message: string | null; fields: Record<string, string>; status: ContentfulStatusCode } {
+/** What to show above a form and beside its fields, and the status of the response. */
+export interface FormError {
+  readonly message: string | null;
+  readonly fields: Record<string, string>;
+  readonly status: ContentfulStatusCode;
+}
+
+/** @returns Why a form was rejected. @throws The error itself when it isn't about the input. */
+export function formError(c: AppContext, error: unknown): FormError {
   if (!(error instanceof AppError) || !shownBesideForms.has(error.code)) throw error;
   setErrorHeaders(c, error);
   // A rejected form adds no entry to the history.

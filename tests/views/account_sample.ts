@@ -35,8 +35,7 @@ export function accountPages(
     sessions: [{ ...place, current: true }, place],
     twoStep: { isOn: true, recoveryCodesLeft: 1 },
     passkeyCount: 1,
-    error: text,
-    fieldErrors: { currentPassword: text, newPassword: text },
+    rejected: { message: text, fields: { currentPassword: text, newPassword: text } },
     flash: text,
   };
   const forgot = {
@@ -83,16 +82,14 @@ export function accountPages(
       returnTo: text,
       back: `/portal/${text}`,
       asksForCode: false,
-      error: text,
-      fieldErrors: { password: text },
+      rejected: { message: text, fields: { password: text } },
     }),
     "the password and a code once more": confirmPasswordPage({
       frame,
       returnTo: text,
       back: `/portal/${text}`,
       asksForCode: true,
-      error: text,
-      fieldErrors: { code: text },
+      rejected: { message: text, fields: { code: text } },
     }),
     "forgotten password": forgotPasswordPage({ ...forgot, isSent: false }),
     "forgotten password, sent": forgotPasswordPage({ ...forgot, isSent: true }),

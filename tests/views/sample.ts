@@ -208,8 +208,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "sign-in": signInPage({
       frame: gateFrame,
       values: signIn,
-      error: text,
-      fieldErrors: errors,
+      rejected: { message: text, fields: errors },
       notice: { tone: "done", text },
     }),
     "signed in, going on": continuePage({ frame: gateFrame, href: `https://x.example/${text}`, host: text }),

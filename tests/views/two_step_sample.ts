@@ -26,8 +26,7 @@ export function twoStepPages(
     hasPasskeys: true,
     isRecovery: false,
     values: { code: text, returnTo: text },
-    error: text,
-    fieldErrors: { code: text },
+    rejected: { message: text, fields: { code: text } },
   };
   const at = "2026-11-20T14:03:11.000Z";
   const off = {
@@ -52,11 +51,13 @@ export function twoStepPages(
       secret: "JBSWY3DPEHPK3PXP",
       otpauthUrl: `otpauth://totp/${encodeURIComponent(text)}`,
       value: text,
-      fieldErrors: { code: text },
-      error: text,
+      rejected: { message: text, fields: { code: text } },
     }),
     "two-step sign-in, turn off": turnOffTwoStepPage({ frame, recoveryCodesLeft: 1 }),
-    "two-step sign-in, link": turnOffLinkPage({ frame, error: text, fieldErrors: { password: text } }),
+    "two-step sign-in, link": turnOffLinkPage({
+      frame,
+      rejected: { message: text, fields: { password: text } },
+    }),
     "two-step sign-in, by link": turnOffByLinkPage({
       frame: gateFrame,
       state: "ready",
@@ -68,8 +69,17 @@ export function twoStepPages(
     "new recovery codes": newRecoveryCodesPage({ frame, recoveryCodesLeft: 1 }),
     "passkeys": passkeysPage({ frame, passkeys: [passkey, { ...passkey, lastUsedAt: null }], flash: text }),
     "passkeys, none": passkeysPage({ frame, passkeys: [], flash: null }),
-    "passkeys, add": addPasskeyPage({ frame, value: text, fieldErrors: { name: text }, error: text }),
-    "passkeys, rename": renamePasskeyPage({ frame, passkey, value: text, fieldErrors: { name: text } }),
+    "passkeys, add": addPasskeyPage({
+      frame,
+      value: text,
+      rejected: { message: text, fields: { name: text } },
+    }),
+    "passkeys, rename": renamePasskeyPage({
+      frame,
+      passkey,
+      value: text,
+      rejected: { message: null, fields: { name: text } },
+    }),
     "passkeys, remove": removePasskeyPage({ frame, passkey }),
   };
 }

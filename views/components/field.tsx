@@ -227,11 +227,3 @@ function describedBy({ name, hint, error }: FieldProps): string | undefined {
   const ids = [error === undefined ? "" : `${name}-error`, hint === undefined ? "" : `${name}-hint`];
   return ids.filter((id) => id !== "").join(" ") || undefined;
 }
-
-/** Why a form was rejected. */
-export interface FormErrors {
-  /** What is wrong with the whole form. */
-  readonly error: string | null;
-  /** What is wrong with one field, by its name. */
-  readonly fieldErrors: Readonly<Record<string, string>>;
-}

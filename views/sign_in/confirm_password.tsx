@@ -5,7 +5,7 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { codeCharactersMax, turnOffLinkPath } from "./two_step.tsx";
 
 /** What the page shows. */
-export interface ConfirmPasswordPageProps extends FormErrors {
+export interface ConfirmPasswordPageProps {
   readonly frame: PortalFrame;
   /** The next page, checked by the caller. */
   readonly returnTo: string;
@@ -13,11 +13,12 @@ export interface ConfirmPasswordPageProps extends FormErrors {
   readonly back: string;
   /** Two-step sign-in is on: a code is required too. */
   readonly asksForCode: boolean;
+  readonly rejected?: FormErrors | undefined;
 }
 
 /** @returns The page that asks for the password. */
 export function confirmPasswordPage(props: ConfirmPasswordPageProps): Page {
-  const { frame, returnTo, back, asksForCode, error, fieldErrors } = props;
+  const { frame, returnTo, back, asksForCode, rejected } = props;
   const { email } = frame.session.user;
   const asked = asksForCode ? "your password and a code" : "your password";
   return (
@@ -30,11 +31,11 @@ export function confirmPasswordPage(props: ConfirmPasswordPageProps): Page {
         submit="Continue"
         tone="primary"
         back={{ href: back, label: "Back" }}
-        error={error}
+        error={rejected?.message ?? null}
       >
         <input type="hidden" name="return_to" value={returnTo} />
         <UsernameField email={email} />
-        <PasswordField label="Password" name="password" error={fieldErrors["password"]} autofocus />
+        <PasswordField label="Password" name="password" error={rejected?.fields["password"]} autofocus />
         {asksForCode && (
           <>
             <TextField
@@ -42,7 +43,7 @@ export function confirmPasswordPage(props: ConfirmPasswordPageProps): Page {
               name="code"
               value=""
               hint="Six digits from your authenticator app, or a recovery code."
-              error={fieldErrors["code"]}
+              error={rejected?.fields["code"]}
               autocomplete="one-time-code"
               maxlength={codeCharactersMax}
             />

@@ -86,7 +86,7 @@ function PasskeyRow({ passkey, now }: { passkey: Passkey; now: number }) {
 
 /** @returns The page that adds a passkey. @param props `value`: the name as typed. */
 export function addPasskeyPage(
-  { frame, value, fieldErrors, error }: { frame: PortalFrame; value: string } & FormErrors,
+  { frame, value, rejected }: { frame: PortalFrame; value: string; rejected?: FormErrors },
 ): Page {
   const path = `${passkeysPath}/new`;
   return (
@@ -97,7 +97,7 @@ export function addPasskeyPage(
           title="Add a passkey"
           text="Enter a name that you'll recognize. Your browser then asks where to save the passkey."
         />
-        {error === null ? null : <Notice tone="refused" text={error} />}
+        {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
         <Card title="New passkey">
           <PasskeyForm
             assets={frame.assets}
@@ -113,7 +113,7 @@ export function addPasskeyPage(
               name="name"
               value={value}
               placeholder="Laptop"
-              error={fieldErrors["name"]}
+              error={rejected?.fields["name"]}
               autocomplete="off"
               required
               maxlength={nameCharactersMax}
@@ -132,17 +132,17 @@ export interface RenamePasskeyPageProps {
   readonly passkey: Passkey;
   /** The name as typed; at first the passkey's. */
   readonly value: string;
-  readonly fieldErrors: FormErrors["fieldErrors"];
+  readonly rejected?: FormErrors;
 }
 
 /** @returns The page that renames a passkey. */
-export function renamePasskeyPage({ frame, passkey, value, fieldErrors }: RenamePasskeyPageProps): Page {
+export function renamePasskeyPage({ frame, passkey, value, rejected }: RenamePasskeyPageProps): Page {
   return (
     <PortalPage title="Rename a passkey" frame={frame} place="security">
       <RenamePanel
         name={passkey.name}
         value={value}
-        error={fieldErrors["name"]}
+        error={rejected?.fields["name"]}
         charactersMax={nameCharactersMax}
         text="Only the name here changes. Your device keeps its own name for the passkey."
         facts={facts(passkey, frame.now)}

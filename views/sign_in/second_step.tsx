@@ -7,7 +7,7 @@ import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
 import { codeCharactersMax } from "./two_step.tsx";
 
 /** What the page shows. */
-export interface SecondStepPageProps extends FormErrors {
+export interface SecondStepPageProps {
   readonly frame: GateFrame;
   readonly email: string;
   readonly hasPasskeys: boolean;
@@ -15,13 +15,14 @@ export interface SecondStepPageProps extends FormErrors {
   readonly isRecovery: boolean;
   /** What was typed. `returnTo`: the next page, checked by the caller. */
   readonly values: { readonly code: string; readonly returnTo: string | null };
+  readonly rejected?: FormErrors | undefined;
 }
 
 const path = "/sign-in/second-step";
 
 /** @returns The page of the second step. */
 export function secondStepPage(props: SecondStepPageProps): Page {
-  const { frame, isRecovery, values: { code, returnTo }, error, fieldErrors } = props;
+  const { frame, isRecovery, values: { code, returnTo }, rejected } = props;
   return (
     <GatePage title="Two-step sign-in" frame={frame}>
       <form class="card" method="post" action={path}>
@@ -31,7 +32,7 @@ export function secondStepPage(props: SecondStepPageProps): Page {
             Signing in as <bdi>{props.email}</bdi>.
           </p>
         </div>
-        {error === null ? null : <Notice tone="refused" text={error} />}
+        {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
         {returnTo === null ? null : <input type="hidden" name="return_to" value={returnTo} />}
         {isRecovery ? <input type="hidden" name="recovery" value="1" /> : null}
         <TextField
@@ -41,7 +42,7 @@ export function secondStepPage(props: SecondStepPageProps): Page {
           hint={isRecovery
             ? "One of the codes you saved, such as 7KQ2-MXFB-0D9T-HE4W. Each works once."
             : "The six digits in your authenticator app."}
-          error={fieldErrors["code"]}
+          error={rejected?.fields["code"]}
           autocomplete={isRecovery ? "off" : "one-time-code"}
           inputmode={isRecovery ? "text" : "numeric"}
           required

@@ -25,11 +25,13 @@ export interface SessionRow {
 }
 
 /** What the page shows. */
-export interface SecurityPageProps extends FormErrors {
+export interface SecurityPageProps {
   readonly frame: PortalFrame;
   readonly sessions: readonly SessionRow[];
   readonly twoStep: { readonly isOn: boolean; readonly recoveryCodesLeft: number };
   readonly passkeyCount: number;
+  /** Why the password form was rejected. */
+  readonly rejected?: FormErrors | undefined;
   /** What was just done. */
   readonly flash: string | null;
 }
@@ -73,19 +75,24 @@ export function securityPage(props: SecurityPageProps): Page {
   );
 }
 
-function PasswordCard({ frame, error, fieldErrors }: SecurityPageProps) {
+function PasswordCard({ frame, rejected }: SecurityPageProps) {
   return (
     <Card title="Password">
       <form class="parts" method="post" action={`${path}/password`} hx-disable="find button">
-        {error === null ? null : <Notice tone="refused" text={error} />}
+        {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
         <UsernameField email={frame.session.user.email} />
         <div class="row two">
           <PasswordField
             label="Current password"
             name="currentPassword"
-            error={fieldErrors["currentPassword"]}
+            error={rejected?.fields["currentPassword"]}
           />
-          <PasswordField label="New password" name="newPassword" isNew error={fieldErrors["newPassword"]} />
+          <PasswordField
+            label="New password"
+            name="newPassword"
+            isNew
+            error={rejected?.fields["newPassword"]}
+          />
           <SubmitButton tone="plain">Change password</SubmitButton>
         </div>
         <p class="muted small">

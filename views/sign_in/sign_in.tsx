@@ -8,16 +8,17 @@ import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { PasskeyForm } from "./passkey_form.tsx";
 
 /** What the page shows. */
-export interface SignInPageProps extends FormErrors {
+export interface SignInPageProps {
   readonly frame: GateFrame;
   /** What was typed. `returnTo`: the next page, checked by the caller. */
   readonly values: { readonly email: string; readonly returnTo: string | null };
   /** What just happened. */
-  readonly notice: NoticeProps | null;
+  readonly notice?: NoticeProps | undefined;
+  readonly rejected?: FormErrors | undefined;
 }
 
 /** @returns The sign-in page. */
-export function signInPage({ frame, values, error, fieldErrors, notice }: SignInPageProps): Page {
+export function signInPage({ frame, values, notice, rejected }: SignInPageProps): Page {
   const { email, returnTo } = values;
   return (
     <GatePage title="Sign in" frame={frame}>
@@ -26,15 +27,15 @@ export function signInPage({ frame, values, error, fieldErrors, notice }: SignIn
           <h1>Sign in</h1>
           <p class="muted small">One account for all products.</p>
         </div>
-        {notice === null ? null : <Notice {...notice} />}
-        {error === null ? null : <Notice tone="refused" text={error} />}
+        {notice && <Notice {...notice} />}
+        {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
         {returnTo === null ? null : <input type="hidden" name="return_to" value={returnTo} />}
         <TextField
           label="Email"
           name="email"
           type="email"
           value={email}
-          error={fieldErrors["email"]}
+          error={rejected?.fields["email"]}
           autocomplete="username"
           required
           maxlength={emailCharactersMax}
@@ -43,8 +44,8 @@ export function signInPage({ frame, values, error, fieldErrors, notice }: SignIn
         <PasswordField
           label="Password"
           name="password"
-          error={fieldErrors["password"]}
-          autofocus={email !== "" && fieldErrors["email"] === undefined}
+          error={rejected?.fields["password"]}
+          autofocus={email !== "" && rejected?.fields["email"] === undefined}
         />
         <SubmitButton>Sign in</SubmitButton>
         <p class="small">

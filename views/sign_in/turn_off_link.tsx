@@ -7,7 +7,7 @@ import { type GateFrame, GatePage, type Page, type PortalFrame, PortalPage } fro
 import { turnOffLinkPath, twoStepLink } from "./two_step.tsx";
 
 /** @returns The page that requests the link. */
-export function turnOffLinkPage({ frame, error, fieldErrors }: { frame: PortalFrame } & FormErrors): Page {
+export function turnOffLinkPage({ frame, rejected }: { frame: PortalFrame; rejected?: FormErrors }): Page {
   const { email } = frame.session.user;
   return (
     <PortalPage title="Turn off two-step sign-in by email" frame={frame} place="security">
@@ -19,10 +19,10 @@ export function turnOffLinkPage({ frame, error, fieldErrors }: { frame: PortalFr
         submit="Send link"
         tone="primary"
         back={twoStepLink}
-        error={error}
+        error={rejected?.message ?? null}
       >
         <UsernameField email={email} />
-        <PasswordField label="Password" name="password" error={fieldErrors["password"]} autofocus />
+        <PasswordField label="Password" name="password" error={rejected?.fields["password"]} autofocus />
       </ConfirmPanel>
     </PortalPage>
   );

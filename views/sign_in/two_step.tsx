@@ -154,18 +154,19 @@ function RecoveryCodesNotice({ codes, email }: { codes: readonly string[]; email
 }
 
 /** What the page that sets up an app shows. */
-export interface TwoStepSetUpPageProps extends FormErrors {
+export interface TwoStepSetUpPageProps {
   readonly frame: PortalFrame;
   /** Base32. */
   readonly secret: string;
   readonly otpauthUrl: string;
   /** The code as typed. */
   readonly value: string;
+  readonly rejected?: FormErrors | undefined;
 }
 
 /** @returns The page that sets up an authenticator app: a QR code, the secret as text, and a field for the first code. */
 export function twoStepSetUpPage(props: TwoStepSetUpPageProps): Page {
-  const { frame, error, otpauthUrl } = props;
+  const { frame, otpauthUrl, rejected } = props;
   return (
     <PortalPage title="Set up two-step sign-in" frame={frame} place="security">
       <PageHead
@@ -173,7 +174,7 @@ export function twoStepSetUpPage(props: TwoStepSetUpPageProps): Page {
         title="Set up two-step sign-in"
         text="Two-step sign-in turns on when you confirm the first code."
       />
-      {error === null ? null : <Notice tone="refused" text={error} />}
+      {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
       <Card title="1. Scan this with your app">
         <div class="qr">{raw(qrCodeSvg(otpauthUrl))}</div>
         <p class="muted small">
@@ -188,7 +189,7 @@ export function twoStepSetUpPage(props: TwoStepSetUpPageProps): Page {
             name="code"
             value={props.value}
             hint="Six digits. They change every 30 seconds."
-            error={props.fieldErrors["code"]}
+            error={rejected?.fields["code"]}
             autocomplete="one-time-code"
             inputmode="numeric"
             required

@@ -1,5 +1,4 @@
 // The page that asks for the password again, and then goes on to the page that required it.
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { portalReturnTo } from "../../../domain/sign_in/return_to.ts";
@@ -9,7 +8,7 @@ import { confirmPasswordPage } from "../../../views/sign_in/confirm_password.tsx
 import type { Assets } from "../../../views/layout.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
-import { formError } from "../errors.ts";
+import { type FormError, formError } from "../errors.ts";
 import { portalFrame, reauthenticationIfNeeded, redirect, sendPage, signedIn } from "../page.ts";
 
 const path = "/portal/confirm-password";
@@ -26,7 +25,7 @@ export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: A
   async function show(
     c: AppContext,
     session: SessionActor,
-    { returnTo, status, ...errors }: { returnTo: string } & Partial<PasswordFormError>,
+    { returnTo, rejected }: { returnTo: string; rejected?: FormError },
   ): Promise<Response> {
     const { totp } = await getTwoStepStatus(services, session);
     const view = confirmPasswordPage({
@@ -34,10 +33,9 @@ export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: A
       returnTo,
       back: sectionOf(returnTo),
       asksForCode: totp.enabled,
-      ...noErrors,
-      ...errors,
+      rejected,
     });
-    return await sendPage(c, view, status);
+    return await sendPage(c, view, rejected?.status);
   }
 
   app.get(
@@ -58,28 +56,18 @@ export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: A
         await reauthenticate(services, session, { password, code: code?.slice(0, 100) });
         return redirect(c, target);
       } catch (error) {
-        return await show(c, session, { returnTo: target, ...passwordFormError(c, error) });
+        return await show(c, session, { returnTo: target, rejected: passwordFormError(c, error) });
       }
     }),
   );
 }
 
-/** Why a form was rejected. */
-export interface PasswordFormError {
-  readonly error: string | null;
-  readonly fieldErrors: Readonly<Record<string, string>>;
-  readonly status: ContentfulStatusCode;
-}
-
-/** A form that has not been rejected. */
-export const noErrors = { error: null, fieldErrors: {} } as const;
-
 /** @returns The errors of a form with the field `password`. @throws What `formError` throws. */
-export function passwordFormError(c: AppContext, error: unknown): PasswordFormError {
-  const { message, fields, status } = formError(c, error);
+export function passwordFormError(c: AppContext, error: unknown): FormError {
+  const rejected = formError(c, error);
   return error instanceof AppError && error.code === "invalid_credentials"
-    ? { error: null, fieldErrors: { password: error.message }, status }
-    : { error: message, fieldErrors: fields, status };
+    ? { ...rejected, message: null, fields: { password: error.message } }
+    : rejected;
 }
 
 /** @returns The page in the sidebar that a path belongs to. It never asks for the password. */

@@ -1,5 +1,4 @@
 // The pages of a person's own passkeys.
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { validationError } from "../../../domain/errors.ts";
 import {
@@ -22,7 +21,7 @@ import { check } from "../../schemas/check.ts";
 import { passkeyNameSchema, registrationAnswerSchema } from "../../schemas/two_step.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
-import { formError } from "../errors.ts";
+import { type FormError, formError } from "../errors.ts";
 import {
   portalFrame,
   type PortalHandler,
@@ -31,7 +30,6 @@ import {
   sendPage,
   signedIn,
 } from "../page.ts";
-import { noErrors } from "./confirm_password.ts";
 
 const flashes: ReadonlyMap<string, string> = new Map([
   ["added", "Passkey added. You can sign in with it from now on."],
@@ -60,18 +58,13 @@ export function portalPasskeyRoutes(app: App, parts: AppParts, assets: Assets): 
   function addPage(
     c: AppContext,
     session: SessionActor,
-    { status, ...props }: {
-      value: string;
-      error: string | null;
-      fieldErrors: Record<string, string>;
-      status?: ContentfulStatusCode;
-    },
+    props: { value: string; rejected?: FormError },
   ) {
-    return sendPage(c, addPasskeyPage({ frame: frameOf(session), ...props }), status);
+    return sendPage(c, addPasskeyPage({ frame: frameOf(session), ...props }), props.rejected?.status);
   }
 
   const newPath = `${path}/new`;
-  app.get(newPath, recent(parts, (c, session) => addPage(c, session, { value: "", ...noErrors })));
+  app.get(newPath, recent(parts, (c, session) => addPage(c, session, { value: "" })));
 
   app.post(
     newPath,
@@ -82,9 +75,9 @@ export function portalPasskeyRoutes(app: App, parts: AppParts, assets: Assets): 
         await addPasskey(services, session, { name, answer: registrationAnswer(text) });
         return redirect(c, `${path}?done=added`);
       } catch (error) {
-        const { message, fields, status } = formError(c, error);
-        const { response, ...fieldErrors } = fields;
-        return await addPage(c, session, { value, error: response ?? message, fieldErrors, status });
+        const rejected = formError(c, error);
+        const message = rejected.fields["response"] ?? rejected.message;
+        return await addPage(c, session, { value, rejected: { ...rejected, message } });
       }
     }),
   );
@@ -104,7 +97,7 @@ function passkeyPages(
     `${path}/:id/rename`,
     recent(parts, async (c, session) => {
       const passkey = await getPasskey(services, session, id(c));
-      const props = { frame: frameOf(session), passkey, value: passkey.name, fieldErrors: {} };
+      const props = { frame: frameOf(session), passkey, value: passkey.name };
       return await sendPage(c, renamePasskeyPage(props));
     }),
   );
@@ -119,9 +112,9 @@ function passkeyPages(
         await renamePasskey(services, session, { id: passkey.id, name });
         return redirect(c, `${path}?done=renamed`);
       } catch (error) {
-        const { fields: fieldErrors, status } = formError(c, error);
-        const frame = frameOf(session);
-        return await sendPage(c, renamePasskeyPage({ frame, passkey, value, fieldErrors }), status);
+        const rejected = formError(c, error);
+        const view = renamePasskeyPage({ frame: frameOf(session), passkey, value, rejected });
+        return await sendPage(c, view, rejected.status);
       }
     }),
   );

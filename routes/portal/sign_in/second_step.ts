@@ -1,6 +1,5 @@
 // The pages between the password and the session, and signing in with only a passkey. The token of the pending sign-in is in a
 // cookie that only these paths receive.
-import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError } from "../../../domain/errors.ts";
 import type { ClientInfo } from "../../../domain/actor.ts";
 import { withReturnTo } from "../../../domain/sign_in/return_to.ts";
@@ -22,7 +21,7 @@ import { clearSecondStepCookie, secondStepTokens } from "../../cookies.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { jsonError, toAppError } from "../../errors.ts";
 import { beginSession } from "../../session.ts";
-import { formError } from "../errors.ts";
+import { type FormError, formError } from "../errors.ts";
 import { gateFrame, redirect, sendPage } from "../page.ts";
 import { continueTo, returnToOf } from "./sign_in.ts";
 
@@ -33,12 +32,7 @@ interface PageState {
   readonly code?: string;
   readonly isRecovery?: boolean;
   readonly target: string | null;
-  /** Why the form was rejected. */
-  readonly rejection?: {
-    readonly error: string | null;
-    readonly fieldErrors: Record<string, string>;
-    readonly status: ContentfulStatusCode;
-  };
+  readonly rejected?: FormError;
 }
 
 /** Mounts `/sign-in/second-step` and `/sign-in/passkey`. */
@@ -57,8 +51,7 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
       clearSecondStepCookie(c, config);
       return continueTo(c, state.target);
     } catch (error) {
-      const { message, fields, status } = formError(c, error);
-      return await show(c, { ...state, rejection: { error: message, fieldErrors: fields, status } });
+      return await show(c, { ...state, rejected: formError(c, error) });
     }
   }
 
@@ -117,29 +110,24 @@ function secondStepPages(parts: AppParts, assets: Assets) {
 
   /** Shows the page of the second step or, if no sign-in is pending, asks for the password. */
   async function show(c: AppContext, state: PageState): Promise<Response> {
-    const { code = "", isRecovery = false, target, rejection } = state;
+    const { code = "", isRecovery = false, target: returnTo, rejected } = state;
     const found = await findPending(c);
     if (found === null) {
       clearSecondStepCookie(c, config);
-      return rejection === undefined
-        ? redirect(c, withReturnTo("/sign-in", target))
+      return rejected === undefined
+        ? redirect(c, withReturnTo("/sign-in", returnTo))
         : await startOver(c, state);
     }
     const { email, hasPasskeys } = found;
-    const { status, ...errors } = rejection ?? { error: null, fieldErrors: {} };
-    const values = { code, returnTo: target };
-    return await sendPage(
-      c,
-      secondStepPage({ frame, email, hasPasskeys, isRecovery, values, ...errors }),
-      status,
-    );
+    const values = { code, returnTo };
+    const view = secondStepPage({ frame, email, hasPasskeys, isRecovery, values, rejected });
+    return await sendPage(c, view, rejected?.status);
   }
 
-  async function startOver(c: AppContext, { target, rejection }: PageState): Promise<Response> {
-    const error = rejection?.error ?? "Too many wrong codes. Enter your password again.";
-    const values = { email: "", returnTo: target };
-    const view = signInPage({ frame, values, error, fieldErrors: {}, notice: null });
-    return await sendPage(c, view, rejection?.status);
+  async function startOver(c: AppContext, { target: returnTo, rejected }: PageState): Promise<Response> {
+    const message = rejected?.message ?? "Too many wrong codes. Enter your password again.";
+    const view = signInPage({ frame, values: { email: "", returnTo }, rejected: { message, fields: {} } });
+    return await sendPage(c, view, rejected?.status);
   }
 
   return { show, startOver, token: async (c: AppContext) => (await findPending(c))?.token ?? "" };

@@ -10,9 +10,8 @@ import { readFormBody } from "../../body.ts";
 import { setSessionCookie } from "../../cookies.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { deviceNames } from "./device_name.ts";
-import { formError } from "../errors.ts";
+import { type FormError, formError } from "../errors.ts";
 import { portalFrame, redirect, sendPage, signedIn } from "../page.ts";
-import { noErrors, type PasswordFormError } from "./confirm_password.ts";
 
 const path = "/portal/account/security";
 const flashes: ReadonlyMap<string, string> = new Map([
@@ -28,7 +27,7 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
   async function show(
     c: AppContext,
     session: SessionActor,
-    { status, ...errors }: Partial<PasswordFormError> = {},
+    rejected?: FormError,
   ): Promise<Response> {
     const [all, { totp, recoveryCodesLeft }, { length: passkeyCount }] = await Promise.all([
       listSessions(services, session),
@@ -42,11 +41,10 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
       sessions: sessions.map((one, index) => ({ ...one, device: devices[index] ?? "" })),
       twoStep: { isOn: totp.enabled, recoveryCodesLeft },
       passkeyCount,
-      ...noErrors,
-      ...errors,
+      rejected,
       flash: c.req.method === "GET" ? flashes.get(c.req.query("done") ?? "") ?? null : null,
     });
-    return sendPage(c, view, status);
+    return sendPage(c, view, rejected?.status);
   }
 
   app.get(path, signedIn(parts, (c, session) => show(c, session)));
@@ -62,8 +60,7 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
         setSessionCookie(c, config, { token });
         return redirect(c, `${path}?done=password`);
       } catch (error) {
-        const { message, fields, status } = formError(c, error);
-        return await show(c, session, { error: message, fieldErrors: fields, status });
+        return await show(c, session, formError(c, error));
       }
     }),
   );

@@ -16,7 +16,6 @@ import type { App, AppContext, AppParts } from "../../env.ts";
 import { beginSession, findSession, signOutOfPortal } from "../../session.ts";
 import { formError } from "../errors.ts";
 import { gateFrame, home, organizationsHome, redirect, sendPage } from "../page.ts";
-import { noErrors } from "./confirm_password.ts";
 
 /** What just happened, by query parameter. */
 const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = [
@@ -57,9 +56,9 @@ function signInRoutes(app: App, parts: AppParts, assets: Assets): void {
 
   app.get("/sign-in", async (c) => {
     const values = { email: "", returnTo: returnTo(c.req.query("return_to")) };
-    const notice = notices.find(([name]) => c.req.query(name) === "1")?.[1] ?? null;
+    const notice = notices.find(([name]) => c.req.query(name) === "1")?.[1];
     return await redirectIfSignedIn(c, parts) ??
-      await sendPage(c, signInPage({ frame, values, ...noErrors, notice }));
+      await sendPage(c, signInPage({ frame, values, notice }));
   });
 
   app.post("/sign-in", async (c) => {
@@ -72,10 +71,9 @@ function signInRoutes(app: App, parts: AppParts, assets: Assets): void {
       setSecondStepCookie(c, config, result.secondStep.token);
       return redirect(c, withReturnTo("/sign-in/second-step", target));
     } catch (error) {
-      const { message, fields, status } = formError(c, error);
+      const rejected = formError(c, error);
       const values = { email: form["email"] ?? "", returnTo: target };
-      const props = { frame, values, error: message, fieldErrors: fields, notice: null };
-      return await sendPage(c, signInPage(props), status);
+      return await sendPage(c, signInPage({ frame, values, rejected }), rejected.status);
     }
   });
 
@@ -98,7 +96,7 @@ function signUpRoutes(app: App, parts: AppParts, assets: Assets): void {
     const returnTo = returnToOf(c.req.query("return_to"), config);
     const values = { name: "", email: "", organizationName: "", returnTo };
     return await redirectIfSignedIn(c, parts) ??
-      await sendPage(c, signUpPage({ frame, byInvitation, values, ...noErrors }));
+      await sendPage(c, signUpPage({ frame, byInvitation, values, error: null, fieldErrors: {} }));
   });
 
   app.post("/sign-up", async (c) => {

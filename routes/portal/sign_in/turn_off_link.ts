@@ -30,17 +30,15 @@ const shownHere: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_accou
 export function portalTurnOffLinkRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
   const frame = gateFrame(parts, assets);
-  const asking = (session: SessionActor) => ({
-    frame: portalFrame(parts, assets, session),
-    error: null,
-    fieldErrors: {},
-  });
+  const frameOf = (session: SessionActor) => portalFrame(parts, assets, session);
 
   app.get(
     turnOffLinkPath,
     signedIn(parts, async (c, session) => {
       const { totp } = await getTwoStepStatus(services, session);
-      return totp.enabled ? await sendPage(c, turnOffLinkPage(asking(session))) : redirect(c, twoStepPath);
+      return totp.enabled
+        ? await sendPage(c, turnOffLinkPage({ frame: frameOf(session) }))
+        : redirect(c, twoStepPath);
     }),
   );
 
@@ -52,8 +50,8 @@ export function portalTurnOffLinkRoutes(app: App, parts: AppParts, assets: Asset
         await requestTurnOffLink(services, session, password);
         return redirect(c, `${twoStepPath}?done=link-sent`);
       } catch (error) {
-        const { status, ...errors } = passwordFormError(c, error);
-        return await sendPage(c, turnOffLinkPage({ ...asking(session), ...errors }), status);
+        const rejected = passwordFormError(c, error);
+        return await sendPage(c, turnOffLinkPage({ frame: frameOf(session), rejected }), rejected.status);
       }
     }),
   );

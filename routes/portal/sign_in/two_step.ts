@@ -129,17 +129,12 @@ function setUpRoutes(app: App, { services }: AppParts, { form, frameOf, page, sh
     session: SessionActor,
     typed: { value: string; error?: unknown } = { value: "" },
   ): Promise<Response> {
-    const rejection = typed.error === undefined ? null : formError(c, typed.error);
+    const { value, error } = typed;
+    const rejected = error === undefined ? undefined : formError(c, error);
     const found = await findTotpSetUp(services, session);
     if (found === null) return redirect(c, path);
-    const view = twoStepSetUpPage({
-      frame: frameOf(session),
-      ...found,
-      value: typed.value,
-      fieldErrors: rejection?.fields ?? {},
-      error: rejection?.message ?? null,
-    });
-    return await sendPage(c, view, rejection?.status);
+    const view = twoStepSetUpPage({ frame: frameOf(session), ...found, value, rejected });
+    return await sendPage(c, view, rejected?.status);
   }
 
   app.post(

@@ -51,8 +51,6 @@ Deno.test("secondStepPage() offers a passkey only to people who have one, hidden
     hasPasskeys: false,
     isRecovery: false,
     values: { code: "", returnTo: null },
-    error: null,
-    fieldErrors: {},
   };
   assert.doesNotMatch(String(await secondStepPage(props)), /passkey/i);
 });
