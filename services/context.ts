@@ -1,7 +1,6 @@
 // What verbs work with. A verb is an exported function `revokeApiKey(context, actor, id)` in the file of its noun.
 import type { DatabaseReader } from "../db/engine/database.ts";
 import type { BaseContext } from "./base_context.ts";
-import type { LimitMails } from "./mail/mail_limit_audit.ts";
 import type { Mail } from "./mail/mail.ts";
 import type { MailBudgets } from "./mail/mail_budgets.ts";
 import type { Recorder } from "./meter/recorder.ts";
@@ -21,7 +20,6 @@ export interface Context extends BaseContext {
   readonly sessionSearch: SessionSearch;
   readonly mail: Mail;
   readonly mailBudgets: MailBudgets;
-  readonly limitMails: LimitMails;
   readonly recorder: Recorder;
   readonly reports: Reports;
   /** Receives errors that no request waits for. */

@@ -5,8 +5,7 @@ import type { Context } from "./context.ts";
 import { createRateLimits } from "./rate_limits.ts";
 import { Credentials } from "./sign_in/credentials.ts";
 import { Deadlines } from "./deadlines.ts";
-import { createLimitedMails } from "./mail/mail_limit_audit.ts";
-import { createMailBudgets } from "./mail/mail_budgets.ts";
+import { MailBudgets } from "./mail/mail_budgets.ts";
 import { Mail, type MailLog } from "./mail/mail.ts";
 import type { MailTransport } from "./mail/mail_transport.ts";
 import type { ServerMetrics } from "./server_metrics.ts";
@@ -71,8 +70,7 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
     secondStepCodes: new SecondStepCodes(base, { credentials, mail }),
     sessionSearch: new SessionSearch(base, { onBackgroundError }),
     mail,
-    mailBudgets: createMailBudgets(base),
-    limitMails: createLimitedMails(base),
+    mailBudgets: new MailBudgets(base, rateLimits),
     recorder,
     reports,
     onBackgroundError,

@@ -195,15 +195,15 @@ async function findActingUser(
 
 /** Counts an email against the limits of its sender and of its recipient, and writes it. @throws {AppError} `rate_limited`. */
 async function withEmail(
-  { rateLimits, limitMails, mailBudgets, mail }: SessionContext,
+  { rateLimits, mailBudgets, mail }: SessionContext,
   actor: SessionActor,
   { email, write }: { email: AskedMail; write: () => Promise<unknown> },
 ): Promise<void> {
   const subject = actor.user.id;
-  await limitMails(async () => {
+  await mailBudgets.auditLimit({ subject, actor, about: () => ({}) }, async () => {
     const { isAllowed, resetMs } = rateLimits.accountEmails.take(subject);
     if (!isAllowed) throw rateLimited(resetMs);
     await mailBudgets.spend(email, write);
-  }, { subject, actor, about: () => ({}) });
+  });
   mail.wake();
 }

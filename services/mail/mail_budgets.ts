@@ -1,73 +1,100 @@
-// Emails that people ask for are taken from their recipient's budget in the database, before they are written: the limit holds
-// across all senders and all servers. Notices take from theirs in the statement that writes them (db/mail/outbox.ts).
+// Limits on emails by recipient, across all senders and servers. An email that someone requests is counted before it is
+// written; a notice is counted in the statement that writes it (db/mail/outbox.ts).
+import { insertAuditEvent } from "../../db/audit.ts";
 import { findMailBudgetEnd, giveMailBack, takeMail } from "../../db/mail/mail_budgets.ts";
+import type { Actor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import { unverifiedInvitationMailsToRecipientPerDayMax } from "../../domain/limits.ts";
 import type { MailKind } from "../../domain/mail/mail.ts";
 import { mailBudget, mailBudgetSubject } from "../../domain/mail/mail_budget.ts";
 import { countOf } from "../../domain/number_text.ts";
 import type { BaseContext } from "../base_context.ts";
+import type { RateLimits } from "../rate_limits.ts";
+import type { About } from "../sign_in/credentials.ts";
 
-/** An email that someone asks for. */
+/** An email that someone requests. */
 export interface AskedMail {
   readonly kind: MailKind;
   /** A canonical address. */
   readonly to: string;
-  /** The sender has not confirmed their own address, and may send only while the recipient got few. */
+  /** The sender has not confirmed their own address; their emails get through only while the recipient got few. */
   readonly isSenderUnverified?: boolean;
-  /** It goes to an account that has confirmed this address: requests for other tags of it don't count. */
+  /** The recipient's account has confirmed this address; requests for other tags of it don't count. */
   readonly isConfirmed?: boolean;
 }
 
-/** The emails that one recipient gets. */
-export interface MailBudgets {
-  /**
-   * Takes an email of its recipient's budget for an act that writes it, and gives it back when the act fails.
-   *
-   * @throws {AppError} `rate_limited` when there is none left, or what the act throws.
-   */
-  spend<T>(mail: AskedMail, act: () => Promise<T>): Promise<T>;
-  /**
-   * The same for an act whose result must not depend on the budget.
-   *
-   * @param act Told whether it may write the email.
-   */
-  spendIfLeft<T>(mail: AskedMail, act: (isLeft: boolean) => Promise<T>): Promise<T>;
+/** Whose limit it is, for the audit log. */
+export interface MailLimit {
+  /** Entries with the same subject are written at most every ten minutes. */
+  readonly subject: string;
+  readonly actor: Actor;
+  readonly about: () => About;
 }
 
 const hourMs = 3_600_000;
 
-/** @param context See {@linkcode BaseContext}. */
-export function createMailBudgets({ database, clock }: BaseContext): MailBudgets {
-  function rowOf({ kind, to, isSenderUnverified = false, isConfirmed }: AskedMail) {
-    const budget = mailBudget(kind);
-    if (budget === null) throw new Error(`${kind} has no budget`);
-    const mailsMax = isSenderUnverified ? unverifiedInvitationMailsToRecipientPerDayMax : budget.mailsMax;
-    const subject = mailBudgetSubject(budget.name, to, { isConfirmed });
-    return { subject, windowMs: budget.windowMs, mailsMax };
+/** The budgets of all recipients. */
+export class MailBudgets {
+  readonly #context: BaseContext;
+  readonly #rateLimits: RateLimits;
+
+  constructor(context: BaseContext, rateLimits: RateLimits) {
+    this.#context = context;
+    this.#rateLimits = rateLimits;
   }
 
-  async function spendIfLeft<T>(mail: AskedMail, act: (isLeft: boolean) => Promise<T>): Promise<T> {
-    const row = rowOf(mail);
-    const [taken] = await database.write([takeMail(row, { now: clock() })]);
+  /**
+   * Counts an email while `write` writes it, and takes the count back if that fails.
+   *
+   * @throws {AppError} `rate_limited` if the budget is used up, or what `write` throws.
+   */
+  async spend<T>(mail: AskedMail, write: () => Promise<T>): Promise<T> {
+    return await this.spendIfLeft(mail, async (isLeft) => {
+      if (isLeft) return await write();
+      const now = this.#context.clock();
+      const endsAt = await findMailBudgetEnd(this.#context.database, budgetOf(mail).subject);
+      throw limitError(mail, (endsAt ?? now) - now);
+    });
+  }
+
+  /** The same for an action whose result must not depend on the budget. It is told whether it may write the email. */
+  async spendIfLeft<T>(mail: AskedMail, act: (isLeft: boolean) => Promise<T>): Promise<T> {
+    const { database, clock } = this.#context;
+    const budget = budgetOf(mail);
+    const [taken] = await database.write([takeMail(budget, { now: clock() })]);
     const isLeft = taken?.changes === 1;
     try {
       return await act(isLeft);
     } catch (error) {
-      if (isLeft) await database.write([giveMailBack(row.subject)]);
+      if (isLeft) await database.write([giveMailBack(budget.subject)]);
       throw error;
     }
   }
 
+  /** Runs an action that sends an email, and writes an audit entry if it throws `rate_limited`. */
+  async auditLimit<T>({ subject, actor, about }: MailLimit, act: () => Promise<T>): Promise<T> {
+    try {
+      return await act();
+    } catch (error) {
+      const isLimit = error instanceof AppError && error.code === "rate_limited";
+      if (isLimit && this.#rateLimits.emailLimitEntries.take(subject).isAllowed) {
+        const entry = { action: "mail.limited", ...about() } as const;
+        const { database, clock } = this.#context;
+        await database.write([insertAuditEvent(actor, entry, { now: clock(), always: true }).statement]);
+      }
+      throw error;
+    }
+  }
+}
+
+function budgetOf({ kind, to, isSenderUnverified = false, isConfirmed }: AskedMail) {
+  const budget = mailBudget(kind);
+  if (budget === null) throw new Error(`${kind} has no budget`);
+  const mailsMax = isSenderUnverified ? unverifiedInvitationMailsToRecipientPerDayMax : budget.mailsMax;
   return {
-    spendIfLeft,
-    async spend(mail, act) {
-      return await spendIfLeft(mail, async (isLeft) => {
-        if (isLeft) return await act();
-        const endsAt = await findMailBudgetEnd(database, rowOf(mail).subject);
-        throw limitError(mail, (endsAt ?? clock()) - clock());
-      });
-    },
+    subject: mailBudgetSubject(budget.name, to, { isConfirmed }),
+    windowMs: budget.windowMs,
+    mailsMax,
   };
 }
 

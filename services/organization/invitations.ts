@@ -264,11 +264,11 @@ async function withEmail(
   const { organizationId, email: to } = invitation;
   const about = () => ({ organizationId, target: { id: null, name: to } });
   const subject = `${actor.user.id} ${organizationId}`;
-  await context.limitMails(async () => {
+  await context.mailBudgets.auditLimit({ subject, actor, about }, async () => {
     takeInvitationEmail(context, actor, invitation);
     const isSenderUnverified = !actor.user.emailVerified;
     await context.mailBudgets.spend({ kind: "invitation", to, isSenderUnverified }, write);
-  }, { subject, actor, about });
+  });
 }
 
 async function findRow(

@@ -4,6 +4,7 @@ import { browserMissing, findingsOnScreens, launchBrowser, watchedPage } from ".
 import { putIntoFile } from "../support/mails.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, startProgram } from "../support/program.ts";
+import { subjectOf } from "../support/words/mail.ts";
 
 Deno.test({
   name: "/dev/mail is read by everybody, light and dark, phone and desk, and its link is there to be clicked",
@@ -24,12 +25,12 @@ Deno.test({
     const { page, troubles } = await watchedPage(await browser.newContext());
     await page.goto(`${program.baseUrl}/dev/mail`);
     assert.deepEqual(await findingsOnScreens(page), []);
-    await page.getByRole("link", { name: "Set a new password" }).first().click();
-    await page.getByRole("heading", { name: "Set a new password", level: 1 }).waitFor();
+    await page.getByRole("link", { name: subjectOf("reset_password") }).first().click();
+    await page.getByRole("heading", { name: subjectOf("reset_password"), level: 1 }).waitFor();
     const link = page.getByRole("link", { name: /\/reset-password\?token=/ });
     assert.equal(await link.getAttribute("href"), await link.innerText());
     const frame = page.frameLocator("iframe");
-    await frame.getByRole("link", { name: "Set a new password" }).waitFor();
+    await frame.getByRole("link", { name: "Reset password" }).waitFor();
     assert.deepEqual(troubles, []);
     assert.deepEqual(await findingsOnScreens(page), []);
     await browser.close();

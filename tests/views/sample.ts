@@ -201,7 +201,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     to: text,
     subject: text,
     text: `${text}\nhttp://localhost:8000/verify-email?token=1\nhttp://localhost:8000.example.com/`,
-    sentAt: "2026-11-21T14:03:11.000Z",
+    sentAt: now,
   };
   const errors = { email: text, password: text };
   return {

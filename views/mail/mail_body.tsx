@@ -1,22 +1,22 @@
-// The body of a mail, as plain text and as HTML that mail programs understand: a table, styles within it, no pictures,
-// nothing that is loaded. The portal's rules on styles do not apply to mails; the colours are those of portal.css.
+// The body of an email, as plain text and as HTML for mail programs: a table with inline styles, and nothing that is loaded.
+// The portal's rules on styles don't apply here. The colors are those of portal.css.
 import { raw } from "hono/html";
 
-/** What a body says, in order. */
+/** The parts of a body, in order. */
 export interface MailBody {
-  /** Addresses in the text that begin with this become links; names hold none. */
+  /** Addresses in the text that begin with this become links. */
   readonly home: string;
   readonly greeting: string;
-  readonly happened: readonly string[];
-  readonly action: { readonly label: string; readonly link: string; readonly lasts: string } | null;
+  readonly paragraphs: readonly string[];
+  readonly action: { readonly label: string; readonly link: string; readonly lifetime: string } | null;
   readonly otherwise: string;
   readonly sender: string;
 }
 
 /** @returns The body as plain text. */
-export function plainMail({ greeting, happened, action, otherwise, sender }: MailBody): string {
-  const parts = [greeting, ...happened];
-  if (action !== null) parts.push(`${action.label}:\n${action.link}`, action.lasts);
+export function plainMail({ greeting, paragraphs, action, otherwise, sender }: MailBody): string {
+  const parts = [greeting, ...paragraphs];
+  if (action !== null) parts.push(`${action.label}:\n${action.link}`, action.lifetime);
   parts.push(otherwise, `-- \n${sender}`);
   return `${parts.join("\n\n")}\n`;
 }
@@ -31,9 +31,9 @@ const dark = `@media (prefers-color-scheme: dark) {
 const font = "font: 16px/1.5 system-ui, -apple-system, 'Segoe UI', sans-serif;";
 const quiet = "font-size: 14px; color: #5f5b52;";
 
-/** @returns The body as a whole HTML document. */
+/** @returns The body as an HTML document. */
 export function htmlMail(title: string, body: MailBody): string {
-  const { greeting, happened, action, otherwise, sender } = body;
+  const { greeting, paragraphs, action, otherwise, sender } = body;
   const paragraph = (text: string) => <Paragraph text={text} home={body.home} />;
   const page = (
     <html lang="en">
@@ -56,7 +56,7 @@ export function htmlMail(title: string, body: MailBody): string {
             <tr>
               <td style="padding: 24px; overflow-wrap: anywhere;">
                 {paragraph(greeting)}
-                {happened.map(paragraph)}
+                {paragraphs.map(paragraph)}
                 {action === null ? null : <Action {...action} />}
                 {paragraph(otherwise)}
                 <p class="quiet" style={`margin: 24px 0 0; ${quiet}`}>{sender}</p>
@@ -79,7 +79,7 @@ function Link({ href }: { href: string }) {
   return <a href={href} class="link" style="color: #0e6652;">{href}</a>;
 }
 
-function Action({ label, link, lasts }: { label: string; link: string; lasts: string }) {
+function Action({ label, link, lifetime }: { label: string; link: string; lifetime: string }) {
   return (
     <>
       <p style="margin: 24px 0;">
@@ -92,9 +92,9 @@ function Action({ label, link, lasts }: { label: string; link: string; lasts: st
         </a>
       </p>
       <p class="quiet" style={`margin: 0 0 16px; ${quiet}`}>
-        Or open this address: <Link href={link} />
+        Or open this link: <Link href={link} />
         <br />
-        {lasts}
+        {lifetime}
       </p>
     </>
   );

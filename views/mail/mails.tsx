@@ -1,169 +1,137 @@
-// What every mail says: its subject, and the same words as plain text and as simple HTML. Names in it come from people:
-// they never become a header, markup or a link.
-import type { EmailContent, EmailLinks, EmailTexts, MailFields, MailKind } from "../../domain/mail/mail.ts";
+// The text of every email: its subject, and the same words as plain text and as simple HTML. Names in it come from people,
+// so they must never become a header, markup or a link.
 import { mailSubjectNameCharactersMax } from "../../domain/limits.ts";
+import type { EmailContent, EmailLinks, EmailTexts, MailFields, MailKind } from "../../domain/mail/mail.ts";
+import { countOf } from "../../domain/number_text.ts";
 import { htmlMail, plainMail } from "./mail_body.tsx";
 
-/** The words of one mail. */
+/** The words of one email. */
 interface Words {
   readonly subject: string;
-  /** Whom it greets; null where nobody is known by name. */
-  readonly name: string | null;
-  /** What happened. */
-  readonly happened: readonly string[];
-  /** What the button says. */
+  /** One paragraph, or several. */
+  readonly text: string | readonly string[];
+  /** The label of its button. */
   readonly action?: string;
-  /** What to do if it was somebody else. */
-  readonly otherwise: string;
+  /** What to do if it was someone else; by default, change the password. */
+  readonly otherwise?: string;
 }
 
-/** What a mail can name: the host, and pages where one can do something. */
+/** What an email can refer to: the host, and the pages where a password is changed or reset. */
 interface Places {
   readonly site: string;
-  /** Where an account is made safe by whoever can still sign in. */
   readonly security: string;
-  /** Where a new password is asked for. */
   readonly forgot: string;
 }
 
 const roleWords: Readonly<Record<string, string>> = { OWNER: "owner", ADMIN: "admin", MEMBER: "member" };
-const mails: {
-  readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Places) => Words;
-} = {
-  verify_email: ({ name }, { site }) => ({
-    subject: "Confirm your e-mail address",
-    name,
-    happened: [`Somebody made an account at ${site} with this address. Confirm that it is yours.`],
-    action: "Confirm address",
-    otherwise: "If it was not you, ignore this mail: without you the address stays unconfirmed.",
+const ignore = "If this wasn't you, you can ignore this email.";
+const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Places) => Words } = {
+  verify_email: (_fields, { site }) => ({
+    subject: "Confirm your email address",
+    text: `Someone created an account at ${site} with this email address. Confirm that it's yours.`,
+    action: "Confirm email address",
+    otherwise: ignore,
   }),
-  change_email: ({ name, to }, { site }) => ({
-    subject: "Confirm your new e-mail address",
-    name,
-    happened: [`You want to use ${to} for your account at ${site} from now on. Confirm that it is yours.`],
+  change_email: ({ to }, { site }) => ({
+    subject: "Confirm your new email address",
+    text: `You asked to use ${to} for your account at ${site}. Confirm that it's yours.`,
     action: "Confirm new address",
-    otherwise: "If it was not you, ignore this mail: nothing changes.",
+    otherwise: `${ignore} Nothing will change.`,
   }),
-  change_email_notice: ({ name, from, to }, { site, security }) => ({
-    subject: "Your e-mail address is about to change",
-    name,
-    happened: [
-      `Somebody who is signed in to your account at ${site} asked to change its address from ${from} to ${to}. ` +
+  change_email_notice: ({ from, to }, { site }) => ({
+    subject: "Your email address is about to change",
+    text:
+      `Someone who is signed in to your account at ${site} asked to change its email address from ${from} to ${to}. ` +
       "Nothing changes until the new address is confirmed.",
-    ],
-    otherwise: `If it was not you, change your password now: ${security}`,
   }),
   change_email_taken: ({ to }, { site, forgot }) => ({
-    subject: "You have an account already",
-    name: null,
-    happened: [
-      `Somebody asked to use ${to} for another account at ${site}. This address has an account of its own, so ` +
-      "nothing changed.",
-      `If it was you, sign in with this address; if you forgot its password, ask for a new one: ${forgot}`,
+    subject: "You already have an account",
+    text: [
+      `Someone asked to use ${to} for another account at ${site}. Nothing changed, because this address already has an account.`,
+      `If this was you, sign in with this address. If you forgot the password, reset it: ${forgot}`,
     ],
-    otherwise: "If it was not you, ignore this mail.",
+    otherwise: ignore,
   }),
-  email_changed: ({ name, from, to }, { site }) => ({
-    subject: "Your e-mail address was changed",
-    name,
-    happened: [
-      `Your account at ${site} has a new address: ${to} instead of ${from}. Sign in with it from now on.`,
-    ],
-    otherwise: `If it was not you, ask the people who run ${site} for help at once.`,
+  email_changed: ({ from, to }, { site }) => ({
+    subject: "Your email address was changed",
+    text:
+      `The email address of your account at ${site} was changed from ${from} to ${to}. Sign in with the new address.`,
+    otherwise: `If this wasn't you, contact the people who run ${site} immediately.`,
   }),
-  reset_password: ({ name }, { site }) => ({
-    subject: "Set a new password",
-    name,
-    happened: [`Somebody asked for a new password for your account at ${site}.`],
-    action: "Set a new password",
-    otherwise: "If it was not you, ignore this mail: your password stays as it is.",
+  reset_password: (_fields, { site }) => ({
+    subject: "Reset your password",
+    text: `Someone requested a new password for your account at ${site}.`,
+    action: "Reset password",
+    otherwise: `${ignore} Your password won't change.`,
   }),
-  password_changed: ({ name }, { site, forgot }) => ({
+  password_changed: (_fields, { site, forgot }) => ({
     subject: "Your password was changed",
-    name,
-    happened: [`The password of your account at ${site} was changed. Every other session has ended.`],
-    otherwise: `If it was not you, ask for a new password at once: ${forgot}`,
+    text: `The password of your account at ${site} was changed, and all other sessions were ended.`,
+    otherwise: `If this wasn't you, reset your password immediately: ${forgot}`,
   }),
-  account_taken_back: ({ name }, { site, forgot }) => ({
-    subject: "You took back your account",
-    name,
-    happened: [
-      `You set a new password for your account at ${site} and confirmed this address. It had never been confirmed before, ` +
-      "so someone else may have created the account.",
-      "We ended every session, revoked all API keys and invitations, turned off two-step sign-in and passkeys, and removed " +
+  account_taken_back: (_fields, { site, forgot }) => ({
+    subject: "You took over your account",
+    text: [
+      `You set a new password for your account at ${site} and confirmed this email address. It had never been confirmed ` +
+      "before, so someone else may have created the account.",
+      "We ended all sessions, revoked all API keys and invitations, turned off two-step sign-in and passkeys, and removed " +
       "all other members from your organizations. The audit log lists them.",
     ],
-    otherwise: `If it was not you, set a new password now: ${forgot}`,
+    otherwise: `If this wasn't you, reset your password immediately: ${forgot}`,
   }),
   invitation: ({ organization, inviter, role }, { site }) => ({
-    subject: `${cut(inviter)} invites you to ${cut(organization)}`,
-    name: null,
-    happened: [`${inviter} invites you to join “${organization}” at ${site}, as ${roleWords[role] ?? role}.`],
-    action: "See the invitation",
-    otherwise: `If you do not know ${inviter}, ignore this mail: nothing happens.`,
+    subject: `${cut(inviter)} invited you to ${cut(organization)}`,
+    text: `${inviter} invited you to join “${organization}” at ${site} as ${roleWords[role] ?? role}.`,
+    action: "View invitation",
+    otherwise: `If you don't know ${inviter}, you can ignore this email.`,
   }),
-  two_step_enabled: ({ name }, { site, security }) => ({
+  two_step_enabled: (_fields, { site }) => ({
     subject: "Two-step sign-in is on",
-    name,
-    happened: [`Your account at ${site} asks for a code after your password from now on.`],
-    otherwise: `If it was not you, set a new password at once: ${security}`,
+    text: `Signing in to your account at ${site} now takes a code after your password.`,
   }),
-  turn_off_two_step: ({ name }, { site, security }) => ({
+  turn_off_two_step: (_fields, { site }) => ({
     subject: "Turn off two-step sign-in",
-    name,
-    happened: [
-      `Someone who is signed in to your account at ${site} and gave its password asked to turn off two-step sign-in.`,
-    ],
+    text:
+      `Someone who is signed in to your account at ${site} and entered its password asked to turn off two-step sign-in.`,
     action: "Turn off two-step sign-in",
-    otherwise: `If it was not you, change your password now: ${security}`,
   }),
-  two_step_disabled: ({ name }, { site, security }) => ({
+  two_step_disabled: (_fields, { site, security }) => ({
     subject: "Two-step sign-in is off",
-    name,
-    happened: [`Your account at ${site} does not ask for a code after your password any more.`],
-    otherwise: `If it was not you, set a new password and turn it on again: ${security}`,
+    text: `Signing in to your account at ${site} no longer takes a code after your password.`,
+    otherwise: `If this wasn't you, change your password and turn it on again: ${security}`,
   }),
-  two_step_locked: ({ name, wrongCodes }, { site, forgot }) => ({
-    subject: "Somebody guesses at your codes",
-    name,
-    happened: [
-      `Somebody gave the password of your account at ${site}, and then ${wrongCodes} wrong codes in a row. Codes of your ` +
-      "authenticator app are not taken any more until you set a new password. Recovery codes and passkeys are.",
-    ],
+  two_step_locked: ({ wrongCodes }, { site, forgot }) => ({
+    subject: "Someone is guessing your sign-in codes",
+    text:
+      `Someone entered the password of your account at ${site}, and then ${wrongCodes} wrong codes in a row. We no longer ` +
+      "accept codes from your authenticator app until you reset your password. Recovery codes and passkeys still work.",
     otherwise:
-      `If it was not you, somebody knows your password, but did not get in. Set a new one now: ${forgot}`,
+      `If this wasn't you, someone knows your password but didn't get in. Reset it immediately: ${forgot}`,
   }),
-  recovery_codes_replaced: ({ name }, { site, security }) => ({
+  recovery_codes_replaced: (_fields, { site }) => ({
     subject: "You have new recovery codes",
-    name,
-    happened: [
-      `New recovery codes were made for your account at ${site}. The old ones do not work any more.`,
-    ],
-    otherwise: `If it was not you, set a new password at once: ${security}`,
+    text: `New recovery codes were created for your account at ${site}. The old ones no longer work.`,
   }),
-  recovery_code_used: ({ name, left }, { site, security }) => ({
+  recovery_code_used: ({ left }, { site, security }) => ({
     subject: "A recovery code was used",
-    name,
-    happened: [`Somebody signed in to your account at ${site} with a recovery code. Codes left: ${left}.`],
-    otherwise: `If it was not you, set a new password and make new codes at once: ${security}`,
+    text: `Someone signed in to your account at ${site} with a recovery code. Codes left: ${left}.`,
+    otherwise: `If this wasn't you, change your password and create new codes immediately: ${security}`,
   }),
-  passkey_added: ({ name, passkey }, { site, security }) => ({
+  passkey_added: ({ passkey }, { site, security }) => ({
     subject: "A passkey was added",
-    name,
-    happened: [`The passkey “${passkey}” can sign in to your account at ${site} from now on.`],
-    otherwise: `If it was not you, remove it and set a new password at once: ${security}`,
+    text: `The passkey “${passkey}” can now be used to sign in to your account at ${site}.`,
+    otherwise: `If this wasn't you, remove it and change your password immediately: ${security}`,
   }),
-  passkey_removed: ({ name, passkey }, { site, security }) => ({
-    subject: "A passkey was removed",
-    name,
-    happened: [`The passkey “${passkey}” cannot sign in to your account at ${site} any more.`],
-    otherwise: `If it was not you, set a new password at once: ${security}`,
+  passkey_removed: ({ passkey }, { site }) => ({
+    subject: passkey === undefined ? "Your passkeys were removed" : "A passkey was removed",
+    text: passkey === undefined
+      ? `All passkeys of your account at ${site} were removed.`
+      : `The passkey “${passkey}” can no longer be used to sign in to your account at ${site}.`,
   }),
-  account_deleted: ({ name }, { site }) => ({
+  account_deleted: (_fields, { site }) => ({
     subject: "Your account was deleted",
-    name,
-    happened: [`Your account at ${site} was deleted. This cannot be taken back.`],
-    otherwise: `If it was not you, ask the people who run ${site} for help.`,
+    text: `Your account at ${site} was permanently deleted.`,
+    otherwise: `If this wasn't you, contact the people who run ${site}.`,
   }),
 };
 
@@ -175,28 +143,33 @@ function render<Kind extends MailKind>(
   fields: MailFields[Kind],
   { home, link, linkLifetimeMs }: EmailLinks,
 ): EmailContent {
-  const shown = Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, plainName(text)]));
+  const safe: Record<string, string> = {};
+  for (const [name, text] of Object.entries(fields)) safe[name] = plainName(text);
   const site = new URL(home).host;
-  const places = { site, security: `${home}/portal/account/security`, forgot: `${home}/forgot-password` };
-  const words = mails[kind](shown as unknown as MailFields[Kind], places);
-  const action = link === null || words.action === undefined
-    ? null
-    : { label: words.action, link, lasts: `The link works for ${duration(linkLifetimeMs)}.` };
+  const security = `${home}/portal/account/security`;
+  const words = mails[kind](safe as unknown as MailFields[Kind], {
+    site,
+    security,
+    forgot: `${home}/forgot-password`,
+  });
+  const { subject, text, action } = words;
   const body = {
     home,
-    greeting: words.name === null ? "Hello," : `Hello ${words.name},`,
-    happened: words.happened,
-    action,
-    otherwise: words.otherwise,
-    sender: `Gatehouse at ${site}. Answers to this mail are read by nobody.`,
+    greeting: safe["name"] === undefined ? "Hello," : `Hello ${safe["name"]},`,
+    paragraphs: [text].flat(),
+    action: link === null || action === undefined
+      ? null
+      : { label: action, link, lifetime: `The link works for ${duration(linkLifetimeMs)}.` },
+    otherwise: words.otherwise ?? `If this wasn't you, change your password immediately: ${security}`,
+    sender: `Gatehouse at ${site}. Please don't reply to this email.`,
   };
-  return { subject: words.subject, text: plainMail(body), html: htmlMail(words.subject, body) };
+  return { subject, text: plainMail(body), html: htmlMail(subject, body) };
 }
 
 /**
- * A name as it can stand in a mail: on one line, in the direction that its letters have, and no link. Mail programs turn
- * what looks like an address into one, and strangers could send theirs in the service's name; an invisible joiner
- * (U+2060) keeps them from it. Addresses of people are left as they are.
+ * A name as it can appear in an email: on one line, in its natural direction, and never as a link. Mail programs link
+ * anything that looks like an address, so strangers could send theirs in the service's name; an invisible joiner (U+2060)
+ * prevents that. Email addresses stay as they are.
  */
 function plainName(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
@@ -214,6 +187,5 @@ function cut(name: string): string {
 
 function duration(ms: number): string {
   const hours = Math.round(ms / 3_600_000);
-  if (hours === 1) return "1 hour";
-  return hours < 48 ? `${hours} hours` : `${Math.round(hours / 24)} days`;
+  return hours < 48 ? countOf(hours, "hour") : countOf(Math.round(hours / 24), "day");
 }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { SendOptions, TestApp } from "../../support/app.ts";
 import { testApp } from "../../support/app.ts";
 import { putMails, verifyMail } from "../../support/mails.ts";
+import { subjectOf } from "../../support/words/mail.ts";
 
 async function withoutRequestId(answer: Response): Promise<string> {
   const id = answer.headers.get("x-request-id") ?? "";
@@ -33,7 +34,7 @@ testApp(
     const [first, second] = await test.mails();
     const list = await (await test.send("/dev/mail")).text();
     assert(list.indexOf("person2@example.com") < list.indexOf("person1@example.com"));
-    assert(list.includes(`<a href="/dev/mail/${second?.id}">Confirm your e-mail address</a>`));
+    assert(list.includes(`<a href="/dev/mail/${second?.id}">${subjectOf("verify_email")}</a>`));
     assert(!list.includes("token="));
     const page = await (await test.send(`/dev/mail/${first?.id}`)).text();
     assert(page.includes(`<a href="${first?.link}">${first?.link}</a>`));

@@ -13,6 +13,7 @@ import {
   type TwoStepPerson,
   twoStepPerson,
 } from "../../support/second_step.ts";
+import { subjectOf } from "../../support/words/mail.ts";
 
 const newPassword = "another 7 fine battery";
 
@@ -59,7 +60,7 @@ for (const [what, renew] of Object.entries(ways)) {
       await assertError(await secondStep(test, { token: half, code }), 409, "two_step_state");
       const left = await test.opened.database.read(sql`SELECT purpose FROM link_tokens`);
       assert.deepEqual(left.filter(({ purpose }) => purpose !== "verify_email"), [], links.join());
-      const told = (await test.mails()).filter(({ subject }) => subject === "Your password was changed");
+      const told = (await test.mails()).filter(({ subject }) => subject === subjectOf("password_changed"));
       assert.deepEqual(told.map(({ to }) => to), [ada.email]);
 
       const json = { email: ada.email, password: newPassword };

@@ -12,6 +12,7 @@ import {
 import { cookieOf, startTestApp, type TestApp, testPassword } from "../../support/app.ts";
 import { databaseKinds } from "../../support/database.ts";
 import { headerOf, linksOf, type Smtp, startSmtp } from "../../support/smtp.ts";
+import { subjectOf } from "../../support/words/mail.ts";
 
 const victim = "victim@example.com";
 
@@ -165,7 +166,10 @@ Deno.test("resets are always 202; a flood leaves the last link working, and supp
       await inbox(scene);
     }
     const subjects = (await inbox(scene)).slice(before);
-    assert.deepEqual(subjects, Array(accountLinkMailsToRecipientPerHourMax).fill("Set a new password"));
+    assert.deepEqual(
+      subjects,
+      Array(accountLinkMailsToRecipientPerHourMax).fill(subjectOf("reset_password")),
+    );
     const link = linksOf(scene.smtp.received.at(-1)?.raw ?? "")[0] ?? "";
     const token = new URL(link).searchParams.get("token");
     const reset = await second.send("/api/auth/password/reset", {
@@ -189,7 +193,7 @@ Deno.test("resets are always 202; a flood leaves the last link working, and supp
       assert.equal(changed.status, 204, await changed.clone().text());
       cookie = cookieOf(changed);
     }
-    const notices = (await inbox(scene)).filter((subject) => subject === "Your password was changed");
+    const notices = (await inbox(scene)).filter((subject) => subject === subjectOf("password_changed"));
     assert.equal(notices.length, 1 + noticesToUnconfirmedRecipientPerDayMax + 1);
   }));
 
@@ -203,7 +207,7 @@ for (const address of [victim, "victim+auth@example.com"]) {
         assert.equal((await forgot(test, `victim+${n}@example.com`)).status, 202);
       }
       assert.equal((await forgot(test, address)).status, 202);
-      assert.equal((await inbox(scene, address)).at(-1), "Set a new password");
+      assert.equal((await inbox(scene, address)).at(-1), subjectOf("reset_password"));
     }));
 }
 
@@ -223,7 +227,7 @@ Deno.test("a flood of notices doesn't suppress the one that a confirmed account 
       json: { email: "new@example.com" },
     });
     await confirm(scene, { email: "new@example.com", cookie: owner.cookie });
-    assert.equal((await inbox(scene, old)).at(-1), "Your e-mail address was changed");
+    assert.equal((await inbox(scene, old)).at(-1), subjectOf("email_changed"));
   }));
 
 Deno.test("an account with someone else's address can send that person few notices and confirmations", () =>

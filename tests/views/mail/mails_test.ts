@@ -1,4 +1,4 @@
-// What mails say: each kind in both forms, and nobody's name becomes a header, markup or a link.
+// The text of each kind of email, in both forms. Names never become headers, markup or links.
 import assert from "node:assert/strict";
 import { linkPurpose, type MailFields, type MailKind } from "../../../domain/mail/mail.ts";
 import { emailTexts } from "../../../views/mail/mails.tsx";
@@ -6,7 +6,7 @@ import { emailTexts } from "../../../views/mail/mails.tsx";
 const home = "https://auth.example.com";
 const link = `${home}/verify-email?token=canary&x=1`;
 
-/** A mail whose every field is the same text. */
+/** An email with the same text in every field. */
 function mailOf(kind: MailKind, text: string) {
   const names = ["name", "from", "to", "organization", "inviter", "role", "left", "passkey", "wrongCodes"];
   const fields = Object.fromEntries(names.map((name) => [name, text])) as unknown as MailFields[typeof kind];
@@ -14,7 +14,7 @@ function mailOf(kind: MailKind, text: string) {
 }
 
 for (const kind of emailTexts.kinds) {
-  Deno.test(`${kind}: says the same as text and as HTML, where it is from, and what to do otherwise`, () => {
+  Deno.test(`${kind}: says the same as text and as HTML, with the sender and what to do if it wasn't you`, () => {
     const { subject, text, html: marked } = mailOf(kind, "Ada");
     const html = marked.replaceAll(/<\/?a\b[^>]*>/g, "");
     assert.match(subject, /^[A-Z][^\n]{8,}$/);
@@ -25,11 +25,11 @@ for (const kind of emailTexts.kinds) {
       );
     }
     assert.match(text, /auth\.example\.com/);
-    assert.match(text, /If (it was|you do) not/);
+    assert.match(text, /If (this wasn't|you don't)/);
     assert.doesNotMatch(text + subject, /undefined|\[object/);
   });
 
-  Deno.test(`${kind}: has a link just when it is for something, whole in both forms, and how long it works`, () => {
+  Deno.test(`${kind}: has a link exactly if it has a purpose, in both forms, and says how long it works`, () => {
     const { text, html } = mailOf(kind, "Ada");
     const isLinked = linkPurpose(kind) !== null;
     assert.equal(text.includes(`:\n${link}\n`), isLinked);
@@ -43,7 +43,7 @@ for (const kind of emailTexts.kinds) {
     }
   });
 
-  Deno.test(`${kind}: a name is one line, no markup, no link, and does not turn the writing around`, () => {
+  Deno.test(`${kind}: keeps names on one line, without markup, links or changes of direction`, () => {
     const evil = `<img src=x>"'&\r\nBcc: x@evil.example\u0000\u2028\u202e`;
     const { subject, text, html } = mailOf(kind, evil);
     assert.doesNotMatch(subject, /[\p{Cc}\p{Zl}\p{Zp}\u202e]/u);
@@ -57,7 +57,7 @@ for (const kind of emailTexts.kinds) {
     assert.doesNotMatch(plain.text + plain.subject, /\u2060/);
   });
 
-  Deno.test(`${kind}: loads nothing and runs nothing`, () => {
+  Deno.test(`${kind}: loads and runs nothing`, () => {
     assert.doesNotMatch(
       mailOf(kind, "Ada").html,
       /<(img|script|link|iframe|object)|\ssrc=|url\(|@import|\son\w+=/i,
@@ -65,14 +65,14 @@ for (const kind of emailTexts.kinds) {
   });
 }
 
-Deno.test("a long name is cut in the subject, by whole characters, and not in the mail", () => {
+Deno.test("cuts a long name in the subject, by whole characters, but not in the text", () => {
   const name = "𝒜".repeat(100);
   const { subject, text } = mailOf("invitation", name);
-  assert.equal(subject, `${"𝒜".repeat(60)}… invites you to ${"𝒜".repeat(60)}…`);
+  assert.equal(subject, `${"𝒜".repeat(60)}… invited you to ${"𝒜".repeat(60)}…`);
   assert(text.includes(name));
 });
 
-Deno.test("a link's time is told in hours or days", () => {
+Deno.test("states the lifetime of a link in hours or days", () => {
   const told = (hours: number) => {
     const place = { home, link, linkLifetimeMs: hours * 3_600_000 };
     return /works for (.*)\./.exec(emailTexts.render("reset_password", { name: "Ada" }, place).text)?.[1];

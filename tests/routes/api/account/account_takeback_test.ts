@@ -12,6 +12,7 @@ import {
 import { listAudit } from "../../../support/audit.ts";
 import { databaseKinds } from "../../../support/database.ts";
 import { joinedPerson, mailedToken, me, signInAgain, verifiedPerson } from "../../../support/people.ts";
+import { subjectOf } from "../../../support/words/mail.ts";
 
 const newPassword = "an entirely different 7 phrase";
 const record = { productSlug: "p", metric: "m", quantity: 1 };
@@ -148,8 +149,8 @@ testApp("a take-back is in the audit log with everyone it removed, and one email
   const subjects = (await test.mails()).filter(({ to }) => to === squatter.email).map(({ subject }) =>
     subject
   );
-  assert.deepEqual(subjects.slice(-1), ["You took back your account"]);
-  assert.ok(!subjects.includes("Your password was changed"));
+  assert.deepEqual(subjects.slice(-1), [subjectOf("account_taken_back")]);
+  assert.ok(!subjects.includes(subjectOf("password_changed")));
 });
 
 testApp("people who confirm their own address late lose no one and no key", async (test) => {
@@ -167,7 +168,7 @@ testApp("people who confirm their own address late lose no one and no key", asyn
   assert.equal((await recordWith(test, fullKey)).status, 201);
   assert.equal(
     (await test.mails()).findLast(({ to }) => to === ada.email)?.subject,
-    "Your password was changed",
+    subjectOf("password_changed"),
   );
 });
 

@@ -21,6 +21,7 @@ import {
   wrongCode,
 } from "../../../support/second_step.ts";
 import { inPage, signInWords } from "../../../support/words/sign_in.ts";
+import { subjectOf } from "../../../support/words/mail.ts";
 
 const dayMs = 24 * 3_600_000;
 let address = 0;
@@ -57,7 +58,7 @@ async function lockedPerson(test: TestApp): Promise<TwoStepPerson> {
 }
 
 async function lockMails(test: TestApp) {
-  return (await test.mails()).filter(({ subject }) => subject === "Somebody guesses at your codes");
+  return (await test.mails()).filter(({ subject }) => subject === subjectOf("two_step_locked"));
 }
 
 for (const { name, ignore, open } of databaseKinds) {
