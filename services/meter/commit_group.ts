@@ -1,5 +1,5 @@
 // A group of requests whose records are committed together.
-import { encodeRecord, type RecordGroup } from "../../db/meter/recorder.ts";
+import { RecordEncoder, type RecordGroup } from "../../db/meter/recorder.ts";
 import { usageSeriesMax } from "../../domain/limits.ts";
 import {
   isSameUsage,
@@ -55,6 +55,7 @@ export interface CommitGroup {
 export function buildGroup(requests: readonly PendingRequest[], now: number): CommitGroup {
   const series: [keyHash: string, productSlug: string, metric: string][] = [];
   const seriesByKey = new Map<string, Map<string, number>>();
+  const encoder = new RecordEncoder(now);
   const records: string[] = [];
   let keys = 0;
   const starts = requests.map(({ keyHash, inputs, repeats }, request) => {
@@ -68,14 +69,16 @@ export function buildGroup(requests: readonly PendingRequest[], now: number): Co
       const { productSlug, metric, timestamp, quantity, idempotencyKey } = input;
       // Slugs have no spaces.
       const name = `${productSlug} ${metric}`;
-      const position = seriesOfKey.get(name) ?? series.push([keyHash, productSlug, metric]) - 1;
-      seriesOfKey.set(name, position);
+      let position = seriesOfKey.get(name);
+      if (position === undefined) {
+        position = series.push([keyHash, productSlug, metric]) - 1;
+        seriesOfKey.set(name, position);
+      }
       if (idempotencyKey !== null) keys++;
-      records.push(encodeRecord({
+      records.push(encoder.encode({
         series: position,
         request,
-        timestamp: timestamp ?? now,
-        isTimestampGiven: timestamp !== null,
+        timestamp,
         quantity,
         idempotencyKey,
         properties: propertiesText(input.properties),

@@ -1,7 +1,7 @@
 // The index of idempotency keys: wherever a key has moved to, it is found, and it is there once.
 import assert from "node:assert/strict";
 import { type Database, sql } from "../../../db/engine/database.ts";
-import { encodeRecord, insertUsageRecords, type RecordOutcome } from "../../../db/meter/recorder.ts";
+import { insertUsageRecords, RecordEncoder, type RecordOutcome } from "../../../db/meter/recorder.ts";
 import { keysMiddleMax, keysRecentMax, usageSeriesMax } from "../../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
 import { databaseKinds } from "../../support/database.ts";
@@ -44,11 +44,10 @@ function record(database: Database, records: readonly Given[], apiKey = works): 
     keyHashes: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
     records: records.map(({ idempotencyKey, keyHash, whole }, request) => {
-      const text = encodeRecord({
+      const text = new RecordEncoder(now).encode({
         series: 0,
         request,
-        timestamp: now,
-        isTimestampGiven: false,
+        timestamp: null,
         quantity: { whole: whole ?? 1, micro: 0 },
         idempotencyKey,
         properties: null,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
 import { usageSeriesMax } from "../../../domain/limits.ts";
-import { encodeRecord, insertUsageRecords } from "../../../db/meter/recorder.ts";
+import { insertUsageRecords, RecordEncoder } from "../../../db/meter/recorder.ts";
 import {
   endOfScan,
   findUsageRecord,
@@ -47,11 +47,10 @@ for (const kind of databaseKinds) {
         const times = [1_000, 2_000, 900_000];
         const hashes = [first, second, "c".repeat(64)];
         const record = (n: number) =>
-          encodeRecord({
+          new RecordEncoder(1_000_000).encode({
             series: n % 5,
             request: n,
             timestamp: times[n % 7 % 3] ?? 0,
-            isTimestampGiven: true,
             quantity: { whole: n, micro: 0 },
             idempotencyKey: null,
             properties: null,

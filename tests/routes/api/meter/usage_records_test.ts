@@ -1,7 +1,7 @@
 // The list of records: newest first, every record exactly once, and nobody else's.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../../db/engine/database.ts";
-import { encodeRecord, insertUsageRecords } from "../../../../db/meter/recorder.ts";
+import { insertUsageRecords, RecordEncoder } from "../../../../db/meter/recorder.ts";
 import { generateApiKey, hashApiKey } from "../../../../domain/api_key.ts";
 import { usageRecordScanMax, usageSeriesMax } from "../../../../domain/limits.ts";
 import { readUsageRecordPage } from "../../../../services/meter/usage_record_list.ts";
@@ -38,11 +38,10 @@ async function recordMany(
   { apiKey, metric, count, timestamp }: { apiKey: string; metric: string; count: number; timestamp: number },
 ): Promise<void> {
   const keyHash = hashApiKey(apiKey);
-  const record = encodeRecord({
+  const record = new RecordEncoder(timestamp).encode({
     series: 0,
     request: 0,
     timestamp,
-    isTimestampGiven: true,
     quantity: { whole: 1, micro: 0 },
     idempotencyKey: null,
     properties: null,
