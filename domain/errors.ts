@@ -61,9 +61,9 @@ export interface ErrorDetail {
 
 /** The optional parts of an error. */
 export interface AppErrorOptions {
-  readonly details?: readonly ErrorDetail[];
+  readonly details?: readonly ErrorDetail[] | undefined;
   /** Seconds to wait before the next try; for 429 and 503. */
-  readonly retryAfterSeconds?: number;
+  readonly retryAfterSeconds?: number | undefined;
   /** Methods that the path supports; for 405. */
   readonly allow?: readonly string[];
   readonly cause?: unknown;

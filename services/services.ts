@@ -53,7 +53,7 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
   const recorder = new Recorder(base);
   const hasher = options.passwordHasher ??
     new PasswordHasher(navigator.hardwareConcurrency, { startNow: options.startThreads ?? false });
-  const reports = new Reports(base.database.source, { onTrouble: onBackgroundError });
+  const reports = new Reports(base.database.source, { onFailure: onBackgroundError });
   if (options.startThreads === true) reports.start();
   const rateLimits = createRateLimits(base);
   const credentials = new Credentials(base, { hasher, rateLimits, onBackgroundError });

@@ -31,7 +31,7 @@ export async function readUsageOverview(
   { query, signal }: { query: UsageOverviewQuery; signal: AbortSignal },
 ): Promise<UsageOverview> {
   const scope = await usageScope(context, session);
-  return await context.reports.read("usageOverview", { ...query, ...scope }, signal);
+  return await context.reports.read("readUsageOverview", { ...query, ...scope }, signal);
 }
 
 /** @returns How many records keys of the active organization have, by window. @throws {AppError} As {@linkcode sumUsage}. */
@@ -41,5 +41,5 @@ export async function countUsageOfApiKeys(
   { query, signal }: { query: UsageQuery & { readonly apiKeyIds: readonly string[] }; signal: AbortSignal },
 ): Promise<UsageCounts> {
   const scope = await usageScope(context, session);
-  return await context.reports.read("usageCounts", { ...query, ...scope }, signal);
+  return await context.reports.read("countUsage", { ...query, ...scope }, signal);
 }

@@ -49,7 +49,7 @@ export async function listUsageRecords(
   { query, signal }: { query: UsageRecordQuery; signal: AbortSignal },
 ): Promise<{ usageRecords: UsageRecord[]; nextCursor: string | null }> {
   const scope = await usageScope(context, keyHash);
-  const page = await context.reports.read("usageRecords", { ...query, ...scope }, signal);
+  const page = await context.reports.read("readUsageRecordPage", { ...query, ...scope }, signal);
   return { ...page, usageRecords: page.usageRecords.map(({ apiKeyName: _name, ...record }) => record) };
 }
 
@@ -90,7 +90,7 @@ export async function voidUsageRecord(
     const { organizationId } = await requireApiKey(context, keyHash);
     if (row === undefined) throw notFoundError();
     const scan: VoidedRecord = { organizationId, now, seq: row.seq };
-    remaining = await context.reports.read("remainingExtremes", scan, signal);
+    remaining = await context.reports.read("findRemainingExtremes", scan, signal);
   }
   throw unavailableError("Too many records of the same 15 minutes are being voided. Try again.");
 }

@@ -1,4 +1,4 @@
-// What the main thread and the reports thread say to each other. Everything here can be sent from one thread to another.
+// The messages between the main thread and the reports thread.
 import { DatabaseError, type DatabaseErrorKind, type DatabaseSource } from "../../db/engine/database.ts";
 import { AppError, type ErrorCode, type ErrorDetail } from "../../domain/errors.ts";
 import type { ReportInput, ReportName } from "./report_types.ts";
@@ -12,19 +12,19 @@ export type ReportsRequest =
     readonly name: ReportName;
     readonly input: ReportInput<ReportName>;
   }
-  /** The client has taken a part and can take another; or it has gone. */
+  /** The client has taken a part and can take another one, or it is gone. */
   | { readonly type: "more" | "cancel"; readonly id: number }
   | { readonly type: "drain" | "close" };
 
-/** What the reports thread sends back. A report ends with `done` or `failed`. */
+/** What the reports thread responds. A report ends with `done` or `failed`. */
 export type ReportsResponse =
   | { readonly type: "closed" }
   | { readonly type: "started"; readonly id: number }
-  /** What a caller needs to know before the first bytes. */
+  /** See `ReportBytes`. */
   | { readonly type: "head"; readonly id: number; readonly head: string }
-  /** Another part follows when `more` is asked for. */
+  /** Another part follows after `more`. */
   | { readonly type: "part"; readonly id: number; readonly bytes: Uint8Array<ArrayBuffer> }
-  /** `value`: what the report returns; the last bytes, if it sends bytes. */
+  /** `value`: the result of the report; the last bytes, if it sends bytes. */
   | { readonly type: "done"; readonly id: number; readonly value: unknown }
   | { readonly type: "failed"; readonly id: number; readonly error: SentError };
 
@@ -40,7 +40,7 @@ export type SentError =
   | { readonly type: "database"; readonly kind: DatabaseErrorKind; readonly message: string }
   | { readonly type: "fault"; readonly text: string };
 
-/** @returns An error as it is sent. */
+/** @returns An error as plain values. */
 export function sentError(error: unknown): SentError {
   if (error instanceof AppError) {
     const { code, message, details, retryAfterSeconds } = error;
@@ -50,13 +50,10 @@ export function sentError(error: unknown): SentError {
   return { type: "fault", text: error instanceof Error ? error.stack ?? error.message : String(error) };
 }
 
-/** @returns The error that was sent. */
+/** @returns The error of plain values. */
 export function receivedError(sent: SentError): Error {
   if (sent.type === "database") return new DatabaseError(sent.kind, sent.message);
   if (sent.type === "fault") return new Error(`in the reports thread: ${sent.text}`);
   const { code, message, details, retryAfterSeconds } = sent;
-  return new AppError(code, message, {
-    ...(details === undefined ? {} : { details }),
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-  });
+  return new AppError(code, message, { details, retryAfterSeconds });
 }

@@ -1,4 +1,4 @@
-// The reports that the reports thread can run, by name.
+// The reports that the reports thread runs, by name.
 import { auditCsv } from "../audit_csv.ts";
 import type { ReportContext } from "./report_context.ts";
 import { findRemainingExtremes } from "../meter/remaining_extremes.ts";
@@ -10,10 +10,10 @@ import { countUsage } from "../meter/usage_sums.ts";
 const reports = {
   usageJson,
   usageCsv,
-  usageCounts: countUsage,
-  usageOverview: readUsageOverview,
-  usageRecords: readUsageRecordPage,
-  remainingExtremes: findRemainingExtremes,
+  countUsage,
+  readUsageOverview,
+  readUsageRecordPage,
+  findRemainingExtremes,
   auditCsv,
 };
 
@@ -32,7 +32,7 @@ export function runReport<N extends ReportName>(
   context: ReportContext,
   input: ReportInput<N>,
 ): Promise<ReportResult<N>> {
-  // The name and the input belong together; the compiler does not see that for a union.
+  // The compiler does not see that the name and the input belong together.
   const report = reports[name] as unknown as (
     context: ReportContext,
     input: ReportInput<N>,

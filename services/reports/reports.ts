@@ -1,59 +1,59 @@
-// The way to the reports thread. What is expensive happens there; here only bytes pass through.
+// Access to the reports thread. Expensive work happens there; only bytes pass through here.
 import { DatabaseError, type DatabaseSource } from "../../db/engine/database.ts";
-import type { ReportInput, ReportName, ReportResult } from "./report_types.ts";
 import { receivedError, type ReportsRequest, type ReportsResponse } from "./report_messages.ts";
+import type { ReportInput, ReportName, ReportResult } from "./report_types.ts";
 
-/** A report as bytes, some or all of them not made yet. */
+/** A report as bytes. */
 export interface ReportBytes {
-  /** What the report says about itself; empty for most. */
+  /** Metadata that the report sends before its bytes; empty for most. */
   readonly head: string;
-  /** All of a short report; of a long one a stream, made as it is read. */
+  /** All of a short report; a stream of a long one, which is produced while it is read. */
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>;
 }
 
 interface OpenReport {
   head: string;
   isRunning: boolean;
-  /** Set once the first bytes are there and more follow. */
+  /** Set by the first bytes when more follow. */
   stream: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined;
-  /** Ends the pull that waits. */
-  pulled: () => void;
+  /** Completes the stream's waiting pull. */
+  onPulled: () => void;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
 }
 
-/** @returns The reports thread, not yet told what to read. */
+/** @returns The reports thread, not yet connected to a database. */
 export function newReportsWorker(): Worker {
   return new Worker(new URL("./reports_worker.ts", import.meta.url), { type: "module" });
 }
 
-/** Starts the thread when it is first needed, if not before, and again when it has ended. */
+/** Runs reports. Starts the thread when it is first needed, and again after it failed. */
 export class Reports {
   readonly #source: DatabaseSource;
-  readonly #onTrouble: (error: Error) => void;
+  readonly #onFailure: (error: Error) => void;
   readonly #open = new Map<number, OpenReport>();
-  readonly #startWorker: () => Worker;
+  readonly #newWorker: () => Worker;
   #worker: Worker | undefined;
   #lastId = 0;
   #isDraining = false;
-  #closed: (() => void) | undefined;
+  #onClosed: (() => void) | undefined;
 
-  /** @param source What to read. @param options `onTrouble`: told when the thread ended by a fault. `startWorker`: for tests. */
+  /** @param source What to read. @param options `onFailure`: called when the thread failed. `newWorker`: for tests. */
   constructor(
     source: DatabaseSource,
-    options: { onTrouble: (error: Error) => void; startWorker?: () => Worker },
+    options: { onFailure: (error: Error) => void; newWorker?: () => Worker },
   ) {
     this.#source = source;
-    this.#onTrouble = options.onTrouble;
-    this.#startWorker = options.startWorker ?? newReportsWorker;
+    this.#onFailure = options.onFailure;
+    this.#newWorker = options.newWorker ?? newReportsWorker;
   }
 
-  /** Starts the thread, so that the first report doesn't have to, at a time when no file descriptor may be free. */
+  /** Starts the thread before the first report, when there may be no free file descriptors left. */
   start(): void {
     this.#worker ??= this.#start();
   }
 
-  /** How many reports are under way, and how many wait for a place or for their clients. */
+  /** How many reports are running, and how many wait to start or for their clients. */
   get counts(): { running: number; waiting: number } {
     const running = [...this.#open.values()].filter(({ isRunning }) => isRunning).length;
     return { running, waiting: this.#open.size - running };
@@ -70,70 +70,66 @@ export class Reports {
     input: ReportInput<N>,
     signal?: AbortSignal,
   ): Promise<ReportResult<N>> {
-    const { value } = await this.#ask(name, input, signal);
+    const { value } = await this.#run(name, input, signal);
     return value as ReportResult<N>;
   }
 
-  /** Runs a report that sends bytes. @returns Once the first are there. @throws As {@linkcode read}. */
+  /** Runs a report that sends bytes. @returns The report, once its first bytes have arrived. @throws As {@linkcode read}. */
   async bytes<N extends ReportName>(
     name: N,
     input: ReportInput<N>,
     signal?: AbortSignal,
   ): Promise<ReportBytes> {
-    const { value, head } = await this.#ask(name, input, signal);
+    const { value, head } = await this.#run(name, input, signal);
     return { head, body: value as ReportBytes["body"] };
   }
 
-  /** From now on no report begins; those that are under way go on. */
+  /** Starts no more reports; those that are running continue. */
   drain(): void {
     this.#isDraining = true;
     this.#worker?.postMessage({ type: "drain" } satisfies ReportsRequest);
   }
 
-  /** Ends every report and the thread. */
+  /** Ends all reports and the thread. */
   async close(): Promise<void> {
     this.#isDraining = true;
     const worker = this.#worker;
     if (worker === undefined) return;
-    const closed = new Promise<void>((resolve) => this.#closed = resolve);
+    const closed = new Promise<void>((resolve) => this.#onClosed = resolve);
     worker.postMessage({ type: "close" } satisfies ReportsRequest);
     await closed;
-    this.#end(worker, new DatabaseError("unavailable", "the reports thread is closed"));
+    this.#end(worker, closedError());
   }
 
-  #ask(
+  async #run(
     name: ReportName,
     input: ReportInput<ReportName>,
     signal: AbortSignal | undefined,
   ): Promise<{ value: unknown; head: string }> {
-    if (this.#isDraining) {
-      return Promise.reject(new DatabaseError("unavailable", "the reports thread is closed"));
-    }
+    if (this.#isDraining) throw closedError();
+    signal?.throwIfAborted();
     const id = ++this.#lastId;
-    return new Promise<{ value: unknown; head: string }>((resolve, reject) => {
-      signal?.throwIfAborted();
-      const cancel = () => {
-        this.#cancel(id);
-        reject(signal?.reason);
-      };
-      signal?.addEventListener("abort", cancel);
-      const report: OpenReport = {
-        head: "",
-        isRunning: false,
-        stream: undefined,
-        pulled: () => {},
-        resolve: (value) => {
-          signal?.removeEventListener("abort", cancel);
-          resolve({ value, head: report.head });
-        },
-        reject: (error) => {
-          signal?.removeEventListener("abort", cancel);
-          reject(error);
-        },
-      };
-      this.#open.set(id, report);
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const report: OpenReport = {
+      head: "",
+      isRunning: false,
+      stream: undefined,
+      onPulled: () => {},
+      resolve,
+      reject,
+    };
+    const cancel = () => {
+      this.#cancel(id);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", cancel);
+    this.#open.set(id, report);
+    try {
       this.#send({ type: "report", id, name, input });
-    });
+      return { value: await promise, head: report.head };
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
   }
 
   #send(request: ReportsRequest): void {
@@ -146,14 +142,14 @@ export class Reports {
   }
 
   #start(): Worker {
-    const worker = this.#startWorker();
+    const worker = this.#newWorker();
     worker.onmessage = ({ data }: MessageEvent<ReportsResponse>) => this.#receive(data);
     worker.onerror = (event) => {
       event.preventDefault();
-      const error = new DatabaseError("unavailable", `the reports thread ended: ${event.message}`);
+      const error = new DatabaseError("unavailable", `the reports thread failed: ${event.message}`);
       this.#end(worker, error);
-      this.#closed?.();
-      this.#onTrouble(error);
+      this.#onClosed?.();
+      this.#onFailure(error);
     };
     worker.postMessage({ type: "open", source: this.#source } satisfies ReportsRequest);
     return worker;
@@ -166,9 +162,9 @@ export class Reports {
   }
 
   #receive(response: ReportsResponse): void {
-    if (response.type === "closed") return this.#closed?.();
+    if (response.type === "closed") return this.#onClosed?.();
     const report = this.#open.get(response.id);
-    // What was cancelled may have been on its way.
+    // Messages of a canceled report may still arrive.
     if (report === undefined) return;
     if (response.type === "started") report.isRunning = true;
     else if (response.type === "head") report.head = response.head;
@@ -182,14 +178,14 @@ export class Reports {
       const last = response.value as Uint8Array<ArrayBuffer>;
       if (last.length > 0) report.stream.enqueue(last);
       report.stream.close();
-      report.pulled();
+      report.onPulled();
     }
   }
 
   #deliver(id: number, report: OpenReport, bytes: Uint8Array<ArrayBuffer>): void {
     if (report.stream !== undefined) {
       report.stream.enqueue(bytes);
-      return report.pulled();
+      return report.onPulled();
     }
     let first: Uint8Array<ArrayBuffer> | null = bytes;
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
@@ -204,7 +200,7 @@ export class Reports {
         }
         report.isRunning = true;
         this.#send({ type: "more", id });
-        return new Promise<void>((resolve) => report.pulled = resolve);
+        return new Promise<void>((resolve) => report.onPulled = resolve);
       },
       cancel: () => this.#cancel(id),
     }, { highWaterMark: 0 });
@@ -216,6 +212,10 @@ export class Reports {
     this.#open.delete(id);
     if (report?.stream === undefined) return report?.reject(error);
     report.stream.error(error);
-    report.pulled();
+    report.onPulled();
   }
+}
+
+function closedError(): DatabaseError {
+  return new DatabaseError("unavailable", "the reports thread is closed");
 }

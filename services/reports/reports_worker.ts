@@ -1,7 +1,6 @@
-// The reports thread: what takes long to read or to write out, one turn after the other, on a connection of its own that
-// only reads. One thread serves the process; it keeps nothing that cannot be lost.
-import type { Database, DatabaseSource } from "../../db/engine/database.ts";
-import { DatabaseError } from "../../db/engine/database.ts";
+// The reports thread: runs what takes long to read or to write, on a read-only connection of its own. One thread serves the
+// process and keeps nothing that must not be lost.
+import { type Database, DatabaseError, type DatabaseSource } from "../../db/engine/database.ts";
 import { openReader } from "../../db/engine/reader.ts";
 import {
   reportClientTimeoutMs,
@@ -10,21 +9,21 @@ import {
   reportsOpenPerOrganizationMax,
   reportsRunningPerOrganizationMax,
 } from "../../domain/limits.ts";
-import { runReport } from "./report_types.ts";
 import { type ReportsRequest, type ReportsResponse, sentError } from "./report_messages.ts";
 import { ReportScheduler } from "./report_scheduler.ts";
+import { runReport } from "./report_types.ts";
 
-/** The part of a worker's global scope that is used here. */
+/** The part of a worker's global scope used here. */
 interface WorkerScope {
   onmessage: ((event: MessageEvent<ReportsRequest>) => void) | null;
   postMessage(response: ReportsResponse, transfer?: Transferable[]): void;
   close(): void;
 }
 
-/** A report that has not ended. */
+/** A report that has not finished. */
 interface OpenReport {
   readonly cancel: AbortController;
-  ended: Promise<void>;
+  finished: Promise<void>;
   /** Ends the wait for the client. */
   more: () => void;
 }
@@ -45,7 +44,7 @@ class ReportsThread {
       openMax: reportsOpenMax,
     });
     this.#source = source;
-    // Now, while there are file descriptors. A report that finds it failed tries again.
+    // Now, while there are free file descriptors. If it fails, the first report tries again.
     this.#open().catch(() => {});
   }
 
@@ -65,9 +64,9 @@ class ReportsThread {
   }
 
   #start(request: Extract<ReportsRequest, { type: "report" }>): void {
-    const report = { cancel: new AbortController(), more: () => {}, ended: Promise.resolve() };
+    const report = { cancel: new AbortController(), more: () => {}, finished: Promise.resolve() };
     this.#reports.set(request.id, report);
-    report.ended = this.#run(request, report);
+    report.finished = this.#run(request, report);
   }
 
   async #run(
@@ -99,30 +98,28 @@ class ReportsThread {
     }
   }
 
-  /** Waits for the client to take what was sent; not longer than a client may take. */
+  /** Waits until the client has taken what was sent, for a limited time. */
   #untilMore(report: OpenReport): Promise<void> {
     const { signal } = report.cancel;
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => report.cancel.abort(new DatabaseError("unavailable", "the client did not read its report")),
-        reportClientTimeoutMs,
-      );
-      const end = (act: () => void) => () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", cancelled);
-        act();
-      };
-      const cancelled = end(() => reject(signal.reason));
-      report.more = end(resolve);
-      if (signal.aborted) cancelled();
-      else signal.addEventListener("abort", cancelled);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const onAbort = () => reject(signal.reason);
+    const timer = setTimeout(
+      () => report.cancel.abort(new DatabaseError("unavailable", "the client did not read its report")),
+      reportClientTimeoutMs,
+    );
+    report.more = resolve;
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
     });
   }
 
   async #close(): Promise<void> {
     this.#scheduler.drain();
     for (const { cancel } of this.#reports.values()) cancel.abort();
-    await Promise.all([...this.#reports.values()].map(({ ended }) => ended));
+    await Promise.all([...this.#reports.values()].map(({ finished }) => finished));
     await this.#database?.then((database) => database.close(), () => {});
     this.#scope.postMessage({ type: "closed" });
     this.#scope.close();

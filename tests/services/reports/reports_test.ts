@@ -11,26 +11,32 @@ const input = { organizationId: "org_none", now: Date.UTC(2026, 10, 21), limit: 
 Deno.test("a fault in the reports thread is reported, and the next report has a new thread", async () => {
   const { database, dispose } = await embeddedTestDatabase();
   const workers: Worker[] = [];
-  const troubles: string[] = [];
+  const failures: string[] = [];
   const reports = new Reports(database.source, {
-    onTrouble: (error) => troubles.push(error.message),
-    startWorker: () => {
+    onFailure: (error) => failures.push(error.message),
+    newWorker: () => {
       const worker = newReportsWorker();
       workers.push(worker);
       return worker;
     },
   });
   try {
-    assert.deepEqual(await reports.read("usageRecords", input), { usageRecords: [], nextCursor: null });
+    assert.deepEqual(await reports.read("readUsageRecordPage", input), {
+      usageRecords: [],
+      nextCursor: null,
+    });
     // No message has this form: it ends the thread.
     workers[0]?.postMessage(null);
     await assert.rejects(
-      reports.read("usageRecords", input),
+      reports.read("readUsageRecordPage", input),
       (error) => error instanceof DatabaseError && error.kind === "unavailable",
     );
-    assert.equal(troubles.length, 1);
-    assert.match(troubles[0] ?? "", /^the reports thread ended: /);
-    assert.deepEqual(await reports.read("usageRecords", input), { usageRecords: [], nextCursor: null });
+    assert.equal(failures.length, 1);
+    assert.match(failures[0] ?? "", /^the reports thread failed: /);
+    assert.deepEqual(await reports.read("readUsageRecordPage", input), {
+      usageRecords: [],
+      nextCursor: null,
+    });
     assert.equal(workers.length, 2);
   } finally {
     await reports.close();
@@ -40,10 +46,10 @@ Deno.test("a fault in the reports thread is reported, and the next report has a 
 
 Deno.test("errors come through the thread as they were thrown", async () => {
   const { database, dispose } = await embeddedTestDatabase();
-  const reports = new Reports(database.source, { onTrouble: assert.fail });
+  const reports = new Reports(database.source, { onFailure: assert.fail });
   try {
     await assert.rejects(
-      reports.read("usageRecords", { ...input, cursor: "none" }),
+      reports.read("readUsageRecordPage", { ...input, cursor: "none" }),
       (error) =>
         error instanceof AppError && error.code === "validation_failed" &&
         error.details?.[0]?.path === "cursor",
@@ -52,20 +58,23 @@ Deno.test("errors come through the thread as they were thrown", async () => {
     await reports.close();
     await dispose();
   }
-  await assert.rejects(reports.read("usageRecords", input), { name: "DatabaseError" });
+  await assert.rejects(reports.read("readUsageRecordPage", input), { name: "DatabaseError" });
 });
 
 Deno.test("reports fail while the database cannot be opened, and work once it can", async () => {
   const { place, dispose } = await embeddedTestDatabase();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-reports-" });
   const path = `${folder}/later/gatehouse.db`;
-  const reports = new Reports({ kind: "file", path }, { onTrouble: assert.fail });
+  const reports = new Reports({ kind: "file", path }, { onFailure: assert.fail });
   try {
-    await assert.rejects(reports.read("usageRecords", input), { name: "DatabaseError" });
-    await assert.rejects(reports.read("usageRecords", input), { name: "DatabaseError" });
+    await assert.rejects(reports.read("readUsageRecordPage", input), { name: "DatabaseError" });
+    await assert.rejects(reports.read("readUsageRecordPage", input), { name: "DatabaseError" });
     await Deno.mkdir(`${folder}/later`);
     await makeBackup(place, { file: path, signal: new AbortController().signal });
-    assert.deepEqual(await reports.read("usageRecords", input), { usageRecords: [], nextCursor: null });
+    assert.deepEqual(await reports.read("readUsageRecordPage", input), {
+      usageRecords: [],
+      nextCursor: null,
+    });
   } finally {
     await reports.close();
     await dispose();
