@@ -17,7 +17,7 @@ import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain
 import { AppError, notFoundError, validationError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
 import { activeApiKeysMax } from "../domain/limits.ts";
-import { isoTime } from "../domain/meter/usage_window.ts";
+import { isoTime } from "../domain/time.ts";
 import { hasPermission } from "../domain/permissions.ts";
 import type { Session } from "../domain/sign_in/session.ts";
 import type { SessionContext } from "./context.ts";

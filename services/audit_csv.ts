@@ -3,7 +3,7 @@ import { type AuditEventRow, type AuditQuery, findAuditEvents } from "../db/audi
 import type { AuditEvent } from "../domain/audit.ts";
 import { csvLine } from "../domain/csv.ts";
 import { auditTurnEventsMax } from "../domain/limits.ts";
-import { isoTime } from "../domain/meter/usage_window.ts";
+import { isoTime } from "../domain/time.ts";
 import { type ReportContext, type ReportScope, ReportText } from "./reports/report_context.ts";
 
 const columns = [

@@ -1,13 +1,13 @@
-// What a CloudEvent (version 1.0 of the specification) means as usage: which product, and which record it is.
+// What a CloudEvent (version 1.0 of the specification) means as usage: its product and its idempotency key.
 import { hash } from "node:crypto";
 import { slugForm } from "./usage_record.ts";
 
 /**
- * The product of an event is the last segment of its source's path: `/products/tiles`, `https://example.com/tiles` and
- * `tiles` are all of `tiles`. A host alone names no product.
+ * Finds the product of an event: the last segment of its source's path. `/products/tiles`, `https://example.com/tiles` and
+ * `tiles` all mean `tiles`. A host alone is no product.
  *
  * @param source A URI reference.
- * @returns The product's slug, or null when that segment is none.
+ * @returns The product's slug, or null when the segment is not a valid one.
  *
  * @example
  * ```ts
@@ -34,11 +34,10 @@ export function productOfSource(source: string): string | null {
 }
 
 /**
- * Two events are the same exactly when source and id are (CloudEvents 1.0, 3.1.1). Both may have any length and any
- * characters; an idempotency key may not, so it is a hash of both. With the length of the first in front, no two pairs
- * are the same text.
+ * Makes an idempotency key of an event's source and id, which identify it (CloudEvents 1.0, 3.1.1). Both may have any length and
+ * any characters, unlike a key, so the key is a hash. The length of the source keeps different pairs apart.
  *
- * @returns An idempotency key of 46 characters.
+ * @returns 46 characters.
  *
  * @example
  * ```ts
@@ -52,5 +51,5 @@ export function cloudEventKey({ source, id }: { source: string; id: string }): s
   return `ce:${hash("sha256", `${source.length}:${source}${id}`, "base64url")}`;
 }
 
-/** The form of content types of JSON. Without flags, as the OpenAPI document has it too. */
+/** JSON content types. Without flags, because the OpenAPI document has it too. */
 export const jsonContentTypeForm = /^[\w.+-]+\/([\w.+-]+\+)?[Jj][Ss][Oo][Nn] *(;.*)?$/;

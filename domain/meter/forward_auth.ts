@@ -1,31 +1,31 @@
-// Forward authentication: the request of a reverse proxy, the response, and where a rejected browser is sent.
-// What is said here is believed by applications that check nothing themselves.
+// Forward authentication: the conditions of a reverse proxy, the headers of the response, and where a denied browser is sent.
+// Applications trust these headers without checking anything themselves.
 import { isRoleAtLeast } from "../permissions.ts";
 import { safeReturnTo, withinReturnTo } from "../sign_in/return_to.ts";
 import type { Membership, Role, Session } from "../sign_in/session.ts";
 
-/** What a proxy asks for beyond somebody being there at all. */
+/** Conditions of a proxy beyond being signed in. */
 export interface ForwardConditions {
-  /** At least this role. */
+  /** The minimum role. */
   readonly role?: Role | undefined;
   /** A member, or a key, of this organization. */
   readonly organization?: string | undefined;
-  /** Only people who have shown that their address is theirs. */
+  /** Requires a confirmed email address. */
   readonly email?: "verified" | undefined;
 }
 
-/** Why a signed-in person is rejected. */
+/** Why a signed-in person is denied. */
 export type ForwardDenial =
-  /** The person isn't a member of the required organization, which may not exist at all. */
+  /** Not a member of the required organization, which may not even exist. */
   | { readonly reason: "organization" }
-  /** The role is missing in `membership`; null for a person without an active organization. */
+  /** The role in `membership` is too low; null for a person without an active organization. */
   | { readonly reason: "role"; readonly role: Role; readonly membership: Membership | null }
   | { readonly reason: "email" };
 
 /**
  * Decides whether a signed-in person meets the conditions.
  *
- * @returns The membership in the required organization, or else in the active one; or why the person is rejected.
+ * @returns The membership in the required organization, or else in the active one; or why the person is denied.
  */
 export function judgeSession(
   session: Session,
@@ -42,14 +42,14 @@ export function judgeSession(
   return { membership };
 }
 
-/** How an application knows people: by the id that never changes, or by their confirmed email address. */
+/** How an application identifies people: by their permanent id, or by their confirmed email address. */
 export type ForwardUser = "id" | "email";
 
-/** Who a request is from: a person or a key, in at most one organization. */
+/** The sender of a request: a person or an API key, in at most one organization. */
 export interface ForwardIdentity {
   readonly userId?: string;
   readonly email?: string;
-  /** Whether the person has shown that the address is theirs: anybody can sign up with any address. */
+  /** Whether the address is confirmed: anyone can sign up with any address. */
   readonly emailVerified?: boolean;
   readonly name?: string;
   readonly organizationId?: string | undefined;
@@ -58,10 +58,10 @@ export interface ForwardIdentity {
 }
 
 /**
- * The headers that tell an application who somebody is. Every one of them is there, empty where there is nothing to say:
- * a proxy that copies them then replaces whatever the client itself said.
+ * Returns the headers that identify the sender to an application. All of them are always present, some empty, so that a proxy that
+ * copies them overwrites those of the client.
  *
- * @param user What `Remote-User` is. With `email` it is empty, unless the address is confirmed.
+ * @param user What `Remote-User` contains. With `email` it is empty unless the address is confirmed.
  * @returns Names and values, in ASCII without control characters.
  */
 export function identityHeaders(
@@ -82,8 +82,8 @@ export function identityHeaders(
 }
 
 /**
- * Writes a text so that every proxy passes it as it is: what is not printable ASCII, and the percent sign, as
- * percent-encoded UTF-8 (RFC 3986, section 2.1). No two texts are written alike.
+ * Encodes a text so that every proxy passes it unchanged: percent signs and everything but printable ASCII as percent-encoded
+ * UTF-8 (RFC 3986, section 2.1).
  *
  * @example
  * ```ts
@@ -100,7 +100,7 @@ export function headerText(text: string): string {
 /** Headers by lower-case name. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>;
 
-/** Where a session cookie goes, and where somebody may be sent back to. */
+/** Which hosts get the session cookie, and which origins a browser may return to. */
 export interface ForwardBounds {
   readonly baseUrl: URL;
   /** With a leading dot. */
@@ -109,13 +109,12 @@ export interface ForwardBounds {
 }
 
 /**
- * Finds the page that a browser is loading, if a rejected browser can be sent to a page of ours and back. `X-Forwarded-*` is
- * believed from every client, because it decides nothing else.
+ * Finds the page that a denied browser was loading, to return to it later. `X-Forwarded-*` is trusted from every client, because
+ * it decides nothing else.
  *
  * @param headers Of the proxy's request.
- * @param bounds See {@linkcode ForwardBounds}.
- * @returns The address to return to, checked like every `return_to`. Null when this is not a browser loading a page, when
- *   that page may not be returned to, or when it would not get the cookie: its browser would be redirected forever.
+ * @returns The URL to return to, checked like every `return_to`. Null when the client is not a browser loading a page, when
+ *   returning there is not allowed, or when the page would not get the cookie: its browser would be redirected forever.
  */
 export function pageLoadTarget(headers: RequestHeaders, bounds: ForwardBounds): string | null {
   if (!isPageLoad(headers)) return null;
@@ -129,13 +128,13 @@ export function pageLoadTarget(headers: RequestHeaders, bounds: ForwardBounds): 
   return target !== null && getsCookie(new URL(address), bounds) ? target : null;
 }
 
-/** The path of the page that tells a signed-in person why an application rejects them. */
+/** The path of the page that explains to a signed-in person why an application denies access. */
 export const accessPath = "/portal/access";
 
 /**
- * @param target The address to return to, or null; see {@linkcode pageLoadTarget}.
- * @param conditions What the proxy asks for. The page judges the session by them again.
- * @returns The path and query of the page that says why someone is rejected, and leads back.
+ * @param target The URL to return to, or null; see {@linkcode pageLoadTarget}.
+ * @param conditions Those of the proxy, which the page checks again.
+ * @returns The path and query of the page that explains why access is denied and links back.
  */
 export function accessAddress(target: string | null, conditions: ForwardConditions): string {
   const { organization, role, email } = conditions;
@@ -144,7 +143,7 @@ export function accessAddress(target: string | null, conditions: ForwardConditio
   return `${accessPath}?${query.join("&")}`;
 }
 
-/** A page in a tab; not what its scripts, images and frames ask for, nor a WebSocket. */
+/** Whether a page is loaded in a tab, not a script, image, frame or WebSocket. */
 function isPageLoad(headers: RequestHeaders): boolean {
   const method = headers["x-forwarded-method"];
   if ((method !== "GET" && method !== "HEAD") || headers["upgrade"] !== undefined) return false;
@@ -152,7 +151,7 @@ function isPageLoad(headers: RequestHeaders): boolean {
   if (mode !== undefined) {
     return mode === "navigate" && (headers["sec-fetch-dest"] ?? "document") === "document";
   }
-  // Browsers that do not say it ask for HTML; what scripts of old libraries ask for says that it is theirs.
+  // Older browsers don't send this header. They request HTML, and requests of scripts have headers of their library.
   const isScript = headers["x-requested-with"] !== undefined || headers["hx-request"] !== undefined;
   return !isScript && /\btext\/html\b/i.test(headers["accept"] ?? "");
 }

@@ -1,5 +1,5 @@
-// A keyed permutation of the whole numbers below 2^48: it makes a count opaque and can be undone. It is Speck 48/96 (Beaulieu
-// et al., "The SIMON and SPECK Families of Lightweight Block Ciphers", 2013), a block cipher of exactly this width.
+// A keyed permutation of the integers below 2^48, which makes a count opaque: Speck 48/96 (Beaulieu et al., "The SIMON and SPECK
+// Families of Lightweight Block Ciphers", 2013), a block cipher of exactly this width.
 
 const rounds = 23;
 const half = 2 ** 24;
@@ -17,6 +17,8 @@ export interface Permutation {
 export const permutationKeyForm = /^[0-9a-f]{24}$/;
 
 /**
+ * Creates the permutation of a key.
+ *
  * @param key See {@linkcode permutationKeyForm}.
  * @throws {Error} When the key has another form.
  *
@@ -33,7 +35,7 @@ export function createPermutation(key: string): Permutation {
     throw new Error("the key of a permutation must be 24 hexadecimal digits");
   }
   const keys = roundKeys(key);
-  // The language's own conversion costs twenty times as much as the encryption.
+  // `toString(16)` takes twenty times as long as the encryption.
   const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
   const hex24 = (word: number) =>
     `${digits[word >>> 16]}${digits[(word >>> 8) & 0xff]}${digits[word & 0xff]}`;

@@ -1,4 +1,4 @@
-// Quantities and their sums, exact: whole numbers and millionths are kept as integers, in parts that cannot overflow.
+// Exact quantities and sums: wholes and millionths are stored as integers, in parts that cannot overflow.
 
 /** A quantity in parts: `whole` up to 2^53−1, `micro` millionths from 0 to 999,999. */
 export interface Quantity {
@@ -6,7 +6,7 @@ export interface Quantity {
   readonly micro: number;
 }
 
-/** A sum in the parts that the database adds up, as decimal texts: (high · 2^26 + low) + micro / 10^6. */
+/** A sum in the parts that the database adds up, as decimal texts: high · 2^26 + low + micro / 10^6. */
 export interface SumParts {
   readonly high: string;
   readonly low: string;
@@ -14,13 +14,12 @@ export interface SumParts {
 }
 
 const microPerWhole = 1_000_000;
-/** `high` and `low` are split here: a low part needs 2^37 records to overflow 64 bits. */
+/** The width of `low`, which needs 2^37 records to overflow 64 bits. */
 export const lowBits = 26;
 
 /**
- * Splits a number into parts, by the decimal number that it prints as: 0.1 is one tenth.
+ * Splits a number into parts by its decimal notation: 0.1 is exactly one tenth.
  *
- * @param value Any number.
  * @returns The parts, or null when it is negative, not finite, above 2^53−1 or has more than six decimal places.
  *
  * @example
@@ -34,20 +33,20 @@ export function splitQuantity(value: number): Quantity | null {
   if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) return null;
   // `+ 0` turns −0 into 0.
   if (Number.isInteger(value)) return { whole: value + 0, micro: 0 };
-  // A number under 10^-6 prints with an exponent, and has more places than six.
+  // Numbers below 10^-6 print with an exponent, and have more than six decimal places.
   const decimal = /^(\d+)\.(\d{1,6})$/.exec(String(value));
   if (decimal === null) return null;
   return { whole: Number(decimal[1]), micro: Number((decimal[2] ?? "").padEnd(6, "0")) };
 }
 
-/** The form of quantities that are sent as a text: whole digits, and places. */
+/** The form of quantities that are sent as a string. */
 export const decimalForm = /^(\d{1,16})(?:\.(\d{1,6})0*)?$/;
 
 /**
- * Reads a quantity that was sent as a text, digit by digit: nothing is rounded on the way.
+ * Reads a quantity that was sent as a string, without rounding.
  *
- * @param text Decimal digits, with at most six places that are not zero: `12`, `0.25`, `1.50000000`.
- * @returns The parts, or null when it is none, or above 2^53−1.
+ * @param text Decimal digits with at most six significant decimal places: `12`, `0.25`, `1.50000000`.
+ * @returns The parts, or null when it has another form or is above 2^53−1.
  *
  * @example
  * ```ts
@@ -66,17 +65,17 @@ export function parseQuantity(text: string): Quantity | null {
     : { whole, micro };
 }
 
-/** @returns The number nearest to a quantity; for what {@linkcode splitQuantity} split, the same number. */
+/** @returns The nearest number to a quantity; the inverse of {@linkcode splitQuantity}. */
 export function joinQuantity(quantity: Quantity): number {
   return quantity.micro === 0 ? quantity.whole : Number(`${quantity.whole}.${pad(quantity.micro, 6)}`);
 }
 
-/** From this whole number on a quantity in millionths may not fit into 64 bits. */
+/** From this whole number on, a quantity in millionths may not fit into 64 bits. */
 export const millionthsWholeMax = 9_000_000_000_000;
 
 /**
- * @param parts As the database added them up.
- * @returns The whole sum in millionths.
+ * @param parts From the database.
+ * @returns The exact sum in millionths.
  *
  * @example
  * ```ts
@@ -90,15 +89,12 @@ export function sumMicros(parts: SumParts): bigint {
   return whole * BigInt(microPerWhole) + BigInt(parts.micro);
 }
 
-/**
- * @param micros A sum in millionths, not negative.
- * @returns The number nearest to it: exact up to 2^53−1 for whole numbers.
- */
+/** @returns The nearest number to a sum in millionths: exact for integers up to 2^53−1. */
 export function microsToNumber(micros: bigint): number {
   return Number(microsToDecimal(micros));
 }
 
-/** @returns The exact sum as a decimal text without needless zeros, such as `1` or `0.25`. */
+/** @returns A sum in millionths as an exact decimal text without trailing zeros, such as `1` or `0.25`. */
 export function microsToDecimal(micros: bigint): string {
   const whole = micros / BigInt(microPerWhole);
   const rest = micros % BigInt(microPerWhole);

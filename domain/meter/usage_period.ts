@@ -1,60 +1,68 @@
-// Which stretch of time the usage page shows, read from its address: the range, the days, the time zone, the length of
-// a window, and the stretch before that the totals are compared with. Nothing in an address is an error: what cannot
-// be read falls back or is told beside its field.
+// The period of the usage page, read from its URL: the range, the days, the time zone, the length of a window, and the previous
+// period to compare with. An invalid value is never an error: it falls back to a default or is reported at its field.
 import { rollupQuarterMs, usagePageYearMax, usagePageYearMin, usagePageYearsMax } from "../limits.ts";
+import { zonedTime } from "../time.ts";
 import { usageRange, type UsageWindow, type WindowUnit, windowUnits } from "./usage_window.ts";
 
-/** The ranges that one can choose; `custom` is from a day to a day. */
+/** The ranges to choose from; `custom` is from one day to another. */
 export const reportRanges = ["24h", "7d", "month", "last-month", "90d", "custom"] as const;
 
 /** One of {@linkcode reportRanges}. */
 export type ReportRange = (typeof reportRanges)[number];
 
-/** The part of the page's address that says when. */
+/** The part of the page's URL about the period. */
 export interface PeriodQuery {
   readonly range?: string | undefined;
-  /** The first day and the last, both included, such as `2026-11-01`. */
+  /** The first and last day, both included, such as `2026-11-01`. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly window?: string | undefined;
   readonly timezone?: string | undefined;
 }
 
-/** A stretch of time and what it is compared with. Milliseconds since 1970. */
+/** A period and the previous one. Milliseconds since 1970. */
 export interface ReportPeriod extends UsageWindow {
-  /** What a window is when nobody chose: so that there are not too few, and not too many. */
+  /** The unit of windows that gives neither too few nor too many. */
   readonly defaultUnit: WindowUnit;
-  /** The stretch before, of the same kind: the hours, days or months before. */
+  /** The previous period of the same kind: hours, days or months. */
   readonly before: UsageWindow;
-  /** The part of `before` to compare with: while the period runs, only as much as has passed of it. */
+  /** The part of `before` to compare with: of a current period, only as much as has passed. */
   readonly compared: UsageWindow;
 }
 
-/** What was asked for. */
+/** The values in effect. */
 export interface ReportChoice {
   readonly range: ReportRange;
   /** An IANA name. */
   readonly timezone: string;
-  /** Null when the days that were asked for cannot be shown. */
+  /** Null when the days are invalid. */
   readonly period: ReportPeriod | null;
-  /** What was chosen, or the default. */
+  /** The chosen unit or the default. */
   readonly unit: WindowUnit;
   /** The days of the period, or what was typed for them. */
   readonly days: { readonly from: string; readonly to: string };
-  /** One sentence for each field that could not be read. */
+  /** One sentence for each invalid field. */
   readonly faults: { readonly from?: string; readonly to?: string; readonly timezone?: string };
 }
 
-/** Up to so many days are shown by the hour, by the day, by the week; more by the month. */
+/** What a page says of invalid fields. */
+export const periodFaults = {
+  dayMissing: "Choose a day.",
+  dayForm: "Enter a day such as 2026-11-21.",
+  dayOrder: "Choose a day on or after the first day.",
+  timezone: "Unknown time zone. Times are shown in UTC.",
+} as const;
+
+/** Up to this many days, the default unit is the hour, the day or the week; then the month. */
 const daysMax = { hour: 2, day: 100, week: 731 } as const;
 
 /**
- * Reads the page's address.
+ * Reads the page's URL.
  *
  * @param now Milliseconds since 1970.
- * @returns Always something that can be shown, but for days that are none: then there is no period.
+ * @returns A period, unless the days are invalid.
  *
- * @example The month that runs is compared with as much of the month before
+ * @example The current month is compared with the same part of the previous month
  * ```ts
  * import assert from "node:assert/strict";
  * const now = Date.parse("2026-11-21T14:03:11Z");
@@ -68,81 +76,70 @@ export function reportChoice(query: PeriodQuery, now: number): ReportChoice {
   const range = reportRanges.find((one) => one === query.range) ?? (hasDays ? "custom" : "month");
   const known = knownTimezone(query.timezone || "UTC", now);
   const timezone = known ?? "UTC";
-  const { faults, ...days } = range === "custom"
-    ? chosenDays(query, dayOf(now, timezone))
-    : { ...daysOf(range, dayOf(now, timezone)), faults: {} };
-  const period = days.span === null ? null : periodOf(range, { now, timezone, ...days.span });
+  const today = dayOf(now, timezone);
+  const { span, faults, ...typed } = range === "custom"
+    ? customDays(query, today)
+    : { from: "", to: "", span: daysOf(range, today), faults: {} };
+  const period = span === null ? null : periodOf(range, { now, timezone, ...span });
   return {
     range,
     timezone,
     period,
     unit: windowUnits.find((unit) => unit === query.window) ?? period?.defaultUnit ?? "day",
-    days: period === null ? { from: days.from, to: days.to } : {
+    days: period === null ? typed : {
       from: String(dayOf(period.start, timezone)),
       to: String(dayOf(period.end - 1, timezone)),
     },
-    faults: known === null ? { ...faults, timezone: "There is no such time zone: shown in UTC." } : faults,
+    faults: known === null ? { ...faults, timezone: periodFaults.timezone } : faults,
   };
 }
 
-/** The first day and the last. */
+/** The first and last day of a period. */
 interface DaySpan {
   readonly first: Temporal.PlainDate;
   readonly last: Temporal.PlainDate;
 }
 
-interface ReadDays {
-  readonly from: string;
-  readonly to: string;
-  readonly span: DaySpan | null;
-}
-
-function daysOf(range: ReportRange, today: Temporal.PlainDate): ReadDays {
+function daysOf(range: ReportRange, today: Temporal.PlainDate): DaySpan {
   const month = today.with({ day: 1 });
-  const last = range === "last-month"
-    ? month.subtract({ days: 1 })
-    : range === "month"
-    ? month.add({ months: 1 }).subtract({ days: 1 })
-    : today;
-  const first = range === "7d"
-    ? today.subtract({ days: 6 })
-    : range === "90d"
-    ? today.subtract({ days: 89 })
-    : last.with({ day: 1 });
-  return { from: "", to: "", span: { first, last } };
+  switch (range) {
+    case "7d":
+      return { first: today.subtract({ days: 6 }), last: today };
+    case "90d":
+      return { first: today.subtract({ days: 89 }), last: today };
+    case "month":
+      return { first: month, last: month.add({ months: 1 }).subtract({ days: 1 }) };
+    case "last-month":
+      return { first: month.subtract({ months: 1 }), last: month.subtract({ days: 1 }) };
+    default:
+      return { first: month, last: today };
+  }
 }
 
-function chosenDays(
+function customDays(
   query: PeriodQuery,
   today: Temporal.PlainDate,
-): ReadDays & { faults: ReportChoice["faults"] } {
-  const from = query.from?.trim() ?? "";
-  const to = query.to?.trim() ?? "";
-  if (from === "" && to === "") {
-    return { from, to, span: { first: today.with({ day: 1 }), last: today }, faults: {} };
+): { from: string; to: string; span: DaySpan | null; faults: ReportChoice["faults"] } {
+  const [from, to] = [query.from?.trim() ?? "", query.to?.trim() ?? ""];
+  if (from === "" && to === "") return { from, to, span: daysOf("custom", today), faults: {} };
+  const invalid = (faults: ReportChoice["faults"]) => ({ from, to, span: null, faults });
+  const [first, last] = [parseDay(from), parseDay(to)];
+  if (typeof first === "string") {
+    return invalid(typeof last === "string" ? { from: first, to: last } : { from: first });
   }
-  const first = parseDay(from);
-  const last = parseDay(to);
-  if (typeof first === "string" || typeof last === "string") {
-    const faults = {
-      ...(typeof first === "string" ? { from: first } : {}),
-      ...(typeof last === "string" ? { to: last } : {}),
-    };
-    return { from, to, span: null, faults };
+  if (typeof last === "string") return invalid({ to: last });
+  if (Temporal.PlainDate.compare(first, last) > 0) {
+    return invalid({ to: periodFaults.dayOrder });
   }
-  const fault = Temporal.PlainDate.compare(first, last) > 0
-    ? "Choose a day that is not before the first."
-    : first.until(last, { largestUnit: "years" }).years >= usagePageYearsMax
-    ? `Choose at most ${usagePageYearsMax} years.`
-    : null;
-  return fault === null
-    ? { from, to, span: { first, last }, faults: {} }
-    : { from, to, span: null, faults: { to: fault } };
+  if (first.until(last, { largestUnit: "years" }).years >= usagePageYearsMax) {
+    return invalid({ to: `Choose at most ${usagePageYearsMax} years.` });
+  }
+  return { from, to, span: { first, last }, faults: {} };
 }
 
-/** @returns The day that a text such as `2026-11-21` names, or in a sentence what is wrong with it. */
+/** @returns The day of a text such as `2026-11-21`, or a sentence about what is wrong with it. */
 export function parseDay(text: string): Temporal.PlainDate | string {
-  if (text === "") return "Choose a day.";
+  if (text === "") return periodFaults.dayMissing;
   try {
     if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) throw new RangeError("not a date");
     const day = Temporal.PlainDate.from(text);
@@ -150,63 +147,76 @@ export function parseDay(text: string): Temporal.PlainDate | string {
       ? day
       : `Choose a day from ${usagePageYearMin} to ${usagePageYearMax}.`;
   } catch {
-    return "Write a day such as 2026-11-21.";
+    return periodFaults.dayForm;
   }
 }
 
 function periodOf(
   range: ReportRange,
-  { now, timezone, first, last }: DaySpan & { now: number; timezone: string },
+  { now, timezone, ...days }: DaySpan & { now: number; timezone: string },
 ): ReportPeriod {
-  const zoned = (ms: number) => Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);
-  const dayStart = (day: Temporal.PlainDate) => day.toZonedDateTime(timezone).epochMilliseconds;
-  let start: number;
-  let end: number;
-  let beforeStart: number;
-  let defaultUnit: WindowUnit = "hour";
-  if (range === "24h") {
-    const hour = zoned(now).round({ smallestUnit: "hour", roundingMode: "floor" });
-    end = hour.add({ hours: 1 }).epochMilliseconds;
-    start = hour.subtract({ hours: 23 }).epochMilliseconds;
-    beforeStart = hour.subtract({ hours: 47 }).epochMilliseconds;
-  } else {
-    const after = last.add({ days: 1 });
-    const days = first.until(after).days;
-    const isMonths = range !== "7d" && range !== "90d" && first.day === 1 && after.day === 1;
-    const { months } = first.until(after, { largestUnit: "months" });
-    start = dayStart(first);
-    end = dayStart(after);
-    beforeStart = dayStart(first.subtract(isMonths ? { months } : { days }));
-    defaultUnit = windowUnits.find((unit) => unit !== "month" && days <= daysMax[unit]) ?? "month";
-  }
+  const { start, end, beforeStart, defaultUnit } = range === "24h"
+    ? lastHours(zonedTime(now, timezone))
+    : wholeDays(range, { timezone, ...days });
   const before = { start: beforeStart, end: start };
-  // Rollups are of quarters of an hour: the one that runs counts as passed.
+  // Rollups have quarters of an hour; the current one counts as passed.
   const passed = (Math.floor(now / rollupQuarterMs) + 1) * rollupQuarterMs;
   if (now < start || passed >= end) return { start, end, defaultUnit, before, compared: before };
   const point = range === "24h"
     ? beforeStart + passed - start
     : sameOnClock(beforeStart, { start, passed, timezone });
-  // Where midnight comes twice, the clock stands still for a while.
+  // Where midnight comes twice, no clock time passes for a while.
   const comparedEnd = Math.min(Math.max(point, beforeStart + rollupQuarterMs), start);
   return { start, end, defaultUnit, before, compared: { start: beforeStart, end: comparedEnd } };
 }
 
-/** Days and clock times, so that a day of 23 or 25 hours in between does not move the time of day. */
+interface PeriodBounds extends UsageWindow {
+  readonly beforeStart: number;
+  readonly defaultUnit: WindowUnit;
+}
+
+function lastHours(now: Temporal.ZonedDateTime): PeriodBounds {
+  const hour = now.round({ smallestUnit: "hour", roundingMode: "floor" });
+  return {
+    start: hour.subtract({ hours: 23 }).epochMilliseconds,
+    end: hour.add({ hours: 1 }).epochMilliseconds,
+    beforeStart: hour.subtract({ hours: 47 }).epochMilliseconds,
+    defaultUnit: "hour",
+  };
+}
+
+function wholeDays(
+  range: ReportRange,
+  { timezone, first, last }: DaySpan & { timezone: string },
+): PeriodBounds {
+  const dayStart = (day: Temporal.PlainDate) => day.toZonedDateTime(timezone).epochMilliseconds;
+  const after = last.add({ days: 1 });
+  const { days } = first.until(after);
+  const { months } = first.until(after, { largestUnit: "months" });
+  const isMonths = range !== "7d" && range !== "90d" && first.day === 1 && after.day === 1;
+  return {
+    start: dayStart(first),
+    end: dayStart(after),
+    beforeStart: dayStart(first.subtract(isMonths ? { months } : { days })),
+    defaultUnit: windowUnits.find((unit) => unit !== "month" && days <= daysMax[unit]) ?? "month",
+  };
+}
+
+/** Counts days and clock times, so that a day of 23 or 25 hours in between does not move the time of day. */
 function sameOnClock(
   beforeStart: number,
   { start, passed, timezone }: { start: number; passed: number; timezone: string },
 ): number {
-  const clock = (ms: number) =>
-    Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone).toPlainDateTime();
+  const clock = (ms: number) => zonedTime(ms, timezone).toPlainDateTime();
   const elapsed = clock(start).until(clock(passed), { largestUnit: "days" });
   return clock(beforeStart).add(elapsed).toZonedDateTime(timezone).epochMilliseconds;
 }
 
 function dayOf(ms: number, timezone: string): Temporal.PlainDate {
-  return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone).toPlainDate();
+  return zonedTime(ms, timezone).toPlainDate();
 }
 
-/** @returns The zone's name if the API takes it, or null. */
+/** @returns The zone's canonical name, or null when it is unknown. */
 function knownTimezone(name: string, now: number): string | null {
   try {
     return usageRange({ timezone: name, window: "month" }, now).timezone;

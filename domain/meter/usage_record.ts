@@ -1,37 +1,37 @@
-// Usage records: what a caller sends, what the program keeps, what it shows.
+// Usage records: as callers send them, as the database stores them, and as callers see them.
 import { hash } from "node:crypto";
 import { usageTimestampFutureMaxMs, usageTimestampPastMaxMs } from "../limits.ts";
 import { joinQuantity, type Quantity } from "./quantity.ts";
 import type { UsageRecordIds, UsageRecordPlace } from "./usage_record_id.ts";
-import { isoTime } from "./usage_window.ts";
+import { isoTime } from "../time.ts";
 
 /** The form of product slugs and metrics. */
 export const slugForm = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/;
 /** The form of idempotency keys: printable ASCII. */
 export const idempotencyKeyForm = /^[\x20-\x7e]{1,255}$/;
 
-/** One record as a caller sent it, checked. Times in milliseconds since 1970. */
+/** A valid record as a caller sent it. Times in milliseconds since 1970. */
 export interface UsageInput {
   readonly productSlug: string;
   readonly metric: string;
   readonly quantity: Quantity;
-  /** Null when the caller left it out: then it is the time of recording. */
+  /** Null for the time of recording. */
   readonly timestamp: number | null;
   readonly idempotencyKey: string | null;
   readonly properties: Readonly<Record<string, string>> | null;
 }
 
 /**
- * @param timestamp Given by the caller; null when left out. Both in milliseconds since 1970.
- * @returns What is wrong with it, or null.
+ * @param timestamp Null when the caller sent none. Both in milliseconds since 1970.
+ * @returns What is wrong with the timestamp, or null.
  */
 export function timestampFault(timestamp: number | null, now: number): string | null {
   const isInRange = timestamp === null ||
     (timestamp >= now - usageTimestampPastMaxMs && timestamp <= now + usageTimestampFutureMaxMs);
-  return isInRange ? null : "must be at most 35 days back and 5 minutes ahead.";
+  return isInRange ? null : "must be at most 35 days in the past and 5 minutes in the future.";
 }
 
-/** One record as callers see it. Times are ISO 8601 UTC. */
+/** A record as callers see it. Times are ISO 8601 UTC. */
 export interface UsageRecord {
   readonly id: string;
   readonly productSlug: string;
@@ -42,14 +42,14 @@ export interface UsageRecord {
   readonly idempotencyKey: string | null;
   readonly properties: Readonly<Record<string, string>> | null;
   readonly apiKeyId: string;
-  /** Null for a record that counts. */
+  /** Null unless the record is void. */
   readonly voidedAt: string | null;
-  /** The id of who voided it. */
+  /** The id of the key that voided it. */
   readonly voidedBy: string | null;
   readonly voidReason: string | null;
 }
 
-/** One record as the database keeps it. Times in milliseconds since 1970. */
+/** A record as the database stores it. Times in milliseconds since 1970. */
 export interface StoredUsageRecord extends UsageRecordPlace, Quantity {
   readonly productSlug: string;
   readonly metric: string;
@@ -63,7 +63,7 @@ export interface StoredUsageRecord extends UsageRecordPlace, Quantity {
   readonly voidReason: string | null;
 }
 
-/** @param ids Of the database that the record is in. @returns A stored record as callers see it. */
+/** @param ids Of the record's database. @returns A stored record as callers see it. */
 export function toUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): UsageRecord {
   return {
     id: ids.of(stored),
@@ -81,11 +81,11 @@ export function toUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): U
   };
 }
 
-/** Hashes of idempotency keys are whole numbers below this. */
+/** Hashes of idempotency keys are integers below this. */
 export const idempotencyHashSpace = 2 ** 48;
 
 /**
- * A hash that nobody can aim: many keys with one hash would make each of them slow to look up.
+ * Hashes a key cryptographically, because many keys with the same hash would all be slow to look up.
  *
  * @returns 48 bits of the key's SHA-256.
  */
@@ -93,7 +93,7 @@ export function idempotencyKeyHash(idempotencyKey: string): number {
   return Number.parseInt(hash("sha256", idempotencyKey, "hex").slice(0, 12), 16);
 }
 
-/** @returns The properties as they are stored and compared: JSON with sorted names, or null for none. */
+/** @returns The properties as they are stored and compared: JSON with sorted names, or null without any. */
 export function propertiesText(properties: UsageInput["properties"]): string | null {
   if (properties === null) return null;
   const names = Object.keys(properties).sort();
@@ -102,7 +102,7 @@ export function propertiesText(properties: UsageInput["properties"]): string | n
     : JSON.stringify(Object.fromEntries(names.map((name) => [name, properties[name]])));
 }
 
-/** @returns Whether two inputs say the same, so that the second is a repeat of the first. */
+/** @returns Whether two inputs have the same content, so that the second repeats the first. */
 export function isSameUsage(a: UsageInput, b: UsageInput): boolean {
   return a.productSlug === b.productSlug && a.metric === b.metric && a.timestamp === b.timestamp &&
     a.quantity.whole === b.quantity.whole && a.quantity.micro === b.quantity.micro &&

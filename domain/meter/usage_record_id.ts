@@ -1,8 +1,8 @@
-// The public ids of usage records: what they say is when, and nothing about how many there are.
+// The public ids of usage records, which reveal their time but not their number.
 import { timeDigits } from "../id.ts";
 import { createPermutation } from "./permutation.ts";
 
-/** Where a record is: its place in the order of recording, and when it was recorded, in milliseconds since 1970. */
+/** What an id stands for: the record's place in the order of recording, and its time in milliseconds since 1970. */
 export interface UsageRecordPlace {
   readonly seq: number;
   readonly recordedAt: number;
@@ -10,17 +10,17 @@ export interface UsageRecordPlace {
 
 /** The ids of one database's records. */
 export interface UsageRecordIds {
-  /** @returns The id of the record at a place. */
+  /** @returns The id of a record. */
   of(place: UsageRecordPlace): string;
-  /** @returns What gives the id of each record of one moment. */
+  /** @returns A function from `seq` to id for the records of one moment. */
   ofMoment(recordedAt: number): (seq: number) => string;
-  /** @returns The place that an id names, or null for an invalid id. */
+  /** @returns What an id stands for, or null for an invalid id. */
   parse(id: string): UsageRecordPlace | null;
 }
 
 /**
- * An id is `use_`, 12 hexadecimal digits of the record's time, and 12 that stand for its place, encrypted: without the key
- * ids do not show how many records a server takes. It sorts by the millisecond of recording and is stored nowhere.
+ * Creates ids of a key. An id is `use_`, 12 hexadecimal digits of the record's time, and 12 of its encrypted place, so that ids
+ * don't reveal how many records a server has. Ids sort by the millisecond of recording and are not stored.
  *
  * @param key Of the database, see `permutationKeyForm`.
  *

@@ -1,7 +1,7 @@
 // The API of the audit log.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import { type AuditAction, auditActions, auditActionsOf, auditGroups } from "../../domain/audit.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import { listAuditEvents, readAuditCsv } from "../../services/audit.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { exampleId, idOut, nextCursorSchema, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";

@@ -2,7 +2,7 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { apiKeyCountsTimeoutMs, pageItemsDefault } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import { countUsageOfApiKeys } from "../../services/meter/usage.ts";
 import {
   countApiKeys,

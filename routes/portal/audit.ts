@@ -2,8 +2,8 @@
 import { auditActionsOf } from "../../domain/audit.ts";
 import { isId } from "../../domain/id.ts";
 import { pageItemsDefault } from "../../domain/limits.ts";
-import { parseDay } from "../../domain/meter/usage_period.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { parseDay, periodFaults } from "../../domain/meter/usage_period.ts";
+import { isoTime } from "../../domain/time.ts";
 import {
   type AuditFilter,
   listAuditActors,
@@ -63,7 +63,7 @@ function choice(
   const isActor = actorId === null || isId("usr", actorId) || isId("key", actorId);
   const [from, to] = [dayOf(given("from")), dayOf(given("to"))];
   const isTurned = from.start !== undefined && to.start !== undefined && from.start > to.start;
-  const lastFault = to.fault ?? (isTurned ? "Choose a day that is not before the first." : undefined);
+  const lastFault = to.fault ?? (isTurned ? periodFaults.dayOrder : undefined);
   const faults: AuditFaults = {
     ...(isAction ? {} : { action: "There is no such entry: all are shown." }),
     ...(isActor ? {} : { actorId: "There is nobody like that: all are shown." }),

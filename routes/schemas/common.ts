@@ -1,6 +1,6 @@
 // The building blocks of the API's schemas: names, roles, times, ids and pages.
 import { z } from "@hono/zod-openapi";
-import { parseTime, parseTimestamp, timeFault } from "../../domain/meter/usage_window.ts";
+import { parseTime, parseTimestamp, timeFault } from "../../domain/time.ts";
 import type { IdPrefix } from "../../domain/id.ts";
 import { nameFault } from "../../domain/name.ts";
 import { roles } from "../../domain/sign_in/session.ts";

@@ -10,7 +10,7 @@ import { errorDetailsMax } from "../../domain/limits.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
 import type { UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { CommitGroup, PendingRequest } from "./commit_group.ts";
 import { noRecords, type RecordCounts } from "./recorder_metrics.ts";
 

@@ -3,7 +3,7 @@ import type { UsageGroup } from "../../db/meter/usage_sums.ts";
 import { csvLine } from "../../domain/csv.ts";
 import { usageSumRowsMax } from "../../domain/limits.ts";
 import { microsToDecimal, microsToNumber } from "../../domain/meter/quantity.ts";
-import { isoTimeIn } from "../../domain/meter/usage_window.ts";
+import { isoTimeIn } from "../../domain/time.ts";
 import { type ReportContext, type ReportScope, ReportText } from "../reports/report_context.ts";
 import { streamUsageSums, tooManySumsError, type UsageQuery, type UsageSum } from "./usage_sums.ts";
 

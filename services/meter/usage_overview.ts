@@ -12,12 +12,12 @@ import {
   reportTotals,
 } from "../../domain/meter/usage_report.ts";
 import {
-  isoTime,
   type UsageRange,
   type UsageWindow,
   type WindowUnit,
   windowUnits,
 } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { ReportContext, ReportScope } from "../reports/report_context.ts";
 import { type NamedUsageRecord, readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageSums, type UsageQuery } from "./usage_sums.ts";

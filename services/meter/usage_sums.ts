@@ -12,12 +12,8 @@ import { unknownMaximum, unknownMinimum } from "../../db/meter/usage_voids.ts";
 import { AppError } from "../../domain/errors.ts";
 import { rollupHourMs, usageSumRowsMax, usageTurnRollupsMax, usageTurnRowsMax } from "../../domain/limits.ts";
 import { sumMicros } from "../../domain/meter/quantity.ts";
-import {
-  isoTimeIn,
-  type UsageRange,
-  usageRange,
-  type UsageRangeInput,
-} from "../../domain/meter/usage_window.ts";
+import { type UsageRange, usageRange, type UsageRangeInput } from "../../domain/meter/usage_window.ts";
+import { isoTimeIn } from "../../domain/time.ts";
 import type { ReportContext, ReportScope } from "../reports/report_context.ts";
 
 /** Which usage to add up. */

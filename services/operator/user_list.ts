@@ -1,7 +1,7 @@
 // Every account as the operator lists them, with one page in memory at a time.
 import { findUsers, type ListedMemberships, type ListedUserRow } from "../../db/operator/users.ts";
 import { operatorPageItemsMax } from "../../domain/limits.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
 

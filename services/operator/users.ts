@@ -31,7 +31,7 @@ import { AppError, notFoundError, unavailableError, validationError } from "../.
 import { newId } from "../../domain/id.ts";
 import { operatorLinkLifetimeMs, operatorPageItemsMax } from "../../domain/limits.ts";
 import { canonicalEmail, requireEmail } from "../../domain/mail/email.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { afterNewPassword, checkNewPassword } from "../account/passwords.ts";
 import { newAccount } from "../account/sign_up.ts";

@@ -27,7 +27,7 @@ import { isId, newId } from "../../domain/id.ts";
 import { membershipsPerUserMax, openInvitationsMax } from "../../domain/limits.ts";
 import { canonicalEmail } from "../../domain/mail/email.ts";
 import { linkLifetimesMs } from "../../domain/mail/mail.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";

@@ -16,7 +16,7 @@ import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { ownersShownMax } from "../../domain/limits.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";

@@ -20,7 +20,7 @@ import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, notFoundError, unavailableError, validationError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { membershipsPerUserMax } from "../../domain/limits.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { isTypedName } from "../../domain/typed_name.ts";
 import type { SessionContext } from "../context.ts";

@@ -15,7 +15,7 @@ import { AppError, notFoundError } from "../../domain/errors.ts";
 import { isId, newId } from "../../domain/id.ts";
 import { passkeysPerUserMax } from "../../domain/limits.ts";
 import type { Passkey } from "../../domain/sign_in/passkey.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
 import { requireRecentAuthentication } from "./recent_authentication.ts";

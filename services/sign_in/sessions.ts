@@ -12,7 +12,7 @@ import { notFoundError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
 import { sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
 import { requireMembership } from "../organization/membership.ts";
 import { sessionBounds, sessionIdleMs, sessionMaxMs } from "./session_tokens.ts";

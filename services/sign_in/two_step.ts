@@ -16,7 +16,7 @@ import {
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, recentAuthenticationError } from "../../domain/errors.ts";
 import { parseSecondStepCode } from "../../domain/sign_in/recovery_code.ts";
-import { isoTime } from "../../domain/meter/usage_window.ts";
+import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
 import { requireRecentAuthentication } from "./recent_authentication.ts";
 import { newRecoveryCodes } from "./recovery_codes.ts";

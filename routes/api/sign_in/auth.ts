@@ -1,6 +1,6 @@
 // The sign-in API.
 import type { OpenAPIHono } from "@hono/zod-openapi";
-import { isoTime } from "../../../domain/meter/usage_window.ts";
+import { isoTime } from "../../../domain/time.ts";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
 import { signUp } from "../../../services/account/sign_up.ts";
 import { signIn } from "../../../services/sign_in/sign_in.ts";

@@ -1,7 +1,8 @@
 // The report of the usage page, from the service's numbers.
 import { percentChange } from "../../../domain/meter/usage_report.ts";
 import type { ReportPeriod } from "../../../domain/meter/usage_period.ts";
-import { isoTime, type WindowUnit } from "../../../domain/meter/usage_window.ts";
+import type { WindowUnit } from "../../../domain/meter/usage_window.ts";
+import { isoTime } from "../../../domain/time.ts";
 import type { UsageOverview } from "../../../services/meter/usage_overview.ts";
 import { daysWords, windowNames, zoneWords } from "../../../views/text/zone.ts";
 import type { UsageReport } from "../../../views/meter/usage.tsx";

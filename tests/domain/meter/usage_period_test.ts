@@ -3,12 +3,14 @@
 import assert from "node:assert/strict";
 import { rollupQuarterMs } from "../../../domain/limits.ts";
 import {
+  periodFaults,
   type PeriodQuery,
   reportChoice,
   type ReportPeriod,
   reportRanges,
 } from "../../../domain/meter/usage_period.ts";
-import { isoTime, usageRange, type UsageWindow } from "../../../domain/meter/usage_window.ts";
+import { usageRange, type UsageWindow } from "../../../domain/meter/usage_window.ts";
+import { isoTime } from "../../../domain/time.ts";
 import fc from "../../support/fast_check.ts";
 import { holds } from "../properties.ts";
 
@@ -120,14 +122,14 @@ Deno.test("reportChoice() begins other days with the month up to today, in the z
 
 for (
   const [query, faults] of [
-    [{ from: "2026-11-10" }, { to: "Choose a day." }],
-    [{ to: "2026-11-10" }, { from: "Choose a day." }],
+    [{ from: "2026-11-10" }, { to: periodFaults.dayMissing }],
+    [{ to: "2026-11-10" }, { from: periodFaults.dayMissing }],
     [{ from: "2026-02-30", to: "soon" }, {
-      from: "Write a day such as 2026-11-21.",
-      to: "Write a day such as 2026-11-21.",
+      from: periodFaults.dayForm,
+      to: periodFaults.dayForm,
     }],
-    [{ from: "2026-11-10T00:00:00Z", to: "2026-11-11" }, { from: "Write a day such as 2026-11-21." }],
-    [{ from: "2026-11-11", to: "2026-11-10" }, { to: "Choose a day that is not before the first." }],
+    [{ from: "2026-11-10T00:00:00Z", to: "2026-11-11" }, { from: periodFaults.dayForm }],
+    [{ from: "2026-11-11", to: "2026-11-10" }, { to: periodFaults.dayOrder }],
     [{ from: "2001-11-21", to: "2026-11-21" }, { to: "Choose at most 25 years." }],
     [{ from: "1890-01-01", to: "2026-11-10" }, { from: "Choose a day from 2000 to 2099." }],
   ] as const
@@ -145,7 +147,7 @@ Deno.test("reportChoice() falls back to UTC and says so", () => {
   for (const timezone of ["Mars/Olympus", "+02:00", "\0", "Europe/Berlin\n"]) {
     const choice = reportChoice({ range: "7d", timezone }, now);
     assert.equal(choice.timezone, "UTC");
-    assert.equal(choice.faults.timezone, "There is no such time zone: shown in UTC.");
+    assert.equal(choice.faults.timezone, periodFaults.timezone);
     assert.notEqual(choice.period, null);
   }
   assert.equal(reportChoice({ timezone: "europe/berlin" }, now).timezone, "Europe/Berlin");

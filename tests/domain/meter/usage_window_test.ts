@@ -4,13 +4,13 @@ import fc from "../../support/fast_check.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { rollupQuarterMs, usageWindowsMax } from "../../../domain/limits.ts";
 import {
-  isoTime,
   usageRange,
   type UsageRangeInput,
   type UsageWindow,
   type WindowUnit,
   windowUnits,
 } from "../../../domain/meter/usage_window.ts";
+import { isoTime } from "../../../domain/time.ts";
 import { anyTime, hourMs, wall, zones } from "../clocks.ts";
 import { holds } from "../properties.ts";
 

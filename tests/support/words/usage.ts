@@ -1,11 +1,13 @@
 // What the usage page says, for tests that look for it.
+import { periodFaults } from "../../../domain/meter/usage_period.ts";
+
 export const usageWords = {
   apply: "Apply",
   groupBy: "Group by",
   customRange: "Custom range",
   startDate: "Start date",
   endDate: "End date",
-  endBeforeStart: "Choose a day that is not before the first.",
+  endBeforeStart: periodFaults.dayOrder,
   chartTitle: (unit: string) => `Usage by ${unit}`,
   showAsTable: "Show as table",
   latestRecords: "Latest records",

@@ -1,7 +1,7 @@
 // Times in queries and responses: read and written on the clocks of zones.
 import assert from "node:assert/strict";
 import fc from "../support/fast_check.ts";
-import { isoTime, isoTimeIn, parseTime, parseTimestamp, timeFault } from "../../domain/meter/usage_window.ts";
+import { isoTime, isoTimeIn, parseTime, parseTimestamp, timeFault } from "../../domain/time.ts";
 import { anyTime, hourMs, wall, wallTime, zones } from "./clocks.ts";
 import { holds } from "./properties.ts";
 

@@ -1,0 +1,60 @@
+// Times as callers read and write them: RFC 3339 and dates.
+
+/**
+ * Reads a time as {@linkcode parseTimestamp} does, or a date such as `2026-11-01`, which means its first moment.
+ *
+ * @param timezone Where the date begins: an IANA name.
+ * @returns Milliseconds since 1970, or null for anything else.
+ */
+export function parseTime(text: string, timezone = "UTC"): number | null {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return parseTimestamp(text);
+  try {
+    return Temporal.PlainDate.from(text).toZonedDateTime(timezone).epochMilliseconds;
+  } catch {
+    return null;
+  }
+}
+
+/** @returns What is wrong with a text that {@linkcode parseTime} rejects. */
+export function timeFault(text: string): string {
+  const form = "must be a date such as 2026-11-01, or a time such as 2026-11-01T00:00:00Z";
+  // In a query string a plain + means a space.
+  return / \d{2}:\d{2}$/.test(text) ? `${form}. In a URL, write + as %2B.` : `${form}.`;
+}
+
+/**
+ * Reads a time of RFC 3339: date, time, and an offset or `Z`. Digits beyond milliseconds are cut off.
+ *
+ * @returns Milliseconds since 1970, or null for anything else.
+ */
+export function parseTimestamp(text: string): number | null {
+  const form = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
+  if (!form.test(text)) return null;
+  try {
+    return Temporal.Instant.from(text).epochMilliseconds;
+  } catch {
+    return null;
+  }
+}
+
+/** @returns A time as callers see it: ISO 8601 UTC with milliseconds. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/**
+ * @param timezone An IANA name.
+ * @returns The time in the zone with its offset, such as `2026-10-01T00:00:00.000+02:00`; for UTC as {@linkcode isoTime}.
+ */
+export function isoTimeIn(ms: number, timezone: string): string {
+  if (timezone === "UTC") return isoTime(ms);
+  const time = zonedTime(ms, timezone);
+  // Before they were standardized, offsets had seconds, which ISO 8601 can't express.
+  if (time.offsetNanoseconds % 60e9 !== 0) return isoTime(ms);
+  return time.toString({ timeZoneName: "never", smallestUnit: "millisecond" });
+}
+
+/** @returns A time in a zone. @param timezone An IANA name. */
+export function zonedTime(ms: number, timezone: string): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);
+}
