@@ -1,19 +1,18 @@
-// Backups of the data file: a copy of its pages in one read transaction, written aside, checked, and renamed. It never
-// writes to the data file.
+// Backs up the data file: copies its pages in one read transaction and checks the copy. Never writes to the data file.
 import { dirname } from "node:path";
 import { backupStepPagesMax, backupSyncBytes } from "../../domain/limits.ts";
 import { Connection } from "./connection.ts";
 import { DatabaseError, sql } from "./database.ts";
 import { type AppliedMigration, appliedMigrationsQuery } from "./migrate.ts";
 
-/** A backup that was told to stop. */
+/** Thrown when a backup is stopped. */
 export class BackupStopped extends Error {}
 
 /**
- * Copies the data file as it is at one moment, also while a server writes to it.
+ * Copies a consistent state of the data file, also while a server writes to it.
  *
  * @param path The data file.
- * @param options `to`: the new file, mode 0600, on disk when this returns. `isStopped`: asked between steps.
+ * @param options `to`: the new file, with mode 0600 and synced to disk. `isStopped`: checked between steps.
  * @returns The size in bytes.
  * @throws {DatabaseError}
  * @throws {BackupStopped}
@@ -25,7 +24,7 @@ export function copyDataFile(
   const connection = new Connection(path, { readOnly: true, isGuest: true });
   try {
     using file = Deno.openSync(to, { write: true, createNew: true, mode: 0o600 });
-    // What is committed from here on is not part of the backup; the server's log keeps it apart until the end.
+    // Later commits stay in the server's log until the end, and out of the backup.
     connection.exec("BEGIN");
     const { page_count: pages } = connection.first(sql`PRAGMA page_count`) as { page_count: number };
     let bytes = 0;
@@ -46,15 +45,15 @@ export function copyDataFile(
     file.syncSync();
     return bytes;
   } finally {
-    // Closing alone would leave the log in use until the connection is collected.
+    // Otherwise the log would stay in use until the connection is garbage-collected.
     if (connection.inTransaction) connection.exec("ROLLBACK");
     connection.close();
   }
 }
 
 /**
- * The header's "write version" and "read version" (https://sqlite.org/fileformat.html, 1.3.3): the copy needs no
- * write-ahead log beside it. A server that opens it turns the log on again.
+ * The header's "write version" and "read version" (https://sqlite.org/fileformat.html, 1.3.3) of a file without a write-ahead
+ * log. A server that opens the copy turns the log on again.
  */
 const rollbackFormat = [1, 1];
 const formatOffset = 18;
@@ -70,10 +69,10 @@ function readPages(connection: Connection, first: number): Uint8Array {
 }
 
 /**
- * Reads a backup from its first page to its last, every table and index.
+ * Checks every table and index of a backup.
  *
- * @returns The migrations that it has.
- * @throws {DatabaseError} `fault` when it is damaged, or no database of this program.
+ * @returns Its migrations.
+ * @throws {DatabaseError} `fault` for a damaged file, or a database of another program.
  */
 export function checkBackup(file: string): AppliedMigration[] {
   const connection = new Connection(file, { readOnly: true, isBackup: true });
@@ -84,7 +83,7 @@ export function checkBackup(file: string): AppliedMigration[] {
     }
     const table = sql`SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_migrations'`;
     if (connection.first(table) === undefined) {
-      throw new DatabaseError("fault", "it is a database, but not one of Gatehouse");
+      throw new DatabaseError("fault", "it is not a Gatehouse database");
     }
     return connection.all(appliedMigrationsQuery) as AppliedMigration[];
   } finally {
@@ -92,18 +91,18 @@ export function checkBackup(file: string): AppliedMigration[] {
   }
 }
 
-/** Puts a finished file in its place, so that a crash leaves either the former one or this one. */
+/** Replaces a file atomically: a crash leaves either the former one or the new one. */
 export function moveIntoPlace(from: string, to: string): void {
   Deno.renameSync(from, to);
   syncFolder(dirname(to));
 }
 
-/** Sends the names in a folder to the disk, where the system can. */
+/** Syncs the names in a folder to disk, if the system supports it. */
 export function syncFolder(folder: string): void {
   try {
     using opened = Deno.openSync(folder, { read: true });
     opened.syncSync();
   } catch {
-    // Windows has no such call.
+    // Not supported on Windows.
   }
 }

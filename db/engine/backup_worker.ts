@@ -1,17 +1,18 @@
-// The thread that makes one backup, so that neither requests nor the writer wait for it.
+// The thread that makes backups, so that neither requests nor the writer wait for them.
+import { messageOf } from "../../domain/errors.ts";
 import { filesReleased } from "./connection.ts";
 import { BackupStopped, checkBackup, copyDataFile } from "./backup.ts";
 
-/** What the thread is to do. */
+/** A backup to make. */
 export interface BackupRequest {
   readonly path: string;
-  /** Written to, and left for the other thread to rename or remove. */
+  /** The temporary file to write; the caller renames or removes it. */
   readonly aside: string;
-  /** One number: other than 0 when the copying must stop. */
+  /** One number; not 0 once the copying must stop. */
   readonly stop: Int32Array;
 }
 
-/** `copied`: the data file is no longer in use. One of the others follows, or comes alone. */
+/** `copied`: the data file is no longer in use; `checked` or `failed` follows. */
 export type BackupResponse =
   | { readonly type: "copied" }
   | { readonly type: "stopped" }
@@ -24,7 +25,7 @@ interface WorkerScope {
   postMessage(response: BackupResponse): void;
 }
 
-async function makeBackup(
+async function backUp(
   { path, aside, stop }: BackupRequest,
   scope: WorkerScope,
 ): Promise<BackupResponse> {
@@ -36,7 +37,7 @@ async function makeBackup(
     return { type: "checked", bytes };
   } catch (error) {
     if (error instanceof BackupStopped) return { type: "stopped" };
-    return { type: "failed", message: error instanceof Error ? error.message : String(error) };
+    return { type: "failed", message: messageOf(error) };
   } finally {
     await filesReleased();
   }
@@ -44,5 +45,5 @@ async function makeBackup(
 
 if ("DedicatedWorkerGlobalScope" in globalThis) {
   const scope = globalThis as unknown as WorkerScope;
-  scope.onmessage = async ({ data }) => scope.postMessage(await makeBackup(data, scope));
+  scope.onmessage = async ({ data }) => scope.postMessage(await backUp(data, scope));
 }

@@ -1,7 +1,9 @@
-// One connection to the data file through the native driver, with its prepared statements kept. The driver
-// silently loses later writes after a statement that met SQLITE_BUSY is dropped; kept statements, and locks that
-// are taken by BEGIN IMMEDIATE alone, are how that cannot happen here.
+// A connection to the data file through the native driver, with a cache of prepared statements. When a statement that failed
+// with SQLITE_BUSY is dropped, the driver silently loses later writes. Cached statements, and locks that only BEGIN IMMEDIATE
+// takes, avoid that.
+import { setTimeout } from "node:timers/promises";
 import Sqlite from "libsql";
+import { messageOf } from "../../domain/errors.ts";
 import { databaseBusyTimeoutMs } from "../../domain/limits.ts";
 import { checkArguments, DatabaseError, databaseErrorKind, type Statement } from "./database.ts";
 
@@ -10,51 +12,50 @@ interface Prepared {
   readonly returnsRows: boolean;
 }
 
-/** A statement for one row, which comes as an array: cheaper than the driver's objects. */
+/** A statement for one row, which the driver returns as an array: cheaper than as an object. */
 interface PreparedFirst {
   readonly statement: Sqlite.Statement;
   readonly columns: readonly string[];
 }
 
-/** The WAL is checkpointed at this many pages of 4 KiB (80 MB): random keys touch a page each. */
+/** Pages of 4 KiB in the log at which it is checkpointed (80 MB). Each random key touches a page of its own. */
 const checkpointPages = 20_000;
 
 /**
- * Writes an empty database in write-ahead-log mode into an empty file.
+ * Writes an empty database with a write-ahead log into an empty file.
  *
  * @throws {DatabaseError}
  */
 export function initializeDataFile(path: string): void {
-  const sqlite = translated(() => new Sqlite(path));
+  const sqlite = withDatabaseErrors(() => new Sqlite(path));
   try {
-    // No prepared statement, so that closing releases the file.
-    translated(() => sqlite.exec("PRAGMA journal_mode = WAL"));
+    // Closing releases the file only if there is no prepared statement.
+    withDatabaseErrors(() => sqlite.exec("PRAGMA journal_mode = WAL"));
   } finally {
     sqlite.close();
   }
 }
 
-/** Resolves when connections that were closed have released their files: newer versions of Deno need another turn. */
-export function filesReleased(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+/** Resolves when closed connections have released their files, which newer versions of Deno do in the next turn. */
+export async function filesReleased(): Promise<void> {
+  await setTimeout(0);
 }
 
-/** A connection and its prepared statements. Not for use from two threads. */
+/** A connection with its prepared statements, for one thread. */
 export class Connection {
   readonly #sqlite: Sqlite.Database;
   readonly #prepared = new Map<string, Prepared>();
   readonly #preparedFirst = new Map<string, PreparedFirst>();
 
   /**
-   * Opens the file, which must exist.
+   * Opens an existing file.
    *
-   * @param path The data file.
-   * @param options `readOnly`: refuse every write on this connection. `isGuest`: another process has the file for itself
-   *   and moves its log; this one leaves that alone. `isBackup`: a file that no server uses, which stays as it is.
-   * @throws {DatabaseError} When the file is not a database or cannot be opened.
+   * @param options `readOnly`: reject writes. `isGuest`: leave checkpoints to the process that owns the file. `isBackup`: leave
+   *   the journal mode unchanged.
+   * @throws {DatabaseError} When the file isn't a database or can't be opened.
    */
   constructor(path: string, options: { readOnly: boolean; isGuest?: boolean; isBackup?: boolean }) {
-    this.#sqlite = translated(() => new Sqlite(path, { timeout: databaseBusyTimeoutMs }));
+    this.#sqlite = withDatabaseErrors(() => new Sqlite(path, { timeout: databaseBusyTimeoutMs }));
     try {
       if (options.isBackup !== true) this.#useLog();
       this.exec("PRAGMA synchronous = FULL");
@@ -75,10 +76,10 @@ export class Connection {
   }
 
   /**
-   * Moves everything in the write-ahead log into the data file and truncates the log.
+   * Moves the write-ahead log into the data file and truncates it.
    *
-   * @param options `busyTimeoutMs`: how long to wait for other processes that are reading.
-   * @returns Whether the data file now holds everything.
+   * @param options `busyTimeoutMs`: how long to wait for readers in other processes.
+   * @returns Whether the data file is now complete.
    * @throws {DatabaseError}
    */
   checkpoint({ busyTimeoutMs }: { busyTimeoutMs: number }): boolean {
@@ -87,20 +88,20 @@ export class Connection {
     return row?.busy === 0;
   }
 
-  /** Runs a statement without parameters, results thrown away. @throws {DatabaseError} */
+  /** Runs a statement without parameters and ignores its results. @throws {DatabaseError} */
   exec(text: string): void {
-    translated(() => this.#sqlite.exec(text));
+    withDatabaseErrors(() => this.#sqlite.exec(text));
   }
 
-  /** Runs one statement to its end. @returns Its rows; empty for one that gives none. @throws {DatabaseError} */
+  /** Runs one statement. @returns Its rows, if any. @throws {DatabaseError} */
   all(statement: Statement): unknown[] {
     return this.run(statement).rows;
   }
 
-  /** @returns The first row of one statement that reads, or undefined. @throws {DatabaseError} */
+  /** Runs one statement that reads. @returns The first row, or undefined. @throws {DatabaseError} */
   first(statement: Statement): unknown {
     checkArguments(statement);
-    return translated(() => {
+    return withDatabaseErrors(() => {
       const { statement: prepared, columns } = this.#prepareFirst(statement.sql);
       const values = prepared.get(statement.args) as unknown[] | undefined;
       if (values === undefined) return undefined;
@@ -110,10 +111,10 @@ export class Connection {
     });
   }
 
-  /** Runs one statement. @returns Its rows and how many rows it changed. @throws {DatabaseError} */
+  /** Runs one statement. @returns Its rows and the number of changed rows. @throws {DatabaseError} */
   run(statement: Statement): { rows: unknown[]; changes: number } {
     checkArguments(statement);
-    return translated(() => {
+    return withDatabaseErrors(() => {
       const { statement: prepared, returnsRows } = this.#prepare(statement.sql);
       if (!returnsRows) return { rows: [], changes: prepared.run(statement.args).changes };
       const rows = prepared.all(statement.args);
@@ -122,9 +123,9 @@ export class Connection {
   }
 
   /**
-   * Closes the connection and discards what was not committed. The driver keeps the file open until the statements of
-   * the connection are garbage-collected, and has no other way to release them: hence `--expose-gc`, and
-   * {@linkcode filesReleased}. SQLite removes the write-ahead log when the last connection to the file closes.
+   * Closes the connection and discards uncommitted changes. The driver keeps the file open until the connection's statements
+   * are garbage-collected: hence `--expose-gc` and {@linkcode filesReleased}. SQLite removes the write-ahead log when the last
+   * connection to the file closes.
    */
   close(): void {
     this.#prepared.clear();
@@ -161,13 +162,14 @@ export class Connection {
   }
 }
 
-function translated<T>(act: () => T): T {
+/** Turns errors of the driver into database errors. */
+function withDatabaseErrors<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
     const code = (error as { code?: string }).code;
-    const message = error instanceof Error ? error.message : String(error);
-    throw new DatabaseError(databaseErrorKind(code), `${code ?? "no code"}: ${message}`, { cause: error });
+    const message = `${code ?? "no code"}: ${messageOf(error)}`;
+    throw new DatabaseError(databaseErrorKind(code), message, { cause: error });
   }
 }

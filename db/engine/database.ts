@@ -1,7 +1,7 @@
-// The two operations that everything else is made of: read one statement, write one batch. There are no
-// interactive transactions, so no lock is ever held across an await.
+// The database has two operations: read one statement, and write one batch. There are no interactive transactions, so no lock
+// is ever held across an await.
 
-/** What a statement takes and gives: finite numbers (whole ones up to 2^53−1), texts, null. Bytes go as `unhex(?)`. */
+/** A value in a statement or row: null, text, or a finite number (integers up to 2^53−1). Bytes are passed as `unhex(?)`. */
 export type Value = null | number | string;
 
 /** One SQL statement, or a part of one, with `?` parameters in order. */
@@ -10,27 +10,24 @@ export interface Statement {
   readonly args: readonly Value[];
 }
 
-/** What one statement of a batch did. */
+/** The result of one statement of a batch. */
 export interface WriteResult {
-  /** Rows of `RETURNING` or of a `SELECT`, by column name. */
+  /** Rows of `RETURNING` or `SELECT`, by column name. */
   readonly rows: readonly Readonly<Record<string, Value>>[];
-  /** Rows that were inserted, updated or deleted. */
+  /** The number of rows inserted, updated or deleted. */
   readonly changes: number;
 }
 
-/** How a batch is written. */
+/** Options of a batch. */
 export interface WriteOptions {
-  /**
-   * The caller bounds how many of its batches wait: they have places of their own, and are not turned away when too
-   * many others wait.
-   */
+  /** Accept the batch even when too many are waiting: the caller bounds its own. */
   readonly bypassesQueueLimit?: boolean;
 }
 
-/** The part of a database that cannot change anything: what queries take. */
+/** The read operations of a database. */
 export type DatabaseReader = Pick<Database, "read" | "readFirst">;
 
-/** Where another thread finds the same database: plain values that can be sent to it. */
+/** How another thread opens the same database. */
 export type DatabaseSource =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "remote"; readonly url: string; readonly authToken: string | undefined };
@@ -39,55 +36,52 @@ export type DatabaseSource =
 export interface Database {
   readonly source: DatabaseSource;
   /**
-   * Runs one statement that only reads. It sees every write that was acknowledged before.
+   * Runs one statement that only reads. It sees all earlier acknowledged writes.
    *
-   * @returns The rows, by column name; the caller names their shape.
+   * @returns The rows, by column name.
    * @throws {DatabaseError}
    */
   read<T = Readonly<Record<string, Value>>>(statement: Statement): Promise<T[]>;
   /**
-   * Like {@linkcode read}, for at most one row; cheaper.
+   * Like {@linkcode read}, but cheaper, for at most one row.
    *
    * @returns The first row, or undefined.
    * @throws {DatabaseError}
    */
   readFirst<T = Readonly<Record<string, Value>>>(statement: Statement): Promise<T | undefined>;
   /**
-   * Runs statements as one transaction: all of them are on disk when this resolves, or none.
-   * After an error of kind `unavailable` from a remote database the outcome is unknown.
+   * Runs statements as one transaction: all of them are on disk when this resolves, or none. After an `unavailable` error of
+   * a libSQL server, the outcome is unknown.
    *
-   * @returns One result for each statement, in order.
+   * @returns One result for each statement.
    * @throws {DatabaseError}
    */
   write(batch: readonly Statement[], options?: WriteOptions): Promise<readonly WriteResult[]>;
-  /** Finishes what was accepted, then closes. */
+  /** Writes all accepted batches, then closes. */
   close(): Promise<void>;
 }
 
 /**
- * Why the database did not do as asked. `constraint`: a rule of the schema; `unavailable`: locked, full, out of
- * reach or too slow, worth trying again; `fault`: anything else, a mistake of ours or a broken file.
+ * The cause of an error. `constraint`: violates the schema. `unavailable`: locked, full, unreachable or too slow, so try again.
+ * `fault`: anything else, such as a bug or a damaged file.
  */
 export type DatabaseErrorKind = "constraint" | "unavailable" | "fault";
 
-/** The database's answer when it is not a result. */
+/** An error of the database. */
 export class DatabaseError extends Error {
-  /**
-   * @param kind See {@linkcode DatabaseErrorKind}.
-   * @param message For the log, never for a caller.
-   */
+  /** @param message For the log, never for a caller. */
   constructor(readonly kind: DatabaseErrorKind, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "DatabaseError";
   }
 }
 
-/** The text of templates that contain no other statement, by the place in the source that they come from. */
+/** The text of templates without other statements. */
 const plainTexts = new WeakMap<TemplateStringsArray, string>();
 
 /**
- * Builds a statement from a tagged template. A value becomes a parameter; another statement becomes a part of this one,
- * with its own parameters. Nothing else of a value ever reaches the SQL text.
+ * Builds a statement from a tagged template. Values become parameters; statements become parts, with their own parameters.
+ * Nothing else reaches the SQL text.
  *
  * @example
  * ```ts ignore
@@ -141,23 +135,15 @@ function isStatement(value: Value | Statement): value is Statement {
   return typeof value === "object" && value !== null;
 }
 
-/**
- * Refuses what the native driver would abort the whole process for.
- *
- * @throws {DatabaseError} For a value that is neither a finite number, a text nor null.
- */
+/** Rejects values for which the native driver would abort the process. @throws {DatabaseError} */
 export function checkArguments(statement: Statement): void {
   for (const value of statement.args) {
     if (value === null || typeof value === "string" || Number.isFinite(value)) continue;
-    throw new DatabaseError("fault", `not a value for a statement: ${typeof value}`);
+    throw new DatabaseError("fault", `invalid value in a statement: ${typeof value}`);
   }
 }
 
-/**
- * Sorts SQLite's result codes, which both drivers give by name, into kinds.
- *
- * @param code Such as `SQLITE_BUSY`; extended codes and unknown ones too.
- */
+/** @param code The name of a result code of SQLite, such as `SQLITE_BUSY`. @returns The kind of error. */
 export function databaseErrorKind(code: string | undefined): DatabaseErrorKind {
   if (code === undefined) return "fault";
   if (/^SQLITE_CONSTRAINT/.test(code)) return "constraint";

@@ -1,5 +1,6 @@
-// The embedded driver: reads on this thread, writes in a worker thread that owns the only writing connection.
+// The driver for a data file: reads on this thread, writes in a worker thread that owns the only writing connection.
 import { dirname } from "node:path";
+import { messageOf } from "../../domain/errors.ts";
 import { databaseWritesWaitingMax } from "../../domain/limits.ts";
 import { Connection, filesReleased, initializeDataFile } from "./connection.ts";
 import {
@@ -12,37 +13,33 @@ import {
 } from "./database.ts";
 import type { WriterRequest, WriterResponse } from "./writer_worker.ts";
 
-/** Where the file is and whom to tell when writing must not go on. */
+/** How to open a data file. */
 export interface EmbeddedOptions {
   readonly path: string;
-  /** What to create when it is missing: nothing, the file, or its folder as well. */
+  /** What to create if the file is missing. `folder` also creates the file. */
   readonly create: "nothing" | "file" | "folder";
-  /** A server has the file: see {@linkcode Connection}. */
+  /** A server may have the file open: see {@linkcode Connection}. */
   readonly isGuest?: boolean;
-  /**
-   * Called once when the writer cannot know what was written. The program must stop: it must not acknowledge
-   * anything after this.
-   */
+  /** Called once, when the writer can't know what was written. The program must acknowledge nothing more and stop. */
   readonly onFatal: (error: DatabaseError) => void;
 }
 
-/** Batches that the worker has: one in work, one at hand. */
+/** Batches sent to the worker: one being written, and the next. */
 const batchesAtWorkerMax = 2;
 
 interface Waiting {
   readonly batch: readonly Statement[];
-  /** See {@linkcode WriterRequest}; set when it goes to the worker. */
+  /** See {@linkcode WriterRequest}; set when the batch is sent. */
   round?: number;
   readonly resolve: (results: readonly WriteResult[]) => void;
   readonly reject: (error: DatabaseError) => void;
 }
 
 /**
- * Opens the data file; creates an empty one (mode 0600) if it is missing and may be created.
+ * Opens the data file, or creates one with mode 0600.
  *
- * @returns The database; its writer is ready.
- * @throws {DatabaseError} When the file or its folder is missing, the file is empty or not a database, or it cannot be
- *   opened.
+ * @returns The database, ready to write.
+ * @throws {DatabaseError} When the file or its folder is missing, or the file is empty, not a database, or can't be opened.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
   findOrCreateFile(options);
@@ -64,12 +61,12 @@ class EmbeddedDatabase implements Database {
   readonly #reader: Connection;
   readonly #writer: Worker;
   readonly #onFatal: (error: DatabaseError) => void;
-  /** Batches in order; the first are at the worker, the others wait here. */
+  /** All batches in order. The first ones are at the worker. */
   readonly #waiting: Waiting[] = [];
-  /** How many are at the worker: it has the next one at hand when it is done with one. */
+  /** How many are at the worker. */
   #sent = 0;
   #round = 0;
-  /** SQL that the worker has, with its number. */
+  /** The numbers of SQL texts that the worker already has. */
   readonly #texts = new Map<string, number>();
   #whenIdle: (() => void) | undefined;
   #dead: DatabaseError | undefined;
@@ -117,35 +114,24 @@ class EmbeddedDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    if (this.#dead === undefined) {
-      // Everything accepted is written before the worker closes.
-      if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
-    }
-    if (!this.#isDead()) {
-      // From here on the worker would not answer any more.
-      this.#dead = new DatabaseError("unavailable", "the database is closed");
+    // Accepted batches are written first. A dead writer leaves none.
+    if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
+    const isWriterAlive = this.#dead === undefined;
+    this.#dead ??= new DatabaseError("unavailable", "the database is closed");
+    this.#reader.close();
+    if (isWriterAlive) {
       // The writer closes last: it moves the log into the data file, and SQLite then removes the log.
-      this.#reader.close();
       await filesReleased();
       await this.#lifecycle({ type: "close" });
-    } else this.#reader.close();
+    }
     this.#writer.terminate();
-  }
-
-  /** Asked anew after a wait, in which the worker may have stopped. */
-  #isDead(): boolean {
-    return this.#dead !== undefined;
   }
 
   #lifecycle(request: WriterRequest): Promise<WriterResponse> {
     return new Promise((resolve) => {
       this.#settleLifecycle = resolve;
-      this.#send(request);
+      this.#writer.postMessage(request);
     });
-  }
-
-  #send(request: WriterRequest): void {
-    this.#writer.postMessage(request);
   }
 
   #receive(response: WriterResponse): void {
@@ -161,7 +147,7 @@ class EmbeddedDatabase implements Database {
       const error = new DatabaseError(response.kind, response.message);
       first?.reject(error);
       if (response.isLocked && first?.round === this.#round) {
-        // The worker refuses what it has of this round; what waits here is refused here.
+        // The worker rejects its other batches of this round. The ones that wait here are rejected here.
         this.#round++;
         for (const waiting of this.#waiting.splice(this.#sent)) waiting.reject(error);
       }
@@ -174,7 +160,7 @@ class EmbeddedDatabase implements Database {
     for (; this.#sent < batchesAtWorkerMax; this.#sent++) {
       const next = this.#waiting[this.#sent];
       if (next === undefined) return;
-      // A text that the worker has already goes by its number: copying it costs more than all the rest.
+      // Texts that the worker has are sent as numbers: copying them costs more than all the rest.
       const texts: string[] = [];
       const batch = next.batch.map(({ sql, args }) => {
         let text = this.#texts.get(sql);
@@ -186,7 +172,7 @@ class EmbeddedDatabase implements Database {
         return [text, args] as const;
       });
       next.round = this.#round;
-      this.#send({ type: "write", texts, batch, round: this.#round });
+      this.#writer.postMessage({ type: "write", texts, batch, round: this.#round } satisfies WriterRequest);
     }
   }
 
@@ -200,35 +186,31 @@ class EmbeddedDatabase implements Database {
   }
 }
 
-/**
- * @param path Of the data file.
- * @throws {DatabaseError} When there is none, or an empty one.
- */
+/** @throws {DatabaseError} When the data file is missing or empty. */
 export function requireDataFile(path: string): void {
   findOrCreateFile({ path, create: "nothing" });
 }
 
 function findOrCreateFile({ path, create }: Pick<EmbeddedOptions, "path" | "create">): void {
   try {
-    const isThere = isNonEmptyFile(path);
-    if (!isThere && create === "nothing") {
+    const exists = isNonEmptyFile(path);
+    if (!exists && create === "nothing") {
       throw new DatabaseError(
         "fault",
-        "there is no such database; check DATABASE_URL and the current folder",
+        "the database doesn't exist; check DATABASE_URL and the current folder",
       );
     }
     if (create === "folder") Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    if (!isThere) createFile(path);
-    // Fails with a clear reason where SQLite has only a number.
+    if (!exists) createFile(path);
+    // Fails with a clear reason, where SQLite only has a number.
     else Deno.openSync(path, { read: true, write: true }).close();
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new DatabaseError("fault", `cannot open ${path}: ${reason}`, { cause: error });
+    throw new DatabaseError("fault", `cannot open ${path}: ${messageOf(error)}`, { cause: error });
   }
 }
 
-/** @throws {DatabaseError} When the file is empty: Gatehouse never leaves one, an interrupted copy does. */
+/** @throws {DatabaseError} When the file is empty. Gatehouse never leaves an empty file, but an interrupted copy does. */
 function isNonEmptyFile(path: string): boolean {
   try {
     if (Deno.statSync(path).size > 0) return true;
@@ -238,19 +220,19 @@ function isNonEmptyFile(path: string): boolean {
   }
   throw new DatabaseError(
     "fault",
-    "the file is empty (0 bytes), so it is not a database; restore a backup, or delete the file to start with a new database",
+    "the file is empty, so it is not a database; restore a backup, or delete the file to start with a new database",
   );
 }
 
-/** Creates the file aside and renames it: a crash in between never leaves an empty one. */
+/** Creates a temporary file and renames it, so that a crash never leaves an empty one. */
 function createFile(path: string): void {
   const unlock = lockDataFile(path);
   if (unlock === null) throw new DatabaseError("unavailable", "another server is creating this database");
   try {
-    // Another program may have created it between the look and the lock.
+    // Another program may have created it meanwhile.
     if (isNonEmptyFile(path)) return;
     const aside = `${path}.new`;
-    // Created here and not by SQLite, so that no other user can ever read it; its log inherits the mode.
+    // SQLite would let other users read it. The log inherits the mode.
     Deno.openSync(aside, { write: true, create: true, truncate: true, mode: 0o600 }).close();
     initializeDataFile(aside);
     Deno.renameSync(aside, path);
@@ -260,18 +242,17 @@ function createFile(path: string): void {
 }
 
 /**
- * Takes the lock that keeps a second server off the same file.
+ * Takes the lock that keeps a second server from the data file.
  *
- * @param path The data file; the lock is a file beside it.
- * @returns A function that gives the lock back, or null when another process holds it.
+ * @param path The data file. The lock is a file next to it.
+ * @returns A function that releases the lock, or null when another process has it.
  */
 export function lockDataFile(path: string): (() => void) | null {
   let file: Deno.FsFile;
   try {
     file = Deno.openSync(`${path}.lock`, { read: true, write: true, create: true, mode: 0o600 });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new DatabaseError("fault", `cannot open ${path}.lock: ${reason}`, { cause: error });
+    throw new DatabaseError("fault", `cannot open ${path}.lock: ${messageOf(error)}`, { cause: error });
   }
   if (!file.tryLockSync(true)) {
     file.close();

@@ -1,5 +1,4 @@
-// Brings a database to the schema of this program: numbered files, each applied once, in one transaction, and
-// never changed afterwards.
+// Migrates a database to this program's schema. Each numbered file is applied once, in one transaction, and never changes.
 import { hash } from "node:crypto";
 import { type Database, DatabaseError, sql, type Statement } from "./database.ts";
 import foundation from "./migrations/0001_foundation.sql" with { type: "text" };
@@ -28,9 +27,9 @@ export const migrations: readonly Migration[] = [
   { number: 7, name: "limits", text: limits },
 ];
 
-/** A database that this program must not touch. */
+/** Thrown for a database with another schema than this program's. */
 export class MigrationError extends Error {
-  /** It only lacks migrations that this program has. */
+  /** The database only lacks migrations. */
   readonly isOlder: boolean;
 
   /** @param message One line for the operator. */
@@ -42,12 +41,11 @@ export class MigrationError extends Error {
 }
 
 /**
- * Applies the migrations that are missing.
+ * Applies the missing migrations.
  *
- * @param database The database.
- * @param options `now`: milliseconds since 1970. `list`: the migrations, all of this program's unless given.
- * @returns The numbers that were applied now.
- * @throws {MigrationError} When the database is newer than the program, or a migration was changed since.
+ * @param options `now`: milliseconds since 1970. `list`: the migrations, by default all of this program's.
+ * @returns The numbers of the applied migrations.
+ * @throws {MigrationError} When the database is newer than this program, or an applied migration has changed.
  * @throws {DatabaseError}
  */
 export async function migrate(
@@ -66,7 +64,7 @@ export async function migrate(
     if (next === undefined) return applied;
     try {
       await database.write([
-        // First, so that of two programs that start at once one stops here and looks again.
+        // First, so that only one of two programs that start at the same time continues.
         sql`INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES (${next.number}, ${next.name}, ${
           checksum(next)
         }, ${options.now})`,
@@ -74,19 +72,19 @@ export async function migrate(
       ]);
       applied.push(next.number);
     } catch (error) {
-      const beaten = error instanceof DatabaseError && error.kind === "constraint" &&
+      const isAppliedByOther = error instanceof DatabaseError && error.kind === "constraint" &&
         (await appliedMigrations(database)).length > known.length;
-      if (!beaten) throw error;
+      if (!isAppliedByOther) throw error;
     }
   }
 }
 
 /**
- * Asks whether the schema is exactly this program's, and changes nothing.
+ * Checks that the schema is exactly this program's.
  *
- * @param options `list`: the migrations, all of this program's unless given.
+ * @param options `list`: the migrations, by default all of this program's.
  * @returns Whether there is a schema at all.
- * @throws {MigrationError} When the database is older or newer than the program, or a migration was changed since.
+ * @throws {MigrationError} When the database is older or newer than this program, or an applied migration has changed.
  * @throws {DatabaseError}
  */
 export async function checkSchema(
@@ -100,28 +98,26 @@ export async function checkSchema(
   const missing = list[known.length];
   if (known.length === 0 || missing === undefined) return known.length > 0;
   throw new MigrationError(
-    `the database lacks migration ${missing.number} (${missing.name}) of this program: it is older`,
+    `the database is older than this program: it lacks migration ${missing.number} (${missing.name})`,
     { isOlder: true },
   );
 }
 
 /**
- * Compares the migrations that a database has with this program's.
- *
  * @param known The rows of `schema_migrations` in order.
- * @returns Whether some are still to be applied.
- * @throws {MigrationError} When the database is newer than the program, or a migration was changed since.
+ * @returns Whether the database lacks migrations.
+ * @throws {MigrationError} When the database is newer than this program, or an applied migration has changed.
  */
 export function lacksMigrations(known: readonly AppliedMigration[]): boolean {
   check(known, migrations);
   return known.length < migrations.length;
 }
 
-/** The query of the migrations that a database has. */
+/** Selects the applied migrations. */
 export const appliedMigrationsQuery: Statement =
   sql`SELECT number, name, checksum FROM schema_migrations ORDER BY number`;
 
-/** @returns The SHA-256 of a migration's text, by which a later change of it is noticed. */
+/** @returns The SHA-256 of a migration's text, to detect changes. */
 export function checksum(migration: Migration): string {
   return hash("sha256", migration.text.replaceAll("\r\n", "\n"), "hex");
 }
@@ -142,20 +138,19 @@ function check(known: readonly AppliedMigration[], list: readonly Migration[]): 
     const migration = list[index];
     if (migration === undefined) {
       throw new MigrationError(
-        `the database has migration ${row.number} (${row.name}), which this program does not know: it is newer`,
+        `the database is newer than this program: it has migration ${row.number} (${row.name})`,
       );
     }
     if (migration.number !== row.number || checksum(migration) !== row.checksum) {
       throw new MigrationError(
-        `migration ${row.number} (${row.name}) of the database is not the one of this program: it was changed`,
+        `migration ${row.number} (${row.name}) of the database differs from this program's: it was changed`,
       );
     }
   });
 }
 
-/** A statement ends with a semicolon at the end of a line; comments stand on lines of their own. */
+/** Statements end with a semicolon at the end of a line, and comments are on lines of their own. */
 function statements(text: string): string[] {
-  return text.replaceAll(/^--.*$/gm, "").split(/;\s*$/m).map((part) => part.trim()).filter((part) =>
-    part !== ""
-  );
+  const parts = text.replaceAll(/^--.*$/gm, "").split(/;\s*$/m).map((part) => part.trim());
+  return parts.filter((part) => part !== "");
 }

@@ -1,28 +1,55 @@
-// Opens the database that the settings name, with either driver.
+// Opens the database with either driver: for the program, or for a thread that only reads.
 import type { DatabaseTarget } from "../../config.ts";
-import type { Database, DatabaseError } from "./database.ts";
+import { Connection, filesReleased } from "./connection.ts";
+import { type Database, DatabaseError, type DatabaseSource, type Statement } from "./database.ts";
 import { openEmbedded } from "./embedded.ts";
 
 /**
- * @param target Which database.
- * @param options `onFatal`, `isGuest`: see {@linkcode openEmbedded}; a remote database has no use for them. `mayCreate`:
- *   create a data file that is missing.
+ * Opens the database that the settings name.
+ *
+ * @param options `onFatal`, `isGuest`: see {@linkcode openEmbedded}; a libSQL server ignores them. `mayCreate`: create a
+ *   missing data file.
  * @returns The database, not yet migrated.
- * @throws {DatabaseError} When the file cannot be opened.
+ * @throws {DatabaseError} When the file can't be opened.
  */
 export async function openDatabase(
   target: DatabaseTarget,
   options: { onFatal: (error: DatabaseError) => void; isGuest?: boolean; mayCreate?: boolean },
 ): Promise<Database> {
-  if (target.kind === "remote") {
-    // Loaded when it is needed: most servers have a file.
-    const { openRemote } = await import("./remote.ts");
-    return openRemote(target);
-  }
+  if (target.kind === "remote") return await openRemoteDatabase(target);
   return await openEmbedded({
     path: target.path,
     create: options.mayCreate !== true ? "nothing" : target.createFolder ? "folder" : "file",
     onFatal: options.onFatal,
     isGuest: options.isGuest ?? false,
   });
+}
+
+/**
+ * Opens a database that another thread has open, for reading only.
+ *
+ * @throws {DatabaseError} When the file can't be opened, and for every write.
+ */
+export async function openReader(source: DatabaseSource): Promise<Database> {
+  const write = () => Promise.reject(new DatabaseError("fault", "this thread only reads"));
+  if (source.kind === "remote") return { ...await openRemoteDatabase(source), write };
+  const connection = new Connection(source.path, { readOnly: true, isGuest: true });
+  return {
+    source,
+    // deno-lint-ignore require-await -- reading is synchronous here; the interface is not
+    read: async <T>(statement: Statement) => connection.all(statement) as T[],
+    // deno-lint-ignore require-await -- as above
+    readFirst: async <T>(statement: Statement) => connection.first(statement) as T | undefined,
+    write,
+    async close() {
+      connection.close();
+      await filesReleased();
+    },
+  };
+}
+
+/** Loads the driver only when it is needed: most servers use a file. */
+async function openRemoteDatabase(source: DatabaseSource & { kind: "remote" }): Promise<Database> {
+  const { openRemote } = await import("./remote.ts");
+  return openRemote(source);
 }

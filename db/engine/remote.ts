@@ -1,6 +1,8 @@
-// The remote driver: a libSQL server or Turso over HTTP. One read or one batch is one round trip, with a deadline.
+// The driver for a libSQL server or Turso over HTTP. A read or a batch is one round trip, with a deadline.
+import { setTimeout as delay } from "node:timers/promises";
 import { createClient, type InStatement, LibsqlError, type ResultSet } from "@libsql/client/http";
 import pLimit from "p-limit";
+import { messageOf } from "../../domain/errors.ts";
 import {
   databaseBusyTimeoutMs,
   databaseWritesWaitingMax,
@@ -21,18 +23,14 @@ export interface RemoteOptions {
   /** `libsql://`, `https://` or `http://`. */
   readonly url: string;
   readonly authToken: string | undefined;
-  /** Deadline of one request in milliseconds. */
+  /** The deadline of a request. */
   readonly timeoutMs?: number;
 }
 
-/** Reads, and as many writes, that are under way at the server at once; the rest wait their turn. */
+/** Concurrent reads, and concurrent writes. The others wait. */
 const concurrentRequestsMax = 64;
 
-/**
- * Connects to a libSQL server. Nothing is sent before the first read or write.
- *
- * @returns The database.
- */
+/** Creates the database of a libSQL server. The first read or write connects to it. */
 export function openRemote(options: RemoteOptions): Database {
   const timeoutMs = options.timeoutMs ?? remoteRequestTimeoutMs;
   const connect = (send: (request: Request, signal: AbortSignal) => Promise<Response>) =>
@@ -43,18 +41,17 @@ export function openRemote(options: RemoteOptions): Database {
       fetch: (request: Request) => send(request, AbortSignal.timeout(timeoutMs)),
     });
   const reader = connect((request, signal) => fetch(request, { signal }));
-  // When a connection closes before the response, fetch sends the request again by itself, even a POST
-  // (denoland/deno#35610): a batch that was committed already would be written twice. It can't send a stream again.
-  // Deno 2.9.3 and later see through `request.body` alone, but not through a pipe.
+  // When a connection closes before the response, fetch repeats the request, even a POST (denoland/deno#35610), so a committed
+  // batch would be written twice. It can't repeat a stream. Deno 2.9.3 and later recognize `request.body`, but not a pipe.
   const writer = connect((request, signal) =>
     fetch(request, { signal, body: request.body?.pipeThrough(new TransformStream()) ?? null })
   );
-  const turns = { read: pLimit(concurrentRequestsMax), write: pLimit(concurrentRequestsMax) };
+  const limits = { read: pLimit(concurrentRequestsMax), write: pLimit(concurrentRequestsMax) };
   let waiting = 0;
-  globalThis.addEventListener("unhandledrejection", ignoreSecondRejection);
+  globalThis.addEventListener("unhandledrejection", ignoreUnusedRejection);
 
   async function bounded<T>(
-    kind: keyof typeof turns,
+    kind: keyof typeof limits,
     act: () => Promise<T>,
     options?: WriteOptions,
   ): Promise<T> {
@@ -62,18 +59,18 @@ export function openRemote(options: RemoteOptions): Database {
       throw new DatabaseError("unavailable", "too many requests to the database are waiting");
     }
     waiting++;
-    // The time for an answer begins here, and not when a turn comes: before it there may be a deadline's worth of others.
+    // The deadline includes the wait for other requests.
     const { promise: late, reject } = Promise.withResolvers<never>();
     let isLate = false;
     const timer = setTimeout(() => {
       isLate = true;
-      reject(new DatabaseError("unavailable", `no answer within ${timeoutMs} ms`));
+      reject(new DatabaseError("unavailable", `no response within ${timeoutMs} ms`));
     }, timeoutMs);
     try {
-      // What has not been sent by then never is.
-      return await Promise.race([turns[kind](() => isLate ? late : act()), late]);
+      // A request that is still waiting at the deadline is never sent.
+      return await Promise.race([limits[kind](() => isLate ? late : act()), late]);
     } catch (error) {
-      throw translate(error);
+      throw toDatabaseError(error);
     } finally {
       clearTimeout(timer);
       waiting--;
@@ -104,7 +101,7 @@ export function openRemote(options: RemoteOptions): Database {
     },
     // deno-lint-ignore require-await -- the interface is asynchronous
     async close() {
-      globalThis.removeEventListener("unhandledrejection", ignoreSecondRejection);
+      globalThis.removeEventListener("unhandledrejection", ignoreUnusedRejection);
       reader.close();
       writer.close();
     },
@@ -112,11 +109,11 @@ export function openRemote(options: RemoteOptions): Database {
 }
 
 /**
- * Does it again while the server answers that the database is locked, as it now and then does at once while it moves its
- * log: then it has undone the batch, and said so. An answer that did not come says nothing, and is never asked for again.
+ * Retries while the server responds that the database is locked, as it sometimes does while it checkpoints: then it has rolled
+ * back the batch. A request without a response is never retried, as its outcome is unknown.
  *
- * @param options `giveUpAt`: until when, by `performance.now()`.
- * @returns What the act resolves to. @throws What it throws otherwise, or at last.
+ * @param options `giveUpAt`: when to stop, by `performance.now()`.
+ * @returns The result. @throws Any other error, or the last one.
  */
 export async function untilUnlocked<T>(
   act: () => Promise<T>,
@@ -128,17 +125,17 @@ export async function untilUnlocked<T>(
     } catch (error) {
       const isLocked = error instanceof LibsqlError && error.code === "SQLITE_BUSY";
       if (!isLocked || performance.now() >= giveUpAt) throw error;
-      // Not all who wait at the same moment again.
-      await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 45));
+      // Random, so that waiting requests don't retry at the same moment.
+      await delay(5 + Math.random() * 45);
     }
   }
 }
 
 /**
- * When the server ends a transaction that took too long, the client rejects a promise for every statement that was left
- * and hands out the first (tursodatabase/libsql-client-ts#126). The others would end the program.
+ * When the server ends a transaction that took too long, the client rejects a promise for every remaining statement but returns
+ * only the first one (tursodatabase/libsql-client-ts#126). The others would end the program.
  */
-function ignoreSecondRejection(event: PromiseRejectionEvent): void {
+function ignoreUnusedRejection(event: PromiseRejectionEvent): void {
   const { name, code } = event.reason ?? {};
   if (name === "ResponseError" && code === "TRANSACTION_TIMEOUT") event.preventDefault();
 }
@@ -154,15 +151,12 @@ function rowObjects(result: ResultSet): unknown[] {
   );
 }
 
-function translate(error: unknown): DatabaseError {
+function toDatabaseError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  const options = { cause: error };
-  if (error instanceof LibsqlError) {
-    const code = error.extendedCode ?? error.code;
-    // A server that answers something other than results (a proxy's 502, say) is out of reach.
-    const kind = code.startsWith("SQL") ? databaseErrorKind(code) : "unavailable";
-    return new DatabaseError(kind, `${code}: ${message}`, options);
-  }
-  return new DatabaseError("unavailable", message, options);
+  const message = messageOf(error);
+  if (!(error instanceof LibsqlError)) return new DatabaseError("unavailable", message, { cause: error });
+  const code = error.extendedCode ?? error.code;
+  // Other codes mean that there was no valid response, such as a proxy's 502.
+  const kind = code.startsWith("SQL") ? databaseErrorKind(code) : "unavailable";
+  return new DatabaseError(kind, `${code}: ${message}`, { cause: error });
 }

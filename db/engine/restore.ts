@@ -1,25 +1,25 @@
-// Puts a backup in the place of the data file. The caller holds the lock that keeps servers away. At every moment there is
-// either the former database or the restored one, and nothing of the former is deleted.
+// Replaces the data file with a backup, atomically, and keeps the former database. The caller has the lock of the data file.
 import { dirname } from "node:path";
 import { checkBackup, moveIntoPlace, syncFolder } from "./backup.ts";
 import { Connection, filesReleased } from "./connection.ts";
 import { DatabaseError } from "./database.ts";
 import { lacksMigrations } from "./migrate.ts";
 
-/** What a restore did. */
+/** The result of a restore. */
 export interface Restored {
   readonly bytes: number;
-  /** Where the former database is now; null when there was none. */
+  /** The new path of the former database; null if there was none. */
   readonly former: string | null;
-  /** The backup was made by an older version: migrations are still to be applied. */
+  /** The backup lacks migrations. */
   readonly isOlder: boolean;
 }
 
 /**
+ * Restores a backup.
+ *
  * @param path The data file.
- * @param options `backup`: its bytes. `now`: milliseconds since 1970.
- * @throws {DatabaseError} `fault` when it is not a backup or damaged; `unavailable` when another program has the data
- *   file open.
+ * @param options `backup`: the bytes of the backup. `now`: milliseconds since 1970.
+ * @throws {DatabaseError} `fault` when it isn't a backup or is damaged; `unavailable` when another program has the data file open.
  * @throws {MigrationError} When the backup is newer than this program.
  */
 export async function restoreDataFile(
@@ -36,12 +36,12 @@ export async function restoreDataFile(
     moveIntoPlace(aside, path);
     return { bytes, former, isOlder };
   } finally {
-    for (const end of ["", "-wal", "-shm"]) await removeIfThere(`${aside}${end}`);
+    for (const end of ["", "-wal", "-shm"]) await removeIfExists(`${aside}${end}`);
   }
 }
 
 async function writeAside(aside: string, backup: ReadableStream<Uint8Array>): Promise<number> {
-  for (const end of ["-wal", "-shm"]) await removeIfThere(`${aside}${end}`);
+  for (const end of ["-wal", "-shm"]) await removeIfExists(`${aside}${end}`);
   using file = await Deno.open(aside, { write: true, create: true, truncate: true, mode: 0o600 });
   let bytes = 0;
   for await (const part of backup) {
@@ -52,27 +52,27 @@ async function writeAside(aside: string, backup: ReadableStream<Uint8Array>): Pr
   return bytes;
 }
 
-/** Gives the former database a second name; its first one is taken over by the restored file. */
+/** Links the former database to a second name. The restored file then takes over the first one. */
 async function putAside(path: string, former: string): Promise<string | null> {
-  const hasFile = isThere(path);
+  const hasFile = exists(path);
   if (hasFile) await finishLog(path);
-  // A log that is left belongs to a damaged file, and to no other one: it would undo the restore.
-  if (isThere(`${path}-wal`)) await Deno.rename(`${path}-wal`, `${former}-wal`);
-  await removeIfThere(`${path}-shm`);
+  // The log of a damaged file remains. It would undo the restore.
+  if (exists(`${path}-wal`)) await Deno.rename(`${path}-wal`, `${former}-wal`);
+  await removeIfExists(`${path}-shm`);
   if (!hasFile) return null;
   try {
     await Deno.link(path, former);
   } catch (error) {
-    // The former database of another restore in the same second: a rename would replace it.
+    // From another restore in the same second. A rename would replace it.
     if (error instanceof Deno.errors.AlreadyExists) throw error;
-    // A file system without links.
+    // The file system has no links.
     await Deno.rename(path, former);
   }
   syncFolder(dirname(path));
   return former;
 }
 
-/** Moves what a kill left in the log into the file. @throws {DatabaseError} When another program has the file open. */
+/** Moves the log of a killed server into the file. @throws {DatabaseError} When another program has the file open. */
 async function finishLog(path: string): Promise<void> {
   try {
     new Connection(path, { readOnly: false }).close();
@@ -81,8 +81,8 @@ async function finishLog(path: string): Promise<void> {
     throw error;
   }
   await filesReleased();
-  // The last connection removes the log, but only where close() can release the file.
-  const isLast = !("gc" in globalThis) || !isThere(`${path}-wal`);
+  // The last connection removes the log, but only if close() can release the file.
+  const isLast = !("gc" in globalThis) || !exists(`${path}-wal`);
   if (!isLast) throw new DatabaseError("unavailable", "another program has the database open");
 }
 
@@ -90,15 +90,13 @@ function stamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19).replaceAll(/[-:]/g, "")}Z`;
 }
 
-async function removeIfThere(file: string): Promise<void> {
-  try {
-    await Deno.remove(file);
-  } catch (error) {
+async function removeIfExists(file: string): Promise<void> {
+  await Deno.remove(file).catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
+  });
 }
 
-function isThere(file: string): boolean {
+function exists(file: string): boolean {
   try {
     Deno.lstatSync(file);
     return true;

@@ -1,23 +1,24 @@
-// The worker thread that owns the only writing connection to the data file. A wait for the file's lock stops this
-// thread and nobody else. It never reports a batch as written unless COMMIT succeeded.
+// The worker thread that owns the only writing connection to the data file. Only this thread waits for the file's lock. It
+// reports a batch as written only after COMMIT succeeded.
+import { messageOf } from "../../domain/errors.ts";
 import { checkpointBusyTimeoutMs } from "../../domain/limits.ts";
 import { Connection, filesReleased } from "./connection.ts";
 import { DatabaseError, type DatabaseErrorKind, type Statement, type WriteResult } from "./database.ts";
 
-/** What the main thread sends: first `open`, then batches, then `close`. */
+/** Messages of the main thread: `open`, then batches, then `close`. */
 export type WriterRequest =
   | { readonly type: "open"; readonly path: string; readonly isGuest?: boolean }
   | {
     readonly type: "write";
-    /** SQL that is new; a statement is named by its place among all that were ever sent. */
+    /** New SQL texts. Statements refer to texts by their position among all that were sent. */
     readonly texts: readonly string[];
     readonly batch: readonly (readonly [text: number, args: Statement["args"]])[];
-    /** Once the lock is refused to a batch it is refused to every other one of its round: each would wait as long again. */
+    /** When a batch can't get the lock, the others of its round are rejected as well: each would wait as long again. */
     readonly round: number;
   }
   | { readonly type: "close" };
 
-/** What the worker answers. After `fatal` nothing is known of the last batch and the program must stop. */
+/** Responses of the worker. After `fatal` the outcome of the last batch is unknown, and the program must stop. */
 export type WriterResponse =
   | { readonly type: "opened" | "closed" }
   | { readonly type: "open-failed"; readonly kind: DatabaseErrorKind; readonly message: string }
@@ -25,7 +26,7 @@ export type WriterResponse =
   | { readonly type: "written"; readonly results: readonly WriteResult[] }
   | {
     readonly type: "failed";
-    /** The lock could not be had: whoever else waits would wait as long again. */
+    /** The batch could not get the lock. */
     readonly isLocked: boolean;
     readonly kind: DatabaseErrorKind;
     readonly message: string;
@@ -39,19 +40,16 @@ interface WorkerScope {
 }
 
 /**
- * The failures of a COMMIT that are understood: no room for the log (also under a limit of file sizes, or of the quota),
- * or for its index. SQLite has undone the batch, and the next commit writes over what the log holds of it. When only the
- * index had no room the log holds all of it, and a crash before that next commit would bring it back: as whole as any
- * other, and told to nobody. A failed fsync is not among them.
+ * Failures of COMMIT with a known outcome: no space for the log (or a limit of file sizes, or a quota), or for its index. SQLite
+ * has rolled back the batch, and the next commit overwrites it in the log. If only the index had no space, a crash before that
+ * commit restores the complete batch, though it was reported as failed. A failed fsync is not among them.
  */
-const noRoom = /^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)\b/;
+const outOfSpace = /^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)\b/;
 
 /**
- * Runs one batch as one transaction.
+ * Runs one batch as one transaction. `BEGIN IMMEDIATE` takes the lock, so that only this statement can be "busy".
  *
- * `BEGIN IMMEDIATE` takes the lock, so that "busy" can be answered there alone.
- *
- * @returns What to tell the main thread.
+ * @returns The response for the main thread.
  */
 export function writeBatch(connection: Connection, batch: readonly Statement[]): WriterResponse {
   let step: "begin" | "statements" | "commit" = "begin";
@@ -64,8 +62,8 @@ export function writeBatch(connection: Connection, batch: readonly Statement[]):
     return { type: "written", results };
   } catch (error) {
     const kind = error instanceof DatabaseError ? error.kind : "fault";
-    const message = error instanceof Error ? error.message : String(error);
-    if (step === "commit" && !noRoom.test(message)) return { type: "fatal", message };
+    const message = messageOf(error);
+    if (step === "commit" && !outOfSpace.test(message)) return { type: "fatal", message };
     try {
       if (step !== "begin" && connection.inTransaction) connection.exec("ROLLBACK");
     } catch (rollbackError) {
@@ -75,7 +73,7 @@ export function writeBatch(connection: Connection, batch: readonly Statement[]):
   }
 }
 
-/** Leaves the data file complete when possible; when not, the log stays, and nothing is lost. */
+/** Completes the data file if possible. Otherwise the log stays, and nothing is lost. */
 function close(connection: Connection, { isGuest }: { isGuest: boolean }): void {
   try {
     if (!isGuest) connection.checkpoint({ busyTimeoutMs: checkpointBusyTimeoutMs });
@@ -90,7 +88,7 @@ function serve(scope: WorkerScope): void {
   let connection: Connection | undefined;
   let isGuest = false;
   const texts: string[] = [];
-  let refused: { readonly round: number; readonly response: WriterResponse } | undefined;
+  let rejected: { readonly round: number; readonly response: WriterResponse } | undefined;
   let isStopped = false;
   scope.onmessage = ({ data: request }) => {
     if (request.type === "open") {
@@ -102,7 +100,7 @@ function serve(scope: WorkerScope): void {
         scope.postMessage({
           type: "open-failed",
           kind: error instanceof DatabaseError ? error.kind : "fault",
-          message: error instanceof Error ? error.message : String(error),
+          message: messageOf(error),
         });
       }
     } else if (request.type === "close") {
@@ -114,10 +112,10 @@ function serve(scope: WorkerScope): void {
     } else if (connection !== undefined && !isStopped) {
       texts.push(...request.texts);
       const batch = request.batch.map(([text, args]) => ({ sql: texts[text] ?? "", args }));
-      if (request.round === refused?.round) return scope.postMessage(refused.response);
+      if (request.round === rejected?.round) return scope.postMessage(rejected.response);
       const response = writeBatch(connection, batch);
-      if (response.type === "failed" && response.isLocked) refused = { round: request.round, response };
-      // A batch that is at hand already is not tried on a file that cannot be trusted any more.
+      if (response.type === "failed" && response.isLocked) rejected = { round: request.round, response };
+      // The next batch, already sent, must not be written.
       isStopped = response.type === "fatal";
       scope.postMessage(response);
     }

@@ -1,7 +1,7 @@
 // The reports thread: runs what takes long to read or to write, on a read-only connection of its own. One thread serves the
 // process and keeps nothing that must not be lost.
 import { type Database, DatabaseError, type DatabaseSource } from "../../db/engine/database.ts";
-import { openReader } from "../../db/engine/reader.ts";
+import { openReader } from "../../db/engine/open.ts";
 import {
   reportClientTimeoutMs,
   reportSlicesRemoteMax,

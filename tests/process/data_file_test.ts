@@ -94,7 +94,7 @@ Deno.test("a log that another process keeps from being emptied is mentioned, and
       assert.ok((await Deno.stat(`${path}-wal`)).size > 0);
       await lock.giveBack();
     });
-    assert.match(program.output(), /newest data is still in \/.*gatehouse\.db-wal, .*copy both files/);
+    assert.match(program.output(), /newest data is still in \/.*gatehouse\.db-wal, .*Copy both files/);
     await withServer({ folder }, ({ baseUrl }) => readsSum(baseUrl, { fullKey, sum: 1.6 }));
   }));
 

@@ -159,7 +159,7 @@ Deno.test("creates no database; after migrate it makes the first account, which 
   inPlace({ server: false }, async (place) => {
     const { folder } = place.options;
     for (const args of [["create", "ada@example.com", "--name", "Ada"], ["list"]]) {
-      assertEnd(await place.user(...args), 78, /\/data\/gatehouse\.db: there is no such database/);
+      assertEnd(await place.user(...args), 78, /\/data\/gatehouse\.db: the database doesn't exist/);
       assert.deepEqual([...Deno.readDirSync(folder)], []);
     }
     const migrated = await runCommand(place.options, "migrate");
