@@ -1,8 +1,8 @@
-// Which addresses count as one client.
+// Groups addresses that belong to one client, for rate limits.
 
 /**
- * @param address In normal form.
- * @returns A name for the limits: an IPv4 address is itself, an IPv6 customer has a /64.
+ * @param address A normalized address.
+ * @returns The IPv4 address itself, or the /64 block of an IPv6 address, which one customer has.
  */
 export function addressGroup(address: string): string {
   if (!address.includes(":")) return address;

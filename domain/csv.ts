@@ -1,9 +1,10 @@
-// CSV (RFC 4180) for spreadsheets.
+// Writes CSV (RFC 4180) for spreadsheets.
 
 /**
- * @returns A line with its end. A cell that a spreadsheet would take for a formula begins with an apostrophe (OWASP, CSV
- *   injection); one with a comma, a semicolon, a quote or a line end is quoted. Spreadsheets of many countries split lines
- *   at semicolons, and read the full-width signs as the plain ones.
+ * Formats a line of CSV. Cells that look like formulas get an apostrophe (OWASP, CSV injection); spreadsheets also recognize
+ * full-width signs. Cells with a separator, quote or line end are quoted; in many countries, the separator is a semicolon.
+ *
+ * @returns The line with its line end.
  */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;

@@ -1,15 +1,15 @@
-// An application that a reverse proxy asks Gatehouse about, as it is written at the command line. What is parsed here goes
-// into the configuration of a proxy as it is: nothing in it may mean anything there.
+// Parses an application behind a reverse proxy, as given on the command line. The parts are copied into the proxy's
+// configuration, so they must contain no special characters.
 
 /** An application behind a proxy. */
 export interface ProxiedApplication {
   /** The public host name, in lower case. It has the scheme and port of `BASE_URL`. */
   readonly host: string;
-  /** Where the proxy reaches it: host and port. */
+  /** Host and port for the proxy to connect to. */
   readonly address: string;
-  /** What the proxy asks for: the query of `/api/auth/forward`, without its question mark. Never empty. */
+  /** The query of `/api/auth/forward`, without the question mark. Never empty. */
   readonly query: string;
-  /** API keys are counted: each request must be asked about once. */
+  /** Requests are metered, so the proxy must send exactly one subrequest for each. */
   readonly isMetered: boolean;
 }
 
@@ -17,9 +17,9 @@ const hostForm = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a
 const addressForm = /^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):([1-9]\d{0,4})$/;
 
 /**
- * Takes `HOST=ADDRESS[?CONDITIONS]` apart.
+ * Splits `HOST=ADDRESS[?CONDITIONS]`.
  *
- * @returns The parts, with the conditions as they were written; or null when it has another form.
+ * @returns The parts, with unchecked conditions, or null for any other form.
  *
  * @example
  * ```ts
