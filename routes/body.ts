@@ -10,6 +10,7 @@ import {
 } from "../domain/limits.ts";
 import type { AppContext } from "./env.ts";
 import { checkJsonBounds, joinPath } from "./json_bounds.ts";
+import { reservedName } from "./schemas/messages.ts";
 
 /** A parsed body and its size. */
 export interface JsonBody {
@@ -222,7 +223,7 @@ function checkTexts(value: unknown): void {
     for (const [name, item] of Object.entries(part)) {
       // Copying an object would lose it without a word.
       if (name === "__proto__" && faults.length < 20) {
-        faults.push({ path: joinPath(path, name), message: "is a name that cannot be used." });
+        faults.push({ path: joinPath(path, name), message: reservedName });
       }
       fault(path, name);
       visit(item, joinPath(path, name));

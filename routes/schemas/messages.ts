@@ -3,6 +3,7 @@ import { nameCharactersMax } from "../../domain/limits.ts";
 
 export const required = "is required.";
 export const tooLong = "is too long.";
+export const reservedName = "is not allowed as a name.";
 
 /** @param type A JSON type, such as `object`. */
 export function mustBe(type: string): string {

@@ -1,15 +1,15 @@
-// A client that is made from the served OpenAPI document with openapi-typescript and openapi-fetch: what a TypeScript
-// product would do. It must type-check, refuse wrong uses while it does, and record usage with the real app over HTTP.
+// A TypeScript client generated from the OpenAPI document with openapi-typescript and openapi-fetch: it type-checks, rejects
+// wrong uses, and records usage over HTTP.
 import assert from "node:assert/strict";
 // deno-lint-ignore no-import-prefix
 import openapiTS, { astToString } from "npm:openapi-typescript@7.13.0";
-// Only so that the lock file and the cache have what the program below imports.
+// Adds the imports of the program below to the lock file and the cache.
 // deno-lint-ignore no-import-prefix
 import type {} from "npm:openapi-fetch@0.17.0";
 import { startTestApp } from "../support/app.ts";
 import { freePort } from "../support/sqld.ts";
 
-/** Its wrong uses are marked: where one of them were allowed, the type check would fail. */
+/** If one of the marked wrong uses were allowed, the type check would fail. */
 const program = `
 import createClient from "openapi-fetch";
 import type { components, paths } from "./gatehouse.d.ts";
@@ -31,7 +31,7 @@ const usage = createClient<paths>({ baseUrl, headers: { authorization: \`Bearer 
 const body: components["schemas"]["UsageInput"] = { productSlug: "tiles", metric: "requests", quantity: 2.5 };
 const first = await usage.POST("/api/v1/usage", { body, params: { header: { "Idempotency-Key": "once" } } });
 const again = await usage.POST("/api/v1/usage", { body: { ...body, idempotencyKey: "once" } });
-// The same address may answer other bodies in another way.
+// The response depends on the body.
 const recordOf = (data: typeof first.data) => data !== undefined && "usageRecord" in data ? data : undefined;
 const record = recordOf(first.data)?.usageRecord;
 const conflict = await usage.POST("/api/v1/usage", { body: { ...body, quantity: 3, idempotencyKey: "once" } });
@@ -45,27 +45,27 @@ const voided = await usage.POST("/api/v1/usage/records/{id}/void", {
 });
 
 export async function wrongUses() {
-  // @ts-expect-error: there is no such address.
+  // @ts-expect-error: unknown path.
   await usage.GET("/api/v1/usages");
-  // @ts-expect-error: the address does not take this method.
+  // @ts-expect-error: unsupported method.
   await usage.DELETE("/api/v1/usage");
-  // @ts-expect-error: a quantity is a number.
+  // @ts-expect-error: the quantity is not a number.
   await usage.POST("/api/v1/usage", { body: { ...body, quantity: "2.5" } });
-  // @ts-expect-error: without a metric.
+  // @ts-expect-error: missing metric.
   await usage.POST("/api/v1/usage", { body: { productSlug: "tiles", quantity: 1 } });
-  // @ts-expect-error: without a body.
+  // @ts-expect-error: missing body.
   await usage.POST("/api/v1/usage");
-  // @ts-expect-error: no such window.
+  // @ts-expect-error: unknown window.
   await usage.GET("/api/v1/usage", { params: { query: { window: "minute" } } });
-  // @ts-expect-error: no such group.
+  // @ts-expect-error: unknown group.
   await usage.GET("/api/v1/usage", { params: { query: { groupBy: ["subject"] } } });
-  // @ts-expect-error: no such parameter.
+  // @ts-expect-error: unknown parameter.
   await usage.GET("/api/v1/usage", { params: { query: { products: "tiles" } } });
-  // @ts-expect-error: without the id.
+  // @ts-expect-error: missing id.
   await usage.POST("/api/v1/usage/records/{id}/void", { body: { reason: "x" } });
-  // @ts-expect-error: no such field in the answer.
+  // @ts-expect-error: unknown field of the response.
   record?.amount;
-  // @ts-expect-error: recording never answers this.
+  // @ts-expect-error: not an error of recording.
   if (conflict.error?.error.code === "last_owner") return;
 }
 
@@ -81,7 +81,7 @@ console.log(JSON.stringify({
 }));
 `;
 
-Deno.test("a client made from the OpenAPI document type-checks, refuses wrong uses, and records usage", async () => {
+Deno.test("a client generated from the OpenAPI document type-checks, rejects wrong uses and records usage", async () => {
   const port = freePort();
   const baseUrl = `http://localhost:${port}`;
   const test = await startTestApp({ PORT: String(port), BASE_URL: baseUrl });

@@ -1,5 +1,5 @@
-// docs/guides/leaked_key.md: its commands one after the other against the real program, and its patterns and checks held
-// against real keys and near misses.
+// docs/guides/leaked_key.md: its commands run in order against the real program, and its patterns and checks are tested with
+// real keys and near misses.
 import assert from "node:assert/strict";
 import { generateApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
 import { testPassword } from "../support/app.ts";
@@ -10,7 +10,7 @@ import { isReady, killProgram, startProgram } from "../support/program.ts";
 const block = await readGuide("leaked_key.md");
 const record = { productSlug: "tiles", metric: "requests", quantity: 5 };
 
-Deno.test("the guide ends a leaked key, finds all that it did, and takes that back alone", async () => {
+Deno.test("the guide revokes a leaked key, finds all of its records and voids only those", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-leaked-" });
   const program = startProgram({ folder });
   try {
@@ -31,7 +31,7 @@ Deno.test("the guide ends a leaked key, finds all that it did, and takes that ba
       const body = await answer.json();
       return { status: answer.status, body };
     };
-    // More than a page of the list, and one record that somebody else's key made and the leaked one voided.
+    // More than a page of records, and one record of another key that the leaked one voided.
     const records = Array.from({ length: 120 }, () => record);
     assert.equal((await send(leaked.fullKey, { records }, "/api/v1/usage/batch")).status, 201);
     await send(other.fullKey, { ...record, quantity: 1 });
@@ -39,7 +39,7 @@ Deno.test("the guide ends a leaked key, finds all that it did, and takes that ba
     await send(leaked.fullKey, { reason: "Ha!" }, `/api/v1/usage/records/${victim.id}/void`);
 
     const names = ["find", "rotate", "records", "sums", "audit", "voided", "void", "revoke"];
-    // Rotated first, so that the hour in which the old key goes on is seen; then revoked within it.
+    // Rotated first, to see the hour in which the old key still works; then revoked within that hour.
     const script = names.map((name) =>
       `${block(name)}\necho; echo "--- $NEW_KEY"\n` + (name === "rotate" ? 'echo "$NEW_KEY" > new_key\n' : "")
     ).join("\n");
@@ -71,7 +71,7 @@ Deno.test("the guide ends a leaked key, finds all that it did, and takes that ba
   }
 });
 
-/** Where keys stand in files, and where a pattern must find them. */
+/** Where keys occur in files, and a pattern must find them. */
 const places = [
   (key: string) => key,
   (key: string) => `KEY=${key}\n`,
@@ -98,7 +98,7 @@ const nearMisses = [
   generateApiKey().keyPrefix,
 ];
 
-/** Shannon's entropy in bits for each character, as both scanners reckon it. */
+/** Shannon entropy in bits per character, as both scanners compute it. */
 function entropy(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -115,11 +115,11 @@ function line(text: string, form: RegExp): string {
 }
 
 interface Pattern {
-  /** @returns The secrets that it finds in a text. */
+  /** @returns The secrets in a text. */
   readonly find: (text: string) => string[];
 }
 
-/** Of Go's syntax it has nothing that JavaScript reads otherwise: `$` without flags is the text's end in both. */
+/** The patterns mean the same in Go and JavaScript: `$` without flags is the end of the text in both. */
 function goPattern(expression: string, options: { keyword: string; entropyMin: number }): Pattern {
   return {
     find: (text) => {
@@ -160,7 +160,7 @@ function gitHub(): Pattern {
 }
 
 for (const [name, make] of Object.entries({ gitleaks, trufflehog, gitHub })) {
-  Deno.test(`the guide's pattern for ${name} finds every key wherever it stands, and no near miss`, () => {
+  Deno.test(`the guide's pattern for ${name} finds every key and no near miss`, () => {
     const { find } = make();
     for (const [index, place] of places.entries()) {
       for (const key of keys) assert.deepEqual(find(place(key)), [key], `place ${index}`);
@@ -171,7 +171,7 @@ for (const [name, make] of Object.entries({ gitleaks, trufflehog, gitHub })) {
   });
 }
 
-Deno.test("the guide's configuration for gitleaks is TOML", async () => {
+Deno.test("the guide's configuration for gitleaks is valid TOML", async () => {
   const script = "import json, sys, tomllib; print(json.dumps(tomllib.load(sys.stdin.buffer)))";
   const output = await runLines(`python3 -c '${script}'`, { cwd: ".", stdin: block("gitleaks") });
   const { rules: [rule] } = JSON.parse(output);
@@ -179,12 +179,12 @@ Deno.test("the guide's configuration for gitleaks is TOML", async () => {
   assert.equal(rule.regex, line(block("gitleaks"), /^regex = '''(.*)'''$/m));
 });
 
-Deno.test("the guide's checksum tells real keys from mistyped ones, in Python and in TypeScript", async () => {
+Deno.test("the guide's checksum tells valid keys from mistyped ones, in Python and in TypeScript", async () => {
   const mistyped = keys.slice(0, 50).map((key, index) => {
     const at = "service_live_".length + index % 38;
     return `${key.slice(0, at)}${key[at] === "7" ? "8" : "7"}${key.slice(at + 1)}`;
   });
-  // Two characters that changed places.
+  // Two swapped characters.
   const swapped = keys.slice(50, 100).filter((key) => key[20] !== key[21]).map((key) =>
     key.slice(0, 20) + key[21] + key[20] + key.slice(22)
   );

@@ -1,5 +1,5 @@
-// The meters of docs/guides/metering.md under faults of Gatehouse, the network and the application itself: recording
-// never throws, what waits is bounded and sent again, and what is lost is counted and reported.
+// The meters of docs/guides/metering.md under faults of Gatehouse, the network and the application: recording never throws,
+// the queue is bounded and retried, and losses are counted and reported.
 import assert from "node:assert/strict";
 import { readGuide } from "../support/guides.ts";
 import { cookieOf, testPassword } from "../support/app.ts";
@@ -10,7 +10,7 @@ import { freePort } from "../support/sqld.ts";
 
 const block = await readGuide("metering.md");
 
-/** What drives a meter: a command on each line in, JSON on each line out. Its log is broken, too. */
+/** Drives a meter: reads a command per line, and writes JSON per line. Its log is broken, too. */
 const drivers = {
   ts: `import process from "node:process";
     import { createInterface } from "node:readline";
@@ -69,7 +69,7 @@ for line in sys.stdin:
 } as const;
 type Language = keyof typeof drivers;
 
-/** Constants of the meters that tests make smaller, so that nothing takes a minute. */
+/** Constants of the meters that tests reduce to run faster. */
 const pauses = {
   ts: ["pauseMaxMs = 60_000", "pauseMaxMs = 50"],
   py: ["MAX_SECONDS = 60", "MAX_SECONDS = 0.05"],
@@ -94,14 +94,14 @@ interface Counts {
 }
 
 interface Driven {
-  /** @returns What the meter counts afterwards. */
+  /** @returns The meter's counts afterwards. */
   run(command: Command): Promise<Counts>;
   readonly reports: string[];
-  /** Ends the application, as the end of its input does. @returns Its exit status. */
+  /** Ends the application by closing its input. @returns Its exit status. */
   end(): Promise<number>;
 }
 
-/** A new organization's key. */
+/** @returns A key of a new organization. */
 async function newKey(baseUrl: string, name: string): Promise<string> {
   const json = { name, email: `${name}@example.com`, password: testPassword };
   const signUp = await sendJson(baseUrl, "/api/auth/sign-up", { json });
@@ -112,13 +112,13 @@ async function newKey(baseUrl: string, name: string): Promise<string> {
 interface Line {
   readonly port: number;
   readonly url: string;
-  /** Each batch that came: its records, how it was answered, and when (milliseconds since 1970). */
+  /** Each batch: its records, the response, and the time in milliseconds since 1970. */
   readonly batches: { records: { quantity: number }[]; ids: string[]; status: number; at: number }[];
   open(): void;
   close(): Promise<void>;
 }
 
-/** @param refusal What to answer instead of handing a batch on. */
+/** @param refusal The response to send instead of forwarding a batch. */
 function newLine(program: Program, refusal: (line: Line, body: string) => Response | null): Line {
   const port = freePort();
   let server: Deno.HttpServer | undefined;
@@ -218,7 +218,7 @@ interface Scene {
   readonly key: string;
 }
 
-/** Gatehouse is away, then refuses in every way, then takes what waited: once, with the keys of the first attempt. */
+/** Gatehouse is down, then responds with every error, then accepts the queue: once, with the keys of the first attempt. */
 async function waitsForGatehouse(language: Language, { program, folder, key }: Scene): Promise<void> {
   const json = (status: number, retryAfter: string) =>
     Response.json({ error: {} }, { status, headers: { "Retry-After": retryAfter } });
@@ -246,12 +246,12 @@ async function waitsForGatehouse(language: Language, { program, folder, key }: S
   assert.deepEqual(line.batches.map(({ status }) => status).slice(0, 6), [503, 429, 401, 502, 500, 201]);
   for (const { ids } of line.batches.slice(0, 6)) assert.deepEqual(ids, ["a0", "a1", "a2"]);
   const [, limited, next] = line.batches;
-  // A timer may be early by a millisecond of the wall clock.
+  // A timer may fire a millisecond early.
   assert.ok((next?.at ?? 0) - (limited?.at ?? 0) >= 990, "before Retry-After");
   assert.deepEqual(await sumsOf(program, key), { requests: [5, 5] });
 }
 
-/** Bad records among many cost one request more, and are all that is lost. */
+/** Invalid records in a batch cost one more request, and only they are lost. */
 async function leavesOutBadRecords(language: Language, { program, folder, key }: Scene): Promise<void> {
   const line = newLine(program, () => null);
   line.open();
@@ -266,7 +266,7 @@ async function leavesOutBadRecords(language: Language, { program, folder, key }:
     assert.deepEqual(sizes(), [[1000, 422], [999, 201]]);
     assert.equal(meter.reports.length, 1);
     assert.match(meter.reports[0] ?? "", /^usage: records lost: 1; .*records\[537\]\.metric/);
-    // Several at once, and an id that was used for something else.
+    // Several in one batch, and an id that was used for another record.
     for (const n of [0, 1, 2]) await meter.run({ ...record, id: `c${n}`, quantity: n === 1 ? -1 : 1 });
     for (const n of [3, 4]) await meter.run({ ...record, id: `c${n}`, quantity: -n });
     assert.deepEqual(await meter.run({ act: "flush" }), { waiting: 0, lost: 4 });
@@ -275,10 +275,10 @@ async function leavesOutBadRecords(language: Language, { program, folder, key }:
     await meter.run({ ...record, id: "c9" });
     assert.deepEqual(await meter.run({ act: "flush" }), { waiting: 0, lost: 5 });
     assert.deepEqual(sizes(), [[2, 409], [1, 201]]);
-    // Alone, and so without a place in a batch.
+    // A single record, which has no position in a batch.
     await meter.run({ ...record, id: "c0", quantity: 7 });
     assert.deepEqual(await meter.run({ act: "flush" }), { waiting: 0, lost: 6 });
-    // What binary fractions add to a quantity is rounded away.
+    // Rounding errors of binary fractions are removed.
     await meter.run({ ...record, metric: "noise", id: "noise", quantity: 0.1 + 0.2 });
     await meter.run({ ...record, metric: "most", id: "most", quantity: Number.MAX_SAFE_INTEGER });
     await meter.run({ act: "close", timeoutMs: 10_000 });
@@ -293,7 +293,7 @@ async function leavesOutBadRecords(language: Language, { program, folder, key }:
   });
 }
 
-/** What is too large for something in between is sent in smaller batches, and what is too large alone is left out. */
+/** Batches that are too large for a proxy are split, and single records that are too large are dropped. */
 async function sendsSmallerBatches(language: Language, { program, folder, key }: Scene): Promise<void> {
   const tooLarge = (body: string) =>
     body.length > 4_000 ? new Response("<html>413</html>", { status: 413 }) : null;
@@ -314,7 +314,7 @@ async function sendsSmallerBatches(language: Language, { program, folder, key }:
   assert.deepEqual(await sumsOf(program, key), { requests: [120, 120] });
 }
 
-/** Misuse, a full queue and a Gatehouse that never comes throw nothing, take bounded room and time, and are counted. */
+/** Misuse, a full queue and an unavailable Gatehouse never throw, use bounded memory and time, and are counted. */
 async function neverThrows(language: Language, { program, folder, key }: Scene): Promise<void> {
   const line = newLine(program, () => null);
   const meter = await drive(language, { folder, url: line.url, key, smaller: [pauses, queue] });
@@ -329,7 +329,7 @@ async function neverThrows(language: Language, { program, folder, key }: Scene):
     String(meter.reports),
   );
   assert.ok(meter.reports.some((report) => /records lost: 5; .*process ended/.test(report)));
-  // A report for each attempt, none for each record.
+  // A report per attempt, not per record.
   assert.ok(meter.reports.length < 100, `${meter.reports.length} reports`);
 }
 

@@ -1,5 +1,5 @@
-// The clients of docs/guides/metering.md, as they stand: each meters an application, through a line that refuses, loses
-// answers and breaks off, and what arrives is counted once.
+// The clients of docs/guides/metering.md: each meters an application over a connection that fails requests, loses responses
+// and breaks, and every record is counted once.
 import assert from "node:assert/strict";
 import { readGuide, runLines, type RunningCommand, startCommand } from "../support/guides.ts";
 import { cookieOf, testPassword } from "../support/app.ts";
@@ -12,7 +12,7 @@ import { startTcpProxy } from "../support/tcp_proxy.ts";
 const block = await readGuide("metering.md");
 const parallel = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
 
-/** A key of a new organization. */
+/** @returns A key of a new organization. */
 async function newKey(baseUrl: string, name: string): Promise<string> {
   const json = { name, email: `${name}@example.com`, password: testPassword };
   const signUp = await sendJson(baseUrl, "/api/auth/sign-up", { json });
@@ -26,12 +26,12 @@ async function newKey(baseUrl: string, name: string): Promise<string> {
 
 interface BadLine {
   readonly url: string;
-  /** The batches that came, with what became of each, and when (milliseconds since 1970). */
+  /** The batches with the result and the time of each, in milliseconds since 1970. */
   readonly batches: readonly { readonly fate: string; readonly at: number }[];
   close(): Promise<void>;
 }
 
-/** A way to the program on which the first batches are refused, and the third is recorded but its answer lost. */
+/** A connection to the program that rejects the first batches and loses the response of the third. */
 function startBadLine(program: Program): BadLine {
   const refusals = [503, 429];
   const batches: { fate: string; at: number }[] = [];
@@ -48,7 +48,7 @@ function startBadLine(program: Program): BadLine {
     }
     const answer = await fetch(program.baseUrl + pathname + search, { method, headers, body });
     const sent = new Response(await answer.bytes(), answer);
-    // Others ask on the same line at the same moment: only this answer is lost.
+    // There are other requests at the same time: only this response is lost.
     if (isBatch && fate === "lost") sent.headers.set("x-fate", "lost");
     return sent;
   });
@@ -64,7 +64,7 @@ function startBadLine(program: Program): BadLine {
   };
 }
 
-/** @returns What an organization has this month: its sums, and how many records they have, by metric. */
+/** @returns The sums and record counts of an organization this month, by metric. */
 async function sumsOf(program: Program, key: string): Promise<Record<string, [sum: number, count: number]>> {
   const answer = await sendJson(program.baseUrl, "/api/v1/usage?window=month&groupBy=metric", {
     apiKey: key,
@@ -73,7 +73,7 @@ async function sumsOf(program: Program, key: string): Promise<Record<string, [su
   return Object.fromEntries(data.map(({ metric, sum, count }) => [metric, [sum, count]]));
 }
 
-/** Starts an application of the guide, uses it three times, tells it to end, and looks at what was counted. */
+/** Starts an application of the guide, uses it three times, ends it, and checks the counts. */
 async function meters(
   program: Program,
   { name, folder, command }: { name: string; folder: string; command: string },
@@ -90,11 +90,11 @@ async function meters(
   try {
     await poll(async () => (await get("/usage"))?.trim() === "[]");
     for (let i = 0; i < 3; i++) assert.equal(await get("/"), "Here is your tile.\n");
-    // What became of the batches is seen by the application too: it reads its own sums back.
+    // The application can read its own sums.
     await poll(async () => (await get("/usage"))?.includes('"count"') ?? false);
     await poll(() => line.batches.length >= 4);
     for (let i = 0; i < 2; i++) assert.equal(await get("/"), "Here is your tile.\n");
-    // Before the next flush of its own.
+    // Before its next flush.
     assert.equal(await app.stop(), 0, app.output());
   } catch (error) {
     throw new Error(`${name}: ${app.output()}`, { cause: error });
@@ -110,11 +110,11 @@ async function meters(
     "lost",
     "answered",
   ]);
-  // A timer may be early by a millisecond of the wall clock.
+  // A timer may fire a millisecond early.
   assert.ok((lost?.at ?? 0) - (limited?.at ?? 0) >= 990, "before Retry-After");
 }
 
-/** Types taken away, for a Node.js that does not do so by itself. */
+/** Strips types, for versions of Node.js that don't. */
 async function forNode(folder: string, names: readonly string[]): Promise<void> {
   const amaro = `${await cachedPackage("amaro", "1.2.1")}/dist/index.js`;
   const script = `const { transformSync } = require(${JSON.stringify(amaro)});
@@ -126,7 +126,7 @@ async function forNode(folder: string, names: readonly string[]): Promise<void> 
       env: { SCRIPT: script },
       stdin: block(name),
     });
-    // Such a Node.js does not take the ending either.
+    // Such versions don't accept the file extension either.
     await Deno.writeTextFile(
       `${folder}/${name.replace(/ts$/, "mjs")}`,
       stripped.replace("./meter.ts", "./meter.mjs"),
@@ -134,7 +134,7 @@ async function forNode(folder: string, names: readonly string[]): Promise<void> 
   }
 }
 
-Deno.test("the clients of the metering guide count once, on a bad line and at the end", async (t) => {
+Deno.test("the clients of the metering guide count once over a bad connection and at exit", async (t) => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-metering-" });
   const program = startProgram({ folder });
   try {
@@ -157,7 +157,7 @@ Deno.test("the clients of the metering guide count once, on a bad line and at th
         t.step({ name, ...parallel, fn: () => meters(program, { name, folder, command }) })
       ),
       t.step({
-        name: "the TypeScript is free of type errors",
+        name: "the TypeScript type-checks",
         ...parallel,
         fn: async () =>
           void await runLines(`"$DENO" check app.ts`, { cwd: folder, env: { DENO: Deno.execPath() } }),
@@ -195,7 +195,7 @@ meter.record("tiles", "jobs")
 `,
 };
 
-/** One record that is refused for good is left out, and an id that comes twice counts once. */
+/** An invalid record is dropped, and a repeated id counts once. */
 async function keepsOthers(program: Program, folder: string, language: "ts" | "py"): Promise<void> {
   const key = await newKey(program.baseUrl, `bad-${language}`);
   await Deno.writeTextFile(`${folder}/bad.${language}`, badRecords[language]);
@@ -207,7 +207,7 @@ async function keepsOthers(program: Program, folder: string, language: "ts" | "p
   assert.deepEqual(await sumsOf(program, key), { jobs: [3, 2] });
 }
 
-/** The lines for curl: run twice, they count once, also when the batch is refused and its answer lost. */
+/** The curl commands: run twice, they count once, even if the batch is rejected and its response lost. */
 async function countsWithCurl(program: Program, folder: string): Promise<void> {
   const key = await newKey(program.baseUrl, "curl");
   const cwd = await Deno.makeTempDir({ dir: folder });
@@ -220,7 +220,7 @@ async function countsWithCurl(program: Program, folder: string): Promise<void> {
     await runLines(block("curl, many records"), { cwd, env });
     assert.equal(await Deno.readTextFile(`${cwd}/answer.json`), '{"accepted":0,"duplicates":2}');
     await runLines(block("curl, reading back"), { cwd, env });
-    // What is refused ends the script, and says why.
+    // An error ends the script with a message.
     const wrongKey = { GATEHOUSE_URL: program.baseUrl, GATEHOUSE_KEY: "service_live_x" };
     for (const name of ["curl, one record", "curl, many records", "curl, reading back"]) {
       const refused = runLines(block(name).replaceAll("sums.json", "refused.json"), { cwd, env: wrongKey });

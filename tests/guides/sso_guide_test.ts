@@ -1,4 +1,4 @@
-// docs/guides/sso.md: its commands as they stand, on free ports, and both products in a real browser.
+// docs/guides/sso.md: its commands run on free ports, and both products in a real browser.
 import assert from "node:assert/strict";
 import { parseConfig } from "../../config.ts";
 import { cookieOf, testPassword } from "../support/app.ts";
@@ -10,7 +10,7 @@ import { freePort } from "../support/sqld.ts";
 const guide = await readGuide("sso.md");
 
 const says = (page: Page, text: string) => page.locator("#who", { hasText: text }).waitFor();
-/** @returns What the product's own server answers to this browser. */
+/** @returns The response of the product's server to this browser. */
 const secret = (page: Page) =>
   page.evaluate(async () => {
     const answer = await fetch("/secret");
@@ -18,13 +18,13 @@ const secret = (page: Page) =>
   });
 
 Deno.test({
-  name: "the guide to single sign-on makes two products that share one account",
+  name: "the guide to single sign-on builds two products that share an account",
   ignore: browserMissing(),
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {
     const ports = new Map(["8000", "3001", "3002"].map((port) => [port, String(freePort())]));
-    // Any of these ports may be taken where the tests run.
+    // These ports may be in use.
     const block = (name: string) =>
       guide(name).replaceAll(/\b(8000|3001|3002)\b/g, (port) => ports.get(port) ?? port);
     const at = (port: string) => `http://localhost:${ports.get(port)}`;
@@ -65,7 +65,7 @@ Deno.test({
       await page.goto(at("3001"));
       await says(page, "Nobody is signed in.");
       assert.equal(await secret(page), "401 Sign in first.");
-      // Through the link, and back.
+      // Through the sign-in link, and back.
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.locator("#email").fill("ada@example.com");
       await page.getByLabel("Password", { exact: true }).fill(testPassword);
@@ -74,7 +74,7 @@ Deno.test({
       await says(page, "Ada Lovelace, OWNER");
       assert.deepEqual(troubles, []);
 
-      // Two people's cookies at once are nobody's, whichever comes first.
+      // Conflicting cookies of two users are rejected in either order.
       const eve = await fetch(`${at("8000")}/api/auth/sign-up`, {
         method: "POST",
         headers: { Origin: at("8000"), "Content-Type": "application/json" },
@@ -96,7 +96,7 @@ Deno.test({
       });
       assert.doesNotMatch(refused.toLowerCase(), /access-control-allow-origin/);
 
-      // Closed when Gatehouse is down.
+      // Access is denied while Gatehouse is down.
       assert.equal(await commands[0]?.stop(), 0);
       assert.equal(await secret(page), "503 Try again shortly.");
     } catch (error) {
@@ -109,7 +109,7 @@ Deno.test({
   },
 });
 
-Deno.test("the settings for one's own domain are taken, for the products and nobody else", () => {
+Deno.test("the settings for your own domain allow the products and no one else", () => {
   const lines = guide("settings").trim().split("\n").map((line) => line.split("=") as [string, string]);
   const result = parseConfig(Object.fromEntries(lines), { isTerminal: false });
   assert.ok("config" in result, JSON.stringify(result));

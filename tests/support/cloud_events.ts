@@ -1,14 +1,14 @@
-// The CloudEvents SDK for JavaScript, as those use it who send events, and how tests send what it makes.
+// Sends events with the CloudEvents SDK for JavaScript.
 // deno-lint-ignore no-import-prefix
 import { CloudEvent, HTTP } from "npm:cloudevents@10.0.0";
 import type { TestApp } from "./app.ts";
 
 export { CloudEvent, HTTP };
 
-/** What the SDK makes of an event, for a transport to send. */
+/** A message of the SDK, for a transport. */
 type Message = ReturnType<typeof HTTP.structured>;
 
-/** The content types that are not JSON's own. */
+/** The content types of events. */
 export const eventType = "application/cloudevents+json";
 export const batchType = "application/cloudevents-batch+json";
 
@@ -23,17 +23,17 @@ export function sendMessage(test: TestApp, apiKey: string, { headers, body }: Me
   });
 }
 
-/** Sends an event that no SDK would make. */
+/** Sends an event without the SDK. */
 export function sendEvent(test: TestApp, apiKey: string, event: unknown): Promise<Response> {
   return test.send("/api/v1/usage", { apiKey, json: event, headers: { "content-type": eventType } });
 }
 
-/** Sends events in one request. */
+/** Sends a batch of events. */
 export function sendBatch(test: TestApp, apiKey: string, events: unknown): Promise<Response> {
   return test.send("/api/v1/usage", { apiKey, json: events, headers: { "content-type": batchType } });
 }
 
-/** Sends an event whose attributes are headers. */
+/** Sends an event in binary mode. */
 export function sendBinary(
   test: TestApp,
   apiKey: string,

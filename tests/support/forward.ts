@@ -1,10 +1,10 @@
-// Asking as a reverse proxy does, in this process: what it sends, and what it would pass on.
+// Sends forward authentication requests as a reverse proxy does.
 import { DatabaseError } from "../../db/engine/database.ts";
 import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
 import type { SendOptions, TestApp } from "./app.ts";
 
 export const forwardPath = "/api/auth/forward";
-/** Every header that an application behind a proxy may believe. */
+/** The identity headers. */
 export const identityNames = [
   "Remote-User",
   "Remote-Email",
@@ -14,17 +14,17 @@ export const identityNames = [
   "Remote-Api-Key",
 ] as const;
 
-/** Asks with a query such as `?role=ADMIN`. */
+/** Sends a request with a query such as `?role=ADMIN`. */
 export function ask(test: TestApp, query = "", options: SendOptions = {}): Promise<Response> {
   return test.send(forwardPath + query, options);
 }
 
-/** @returns The status, and each identity header as it came; null for one that is missing. */
+/** @returns The status and each identity header; null if it is missing. */
 export function told(answer: Response): { status: number; identity: (string | null)[] } {
   return { status: answer.status, identity: identityNames.map((name) => answer.headers.get(name)) };
 }
 
-/** @returns What a proxy says of a browser that loads a page. */
+/** @returns The headers of a proxy for a browser that loads a page. */
 export function pageLoad(address: string, more: Record<string, string> = {}): Record<string, string> {
   const { protocol, host, pathname, search } = new URL(address);
   return {
@@ -37,16 +37,16 @@ export function pageLoad(address: string, more: Record<string, string> = {}): Re
   };
 }
 
-/** A data file that counts what is asked of it, and can be out of reach. */
+/** A database that counts its operations and can be made unavailable. */
 export interface WatchedDatabase {
   readonly open: () => Promise<TestDatabase>;
-  /** @returns How many reads and writes there were. */
+  /** @returns The number of reads and writes. */
   operations(): number;
-  /** What does not answer from now on. */
+  /** The operations that fail from now on. */
   refuse(what: "all" | "writes" | "nothing"): void;
 }
 
-/** @returns A new one, for `startTestApp`. */
+/** @returns A new database for `startTestApp`. */
 export function watchedDatabase(): WatchedDatabase {
   let operations = 0;
   let refused = "nothing";

@@ -1,4 +1,4 @@
-// Bad input of every kind: a clear answer, nothing half-done, the process alive, no trace of the inside.
+// Invalid input gets a clear error without internal details, and changes nothing.
 import assert from "node:assert/strict";
 import { errorDetailsMax } from "../../../domain/limits.ts";
 import { assertError, createTestKey, startTestApp, testApp } from "../../support/app.ts";
@@ -7,7 +7,7 @@ import { mustBe, required } from "../../../routes/schemas/messages.ts";
 const json = { "content-type": "application/json" };
 const good = JSON.stringify({ productSlug: "a", metric: "b", quantity: 1 });
 
-testApp("bodies that are no JSON object are refused, and nothing is recorded", async (test) => {
+testApp("rejects bodies that are not JSON objects", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const send = (body: BodyInit, headers: Record<string, string> = json) =>
     test.send("/api/v1/usage", { method: "POST", apiKey, body, headers });
@@ -64,7 +64,7 @@ testApp("bodies that are no JSON object are refused, and nothing is recorded", a
   assert.equal(rows.length, 1);
 });
 
-testApp("what has the wrong type is not told to be missing", async (test) => {
+testApp("distinguishes wrong types from missing fields", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const detailsOf = async (body: string, type = "application/json") => {
     const answer = await test.send("/api/v1/usage", {
@@ -95,7 +95,7 @@ testApp("what has the wrong type is not told to be missing", async (test) => {
   });
 });
 
-testApp("a body is refused as soon as it is too large, with or without a declared length", async (test) => {
+testApp("rejects a body that is too large, with and without a declared length", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const large = (bytes: number) => `{"productSlug":"${"a".repeat(bytes)}"}`;
   const stream = (bytes: number) => ReadableStream.from([new TextEncoder().encode(large(bytes))]);
@@ -109,7 +109,7 @@ testApp("a body is refused as soon as it is too large, with or without a declare
 });
 
 testApp(
-  "a body in chunks is not read beyond its bound, whatever length is declared beside it",
+  "stops reading a chunked body at the limit, regardless of the declared length",
   async (test) => {
     let chunks = 0;
     const body = new ReadableStream<Uint8Array>({
@@ -125,7 +125,7 @@ testApp(
   },
 );
 
-testApp("unknown paths are 404, known ones with another method 405 with Allow", async (test) => {
+testApp("unknown paths get a 404, unsupported methods a 405 with Allow", async (test) => {
   for (const path of ["/api", "/api/v2/usage", "/api/v1/usage/x/y", "/api/auth/me/", "/api/%00", "/health"]) {
     await assertError(await test.send(path), 404, "not_found");
   }
@@ -148,47 +148,50 @@ testApp("unknown paths are 404, known ones with another method 405 with Allow", 
   assert.doesNotMatch(await page.text(), /<script>"?\//);
 });
 
-testApp("long addresses and headers are refused before anything else", async (test) => {
+testApp("rejects long URLs and headers first", async (test) => {
   await assertError(await test.send(`/api/auth/me?x=${"a".repeat(9000)}`), 414, "uri_too_long");
   const answer = await test.send("/api/auth/me", { headers: { "x-long": "a".repeat(17_000) } });
   await assertError(answer, 431, "headers_too_large");
 });
 
-testApp("every answer carries its id and the security headers, errors and pages too", async (test) => {
-  const person = await test.signUp();
-  const paths = [
-    "/api/auth/me",
-    "/api/nowhere",
-    "/sign-in",
-    "/nowhere",
-    "/portal/api-keys",
-    "/",
-    "/health/live",
-    "/api/openapi.json",
-  ];
-  for (const path of paths) {
-    const answer = await test.send(path, { cookie: person.cookie });
-    await answer.body?.cancel();
-    assert.match(answer.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/, path);
-    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
-    const isJson = path.startsWith("/api/");
-    if (!isJson) {
-      assert.match(
-        answer.headers.get("content-security-policy") ?? "",
-        /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/,
-      );
+testApp(
+  "every response has a request id and the security headers, including errors and pages",
+  async (test) => {
+    const person = await test.signUp();
+    const paths = [
+      "/api/auth/me",
+      "/api/nowhere",
+      "/sign-in",
+      "/nowhere",
+      "/portal/api-keys",
+      "/",
+      "/health/live",
+      "/api/openapi.json",
+    ];
+    for (const path of paths) {
+      const answer = await test.send(path, { cookie: person.cookie });
+      await answer.body?.cancel();
+      assert.match(answer.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/, path);
+      assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+      const isJson = path.startsWith("/api/");
+      if (!isJson) {
+        assert.match(
+          answer.headers.get("content-security-policy") ?? "",
+          /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/,
+        );
+      }
+      assert.equal(answer.headers.get("referrer-policy"), "strict-origin-when-cross-origin");
+      assert.equal(answer.headers.get("cross-origin-opener-policy"), "same-origin");
+      assert(answer.headers.has("cross-origin-resource-policy"));
+      assert.equal(answer.headers.has("strict-transport-security"), false);
+      if (/^\/(portal|api\/auth)/.test(path)) {
+        assert.match(answer.headers.get("cache-control") ?? "", /no-store/, path);
+      }
     }
-    assert.equal(answer.headers.get("referrer-policy"), "strict-origin-when-cross-origin");
-    assert.equal(answer.headers.get("cross-origin-opener-policy"), "same-origin");
-    assert(answer.headers.has("cross-origin-resource-policy"));
-    assert.equal(answer.headers.has("strict-transport-security"), false);
-    if (/^\/(portal|api\/auth)/.test(path)) {
-      assert.match(answer.headers.get("cache-control") ?? "", /no-store/, path);
-    }
-  }
-});
+  },
+);
 
-Deno.test("a database that does not answer is 503 with Retry-After, and a fault of ours is 500 without a word of the inside", async () => {
+Deno.test("an unavailable database is a 503 with Retry-After, and an internal error a 500 without details", async () => {
   const test = await startTestApp();
   const person = await test.signUp();
   await test.opened.database.write([{ sql: "ALTER TABLE api_keys RENAME TO gone", args: [] }]);
@@ -202,7 +205,7 @@ Deno.test("a database that does not answer is 503 with Retry-After, and a fault 
   const page = await test.send("/portal/api-keys", { cookie: person.cookie });
   assert.equal(page.status, 500);
   assert.doesNotMatch(await page.text(), /no such table/);
-  // A closed writer stands for one that cannot write.
+  // A closed writer can't write.
   await test.opened.database.close();
   const answer = await test.send("/api/auth/sign-up", {
     json: { name: "A", email: "a@b.example", password: "a long password 42" },
@@ -213,7 +216,7 @@ Deno.test("a database that does not answer is 503 with Retry-After, and a fault 
   await test.services.close();
 });
 
-testApp("an error of a batch names all its records with times out of range", async (test) => {
+testApp("the error of a batch lists all records with timestamps out of range", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const old = new Date(test.now() - 36 * 24 * 3_600_000).toISOString();
   const records = Array.from(

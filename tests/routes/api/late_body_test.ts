@@ -1,5 +1,5 @@
-// A request may send its body for ten seconds after its session was looked up. What ends the session in between, ends what the
-// request would have made: a stranger who is being put out plants nothing behind the owner's back.
+// A request may take ten seconds to send its body after its session was checked. If the session ends in between, the request
+// must not take effect, so that an intruder who is being signed out can't leave anything behind.
 import assert from "node:assert/strict";
 import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../support/app.ts";
 import { joinedPerson, mailedToken, me, signInAgain, verifiedPerson } from "../../support/people.ts";
@@ -8,7 +8,7 @@ import { codeOf, passkeyOptions, TestPasskey } from "../../support/second_step.t
 const account = "/api/portal/account";
 const newPassword = "an entirely different 7 phrase";
 
-/** Sends a request, does something when its body is asked for, and only then sends the body. */
+/** Sends a request, calls a function when the body is read, and only then sends the body. */
 function sendLate(
   test: TestApp,
   path: string,
@@ -29,7 +29,7 @@ function sendLate(
   });
 }
 
-/** The owner of an address sets a new password by mail. */
+/** Resets the password by email. */
 async function reset(test: TestApp, email: string): Promise<void> {
   const asked = await test.send("/api/auth/password/forgot", { json: { email } });
   assert.equal(asked.status, 202);
@@ -38,7 +38,7 @@ async function reset(test: TestApp, email: string): Promise<void> {
   assert.equal(done.status, 204, await done.text());
 }
 
-testApp("no passkey is added by a session that a reset has ended", async (test) => {
+testApp("a session that a password reset has ended can't add a passkey", async (test) => {
   const squatter = await test.signUp();
   const passkey = new TestPasskey(test.config.baseUrl.origin);
   const response = passkey.register(await passkeyOptions(test, squatter.cookie));
@@ -52,7 +52,7 @@ testApp("no passkey is added by a session that a reset has ended", async (test) 
   assert.deepEqual((await (await test.send(`${account}/passkeys`, { cookie: owner })).json()).passkeys, []);
 });
 
-testApp("no passkey is added by a session that its owner has ended from elsewhere", async (test) => {
+testApp("a session that was ended from elsewhere can't add a passkey", async (test) => {
   const ada = await test.signUp();
   const stolen = await signInAgain(test, ada.email);
   const passkey = new TestPasskey(test.config.baseUrl.origin);
@@ -70,7 +70,7 @@ testApp("no passkey is added by a session that its owner has ended from elsewher
   assert.deepEqual(passkeys, []);
 });
 
-testApp("two-step sign-in is not turned on by a session that has ended", async (test) => {
+testApp("an ended session can't turn on two-step sign-in", async (test) => {
   const ada = await test.signUp();
   const stolen = await signInAgain(test, ada.email);
   const begun = await test.send(`${account}/two-step/totp`, { method: "POST", cookie: stolen });
@@ -84,10 +84,10 @@ testApp("two-step sign-in is not turned on by a session that has ended", async (
     },
   });
   await assertError(answer, 401, "unauthenticated");
-  assert.match(await signInAgain(test, ada.email), /access_token/, "the password alone signs in as before");
+  assert.match(await signInAgain(test, ada.email), /access_token/, "the password alone still signs in");
 });
 
-testApp("no key is made by a session that a reset has ended", async (test) => {
+testApp("a session that a password reset has ended can't create a key", async (test) => {
   const squatter = await test.signUp();
   const answer = await sendLate(test, "/api/portal/api-keys", {
     cookie: squatter.cookie,
@@ -99,7 +99,7 @@ testApp("no key is made by a session that a reset has ended", async (test) => {
   assert.deepEqual((await (await test.send("/api/portal/api-keys", { cookie: owner })).json()).apiKeys, []);
 });
 
-testApp("the address is not changed by a session that has ended", async (test) => {
+testApp("an ended session can't change the email address", async (test) => {
   const ada = await verifiedPerson(test);
   const stolen = await signInAgain(test, ada.email);
   const asked = await test.send(`${account}/email`, { cookie: stolen, json: { email: "eve@example.com" } });
@@ -116,7 +116,7 @@ testApp("the address is not changed by a session that has ended", async (test) =
   assert.equal((await me(test, ada.cookie)).user?.email, ada.email);
 });
 
-testApp("a new password takes back that the address was about to change", async (test) => {
+testApp("a new password cancels a pending change of the email address", async (test) => {
   for (const way of ["reset", "change"]) {
     const ada = await verifiedPerson(test);
     const eve = `eve-${way}@example.com`;
@@ -143,7 +143,7 @@ testApp("a new password takes back that the address was about to change", async 
   }
 });
 
-/** Somebody else's hand on an owner's session, which the owner ends while a body is on its way. */
+/** A stolen session of an owner, which the owner ends while a body is on its way. */
 async function sendEnded(
   test: TestApp,
   owner: { email: string; cookie: string },
@@ -162,7 +162,7 @@ async function sendEnded(
 }
 
 testApp(
-  "nobody is invited, made an owner or handed the organization by a session that has ended",
+  "an ended session can't invite anyone, make someone an owner or transfer the organization",
   async (test) => {
     const ada = await verifiedPerson(test);
     const bob = await joinedPerson(test, ada, "MEMBER");
@@ -182,7 +182,7 @@ testApp(
   },
 );
 
-testApp("no organization is deleted, and no password changed, by a session that has ended", async (test) => {
+testApp("an ended session can't delete an organization or change the password", async (test) => {
   const ada = await verifiedPerson(test);
   const [{ name } = { name: "" }] = (await me(test, ada.cookie)).memberships;
   const path = `/api/portal/organizations/${ada.organizationId}`;

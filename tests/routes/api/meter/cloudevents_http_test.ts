@@ -1,4 +1,4 @@
-// CloudEvents as HTTP requests: content types, headers, sizes, the plain path beside them, and whatever else may arrive.
+// CloudEvents over HTTP: content types, headers, sizes, plain records, and arbitrary input.
 import assert from "node:assert/strict";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
 import { batchType, eventType, sendBatch, sendBinary, sendEvent } from "../../../support/cloud_events.ts";
@@ -11,7 +11,7 @@ const newKey = async (test: TestApp) => (await createTestKey(test, await test.si
 const post = (test: TestApp, apiKey: string, more: { json?: unknown; headers: Record<string, string> }) =>
   test.send("/api/v1/usage", { method: "POST", apiKey, ...more });
 
-testApp("the content type alone decides what a body is", async (test) => {
+testApp("the content type alone determines how a body is read", async (test) => {
   const apiKey = await newKey(test);
   const send = (type: string, json: unknown, path = "/api/v1/usage") =>
     test.send(path, { apiKey, json, headers: { "content-type": type } });
@@ -19,7 +19,7 @@ testApp("the content type alone decides what a body is", async (test) => {
   assert.equal((await send("Application/JSON; charset=utf-8", plain)).status, 201);
   assert.equal((await send("Application/CloudEvents+JSON; charset=UTF-8", event)).status, 201);
   assert.equal((await send(`${batchType};charset="utf-8"`, [{ ...event, id: "2" }])).status, 201);
-  // An event is no plain record, nor the other way around.
+  // An event is not a plain record, and vice versa.
   const wrong: [string, unknown][] = [["application/json", event], [eventType, plain], [batchType, event]];
   for (const [type, json] of [...wrong, [eventType, [event]], ["application/json", [event]]] as const) {
     await assertError(await send(type, json), 422, "validation_failed");
@@ -52,7 +52,7 @@ testApp("the content type alone decides what a body is", async (test) => {
   assert.equal((await listAll(test, apiKey)).length, 4);
 }, unlimited);
 
-testApp("in headers an attribute is unquoted and percent-decoded, once", async (test) => {
+testApp("an attribute in a header is unquoted and percent-decoded, once", async (test) => {
   const apiKey = await newKey(test);
   const { idempotencyKey } = await (await sendEvent(test, apiKey, { ...event, id: 'é "x" 50%25' })).json()
     .then(({ usageRecord }) => usageRecord);
@@ -62,7 +62,7 @@ testApp("in headers an attribute is unquoted and percent-decoded, once", async (
     assert.equal(answer.status, 200, await answer.clone().text());
     assert.equal((await answer.json()).usageRecord.idempotencyKey, idempotencyKey);
   }
-  // The SDK for JavaScript does not encode: a percent sign that begins nothing is one.
+  // The JavaScript SDK does not encode, so a percent sign may stand for itself.
   await sendEvent(test, apiKey, { ...event, id: "100%" });
   assert.equal((await sendBinary(test, apiKey, { attributes: { ...event, id: "100%" } })).status, 200);
   for (
@@ -75,18 +75,18 @@ testApp("in headers an attribute is unquoted and percent-decoded, once", async (
     );
     assert.deepEqual(error.details?.map(({ path }) => path), [`ce-${name}`]);
   }
-  // Extension attributes and headers of others are nobody's fault.
+  // Extension attributes and unrelated headers are ignored.
   const traced = { ...event, id: "traced", traceparent: "00-1", partitionkey: "\u00e9" };
   assert.equal((await sendBinary(test, apiKey, { attributes: traced, data: { quantity: 1 } })).status, 201);
 });
 
-testApp("a binary event's body is JSON, or none", async (test) => {
+testApp("the body of a binary event is JSON or empty", async (test) => {
   const apiKey = await newKey(test);
   const headers = Object.fromEntries(Object.entries(event).map(([name, value]) => [`ce-${name}`, value]));
   const send = (body: string, type: string | null) =>
     test.send("/api/v1/usage", {
       apiKey,
-      // A text would have a type of its own.
+      // Plain text would need its own content type.
       body: new TextEncoder().encode(body),
       headers: { ...headers, ...(type === null ? {} : { "content-type": type }) },
     });
@@ -101,10 +101,10 @@ testApp("a binary event's body is JSON, or none", async (test) => {
     const { error } = await assertError(await send(body, "application/json"), 422, "validation_failed");
     assert.equal(error.details?.[0]?.path, "data");
   }
-  // What the plain path would take is data here, and its quantity counts.
+  // A plain record is data here, and its quantity counts.
   const answer = await send(JSON.stringify({ quantity: 3 }), "application/json; charset=utf-8");
   assert.equal((await answer.json()).usageRecord.quantity, 3);
-  // The SDK for Python says no type unless it is told one; others say a type of their own that is JSON.
+  // The Python SDK sends no content type by default. Others send their own JSON content type.
   for (const type of [null, "application/vnd.acme.v1+json", "Text/JSON; charset=UTF-8"]) {
     const repeat = await send(JSON.stringify({ quantity: 3 }), type);
     assert.equal((await repeat.json()).duplicate, true, String(type));
@@ -113,13 +113,13 @@ testApp("a binary event's body is JSON, or none", async (test) => {
   for (const type of ["application/json; charset=utf-16", "application/json-seq", "text/plain", ""]) {
     await assertError(await send("{}", type), 415, "unsupported_media_type");
   }
-  // Without a version it is a plain record, whatever other headers say.
+  // Without ce-specversion it is a plain record, regardless of other headers.
   const { "ce-specversion": _version, ...rest } = headers;
   const asPlain = await post(test, apiKey, { json: plain, headers: rest });
   assert.equal((await asPlain.json()).usageRecord.idempotencyKey, null);
 });
 
-testApp("an Idempotency-Key beside an event is refused: it would be a second one", async (test) => {
+testApp("rejects the header Idempotency-Key with an event", async (test) => {
   const apiKey = await newKey(test);
   const key = { "idempotency-key": "a" };
   const ce = Object.fromEntries(Object.entries(event).map(([name, value]) => [`ce-${name}`, value]));
@@ -136,33 +136,36 @@ testApp("an Idempotency-Key beside an event is refused: it would be a second one
   assert.deepEqual(await listAll(test, apiKey), []);
 });
 
-testApp("without a key that works nothing is told of an event; bodies end at 1 MiB", async (test) => {
-  const apiKey = await newKey(test);
-  const stranger = `${apiKey.slice(0, -1)}${apiKey.endsWith("a") ? "b" : "a"}`;
-  for (const send of [sendEvent, sendBatch]) {
-    await assertError(await send(test, stranger, { nonsense: 1 }), 401, "invalid_api_key");
-    await assertError(await send(test, apiKey, { x: "a".repeat(1024 * 1024) }), 413, "body_too_large");
-  }
-  await assertError(
-    await sendBinary(test, stranger, { attributes: { specversion: "9" } }),
-    401,
-    "invalid_api_key",
-  );
-  const large = { attributes: event, data: { x: "a".repeat(1024 * 1024) } };
-  await assertError(await sendBinary(test, apiKey, large), 413, "body_too_large");
-  const many = Array.from(
-    { length: 1000 },
-    (_, n) => ({ ...event, id: `e${n}`, data: { quantity: 1, region: "eu" } }),
-  );
-  for (const accepted of [1000, 0]) {
-    assert.deepEqual(await (await sendBatch(test, apiKey, many)).json(), {
-      accepted,
-      duplicates: 1000 - accepted,
-    });
-  }
-});
+testApp(
+  "without an active key, an event gets no validation errors; bodies are limited to 1 MiB",
+  async (test) => {
+    const apiKey = await newKey(test);
+    const stranger = `${apiKey.slice(0, -1)}${apiKey.endsWith("a") ? "b" : "a"}`;
+    for (const send of [sendEvent, sendBatch]) {
+      await assertError(await send(test, stranger, { nonsense: 1 }), 401, "invalid_api_key");
+      await assertError(await send(test, apiKey, { x: "a".repeat(1024 * 1024) }), 413, "body_too_large");
+    }
+    await assertError(
+      await sendBinary(test, stranger, { attributes: { specversion: "9" } }),
+      401,
+      "invalid_api_key",
+    );
+    const large = { attributes: event, data: { x: "a".repeat(1024 * 1024) } };
+    await assertError(await sendBinary(test, apiKey, large), 413, "body_too_large");
+    const many = Array.from(
+      { length: 1000 },
+      (_, n) => ({ ...event, id: `e${n}`, data: { quantity: 1, region: "eu" } }),
+    );
+    for (const accepted of [1000, 0]) {
+      assert.deepEqual(await (await sendBatch(test, apiKey, many)).json(), {
+        accepted,
+        duplicates: 1000 - accepted,
+      });
+    }
+  },
+);
 
-testApp("the OpenAPI document has the content types of usage with what events are", async (test) => {
+testApp("the OpenAPI document describes events by content type", async (test) => {
   const document = await (await test.send("/api/openapi.json")).json();
   const { parameters, requestBody, responses } = document.paths["/api/v1/usage"].post;
   const headers = parameters.map((one: { name: string; in: string }) => `${one.in} ${one.name}`);
@@ -177,7 +180,7 @@ testApp("the OpenAPI document has the content types of usage with what events ar
   assert.equal(CloudEventBatch.maxItems, 1000);
 });
 
-testApp("whatever arrives as an event, the answer is one that the API has", async (test) => {
+testApp("arbitrary events get a documented response", async (test) => {
   const apiKey = await newKey(test);
   const odd = fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),

@@ -1,7 +1,7 @@
-// docs/recipes/cloudevents.md: its lines and programs run as they stand, but for the address.
+// The commands and programs of docs/recipes/cloudevents.md run unchanged except for the address.
 import assert from "node:assert/strict";
 import { createTestKey, testApp } from "../../../support/app.ts";
-// The programs of the recipe import these by their bare names.
+// The programs of the recipe import these by name.
 // deno-lint-ignore no-import-prefix
 import "npm:@openmeter/sdk@1.0.0-beta.232";
 import "../../../support/cloud_events.ts";
@@ -9,7 +9,7 @@ import { listAll, unlimited } from "../../../support/usage.ts";
 
 const packages = { cloudevents: "10.0.0", "@openmeter/sdk": "1.0.0-beta.232" };
 
-testApp("the recipe for senders of CloudEvents works as it stands", async (test) => {
+testApp("the recipe for senders of CloudEvents works", async (test) => {
   const recipe = await Deno.readTextFile(new URL("../../../../docs/recipes/cloudevents.md", import.meta.url));
   const blocks = (language: string) =>
     [...recipe.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, "g"))].map(([, lines = ""]) =>
@@ -32,7 +32,7 @@ testApp("the recipe for senders of CloudEvents works as it stands", async (test)
       assert(curl.success, new TextDecoder().decode(curl.stdout));
     }
     assert.deepEqual(statuses.splice(0), [201, 200, 201]);
-    // The programs were written when their events happen: now.
+    // The events of the programs have a fixed time.
     test.advance(Date.now() - test.now());
     for (const [n, lines] of blocks("ts").entries()) {
       const program = Object.entries(packages).reduce(

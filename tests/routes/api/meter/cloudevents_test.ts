@@ -1,5 +1,5 @@
-// CloudEvents to POST /api/v1/usage: sent with the CloudEvents SDK in every mode, counted once across all of them, and
-// nothing that may be usage passed over without a word.
+// CloudEvents to POST /api/v1/usage: sent with the CloudEvents SDK in every mode, counted once across all modes, and
+// rejected if ignoring a part of them could lose usage.
 import assert from "node:assert/strict";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
 import {
@@ -44,7 +44,7 @@ onEveryDatabase("the SDK's events are recorded in each mode, and once whatever t
   });
   assert.match(usageRecord.idempotencyKey, /^ce:[\w-]{43}$/);
   for (const mode of [HTTP.binary, HTTP.structured]) {
-    // Another attempt may be traced by another id.
+    // A retry may have another trace id.
     const traced = sent.cloneWith({ traceparent: "00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" });
     const again = await sendMessage(test, apiKey, mode(traced));
     assert.equal(again.status, 200, await again.clone().text());
@@ -59,9 +59,9 @@ onEveryDatabase("the SDK's events are recorded in each mode, and once whatever t
   assert.deepEqual((await readSums(test, apiKey)).map(({ sum, count }) => [sum, count]), [[5.5, 3]]);
 });
 
-testApp("without data, a time and a quantity an event counts 1, now", async (test) => {
+testApp("an event without data, time and quantity counts 1, now", async (test) => {
   const apiKey = await newKey(test);
-  // Null is another way to leave an attribute out, whatever it would be.
+  // Null means that an attribute is absent.
   const unset = {
     data: null,
     data_base64: null,
@@ -92,12 +92,12 @@ testApp("without data, a time and a quantity an event counts 1, now", async (tes
     const { quantity, timestamp, properties } = await recordOf(answer);
     assert.deepEqual([quantity, timestamp, properties], [1, "2026-11-21T14:03:11.250Z", null], String(n));
   }
-  // Later, without a time: still a repeat.
+  // A later event without a time is still a repeat.
   test.advance(60_000);
   assert.equal((await sendEvent(test, apiKey, event)).status, 200);
 });
 
-testApp("an event is known by source and id together, and by nothing else", async (test) => {
+testApp("only source and id together identify an event", async (test) => {
   const apiKey = await newKey(test);
   const long = "x".repeat(5000);
   const pairs = [
@@ -146,16 +146,19 @@ testApp("an event is known by source and id together, and by nothing else", asyn
   assert.equal((await listAll(test, apiKey)).length, pairs.length);
 }, unlimited);
 
-testApp("who chooses an event's key for a plain record gets the same record, or a conflict", async (test) => {
-  const apiKey = await newKey(test);
-  const { idempotencyKey } = await recordOf(await sendEvent(test, apiKey, event));
-  const same = { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey };
-  assert.equal((await test.send("/api/v1/usage", { apiKey, json: same })).status, 200);
-  const other = await test.send("/api/v1/usage", { apiKey, json: { ...same, quantity: 2 } });
-  await assertError(other, 409, "idempotency_conflict");
-});
+testApp(
+  "a plain record with an event's idempotency key gets the same record, or a conflict",
+  async (test) => {
+    const apiKey = await newKey(test);
+    const { idempotencyKey } = await recordOf(await sendEvent(test, apiKey, event));
+    const same = { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey };
+    assert.equal((await test.send("/api/v1/usage", { apiKey, json: same })).status, 200);
+    const other = await test.send("/api/v1/usage", { apiKey, json: { ...same, quantity: 2 } });
+    await assertError(other, 409, "idempotency_conflict");
+  },
+);
 
-testApp("the product is the last segment of the source's path, whatever stands around it", async (test) => {
+testApp("the product is the last path segment of the source", async (test) => {
   const apiKey = await newKey(test);
   const sources = [
     ["tiles", "tiles"],
@@ -185,7 +188,7 @@ testApp("the product is the last segment of the source's path, whatever stands a
   }
 });
 
-testApp("sums of events are exact, numbers and strings of digits alike", async (test) => {
+testApp("sums of events are exact, for numbers and strings of digits", async (test) => {
   const apiKey = await newKey(test);
   const quantities = [
     0.1,
@@ -203,7 +206,7 @@ testApp("sums of events are exact, numbers and strings of digits alike", async (
   assert.deepEqual(await (await sendBatch(test, apiKey, events)).json(), { accepted: 10, duplicates: 0 });
   const metric = (name: string, quantity: unknown) =>
     sendEvent(test, apiKey, { ...event, type: name, id: name, data: { quantity } });
-  // A floating number would have lost the quarter.
+  // A floating-point number would lose the quarter.
   assert.equal((await metric("large", "4503599627370497.25")).status, 201);
   assert.equal((await metric("quarters", "0.75")).status, 201);
   const records = await listAll(test, apiKey);
@@ -220,7 +223,7 @@ testApp("sums of events are exact, numbers and strings of digits alike", async (
   assert.deepEqual([sum?.sum, sum?.count], [0.4, 4]);
 }, unlimited);
 
-testApp("each fault of an event is named, in every mode, and nothing is recorded", async (test) => {
+testApp("each fault of an event is reported, in every mode, and nothing is recorded", async (test) => {
   const apiKey = await newKey(test);
   const ago = (ms: number) => new Date(test.now() - ms).toISOString();
   const many = Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`k${n}`, n]));

@@ -1,4 +1,4 @@
-// Forward authentication with an API key, and metering what it lets through: exactly, or not at all.
+// Forward authentication with an API key, and exact metering of admitted requests.
 import assert from "node:assert/strict";
 import {
   assertError,
@@ -14,7 +14,7 @@ import { poll } from "../../../support/poll.ts";
 
 const metered = "?accept=key&meter=tiles/requests";
 
-/** @returns Count and sum of what a key's organization has for a product and metric. */
+/** @returns The count and the sum of a product and metric in a key's organization. */
 async function counted(test: TestApp, apiKey: string, product = "tiles", metric = "requests") {
   const query = `?window=month&productSlug=${product}&metric=${metric}`;
   const answer = await test.send(`/api/v1/usage${query}`, { apiKey });
@@ -30,7 +30,7 @@ async function revoke(test: TestApp, person: TestPerson, id: string): Promise<vo
 
 for (const kind of databaseKinds) {
   Deno.test({
-    name: `${kind.name} database: a key is let through as itself, metered once for each request`,
+    name: `${kind.name} database: a request with a key is admitted, identified and metered once`,
     ignore: kind.ignore,
     fn: async () => {
       const test = await startTestApp({}, { open: kind.open });
@@ -57,7 +57,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-testApp("no idempotency key of the client makes two requests count as one", async (test) => {
+testApp("an idempotency key of the client does not make two requests count as one", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   for (let i = 0; i < 3; i++) {
     const answer = await ask(test, metered, { apiKey: fullKey, headers: { "idempotency-key": "always" } });
@@ -66,7 +66,7 @@ testApp("no idempotency key of the client makes two requests count as one", asyn
   assert.deepEqual(await counted(test, fullKey), [3, 3]);
 });
 
-testApp("a key that is not asked for is not looked at", async (test) => {
+testApp("keys are ignored unless accepted", async (test) => {
   const ada = await test.signUp();
   const { fullKey } = await createTestKey(test, ada);
   for (const query of ["", "?accept=session"]) {
@@ -77,7 +77,7 @@ testApp("a key that is not asked for is not looked at", async (test) => {
   }
 });
 
-testApp("a request that shows a wrong key is refused, whatever cookie it has", async (test) => {
+testApp("rejects a request with an invalid key, regardless of its cookie", async (test) => {
   const ada = await test.signUp();
   const { id, fullKey } = await createTestKey(test, ada);
   const { fullKey: expired } = await createTestKey(test, ada, { expiresAt: "2026-11-21T15:00:00.000Z" });
@@ -112,7 +112,7 @@ testApp("a request that shows a wrong key is refused, whatever cookie it has", a
     }
   }
   assert.equal(texts.size, 1);
-  // Without a key, a cookie counts where sessions do, and nowhere else.
+  // Without a key, the cookie counts only if sessions are accepted.
   assert.equal((await ask(test, "?accept=session,key", { cookie: ada.cookie })).status, 200);
   await assertError(await ask(test, "?accept=key", { cookie: ada.cookie }), 401, "invalid_api_key");
   const sent = await ask(test, "?accept=key", { headers: pageLoad("http://localhost:8000/") });
@@ -120,7 +120,7 @@ testApp("a request that shows a wrong key is refused, whatever cookie it has", a
   await assertError(sent, 401, "invalid_api_key");
 });
 
-testApp("what is refused is not metered: another organization, any role, a revoked key", async (test) => {
+testApp("denied requests are not metered: another organization, any role, a revoked key", async (test) => {
   const [ada, eve] = [await test.signUp(), await test.signUp()];
   const { id, fullKey } = await createTestKey(test, ada);
   const { fullKey: other } = await createTestKey(test, ada);
@@ -136,7 +136,7 @@ testApp("what is refused is not metered: another organization, any role, a revok
   assert.deepEqual(await counted(test, other), [1, 1]);
 });
 
-testApp("a session is let through unmetered only where the proxy takes sessions too", async (test) => {
+testApp("a session is admitted unmetered only if sessions are accepted", async (test) => {
   const ada = await test.signUp();
   const { fullKey } = await createTestKey(test, ada);
   assert.equal((await ask(test, "?accept=session,key&meter=a/b", { cookie: ada.cookie })).status, 200);
@@ -144,7 +144,7 @@ testApp("a session is let through unmetered only where the proxy takes sessions 
   assert.deepEqual(await counted(test, fullKey, "a", "b"), [0, 0]);
 });
 
-Deno.test("when the record cannot be written, the request is not let through", async () => {
+Deno.test("denies the request when the record cannot be written", async () => {
   const watched = watchedDatabase();
   const test = await startTestApp({}, { open: watched.open });
   const { fullKey } = await createTestKey(test, await test.signUp());
@@ -162,7 +162,7 @@ Deno.test("when the record cannot be written, the request is not let through", a
   await test.dispose();
 });
 
-testApp("a key's limit holds here as for recording, and they share it", async (test) => {
+testApp("forward authentication and recording share the rate limit of a key", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   const answer = await ask(test, metered, { apiKey: fullKey });
   assert.equal(answer.headers.get("ratelimit"), `"key";r=1;t=1`);
@@ -176,7 +176,7 @@ testApp("a key's limit holds here as for recording, and they share it", async (t
 }, { API_KEY_REQUESTS_PER_SECOND: "2" });
 
 testApp(
-  "an address that shows wrong keys is stopped, by the client's address and not the proxy's",
+  "invalid keys are limited by the address of the client, not of the proxy",
   async (test) => {
     const { fullKey } = await createTestKey(test, await test.signUp());
     const from = (client: string, apiKey: string) =>
@@ -191,7 +191,7 @@ testApp(
   { TRUSTED_PROXIES: "10.0.0.1" },
 );
 
-testApp("a key that is only let through was used, and the list of keys says when", async (test) => {
+testApp("forward authentication updates when a key was last used", async (test) => {
   const ada = await test.signUp();
   const { fullKey } = await createTestKey(test, ada);
   const lastUsedAt = async () =>
@@ -199,7 +199,7 @@ testApp("a key that is only let through was used, and the list of keys says when
   const use = () => ask(test, "?accept=key", { apiKey: fullKey });
   const isUsedAt = async (ms: number) => {
     const text = new Date(ms).toISOString();
-    // Of requests at the same time one notes it: the first may still be at that.
+    // Of concurrent requests only one writes it, and may not have finished.
     await poll(async () => (await use()).ok && await lastUsedAt() === text);
   };
   assert.equal(await lastUsedAt(), null);

@@ -1,4 +1,4 @@
-// Forward authentication with a session: which page loads are led to the sign-in page, and back to where.
+// Forward authentication with a session: which page loads are redirected to the sign-in page, and where they return to.
 import assert from "node:assert/strict";
 import { assertError, testApp } from "../../../support/app.ts";
 import { ask, identityNames, pageLoad } from "../../../support/forward.ts";
@@ -12,7 +12,7 @@ const real = {
 const page = "https://app.example.com/reports/7?tab=a&b=%2F";
 const signInFor = (address: string) => `${real.BASE_URL}/sign-in?return_to=${encodeURIComponent(address)}`;
 
-testApp("a browser that loads a page is sent to sign in, and back to that page", async (test) => {
+testApp("a browser that loads a page is redirected to sign in, and back", async (test) => {
   const answer = await ask(test, "", { headers: pageLoad(page) });
   assert.equal(answer.status, 302);
   assert.equal(answer.headers.get("location"), signInFor(page));
@@ -24,14 +24,14 @@ testApp("a browser that loads a page is sent to sign in, and back to that page",
   await isSent(pageLoad(page, { "x-forwarded-method": "HEAD" }));
   await isSent(pageLoad(page, { accept: "*/*", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }));
   await isSent(pageLoad(page, { cookie: "access_token=stale" }));
-  // A proxy that does not say the scheme means that of the service.
+  // Without X-Forwarded-Proto, the scheme is that of BASE_URL.
   const { "x-forwarded-proto": _scheme, ...rest } = pageLoad(page);
   await isSent(rest);
-  // The service's own host may be behind forward authentication too.
+  // The service's own host may also be behind forward authentication.
   await isSent(pageLoad(`${real.BASE_URL}/own?x=1`), "/own?x=1");
 }, real);
 
-testApp("the address that it answers with brings a person who signs in to the page", async (test) => {
+testApp("after signing in at the redirect address, the user returns to the page", async (test) => {
   const ada = await test.signUp();
   const sent = await ask(test, "", { headers: pageLoad(page) });
   const address = sent.headers.get("location")?.slice(real.BASE_URL.length) ?? "";
@@ -42,7 +42,7 @@ testApp("the address that it answers with brings a person who signs in to the pa
   assert.equal(through.status, 200);
 }, real);
 
-testApp("nginx gets 401 with the same address", async (test) => {
+testApp("nginx gets a 401 with the same address", async (test) => {
   const answer = await ask(test, "?redirect=401", { headers: pageLoad(page) });
   assert.equal(answer.headers.get("location"), signInFor(page));
   await assertError(answer, 401, "unauthenticated");
@@ -52,7 +52,7 @@ testApp("nginx gets 401 with the same address", async (test) => {
 }, real);
 
 testApp(
-  "a page whose address is too long to be returned to leads back to as much of it as fits",
+  "an address that is too long to return to is shortened",
   async (test) => {
     const app = "https://app.example.com";
     for (
@@ -78,73 +78,79 @@ testApp(
   real,
 );
 
-testApp("what is no page load, or may not be returned to, is 401 without an address", async (test) => {
-  const refused: Record<string, string>[] = [
-    {},
-    { accept: "text/html" },
-    { "x-forwarded-method": "GET", accept: "text/html" },
-    ...["POST", "get", "DELETE", "GET, GET", ""].map((method) =>
-      pageLoad(page, { "x-forwarded-method": method })
-    ),
-    pageLoad(page, { accept: "*/*" }),
-    pageLoad(page, { accept: "application/json" }),
-    pageLoad(page, { "sec-fetch-mode": "cors" }),
-    pageLoad(page, { "sec-fetch-mode": "websocket" }),
-    pageLoad(page, { "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" }),
-    pageLoad(page, { upgrade: "websocket" }),
-    pageLoad(page, { "x-requested-with": "XMLHttpRequest" }),
-    pageLoad(page, { "hx-request": "true" }),
-    pageLoad("https://evil.example/"),
-    pageLoad("https://a.b.example.com/"),
-    pageLoad("https://app.example.com:8443/"),
-    // It would not get the cookie, and be sent back at once: for another domain, and without TLS.
-    pageLoad("https://app.other.example/"),
-    pageLoad("http://app.example.com/"),
-    ...["evil.example", "app.example.com@evil.example", "evil.example/", "evil.example\\", "", "a b", "a,b"]
-      .map((host) => pageLoad(page, { "x-forwarded-host": host })),
-    ...["javascript", "https:", "https://evil.example/?", "https, http"]
-      .map((scheme) => pageLoad(page, { "x-forwarded-proto": scheme })),
-    ...[
-      "",
-      "@evil.example/",
-      ".evil.example/",
-      ":443@evil.example/",
-      "\\evil",
-      "/\t/evil",
-    ]
-      .map((path) => pageLoad(page, { "x-forwarded-uri": path })),
-  ];
-  for (const headers of refused) {
-    const answer = await ask(test, "", { headers });
-    assert.equal(answer.headers.get("location"), null, JSON.stringify(headers));
-    await assertError(answer, 401, "unauthenticated");
-  }
-  // Nothing that a client says of its address leads away from the allowed host.
-  const slashes = await ask(test, "", { headers: pageLoad(page, { "x-forwarded-uri": "//evil.example/" }) });
-  assert.equal(slashes.headers.get("location"), signInFor("https://app.example.com//evil.example/"));
-}, { ...real, ALLOWED_ORIGINS: `${real.ALLOWED_ORIGINS},http://app.example.com` });
+testApp(
+  "requests other than page loads, and disallowed addresses, get a 401 without an address",
+  async (test) => {
+    const refused: Record<string, string>[] = [
+      {},
+      { accept: "text/html" },
+      { "x-forwarded-method": "GET", accept: "text/html" },
+      ...["POST", "get", "DELETE", "GET, GET", ""].map((method) =>
+        pageLoad(page, { "x-forwarded-method": method })
+      ),
+      pageLoad(page, { accept: "*/*" }),
+      pageLoad(page, { accept: "application/json" }),
+      pageLoad(page, { "sec-fetch-mode": "cors" }),
+      pageLoad(page, { "sec-fetch-mode": "websocket" }),
+      pageLoad(page, { "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" }),
+      pageLoad(page, { upgrade: "websocket" }),
+      pageLoad(page, { "x-requested-with": "XMLHttpRequest" }),
+      pageLoad(page, { "hx-request": "true" }),
+      pageLoad("https://evil.example/"),
+      pageLoad("https://a.b.example.com/"),
+      pageLoad("https://app.example.com:8443/"),
+      // These would not get the cookie and would be redirected in a loop: another domain, and http.
+      pageLoad("https://app.other.example/"),
+      pageLoad("http://app.example.com/"),
+      ...["evil.example", "app.example.com@evil.example", "evil.example/", "evil.example\\", "", "a b", "a,b"]
+        .map((host) => pageLoad(page, { "x-forwarded-host": host })),
+      ...["javascript", "https:", "https://evil.example/?", "https, http"]
+        .map((scheme) => pageLoad(page, { "x-forwarded-proto": scheme })),
+      ...[
+        "",
+        "@evil.example/",
+        ".evil.example/",
+        ":443@evil.example/",
+        "\\evil",
+        "/\t/evil",
+      ]
+        .map((path) => pageLoad(page, { "x-forwarded-uri": path })),
+    ];
+    for (const headers of refused) {
+      const answer = await ask(test, "", { headers });
+      assert.equal(answer.headers.get("location"), null, JSON.stringify(headers));
+      await assertError(answer, 401, "unauthenticated");
+    }
+    // The path can't lead to another host.
+    const slashes = await ask(test, "", {
+      headers: pageLoad(page, { "x-forwarded-uri": "//evil.example/" }),
+    });
+    assert.equal(slashes.headers.get("location"), signInFor("https://app.example.com//evil.example/"));
+  },
+  { ...real, ALLOWED_ORIGINS: `${real.ALLOWED_ORIGINS},http://app.example.com` },
+);
 
-testApp("without a cookie domain only pages of the service's own host are led back to", async (test) => {
+testApp("without a cookie domain, only pages of the service's own host are returned to", async (test) => {
   const sent = async (address: string) =>
     (await ask(test, "", { headers: pageLoad(address) })).headers.get("location");
   assert.equal(await sent("https://app.example.com/"), null);
   assert.equal(await sent("https://auth.example.com:8443/a"), signInFor("https://auth.example.com:8443/a"));
 }, { BASE_URL: real.BASE_URL, ALLOWED_ORIGINS: "https://app.example.com,https://auth.example.com:8443" });
 
-testApp("cookies of two people at once let nobody through, and send nobody in circles", async (test) => {
+testApp("conflicting session cookies are denied without a redirect loop", async (test) => {
   const [ada, eve] = [await test.signUp(), await test.signUp()];
   const answer = await ask(test, "", { cookie: `${ada.cookie}; ${eve.cookie}`, headers: pageLoad(page) });
   assert.equal(answer.status, 302);
   const location = answer.headers.get("location") ?? "";
   assert.equal(location, `${signInFor(page)}&conflict=1`);
   assert.ok(answer.headers.getSetCookie().every((cookie) => cookie.startsWith("access_token=; Max-Age=0")));
-  // For the address that the person asked for: this one no browser ever asks.
+  // For the requested address: browsers never request this one.
   const cleared = answer.headers.getSetCookie().join("\n");
   for (const path of ["/", "/reports", "/reports/", "/reports/7"]) {
     assert.ok(cleared.includes(`; Domain=.example.com; Path=${path};`), `${path} in ${cleared}`);
   }
   assert.doesNotMatch(cleared, /Path=\/api|\?/);
-  // Even where one cookie is left, of a host that others never get: who comes from there is asked, and not sent back.
+  // If the cookie of one host remains, the sign-in page shows the form instead of redirecting back.
   const path = location.slice(real.BASE_URL.length);
   const asked = await test.send(path, { cookie: ada.cookie });
   assert.equal(asked.status, 200);
@@ -152,7 +158,7 @@ testApp("cookies of two people at once let nobody through, and send nobody in ci
   assert.match(html, inPage(signInWords.conflict));
   assert.ok(html.includes(`name="return_to" value="${page.replaceAll("&", "&amp;")}"`), html);
   assert.equal((await test.send(path.replace("&conflict=1", ""), { cookie: ada.cookie })).status, 302);
-  // What is no page load is told.
+  // Other requests get the error.
   const fetched = await ask(test, "", { cookie: `${ada.cookie}; ${eve.cookie}` });
   assert.ok(fetched.headers.getSetCookie().length > 0);
   await assertError(fetched, 401, "unauthenticated");

@@ -1,4 +1,4 @@
-// Forward authentication with a session: who is told to the application, who is sent to sign in, and what never passes.
+// Forward authentication with a session: identity headers, conditions and denied requests.
 import assert from "node:assert/strict";
 import { newId } from "../../../../domain/id.ts";
 import { assertError, startTestApp, testApp } from "../../../support/app.ts";
@@ -20,7 +20,7 @@ const real = {
   ALLOWED_ORIGINS: "https://*.example.com,https://app.other.example",
 } as const;
 
-testApp("a signed-in person is let through and told in every identity header", async (test) => {
+testApp("a signed-in user is admitted and identified in every header", async (test) => {
   const ada = await verifiedPerson(test, "Ada Lovelace");
   const answer = await ask(test, "", { cookie: ada.cookie });
   assert.deepEqual(told(answer), {
@@ -34,7 +34,7 @@ testApp("a signed-in person is let through and told in every identity header", a
   await assertError(await ask(test, "", { method: "POST", cookie: ada.cookie }), 405, "method_not_allowed");
 });
 
-testApp("no method but reading lets anybody through, whatever a client makes its proxy ask", async (test) => {
+testApp("only GET and HEAD can admit a request", async (test) => {
   const ada = await test.signUp();
   for (const method of ["OPTIONS", "POST", "PUT", "PATCH", "DELETE"]) {
     for (const origin of ["https://app.example.com", "https://evil.example"]) {
@@ -48,7 +48,7 @@ testApp("no method but reading lets anybody through, whatever a client makes its
   }
 }, real);
 
-testApp("an identity header is there when it is empty, so that a client's own never passes", async (test) => {
+testApp("empty identity headers are present, so that they replace those of the client", async (test) => {
   const alone = await newPerson(test, null);
   const claims = Object.fromEntries(identityNames.map((name) => [name, "usr_forged"]));
   const answer = await ask(test, "", { cookie: alone.cookie, headers: claims });
@@ -60,7 +60,7 @@ testApp("an identity header is there when it is empty, so that a client's own ne
 });
 
 testApp(
-  "an address comes with whether it is confirmed, and only confirmed ones pass where that is asked for",
+  "headers say whether the email address is confirmed, and email=verified requires it",
   async (test) => {
     const eve = await test.signUp("Eve");
     const { headers } = await ask(test, "", { cookie: eve.cookie });
@@ -77,7 +77,7 @@ testApp(
   },
 );
 
-testApp("names and addresses pass as ASCII, and no two are written alike", async (test) => {
+testApp("names and email addresses are encoded in ASCII, unambiguously", async (test) => {
   const ada = await verifiedPerson(test);
   const names = [
     "Zoë Ω 100%",
@@ -109,7 +109,7 @@ testApp("names and addresses pass as ASCII, and no two are written alike", async
   assert.equal((await ask(test, "", { cookie: ada.cookie })).headers.get("remote-name"), "Ada+O'Neil (x)");
 });
 
-testApp("nobody, and whoever is nobody any more, is 401 and told nothing", async (test) => {
+testApp("requests without a valid session get a 401 without identity headers", async (test) => {
   const ada = await test.signUp();
   const isRefused = async (cookie?: string) => {
     const answer = await ask(test, "", cookie === undefined ? {} : { cookie });
@@ -137,7 +137,7 @@ testApp("nobody, and whoever is nobody any more, is 401 and told nothing", async
   await isRefused(bob.cookie);
 });
 
-testApp("role: at least that one in the active organization, or 403", async (test) => {
+testApp("role requires at least that role in the active organization", async (test) => {
   const owner = await verifiedPerson(test);
   const people = {
     OWNER: owner,
@@ -154,7 +154,7 @@ testApp("role: at least that one in the active organization, or 403", async (tes
   }
   const alone = await newPerson(test, null);
   await assertError(await ask(test, "?role=MEMBER", { cookie: alone.cookie }), 403, "forbidden");
-  // It is asked anew each time, and the audit log knows of those who tried.
+  // The role is checked on each request, and denied requests are in the audit log.
   const path = `/api/portal/organizations/${owner.organizationId}/members/${people.ADMIN.userId}`;
   await test.send(path, { method: "PATCH", cookie: owner.cookie, json: { role: "MEMBER" } });
   await assertError(await ask(test, "?role=ADMIN", { cookie: people.ADMIN.cookie }), 403, "forbidden");
@@ -165,7 +165,7 @@ testApp("role: at least that one in the active organization, or 403", async (tes
 });
 
 testApp(
-  "organization: a member of that one, whichever is active, in the role that they have there",
+  "organization requires membership in it, and uses the role there",
   async (test) => {
     const owner = await verifiedPerson(test);
     const member = await joinedPerson(test, owner, "MEMBER");
@@ -185,7 +185,7 @@ testApp(
     assert.deepEqual(await identity(`?organization=${own}`, member), [own, "OWNER", ""]);
     assert.deepEqual(await identity(`?organization=${own}&role=OWNER`, member), [own, "OWNER", ""]);
     assert.deepEqual(await identity(inOwners, member), [owner.organizationId, "MEMBER", ""]);
-    // The role of one organization is worth nothing in another.
+    // A role in one organization does not count in another.
     await assertError(await ask(test, `${inOwners}&role=ADMIN`, { cookie: member.cookie }), 403, "forbidden");
     const refusals = [
       await ask(test, inOwners, { cookie: stranger.cookie }),
@@ -202,7 +202,7 @@ testApp(
   },
 );
 
-testApp("what a proxy asks for wrongly lets nobody through, and says what is wrong", async (test) => {
+testApp("invalid queries are denied with details", async (test) => {
   const { cookie, organizationId } = await test.signUp();
   const queries = {
     role: ["?role=", "?role=owner", "?role=OWNER&role=MEMBER", "?role=MEMBER,ADMIN", "?role=MEMBER%00"],
@@ -235,14 +235,14 @@ testApp("what a proxy asks for wrongly lets nobody through, and says what is wro
   }
 });
 
-testApp("headers and addresses beyond every measure let nobody through", async (test) => {
+testApp("oversized headers and addresses are denied", async (test) => {
   const { cookie } = await test.signUp();
   const headers = { "x-forwarded-uri": `/${"a".repeat(17_000)}` };
   await assertError(await ask(test, "", { cookie, headers }), 431, "headers_too_large");
   await assertError(await ask(test, `?role=${"A".repeat(9_000)}`, { cookie }), 414, "uri_too_long");
 });
 
-Deno.test("a database that does not answer lets nobody through", async () => {
+Deno.test("denies requests when the database is unavailable", async () => {
   const watched = watchedDatabase();
   const test = await startTestApp({}, { open: watched.open });
   const { cookie } = await test.signUp();
@@ -255,7 +255,7 @@ Deno.test("a database that does not answer lets nobody through", async () => {
   await test.dispose();
 });
 
-Deno.test("a session costs one read of the database, and nothing more", async () => {
+Deno.test("a request with a session costs one database read", async () => {
   const watched = watchedDatabase();
   const test = await startTestApp({}, { open: watched.open });
   const { cookie, organizationId } = await test.signUp();
@@ -263,7 +263,7 @@ Deno.test("a session costs one read of the database, and nothing more", async ()
   const answer = await ask(test, `?role=OWNER&organization=${organizationId}&accept=session,key`, { cookie });
   assert.equal(answer.status, 200);
   assert.equal(watched.operations() - before, 1);
-  // Nor does a refusal, but for its entry in the audit log once a minute.
+  // A denied request costs no more, except for an audit entry once a minute.
   const refuse = () => ask(test, `?organization=${newId("org")}`, { cookie });
   await assertError(await refuse(), 403, "forbidden");
   const after = watched.operations();

@@ -1,4 +1,4 @@
-// What ids say: when, and nothing about how much others use the service. All servers on a database give the same ones.
+// Ids reveal when something happened, but not how much the service is used. All servers of a database use the same ids.
 import assert from "node:assert/strict";
 import { createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app.ts";
 import { databaseKinds } from "../../../support/database.ts";
@@ -13,13 +13,13 @@ async function record(test: TestApp, apiKey: string): Promise<{ id: string; requ
   return { id: usageRecord.id, requestId: answer.headers.get("x-request-id") ?? "" };
 }
 
-/** The distances between what follows the time, as whole numbers. */
+/** The differences between the parts after the time. */
 function distances(ids: readonly string[]): number[] {
   const places = ids.map((id) => Number(`0x${id.slice(-12)}`));
   return places.slice(1).map((place, n) => place - (places[n] ?? 0));
 }
 
-testApp("ids of records and requests begin with the time, sort by it, and show no count", async (test) => {
+testApp("ids of records and requests start with the time, sort by it, and contain no count", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   const made = [];
   for (let n = 0; n < 20; n++) {
@@ -29,11 +29,11 @@ testApp("ids of records and requests begin with the time, sort by it, and show n
   for (const ids of [made.map(({ id }) => id), made.map(({ requestId }) => requestId)]) {
     assert.deepEqual(ids, [...ids].sort());
     assert.equal(Number(`0x${ids.at(-1)?.slice(4, 16)}`), test.now());
-    assert.equal(new Set(distances(ids)).size, 19, "no two records are as far apart as two others");
+    assert.equal(new Set(distances(ids)).size, 19, "all distances between records differ");
   }
 });
 
-testApp("what an old formula made of a count is not in the id", async (test) => {
+testApp("the id does not contain the count as encoded by an old formula", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   const { id } = await record(test, fullKey);
   const place = BigInt(`0x${id.slice(-12)}`);
@@ -45,7 +45,7 @@ testApp("what an old formula made of a count is not in the id", async (test) => 
 
 for (const kind of databaseKinds) {
   Deno.test({
-    name: `${kind.name} database: an id from one server is found by another, and not in another database`,
+    name: `${kind.name} database: an id of one server works on another, but not with another database`,
     ignore: kind.ignore,
     async fn() {
       const opened = await kind.open();

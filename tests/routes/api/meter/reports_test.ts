@@ -1,4 +1,4 @@
-// Reports: whatever one organization asks for, everyone else goes on, and nothing is left of a report whose client has gone.
+// Reports of one organization don't block others, and a report ends when its client disconnects.
 import assert from "node:assert/strict";
 import { reportsOpenPerOrganizationMax } from "../../../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
@@ -9,19 +9,19 @@ import { recordOne, unlimited } from "../../../support/usage.ts";
 const from = Date.UTC(2026, 10, 1);
 const month = "?window=month&groupBy=productSlug,metric,apiKey";
 
-/** An organization with many series, and a report on all of them, of which nothing has been read yet. */
+/** An organization with many series, and an unread report on all of them. */
 async function busyOrganization(test: TestApp, series: number) {
   const person = await test.signUp();
   const { fullKey: apiKey, id: keyId } = await createTestKey(test, person);
   await test.opened.database.write(manySums({ series, hours: 20, keyId, from }));
   const headers = { authorization: `Bearer ${apiKey}` };
   const url = `${test.config.baseUrl.origin}/api/v1/usage${month}`;
-  // Comparing each response with the document takes longer than the report.
+  // Checking each response against the OpenAPI document takes longer than the report.
   const report = async () => await test.app.fetch(new Request(url, { headers }));
   return { ...person, apiKey, report };
 }
 
-testApp("requests of others are answered while an organization runs reports", async (test) => {
+testApp("other requests are handled while an organization runs reports", async (test) => {
   const { report } = await busyOrganization(test, 10_000);
   const neighbour = await test.signUp();
   const { fullKey: apiKey } = await createTestKey(test, neighbour);
@@ -37,15 +37,15 @@ testApp("requests of others are answered while an organization runs reports", as
   }
   const own = await test.send(`/api/v1/usage${month}`, { apiKey });
   assert.equal((await own.json()).data[0].count, 4);
-  assert.ok(finished < reports.length, "all reports came first");
+  assert.ok(finished < reports.length, "all reports finished first");
   for (const answer of await Promise.all(reports)) assert.equal((await answer.json()).data.length, 10_000);
   assert.deepEqual(test.services.metrics.reports(), { running: 0, waiting: 0 });
 }, unlimited);
 
-testApp("rejects one report too many of an organization, and no one else's", async (test) => {
+testApp("rejects a report over an organization's limit, but not those of others", async (test) => {
   const { report, cookie } = await busyOrganization(test, 1_000);
   const { fullKey: neighbourKey } = await createTestKey(test, await test.signUp());
-  // Their clients read nothing, so none of them ends.
+  // Their clients don't read, so none of them ends.
   const open = await Promise.all(Array.from({ length: reportsOpenPerOrganizationMax }, report));
   assert.deepEqual(open.map(({ status }) => status), open.map(() => 200));
   assert.deepEqual(test.services.metrics.reports(), {
@@ -57,7 +57,7 @@ testApp("rejects one report too many of an organization, and no one else's", asy
   await assertError(rejected, 503, "unavailable");
   const { usageRecords } = await (await test.send("/api/v1/usage/records", { apiKey: neighbourKey })).json();
   assert.deepEqual(usageRecords, []);
-  // A key must be revocable while reports are busy: its page is there, without the counts.
+  // Keys can be revoked while reports are busy: the page omits the counts.
   const page = await (await test.send("/portal/api-keys", { cookie })).text();
   assert.match(page, />Production</);
   assert.match(page, /Not available right now/);
@@ -67,7 +67,7 @@ testApp("rejects one report too many of an organization, and no one else's", asy
   assert.deepEqual(test.services.metrics.reports(), { running: 0, waiting: 0 });
 }, unlimited);
 
-testApp("a client that goes away leaves no report behind", async (test) => {
+testApp("a report ends when its client disconnects", async (test) => {
   const { apiKey, cookie } = await busyOrganization(test, 10_000);
   const { promise: address, resolve: listening } = Promise.withResolvers<Deno.NetAddr>();
   const server = Deno.serve(
@@ -83,7 +83,7 @@ testApp("a client that goes away leaves no report behind", async (test) => {
       () =>
         fetch(`${baseUrl}/api/v1/usage${month}`, { headers: { authorization: `Bearer ${apiKey}` }, signal }),
     );
-    // One that has begun to be read, and is longer than what fits between here and there.
+    // A report that is partly read and exceeds all buffers.
     const file = `${baseUrl}/api/portal/usage.csv?window=hour&groupBy=productSlug,metric,apiKey`;
     const csv = await fetch(`${file}&from=2026-11-01&to=2026-11-02`, { headers: { cookie }, signal });
     assert.equal(csv.status, 200);

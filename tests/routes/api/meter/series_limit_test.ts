@@ -1,4 +1,4 @@
-// The limit of series: exact, a request is recorded whole or not at all, and existing series go on.
+// The limit of series is exact, a request is recorded completely or not at all, and existing series still work.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { openRemote } from "../../../../db/engine/remote.ts";
@@ -8,7 +8,7 @@ import { remoteTestDatabase } from "../../../support/database.ts";
 import { sqldMissing } from "../../../support/sqld.ts";
 import { onEveryDatabase, readSums, recordOne, unlimited } from "../../../support/usage.ts";
 
-/** An organization with room for so many more series. */
+/** An organization with room for a number of further series. */
 async function nearlyFull(test: TestApp, room: number) {
   const person = await test.signUp();
   const { fullKey: apiKey, id } = await createTestKey(test, person);
@@ -35,7 +35,7 @@ function batch(test: TestApp, apiKey: string, records: Record<string, unknown>[]
   return test.send("/api/v1/usage/batch", { apiKey, json: { records } });
 }
 
-/** How many series there are, and how many of them have a record. */
+/** @returns The number of series, and of series with a record. */
 async function seriesOf(test: TestApp, organizationId: string) {
   const [row] = await test.opened.database.read<{ counted: number; stored: number; used: number }>(
     sql`SELECT o.series AS counted, (SELECT count(*) FROM usage_series s WHERE s.organization = o.number) AS stored,
@@ -48,7 +48,7 @@ async function seriesOf(test: TestApp, organizationId: string) {
 }
 
 onEveryDatabase(
-  "rejects a record that opens one series too many, and records existing ones",
+  "rejects a record that exceeds the limit, and accepts existing series",
   async (test) => {
     const { apiKey, organizationId } = await nearlyFull(test, 1);
     assert.equal((await single(test, apiKey, newSeries("a"))).status, 201);
@@ -63,7 +63,7 @@ onEveryDatabase(
       assert.equal((await single(test, apiKey, record)).status, 201);
     }
     assert.deepEqual(await seriesOf(test, organizationId), { stored: usageSeriesMax, used: 3 });
-    // Another organization has a limit of its own.
+    // Each organization has its own limit.
     await recordOne(test, (await createTestKey(test, await test.signUp())).fullKey);
   },
 );
@@ -82,7 +82,7 @@ onEveryDatabase("records a batch whole or not at all at the limit", async (test)
   assert.deepEqual(error.details?.map(({ path }) => path), [1, 2, 3, 4].map((n) => `records[${n}].metric`));
   assert.equal((await seriesOf(test, organizationId)).stored, usageSeriesMax - 2);
   assert.deepEqual(await readSums(test, apiKey), []);
-  // The idempotency key is free, and what fits is recorded.
+  // The idempotency key is unused, and records within the limit are accepted.
   const fitting = [existing, ...["a", "b"].map(newSeries), { ...existing, idempotencyKey: "k" }];
   assert.deepEqual(await (await batch(test, apiKey, fitting)).json(), { accepted: 4, duplicates: 0 });
   assert.equal((await seriesOf(test, organizationId)).stored, usageSeriesMax);
@@ -91,7 +91,7 @@ onEveryDatabase("records a batch whole or not at all at the limit", async (test)
 onEveryDatabase("rejecting a request leaves the others of its group alone", async (test) => {
   const { apiKey, organizationId } = await nearlyFull(test, 3);
   const { fullKey: neighbourKey } = await createTestKey(test, await test.signUp());
-  // Sent together, so that they are recorded together.
+  // Sent concurrently, so that they are committed together.
   const answers = await Promise.all([
     batch(test, apiKey, ["a", "b", "c", "d"].map(newSeries)),
     single(test, apiKey, existing),
@@ -104,7 +104,7 @@ onEveryDatabase("rejecting a request leaves the others of its group alone", asyn
   ]);
   const accepted = answers.map(({ status }) => status === 201);
   assert.deepEqual([accepted[0], accepted[1], accepted[3], accepted[5]], [false, true, true, true]);
-  // Whichever came first, what was accepted fits exactly, and nothing was rejected that fitted.
+  // In any order, the accepted records fill the limit exactly.
   const opened = [[2, ["e", "f"]], [4, ["g", "h"]], [5, ["e"]], [6, ["i"]], [7, ["j"]]] as const;
   const series = new Set(opened.flatMap(([place, names]) => accepted[place] ? names : []));
   assert.equal(series.size, 3);

@@ -1,4 +1,4 @@
-// Usage as CSV: exact, safe to open in a spreadsheet, and of any length without the memory for it.
+// Usage as CSV: exact, safe to open in a spreadsheet, and streamed.
 import assert from "node:assert/strict";
 import { Connection } from "../../../../db/engine/connection.ts";
 import { sql } from "../../../../db/engine/database.ts";
@@ -17,7 +17,7 @@ async function csv(test: TestApp, cookie: string, query = ""): Promise<string> {
   return await answer.text();
 }
 
-/** Reads CSV as RFC 4180 says. */
+/** Parses CSV (RFC 4180). */
 function cellsOf(text: string): string[][] {
   assert.ok(text.endsWith("\r\n"));
   const lines: string[][] = [[]];
@@ -32,7 +32,7 @@ function cellsOf(text: string): string[][] {
 }
 
 testApp(
-  "the table has a line of names, exact decimal numbers, and goes with the right headers",
+  "the file has a header line, exact decimal numbers and the right headers",
   async (test) => {
     const person = await test.signUp();
     const { fullKey: apiKey, id } = await createTestKey(test, person);
@@ -96,7 +96,7 @@ testApp(
   },
 );
 
-testApp("a key reads the same table as its organization's members", async (test) => {
+testApp("a key gets the same file as its organization's members", async (test) => {
   const person = await test.signUp();
   const { fullKey: apiKey } = await createTestKey(test, person);
   await recordOne(test, apiKey, { quantity: 2.5 });
@@ -105,7 +105,7 @@ testApp("a key reads the same table as its organization's members", async (test)
   const answer = await test.send(`/api/v1/usage.csv${query}`, { apiKey });
   assert.equal(answer.status, 200);
   assert.match(answer.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
-  // The days of the file's name are those of the time zone.
+  // The days in the file name are in the time zone.
   assert.equal(
     answer.headers.get("content-disposition"),
     'attachment; filename="usage-2026-10-01-2026-12-01.csv"',
@@ -126,7 +126,7 @@ testApp("a key reads the same table as its organization's members", async (test)
   await assertError(await test.send("/api/v1/usage.csv?window=year", { apiKey }), 422, "validation_failed");
 });
 
-testApp("names of keys are cells that no spreadsheet takes for a formula", async (test) => {
+testApp("spreadsheets don't interpret names of keys as formulas", async (test) => {
   const person = await test.signUp();
   const names = [
     `=HYPERLINK("http://x","y")`,
@@ -141,7 +141,7 @@ testApp("names of keys are cells that no spreadsheet takes for a formula", async
     "dash - inside = fine",
     "naïve ☃ 𝄞",
   ];
-  // These cannot be given over the API; an older version, or an operator, might have let them in.
+  // The API rejects these names, but an older version or an operator may have stored them.
   const unlikely = ["\t=1", "\r=1", "two\r\nlines", "\ntwo"];
   const wanted = new Map<string, string>();
   for (const [n, name] of [...names, ...unlikely].entries()) {
@@ -157,7 +157,7 @@ testApp("names of keys are cells that no spreadsheet takes for a formula", async
   assert.deepEqual(new Map(lines.map(([, , id = "", name = ""]) => [id, name])), wanted);
 });
 
-testApp("what is wrong with a question is told instead of a table", async (test) => {
+testApp("invalid queries get an error instead of a file", async (test) => {
   const person = await test.signUp();
   await recordOne(test, (await createTestKey(test, person)).fullKey);
   const { fullKey: apiKey } = await createTestKey(test, person);
@@ -194,7 +194,7 @@ const hoursQuery = (hours: number) =>
     new Date(from + hours * 3_600_000).toISOString()
   }`;
 
-testApp("JSON has an end where the table has none", async (test) => {
+testApp("JSON has a limit of rows, and CSV has none", async (test) => {
   const person = await test.signUp();
   const { fullKey: apiKey, id: keyId } = await createTestKey(test, person);
   const [series, hours] = [1_000, usageSumRowsMax / 1_000 + 1];
@@ -217,7 +217,7 @@ testApp("JSON has an end where the table has none", async (test) => {
   assert.equal(table.split("\r\n").length, 1 + hours * series + 1);
 }, unlimited);
 
-testApp("waits for a slow reader, and ends the report when it goes away", async (test) => {
+testApp("waits for a slow reader, and ends the report when it disconnects", async (test) => {
   const person = await test.signUp();
   const { id: keyId } = await createTestKey(test, person);
   await test.opened.database.write(manySums({ series: 200, hours: 900, keyId, from }));
@@ -236,15 +236,14 @@ testApp("waits for a slow reader, and ends the report when it goes away", async 
   assert.equal(test.logged(), "");
 }, unlimited);
 
-/** Memory of a process in MB: what it has now, or the most that it ever had. */
+/** The current or peak memory of a process, in MB. */
 async function memoryMb(pid: number, which: "VmRSS" | "VmHWM"): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
   return Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
 }
 
 Deno.test({
-  name:
-    "a million lines raise the server's memory by no more than 200 MB, and other requests are answered meanwhile",
+  name: "a million lines raise the server's memory by at most 200 MB and don't block other requests",
   ignore: Deno.build.os !== "linux",
   fn: async () => {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-csv-" });
@@ -266,11 +265,11 @@ Deno.test({
         assert.equal(answer.status, 200);
         for await (const text of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) eachChunk(text);
       };
-      // What the program has once it has done everything a little.
+      // Warms up everything first.
       for (let n = 0; n < 100; n++) await me();
       await read(hoursQuery(20), () => {});
       const before = await memoryMb(pid, "VmRSS");
-      // Forgets the most that it had so far: a start from source that was just changed takes more than a CSV.
+      // Resets the peak: starting from changed source takes more memory than a report.
       await Deno.writeTextFile(`/proc/${pid}/clear_refs`, "5");
 
       let [lines, answered, isReading] = [0, 0, true];
@@ -290,8 +289,8 @@ Deno.test({
         /\r\n2026-11-11T15:00:00\.000Z,2026-11-11T16:00:00\.000Z,m000999,5\.25,3,0\.000001,2\r\n$/,
       );
       const most = await memoryMb(pid, "VmHWM");
-      assert.ok(most - before <= 200, `${before.toFixed()} MB before, ${most.toFixed()} MB at most`);
-      assert.ok(answered >= 200, `${answered} requests were answered meanwhile`);
+      assert.ok(most - before <= 200, `${before.toFixed()} MB before, ${most.toFixed()} MB at the peak`);
+      assert.ok(answered >= 200, `${answered} requests were handled meanwhile`);
     } finally {
       program.kill("SIGKILL");
       await program.ended();

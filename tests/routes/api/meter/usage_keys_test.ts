@@ -1,4 +1,4 @@
-// Usage and the keys behind it: strangers learn nothing and cost nothing, and two servers see one truth.
+// Usage and API keys: callers without a key learn nothing and cost little, and two servers agree.
 import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../../db/engine/database.ts";
 import { openRemote } from "../../../../db/engine/remote.ts";
@@ -8,11 +8,12 @@ import { assertError, createTestKey, startTestApp, testApp } from "../../../supp
 import { remoteTestDatabase } from "../../../support/database.ts";
 import { noReportContext } from "../../../support/reports.ts";
 import { sqldMissing } from "../../../support/sqld.ts";
+import { reservedName } from "../../../../routes/schemas/messages.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const cursor = { sql: "SELECT seq FROM usage_cursor", args: [] };
 
-testApp("without a key that works, what is wrong with the body is not told", async (test) => {
+testApp("without an active key, a request gets no validation errors", async (test) => {
   const { fullKey } = generateApiKey();
   const type = { "content-type": "application/json" };
   for (const apiKey of [fullKey, "garbage"]) {
@@ -25,7 +26,7 @@ testApp("without a key that works, what is wrong with the body is not told", asy
 });
 
 testApp(
-  "a refused key writes nothing, and is refused by a look-up alone once it came too often",
+  "an invalid key writes nothing, and after too many attempts is rejected before the body is read",
   async (test) => {
     const { fullKey: apiKey } = generateApiKey();
     for (let n = 0; n < 60; n++) {
@@ -38,16 +39,16 @@ testApp(
   },
 );
 
-testApp("a property with a name that cannot be kept is refused, and not lost", async (test) => {
+testApp("rejects a property with an unusable name", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const body = `{"productSlug":"a","metric":"b","quantity":1,"properties":{"__proto__":"x","c":"1"}}`;
   const headers = { "content-type": "application/json" };
   const answer = await test.send("/api/v1/usage", { method: "POST", apiKey, body, headers });
   const { error } = await assertError(answer, 422, "validation_failed");
-  assert.equal(error.details?.[0]?.message, "is a name that cannot be used.");
+  assert.equal(error.details?.[0]?.message, reservedName);
 });
 
-testApp("a query over very many series and windows is answered, in steps", async (test) => {
+testApp("sums very many series and windows in steps", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const records = (from: number, count: number) =>
     Array.from({ length: count }, (_, n) => ({ ...usage, metric: `m${from + n}` }));
@@ -66,8 +67,7 @@ testApp("a query over very many series and windows is answered, in steps", async
 });
 
 Deno.test({
-  name:
-    "of two servers on one database each refuses at once the key that the other revoked, and counts a record once",
+  name: "two servers on one database reject each other's revoked keys immediately and count a record once",
   ignore: sqldMissing() !== null,
   fn: async () => {
     const opened = await remoteTestDatabase();
@@ -97,7 +97,7 @@ Deno.test({
   },
 });
 
-testApp("a record that is refused for its idempotency key leaves no metric behind", async (test) => {
+testApp("a record with a conflicting idempotency key adds no metric", async (test) => {
   const person = await test.signUp();
   const { fullKey: apiKey } = await createTestKey(test, person);
   const record = (json: object) => test.send("/api/v1/usage", { apiKey, json: { ...usage, ...json } });
@@ -106,7 +106,7 @@ testApp("a record that is refused for its idempotency key leaves no metric behin
   const page = await (await test.send("/portal/usage", { cookie: person.cookie })).text();
   assert.match(page, /requests/);
   assert.doesNotMatch(page, /never"/);
-  // A voided record's metric stays.
+  // The metric of a voided record stays.
   const { usageRecord } = await (await record({ metric: "voided" })).json();
   await test.send(`/api/v1/usage/records/${usageRecord.id}/void`, { apiKey, json: { reason: "a test" } });
   await assertError(
@@ -117,7 +117,7 @@ testApp("a record that is refused for its idempotency key leaves no metric behin
   assert.match(await (await test.send("/portal/usage", { cookie: person.cookie })).text(), /voided"/);
 });
 
-testApp("of a long range only the time that has records is looked at", async (test) => {
+testApp("reads only the part of a long range that has records", async (test) => {
   const { organizationId, ...person } = await test.signUp();
   const { fullKey: apiKey } = await createTestKey(test, { organizationId, ...person });
   await test.send("/api/v1/usage", { apiKey, json: { ...usage, timestamp: "2026-10-31T23:30:00Z" } });
@@ -143,5 +143,5 @@ testApp("of a long range only the time that has records is looked at", async (te
     "2026-11-01T00:00:00.000+05:45",
     2_000_000n,
   ]]);
-  assert.ok(rows >= 1 && rows <= 4, `${rows} pieces of windows were looked at`);
+  assert.ok(rows >= 1 && rows <= 4, `${rows} parts of windows were read`);
 });

@@ -1,4 +1,4 @@
-// Reading usage over JSON: windows of any time zone, groups and filters, with a key and with a session.
+// Reading usage as JSON: windows in any time zone, groups and filters, with a key and with a session.
 import assert from "node:assert/strict";
 import { usageFilterValuesMax } from "../../../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
@@ -52,7 +52,7 @@ testApp("windows, groups and filters add up the same records", async (test) => {
       ["2026-11-02T10:00:00.000Z", "bytes", b.id, 8],
     ],
   );
-  // The portal reads the same with a session.
+  // A session gets the same.
   const portal = await test.send(`/api/portal/usage?${range}&window=month&apiKey=${a.id}`, {
     cookie: person.cookie,
   });
@@ -96,7 +96,7 @@ testApp("sums of different metrics are never added up", async (test) => {
   assert.deepEqual(await rows("metric=bytes&groupBy=metric"), [{ metric: "bytes", sum: 5_000_070 }]);
 });
 
-testApp("a range of any times is widened, and the response says to what", async (test) => {
+testApp("a range is widened to quarters of an hour, and the response says so", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   await batch(test, fullKey, [
     { ...usage, timestamp: "2026-11-20T09:59:59.999Z", quantity: 1 },
@@ -118,12 +118,12 @@ testApp("a range of any times is widened, and the response says to what", async 
     "2026-11-20T16:15:00.000+05:45",
   ]);
   assert.deepEqual(zoned.data.map(({ start, end }: ReadSum) => [start, end]), [[zoned.from, zoned.to]]);
-  // What a response says is what a query takes, once its + is encoded.
+  // A query accepts the times of a response, with an encoded +.
   const again = new URLSearchParams({ from: zoned.from, to: zoned.to, window: "total", metric: "requests" });
   assert.equal((await read(test, fullKey, `?${again}`)).data[0].sum, 6);
 });
 
-testApp("a wrong query is refused by the parameter's name", async (test) => {
+testApp("rejects invalid parameters by name", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   const wrong: [string, string, string][] = [
     ["?window=year", "window", "validation_failed"],

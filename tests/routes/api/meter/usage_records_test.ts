@@ -1,4 +1,4 @@
-// The list of records: newest first, every record exactly once, and nobody else's.
+// The list of records: newest first, every record exactly once, only of the own organization.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../../db/engine/database.ts";
 import { insertUsageRecords, RecordEncoder } from "../../../../db/meter/recorder.ts";
@@ -32,7 +32,7 @@ function assertNewestFirst(records: readonly ListedRecord[]): void {
   assert.equal(new Set(records.map(({ id }) => id)).size, records.length, "a record is listed twice");
 }
 
-/** Records straight into the database, all at one moment and of one series, without the API's limits: fast. */
+/** Writes records of one moment and one series directly to the database, which is fast. */
 async function recordMany(
   test: TestApp,
   { apiKey, metric, count, timestamp }: { apiKey: string; metric: string; count: number; timestamp: number },
@@ -60,7 +60,7 @@ async function recordMany(
 }
 
 onEveryDatabase(
-  "every record is listed once, newest first, voided ones and equal times included",
+  "lists every record once, newest first, including voided ones and equal times",
   async (test) => {
     const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
     const { fullKey: other } = await createTestKey(test, await test.signUp());
@@ -68,7 +68,7 @@ onEveryDatabase(
       productSlug: ["a", "b"][n % 2] ?? "",
       metric: ["x", "y", "z"][n % 3] ?? "",
       quantity: n,
-      // Groups of 20 at one time, across several series; not in the order of recording.
+      // Groups of 20 with the same time, across several series, not in the order of recording.
       timestamp: isoBefore(test, (Math.floor(n / 20) * 7 % 5) * minuteMs),
     }));
     await recordAll(test, { apiKey, records });
@@ -89,14 +89,14 @@ onEveryDatabase(
     const { usageRecords, nextCursor } = await listPage(test, apiKey);
     assert.equal(usageRecords.length, 50);
     assert.equal(nextCursor, ids[49]);
-    // Nobody else's cursor works, and it is not told from one of nobody.
+    // A cursor of another organization is invalid, like an unknown one.
     const strange = await test.send(`/api/v1/usage/records?cursor=${nextCursor}`, { apiKey: other });
     const { error } = await assertError(strange, 422, "validation_failed");
     assert.equal(error.details?.[0]?.path, "cursor");
   },
 );
 
-testApp("a page that ends exactly at the last record is the last", async (test) => {
+testApp("a page that ends at the last record is the last page", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   assert.deepEqual(await listPage(test, apiKey), { usageRecords: [], nextCursor: null });
   for (let n = 0; n < 3; n++) await recordOne(test, apiKey);
@@ -134,7 +134,7 @@ onEveryDatabase("filters and ranges list what fits, and nothing else", async (te
     { from, to, metric: "rare" },
     { from, productSlug: "a" },
     { to, apiKey: a.id, metric: "x" },
-    // The same moment, said in another zone.
+    // The same moment, in another time zone.
     { from: from.replace("Z", "+00:00"), metric: "rare" },
   ];
   for (const filter of filters) {
@@ -158,7 +158,7 @@ onEveryDatabase("filters and ranges list what fits, and nothing else", async (te
   }
 });
 
-testApp("a date in a list is its first moment in UTC", async (test) => {
+testApp("a date means its start in UTC", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const times = ["2026-11-19T23:59:59.999Z", "2026-11-20T00:00:00.000Z", "2026-11-20T23:59:59.999Z"];
   for (const timestamp of [...times, "2026-11-21T00:00:00.000Z"]) {
@@ -190,9 +190,9 @@ onEveryDatabase("a record is found by its idempotency key, by its organization a
   const person = await test.signUp();
   const { fullKey: apiKey, id: keyId } = await createTestKey(test, person);
   const { fullKey: other } = await createTestKey(test, await test.signUp());
-  // With organizations of large numbers, hashes have more digits than floating-point numbers.
+  // With large organization numbers, hashes have more digits than floating-point numbers.
   await test.opened.database.write([sql`UPDATE organizations SET number = number + 2000000000`]);
-  // So many that keys have moved on within the index; some of the characters have a meaning in a URL.
+  // Enough that keys have moved within the index. Some characters have a meaning in URLs.
   const key = (n: number) => `invoice ${n}, 100% & +more`;
   const records = Array.from(
     { length: 2_000 },
@@ -230,7 +230,7 @@ onEveryDatabase("a record is found by its idempotency key, by its organization a
   ) assert.equal((await find(5, filter)).usageRecords.length, fits ? 1 : 0, JSON.stringify(filter));
 });
 
-testApp("pages stay whole while records are added between them, and while others are read", async (test) => {
+testApp("pages are complete while records are added between them and other lists are read", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const at = (n: number) => isoBefore(test, n % 10 * minuteMs);
   await recordAll(test, {
@@ -257,7 +257,7 @@ testApp("pages stay whole while records are added between them, and while others
 
 onEveryDatabase("a rare series among very many records is found, in several looks", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
-  // All in one quarter of an hour, so that the sums cannot tell where to look.
+  // All in one quarter of an hour, so that the sums don't narrow the search.
   const quarter = Date.UTC(2026, 10, 21, 13);
   const rare: string[] = [];
   for (const minute of [1, 5, 9]) {
@@ -268,7 +268,7 @@ onEveryDatabase("a rare series among very many records is found, in several look
     const more = { apiKey, metric: "common", count: usageRecordScanMax + 7 };
     await recordMany(test, { ...more, timestamp: quarter + (minute + 2) * minuteMs });
   }
-  // And one far away, behind nothing that fits.
+  // And one far away, behind records that don't match.
   rare.push((await recordOne(test, apiKey, { metric: "rare", timestamp: "2026-11-02T00:00:00.000Z" })).id);
   for (const limit of [1, 2, 3, 4, 100]) {
     const listed = await listAll(test, apiKey, `metric=rare&limit=${limit}`);
@@ -282,7 +282,7 @@ onEveryDatabase("a rare series among very many records is found, in several look
   assert.deepEqual(later.map(({ id }) => id), rare.slice(0, 4));
 });
 
-testApp("returns a whole page while records are added between its turns", async (test) => {
+testApp("returns a complete page while records are added during its search", async (test) => {
   const person = await test.signUp();
   const { fullKey: apiKey } = await createTestKey(test, person);
   const { database } = test.opened;
@@ -290,7 +290,7 @@ testApp("returns a whole page while records are added between its turns", async 
   const common = { apiKey, metric: "common", timestamp: quarter + minuteMs };
   const rare = async () =>
     (await recordOne(test, apiKey, { metric: "rare", timestamp: new Date(quarter).toISOString() })).id;
-  // Around the place where the first look ends: whichever record is the last that it sees, the next begins after it.
+  // Around the end of the first step: the next step begins after any record that it ended at.
   const ids = [await rare(), await rare(), await rare()].reverse();
   await recordMany(test, { ...common, count: usageRecordScanMax - 2 });
   let added = 0;
@@ -315,11 +315,11 @@ testApp("returns a whole page while records are added between its turns", async 
       close: () => database.close(),
     },
   }, { organizationId: person.organizationId, now: test.now(), metric: ["rare"], limit: 50 });
-  assert.ok(added > 3, "the page took one look");
+  assert.ok(added > 3, "the page took one step");
   assert.deepEqual(usageRecords.map(({ id }) => id), ids);
 }, unlimited);
 
-testApp("what cannot be listed is refused by name, and a wrong key before everything else", async (test) => {
+testApp("rejects invalid parameters by name, and an invalid key first", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const { id } = await recordOne(test, apiKey);
   const wrong: [string, string][] = [

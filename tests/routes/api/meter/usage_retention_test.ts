@@ -1,4 +1,4 @@
-// Retention over a long time: raw records go in small steps, sums stay, and idempotency keys are free again.
+// Retention: raw records are deleted in small steps, sums stay, and idempotency keys can be reused.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { retentionStepRecordsMax } from "../../../../domain/limits.ts";
@@ -24,7 +24,7 @@ const usage = { productSlug: "tiles", metric: "requests" };
 const keyed = (count: number, name: string): SentRecord[] =>
   Array.from({ length: count }, (_, n) => ({ ...usage, quantity: n % 7, idempotencyKey: `${name} ${n}` }));
 
-/** What a table has. */
+/** @returns The number of rows of a table. */
 async function countOf(test: TestApp, table: string): Promise<number> {
   const row = await test.opened.database.readFirst<{ count: number }>(
     sql(`SELECT count(*) AS count FROM ${table}`),
@@ -32,12 +32,12 @@ async function countOf(test: TestApp, table: string): Promise<number> {
   return row?.count ?? -1;
 }
 
-/** Runs retention to its end. @returns How many records were left after each step. */
+/** Runs retention until done. @returns The number of records after each step. */
 async function retain(test: TestApp): Promise<number[]> {
   const left: number[] = [];
   while (await deleteOldUsageRecords(test.services)) {
     left.push(await countOf(test, "usage_records"));
-    assert.ok(left.length < 100, "retention does not come to its end");
+    assert.ok(left.length < 100, "retention does not end");
   }
   return left;
 }
@@ -45,7 +45,7 @@ async function retain(test: TestApp): Promise<number[]> {
 onEveryDatabase("old records and their voids are deleted in steps, and the sums stay", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const range = "?from=2026-11-01&to=2026-12-01";
-  // No multiple of a step, and more than the share of keys that is cleaned at once.
+  // Not a multiple of a step, and more than the keys cleaned at once.
   const count = 7 * retentionStepRecordsMax + 123;
   assert.equal(await recordAll(test, { apiKey, records: keyed(count, "old") }), count);
   const { usageRecords: [first, second] } = await listPage(test, apiKey, "limit=2");
@@ -65,7 +65,7 @@ onEveryDatabase("old records and their voids are deleted in steps, and the sums 
 });
 
 onEveryDatabase(
-  "of a deleted record the idempotency key is free, of a younger one it is taken",
+  "the idempotency key of a deleted record can be reused, that of a newer one can't",
   async (test) => {
     const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
     await recordOne(test, apiKey, { idempotencyKey: "old" });
@@ -122,7 +122,7 @@ onEveryDatabase("recording, voiding and reading go on between the steps", async 
   assert.equal(sum?.count, 20 - kept.filter(({ voidedAt }) => voidedAt !== null).length);
 });
 
-Deno.test("settled keys of deleted records are cleaned in proportion, and do not pile up", async () => {
+Deno.test("keys of deleted records are cleaned up in proportion and don't accumulate", async () => {
   const test = await startTestApp(unlimited, { open: embeddedTestDatabase });
   try {
     const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
@@ -132,14 +132,14 @@ Deno.test("settled keys of deleted records are cleaned in proportion, and do not
     let mostStale = 0;
     for (let day = 0; day < 12; day++) {
       await recordAll(test, { apiKey, records: keyed(daily, `day ${day}`) });
-      // As if so many keys had come in that these have moved all the way.
+      // As if enough keys had been added to move these all the way.
       await database.write([
         sql`INSERT INTO usage_keys_settled SELECT hash, seq FROM usage_keys_recent UNION ALL SELECT hash, seq FROM usage_keys_middle`,
         sql`DELETE FROM usage_keys_recent`,
         sql`DELETE FROM usage_keys_middle`,
       ]);
       await retain(test);
-      // Keys of records that are kept are never cleaned.
+      // Keys of existing records are never cleaned.
       const known = "usage_keys_settled k JOIN usage_records r ON r.seq = k.seq";
       assert.equal(await countOf(test, known), await countOf(test, "usage_records"));
       mostStale = Math.max(
@@ -150,8 +150,8 @@ Deno.test("settled keys of deleted records are cleaned in proportion, and do not
     }
     const kept = await countOf(test, "usage_records");
     assert.ok(kept >= keptDays * daily && kept <= (keptDays + 1) * daily, `${kept} records are kept`);
-    // A fifth of the keys may be of none, and a day's records go between two looks at one place.
-    assert.ok(mostStale <= daily + kept / 5, `${mostStale} keys are of no record`);
+    // A fifth of the keys may be stale, plus the records deleted in a day.
+    assert.ok(mostStale <= daily + kept / 5, `${mostStale} keys are stale`);
   } finally {
     await test.dispose();
   }

@@ -1,4 +1,4 @@
-// Recording and reading usage over JSON, on both kinds of database: exact, once, durable, and only with a key that works.
+// Recording and reading usage on both kinds of database: exact, once, durable, and only with an active key.
 import assert from "node:assert/strict";
 import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app.ts";
 import { databaseKinds } from "../../../support/database.ts";
@@ -98,7 +98,7 @@ for (const kind of databaseKinds) {
       min: 0.1,
       max: 0.1,
     });
-    // Smallest and largest follow, whatever comes first.
+    // Minimum and maximum are right in any order.
     for (const quantity of [5, 2.000001, 9, 3]) await record(test, fullKey, { metric: "mixed", quantity });
     const mixed = await total(test, fullKey, "?window=month&metric=mixed");
     assert.deepEqual([mixed.sum, mixed.min, mixed.max], [19.000001, 2.000001, 9]);
@@ -121,7 +121,7 @@ for (const kind of databaseKinds) {
   });
 
   on(
-    "a repeat changes nothing and answers with the first record; other content is a conflict",
+    "a repeat returns the first record; different content is a conflict",
     async (test) => {
       const person = await test.signUp();
       const { fullKey } = await createTestKey(test, person);
@@ -137,7 +137,7 @@ for (const kind of databaseKinds) {
         assert.equal(again.status, 200);
         assert.deepEqual(await again.json(), { usageRecord: first.usageRecord, duplicate: true });
       }
-      // The same through another key of the organization.
+      // The same with another key of the organization.
       assert.equal((await record(test, other.fullKey, { idempotencyKey: "one" })).status, 200);
       const different = [
         { quantity: 2 },
@@ -190,7 +190,7 @@ for (const kind of databaseKinds) {
     const answer = await batch(test, fullKey, [keyed("a"), keyed("b"), keyed("a"), usage, usage]);
     assert.equal(answer.status, 201);
     assert.deepEqual(await answer.json(), { accepted: 4, duplicates: 1 });
-    // A retry after a lost answer, with more.
+    // A retry after a lost response, with further records.
     assert.deepEqual(await (await batch(test, fullKey, [keyed("a"), keyed("b"), keyed("c")])).json(), {
       accepted: 1,
       duplicates: 2,
@@ -206,7 +206,7 @@ for (const kind of databaseKinds) {
     await assertError(within, 409, "idempotency_conflict");
     assert.equal(single.status, 201);
     assert.equal((await total(test, fullKey)).count, 6);
-    // What was refused left its keys free.
+    // The idempotency keys of rejected records can be used.
     assert.deepEqual(await (await batch(test, fullKey, [keyed("d"), keyed("e"), keyed("f")])).json(), {
       accepted: 3,
       duplicates: 0,
@@ -214,7 +214,7 @@ for (const kind of databaseKinds) {
   });
 
   on(
-    "every record of many at once is counted exactly once, and the rollups equal the records",
+    "concurrent records are counted exactly once, and rollups match the records",
     async (test) => {
       const people = await Promise.all([test.signUp(), test.signUp()]);
       const keys = await Promise.all(people.map((person) => createTestKey(test, person)));
@@ -249,7 +249,7 @@ for (const kind of databaseKinds) {
 }
 
 testApp(
-  "without a key that works: 401, the same bytes whatever is wrong, and nothing recorded",
+  "without an active key the response is 401 with identical bytes, and nothing is recorded",
   async (test) => {
     const person = await test.signUp();
     const { fullKey, id } = await createTestKey(test, person);
@@ -285,7 +285,7 @@ testApp(
     }
     const rows = await test.opened.database.read({ sql: "SELECT * FROM usage_records", args: [] });
     assert.deepEqual(rows, []);
-    // Revoked keys may be listed in any case of the scheme's name.
+    // The name of the scheme is case-insensitive.
     assert.equal(
       (await test.send("/api/v1/usage", { headers: { authorization: `bearer ${fullKey}` }, json: usage }))
         .status,
@@ -294,7 +294,7 @@ testApp(
   },
 );
 
-testApp("a refused address is told to slow down, and a key that works is not held up by it", async (test) => {
+testApp("limits an address with invalid keys, but not its active keys", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   for (let n = 0; n < 60; n++) await assertError(await record(test, "wrong"), 401, "invalid_api_key");
   const answer = await record(test, "wrong");
@@ -305,7 +305,7 @@ testApp("a refused address is told to slow down, and a key that works is not hel
   await assertError(await record(test, "wrong"), 401, "invalid_api_key");
 });
 
-testApp("a key may make so many requests a second, and is told how many are left", async (test) => {
+testApp("limits the requests of a key per second, and says how many are left", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   const answers = await Promise.all(Array.from({ length: 5 }, () => record(test, fullKey)));
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 201, 201, 429, 429]);
@@ -316,7 +316,7 @@ testApp("a key may make so many requests a second, and is told how many are left
   assert.equal((await record(test, fullKey)).status, 201);
 }, { API_KEY_REQUESTS_PER_SECOND: "3" });
 
-testApp("each wrong field is named, and nothing is recorded", async (test) => {
+testApp("reports each invalid field, and records nothing", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   const old = new Date(test.now() - 35 * 24 * 3_600_000 - 1).toISOString();
   const ahead = new Date(test.now() + 5 * 60_000 + 1).toISOString();
@@ -372,7 +372,7 @@ testApp("each wrong field is named, and nothing is recorded", async (test) => {
     "validation_failed",
   );
   assert.deepEqual((await read(test, fullKey)).data, []);
-  // The edges that are allowed.
+  // The allowed extremes.
   const edges = [0, 0.000001, Number.MAX_SAFE_INTEGER, 4503599627370495.5];
   for (const quantity of edges) {
     assert.equal((await record(test, fullKey, { quantity })).status, 201, String(quantity));
@@ -380,7 +380,7 @@ testApp("each wrong field is named, and nothing is recorded", async (test) => {
   assert.deepEqual((await total(test, fullKey)).min, 0);
 });
 
-testApp("lastUsedAt is noted with the record, at most once a minute", async (test) => {
+testApp("lastUsedAt is updated with a record, at most once a minute", async (test) => {
   const person = await test.signUp();
   const { fullKey } = await createTestKey(test, person);
   const lastUsedAt = async () =>

@@ -1,4 +1,4 @@
-// Voiding a record: everything that is added up follows at once, once, and only for those whose record it is.
+// Voiding a record: all sums are updated immediately and once, and only by the own organization.
 import assert from "node:assert/strict";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
 import fc from "../../../support/fast_check.ts";
@@ -17,7 +17,7 @@ import {
 const maxQuantity = Number.MAX_SAFE_INTEGER;
 const month = "?window=month";
 
-/** Count, sum, smallest and largest of this month, or undefined without any. */
+/** @returns Count, sum, minimum and maximum of this month; undefined without records. */
 async function total(test: TestApp, apiKey: string) {
   const data = await readSums(test, apiKey, month);
   assert.ok(data.length <= 1);
@@ -25,7 +25,7 @@ async function total(test: TestApp, apiKey: string) {
   return sum && [sum.count, sum.sum, sum.min, sum.max];
 }
 
-/** What it must be, by the list. */
+/** @returns The same, computed from the list. */
 async function totalOfList(test: TestApp, apiKey: string) {
   const counting = (await listAll(test, apiKey)).filter(({ voidedAt }) => voidedAt === null);
   const [sum] = addUpObviously(counting, () => []);
@@ -33,7 +33,7 @@ async function totalOfList(test: TestApp, apiKey: string) {
 }
 
 onEveryDatabase(
-  "sum, count, smallest and largest follow at once, whichever record is voided",
+  "sum, count, minimum and maximum are updated immediately, for any voided record",
   async (test) => {
     const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
     // 2^53−1 whole is far beyond 2^63 millionths.
@@ -48,14 +48,14 @@ onEveryDatabase(
       return all;
     };
     assert.deepEqual((await without())?.toSpliced(1, 1), [8, 0.000001, maxQuantity]);
-    assert.deepEqual((await without(4))?.toSpliced(1, 1), [7, 0.1, maxQuantity], "without the smallest");
-    assert.deepEqual((await without(3))?.toSpliced(1, 1), [6, 0.1, maxQuantity - 1], "without the largest");
+    assert.deepEqual((await without(4))?.toSpliced(1, 1), [7, 0.1, maxQuantity], "without the minimum");
+    assert.deepEqual((await without(3))?.toSpliced(1, 1), [6, 0.1, maxQuantity - 1], "without the maximum");
     assert.deepEqual(await without(5), [5, 9_300_000_000_010.3, 0.1, 9_300_000_000_000]);
     assert.deepEqual(await without(6), [4, 10.3, 0.1, 5]);
-    assert.deepEqual(await without(0), [3, 5.3, 0.1, 5], "one of two that are the largest");
+    assert.deepEqual(await without(0), [3, 5.3, 0.1, 5], "one of two maximums");
     assert.deepEqual(await without(1), [2, 5.2, 0.2, 5]);
     assert.deepEqual(await without(7, 2), undefined, "none is left");
-    // The quarter of an hour goes on with what comes later, and has forgotten what it had.
+    // Later records of the quarter of an hour start anew.
     records.push(await recordOne(test, apiKey, { quantity: 3 }));
     assert.deepEqual(await without(), [1, 3, 3, 3]);
     records.push(await recordOne(test, apiKey, { quantity: 4 }));
@@ -64,7 +64,7 @@ onEveryDatabase(
 );
 
 onEveryDatabase(
-  "voiding again, or twice at once, changes nothing and answers with the first reason",
+  "voiding again, even concurrently, changes nothing and returns the first reason",
   async (test) => {
     const person = await test.signUp();
     const [a, b] = [await createTestKey(test, person), await createTestKey(test, person)];
@@ -75,7 +75,7 @@ onEveryDatabase(
     test.advance(61_000);
     const voidedAt = new Date(test.now()).toISOString();
     const first = await voidOne(test, { apiKey: b.fullKey, id: record.id, reason: " Sent in error. " });
-    // Another key of the organization may, and is named.
+    // Another key of the organization can void it, and is named.
     assert.deepEqual(first, { ...record, voidedAt, voidedBy: b.id, voidReason: "Sent in error." });
     test.advance(61_000);
     assert.deepEqual(await voidOne(test, { apiKey: a.fullKey, id: record.id, reason: "Another." }), first);
@@ -115,14 +115,14 @@ onEveryDatabase("records come and go at once, and nothing is lost or counted twi
   assert.equal((await total(test, apiKey))?.[0], 40 + 40 * ids.length - ids.length);
 });
 
-testApp("any voids among any records leave the sums of the others", async (test) => {
+testApp("after any voids, sums are those of the remaining records", async (test) => {
   const person = await test.signUp();
   const quantity = fc.oneof(
     fc.integer({ min: 0, max: 3 }),
     fc.constantFrom(8_999_999_999_999.5, 9_000_000_000_000, 9_223_372_036_855, 10_000_000_000_000),
     fc.integer({ min: maxQuantity - 2, max: maxQuantity }),
   );
-  // Some in the same quarter of an hour, some in the same hour alone.
+  // Some in the same quarter of an hour, some in the same hour.
   const ago = fc.constantFrom(0, 0, 60_000, 15 * 60_000, 45 * 60_000, 60 * 60_000);
   const act = fc.record({ quantity, ago, voids: fc.array(fc.nat({ max: 30 }), { maxLength: 3 }) });
   await fc.assert(
@@ -137,7 +137,7 @@ testApp("any voids among any records leave the sums of the others", async (test)
         for (const n of voids) await voidOne(test, { apiKey, id: records[n % records.length]?.id ?? "" });
         const left = (await listAll(test, apiKey, `limit=100&productSlug=${product}`))
           .filter(({ voidedAt }) => voidedAt === null);
-        // Whole hours, and hours of a zone that begin at a quarter.
+        // Full hours, and hours of a zone that start at a quarter.
         for (const timezone of ["UTC", "Asia/Kathmandu"]) {
           const shift = timezone === "UTC" ? 0 : 15 * 60_000;
           const hourOf = (ms: number) => ms - (ms - shift) % 3_600_000;
@@ -161,7 +161,7 @@ testApp("any voids among any records leave the sums of the others", async (test)
 }, unlimited);
 
 onEveryDatabase(
-  "the idempotency key of a voided record stays taken, and the record stays in lists",
+  "the idempotency key of a voided record stays in use, and the record stays in lists",
   async (test) => {
     const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
     const given = { quantity: 7, idempotencyKey: "once" };
@@ -212,7 +212,7 @@ onEveryDatabase("who may not void a record learns nothing of it and changes noth
   }
   assert.deepEqual([...new Set(bodies)].length, 1, bodies.join("\n"));
   assert.equal(JSON.parse(bodies[0] ?? "").error.code, "not_found");
-  // An owner's wrong id reads the same.
+  // An unknown id gets the same response.
   for (const record of [unknown, earlier]) {
     const mine = await send(record, own.fullKey);
     assert.equal((await mine.text()).replace(mine.headers.get("x-request-id") ?? "", ""), bodies[0]);

@@ -1,4 +1,4 @@
-// Sums by calendar windows equal what anybody would add up by hand from the list of records, in zones of every kind.
+// Sums by calendar windows match sums computed from the list of records, in all kinds of time zones.
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
 import { createTestKey, type TestApp, testApp, testStart } from "../../../support/app.ts";
@@ -31,7 +31,7 @@ const zones = [
 ] as const;
 const units = ["hour", "day", "week", "month"] as const;
 
-/** When records are recorded, and where and when clocks were moved in the 35 days before. */
+/** Times of recording, and where and when clocks changed in the 35 days before. */
 const visits: readonly { now: number; changes: readonly { at: number; zone: (typeof zones)[number] }[] }[] = [
   {
     now: testStart,
@@ -70,12 +70,12 @@ const quantity = fc.oneof(
   fc.integer({ min: 1, max: 99 }).map((tenths) => tenths / 10),
   fc.integer({ min: 1, max: 2_000_000 }).map((micros) => micros / 1_000_000),
   fc.integer({ min: 0, max: 3 }).map((less) => Number.MAX_SAFE_INTEGER - less),
-  // Beside the largest that is kept in millionths as one integer.
+  // Near the largest quantity whose millionths fit in one integer.
   fc.integer({ min: -2, max: 2 }).map((more) => 9_000_000_000_000 + more),
   fc.integer({ min: 0, max: 2 ** 53 - 1 }),
 );
 
-/** Records of the 35 days before a visit, many of them around the changes of clocks and on the borders of windows. */
+/** Records of the 35 days before, many of them around clock changes and window boundaries. */
 function records({ now, changes }: (typeof visits)[number]): fc.Arbitrary<SentRecord> {
   const pastMax = 35 * dayMs;
   const anywhere = fc.integer({ min: 0, max: pastMax }).map((ms) => now - ms);
@@ -93,7 +93,7 @@ function records({ now, changes }: (typeof visits)[number]): fc.Arbitrary<SentRe
   });
 }
 
-/** The calendar of a zone: what a clock on the wall says at each quarter of an hour that was asked for. */
+/** The local time in a zone, at each quarter of an hour of a range. */
 const calendars = new Map(zones.map((zone) => [zone as string, {
   format: new Intl.DateTimeFormat("en-US", {
     timeZone: zone,
@@ -107,7 +107,7 @@ const calendars = new Map(zones.map((zone) => [zone as string, {
   said: new Map<number, Record<(typeof units)[number], string>>(),
 }]));
 
-/** @returns A name for the window that a moment is in: two moments are in one window if it is the same. */
+/** @returns The name of the window of a moment. Moments of one window have the same name. */
 function windowName(ms: number, { unit, zone }: { unit: (typeof units)[number]; zone: string }): string {
   const calendar = calendars.get(zone);
   assert.ok(calendar);
@@ -117,7 +117,7 @@ function windowName(ms: number, { unit, zone }: { unit: (typeof units)[number]; 
     const [, month, day, year] = /^(\d\d)\/(\d\d)\/(\d{4}), /.exec(text) ?? [];
     const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day));
     const monday = midnight - (new Date(midnight).getUTCDay() + 6) % 7 * dayMs;
-    // An hour that comes twice has another offset the second time, and the text has it.
+    // A repeated hour has another offset the second time, which is part of the name.
     said = { hour: text, day: `${midnight}`, week: `${monday}`, month: `${year}-${month}` };
     calendar.said.set(ms, said);
   }
@@ -135,7 +135,7 @@ interface Query {
   readonly apiKey: readonly string[] | undefined;
 }
 
-/** Several values are repeated, or written with commas. */
+/** Repeats several values or separates them with commas. */
 function queryText(query: Query): string {
   const { groupBy, productSlug, metric, apiKey } = query;
   const all = {
@@ -154,7 +154,7 @@ function queryText(query: Query): string {
   return `?${new URLSearchParams(pairs as string[][])}`;
 }
 
-/** What a response must be: each quarter of an hour of the range is looked up in the calendar, one after the other. */
+/** @returns The expected response, computed from each quarter of an hour of the range. */
 function obviousSums(all: readonly ListedRecord[], query: Query): ReadSum[] {
   const from = query.from - query.from % quarterMs;
   const to = Math.ceil(query.to / quarterMs) * quarterMs;
@@ -194,7 +194,7 @@ function obviousSums(all: readonly ListedRecord[], query: Query): ReadSum[] {
   }));
 }
 
-/** A time on the clock of a zone, by way of Intl's offsets: `2026-10-01T00:00:00.000+02:00`. */
+/** A local time, computed with Intl: `2026-10-01T00:00:00.000+02:00`. */
 function zonedText(ms: number, zone: string): string {
   if (zone === "UTC") return new Date(ms).toISOString();
   const text = calendars.get(zone)?.format.format(ms) ?? "";
@@ -203,7 +203,7 @@ function zonedText(ms: number, zone: string): string {
   return new Date(ms + offset).toISOString().replace("Z", `${sign}${hours}:${minutes}`);
 }
 
-testApp("sums of any range, window, zone, group and filter are those of the records", async (test) => {
+testApp("sums match the records for any range, window, zone, group and filter", async (test) => {
   const person = await test.signUp();
   const keys = [await createTestKey(test, person), await createTestKey(test, person)];
   const stranger = await createTestKey(test, await test.signUp());
@@ -211,7 +211,7 @@ testApp("sums of any range, window, zone, group and filter are those of the reco
     test.advance(visit.now - test.now());
     const sent = fc.sample(records(visit), { seed: seed + round, numRuns: 300 });
     for (const [n, { fullKey: apiKey }] of [...keys, stranger].entries()) {
-      // Some with a key of their own, and of these some once more.
+      // Some with an idempotency key, and some of these repeated.
       const own = sent.filter((_record, index) => index % 3 === n).map((record, index) =>
         index % 2 === 0 ? record : { ...record, idempotencyKey: `${round} ${n} ${index}` }
       );
@@ -241,21 +241,21 @@ testApp("sums of any range, window, zone, group and filter are those of the reco
     visit: fc.constantFrom(...visits),
     unit: fc.constantFrom(...units, "total" as const),
     zone: fc.constantFrom(...zones),
-    // Where the range ends, and how long it is, in thousandths.
+    // The end and the length of the range, in thousandths.
     end: fc.noBias(fc.integer({ min: 200, max: 1050 })),
     length: fc.noBias(fc.integer({ min: 0, max: 1000 })),
     groupBy: fc.shuffledSubarray(["productSlug", "metric", "apiKey"] as const),
     productSlug: fc.option(fc.subarray(["tiles", "search", "nothing"], { minLength: 1 }), absent),
     metric: fc.option(fc.subarray(["requests", "a.b"], { minLength: 1 }), absent),
     apiKey: fc.option(fc.subarray([...keys.map(({ id }) => id), stranger.id], { minLength: 1 }), absent),
-    // Milliseconds by which the ends miss a quarter of an hour.
+    // Distance of the ends from a quarter of an hour, in milliseconds.
     beside: fc.tuple(fc.integer({ min: 0, max: quarterMs - 1 }), fc.constantFrom(0, 0, 1, quarterMs - 1)),
   }).map(({ visit, end, length, beside: [late, early], ...rest }): Query => {
     const to = Math.ceil((visit.now - (1 - end / 1000) * 35 * dayMs) / quarterMs) * quarterMs;
     const from = to - Math.max(1, Math.floor(length / 1000 * span[rest.unit] / quarterMs)) * quarterMs;
     return { from: from + early, to: to - (from + early < to - late ? late : 0), ...rest };
   });
-  // Every other around a change of clocks, in its own zone.
+  // Every other around a clock change, in its zone.
   const aroundAChange = fc.tuple(
     query,
     fc.constantFrom(...changes),
@@ -276,10 +276,10 @@ testApp("sums of any range, window, zone, group and filter are those of the reco
     }),
     { seed, numRuns: 200 },
   );
-  assert.ok(notEmpty > 120, `only ${notEmpty} queries had any record`);
+  assert.ok(notEmpty > 120, `only ${notEmpty} queries had records`);
 }, unlimited);
 
-/** So many series that a month of them is added up in many steps. */
+/** Enough series that a month takes many steps to sum. */
 const manySeries = 1_200;
 
 async function recordManySeries(
@@ -297,7 +297,7 @@ async function recordManySeries(
     timestamp: new Date(test.now() - ago).toISOString(),
   }));
   await recordAll(test, { apiKey, records: sent });
-  // Names in the order of the alphabet that come later in time than others, within the same windows.
+  // Alphabetical order of names differs from their order in time, within the same windows.
   for (const [productSlug, hour] of [["z", 3], ["a", 20]] as const) {
     const timestamp = new Date(Date.UTC(2026, 10, 20, hour)).toISOString();
     await recordOne(test, apiKey, { productSlug, timestamp });
@@ -306,7 +306,7 @@ async function recordManySeries(
 }
 
 testApp(
-  "windows of so many series that they are added up in steps have every record once, in order",
+  "windows of many series, summed in steps, count every record once and in order",
   async (test) => {
     const { apiKey, all } = await recordManySeries(test);
     const range = { from: Date.UTC(2026, 9, 1), to: Date.UTC(2026, 11, 1), zone: "UTC" };
@@ -324,7 +324,7 @@ testApp(
   },
 );
 
-testApp("while a window of very many series is added up, other requests are answered", async (test) => {
+testApp("other requests are handled while a window of very many series is summed", async (test) => {
   const { apiKey, cookie } = await recordManySeries(test);
   let isReading = true;
   const reading = readSums(test, apiKey, "?from=2026-11-01&to=2026-12-01&window=month")
@@ -339,5 +339,5 @@ testApp("while a window of very many series is added up, other requests are answ
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   assert.ok((await reading).length > 1_000);
-  assert.ok(answered > 10, `only ${answered} requests were answered meanwhile`);
+  assert.ok(answered > 10, `only ${answered} requests were handled meanwhile`);
 });

@@ -1,5 +1,5 @@
-// The page for people whom an application behind a proxy rejects: where they are sent, what the page says, and what it
-// never says.
+// The page for users to whom an application behind a proxy denies access: when it is shown, what it says, and what it doesn't
+// reveal.
 import assert from "node:assert/strict";
 import { newId } from "../../../../domain/id.ts";
 import {
@@ -24,7 +24,7 @@ const real = {
 } as const;
 const page = "http://app.example.com/reports/7?tab=a&b=%2F";
 
-/** @returns The path to which a browser that loads the page is sent. */
+/** @returns The path that a browser loading the page is redirected to. */
 async function sentTo(test: TestApp, query: string, { cookie }: { cookie: string }): Promise<string> {
   const answer = await ask(test, query, { headers: pageLoad(page), cookie });
   assert.equal(answer.status, 302, query);
@@ -35,10 +35,10 @@ async function sentTo(test: TestApp, query: string, { cookie }: { cookie: string
 
 const act = (test: TestApp, path: string, person: { cookie: string }, form: Record<string, string>) =>
   openPage(test, path, { cookie: person.cookie, form });
-/** @returns What a person reads. */
+/** @returns The visible text. */
 const text = (html: string) => html.replaceAll(/<[^>]+>/g, " ").replaceAll(/\s+/g, " ");
 
-testApp("a rejected browser is sent to the page; everything else gets the error as JSON", async (test) => {
+testApp("redirects a browser to the page, and sends other clients the error as JSON", async (test) => {
   const eve = await test.signUp();
   const path = await sentTo(test, "?email=verified", eve);
   assert.equal(path, `/portal/access?return_to=${encodeURIComponent(page)}&email=verified`);
@@ -67,38 +67,42 @@ testApp("a rejected browser is sent to the page; everything else gets the error 
   }
 }, real);
 
-testApp("a redirected rejection is in the audit log", async (test) => {
+testApp("a denied and redirected request is in the audit log", async (test) => {
   const ada = await verifiedPerson(test);
   await sentTo(test, `?organization=${newId("org")}`, ada);
   const [event] = await notedAudit(test, ada.cookie, "?action=access.denied");
   assert.deepEqual([event?.actor.id, event?.details["path"]], [ada.userId, forwardPath]);
 }, real);
 
-testApp("an unconfirmed person gets the email again, and then has access", async (test) => {
-  const eve = await test.signUp("Eve");
-  const path = await sentTo(test, "?email=verified", eve);
-  const shown = await openPage(test, path, { person: eve });
-  assert.equal(shown.status, 403);
-  assert.match(shown.html, /<h1>Confirm your email address<\/h1>/);
-  assert.ok(shown.html.includes(`href="${page.replaceAll("&", "&amp;")}"`));
-  const sent = await act(test, path, eve, { act: "send-email" });
-  assert.deepEqual([sent.status, sent.location], [303, `${path}&sent=1`]);
-  const after = await openPage(test, `${path}&sent=1`, { person: eve });
-  assert.match(after.html, /role="status"[^]*Email sent\./);
-  const token = await mailedToken(test, eve.email);
-  await test.send("/api/auth/email/verify", { cookie: eve.cookie, json: { token } });
-  const granted = await openPage(test, path, { person: eve });
-  assert.equal(granted.status, 200);
-  assert.match(granted.html, /<h1>You have access<\/h1>/);
-  assert.doesNotMatch(granted.html, /http-equiv/);
-  assert.equal((await ask(test, "?email=verified", { cookie: eve.cookie })).status, 200);
-  // A confirmed account needs no email.
-  const count = (await test.mails()).length;
-  assert.equal((await act(test, path, eve, { act: "send-email" })).status, 303);
-  assert.equal((await test.mails()).length, count);
-}, real);
+testApp(
+  "a user without a confirmed email address can resend the email, and then has access",
+  async (test) => {
+    const eve = await test.signUp("Eve");
+    const path = await sentTo(test, "?email=verified", eve);
+    const shown = await openPage(test, path, { person: eve });
+    assert.equal(shown.status, 403);
+    assert.match(shown.html, /<h1>Confirm your email address<\/h1>/);
+    assert.ok(shown.html.includes(`href="${page.replaceAll("&", "&amp;")}"`));
+    const sent = await act(test, path, eve, { act: "send-email" });
+    assert.deepEqual([sent.status, sent.location], [303, `${path}&sent=1`]);
+    const after = await openPage(test, `${path}&sent=1`, { person: eve });
+    assert.match(after.html, /role="status"[^]*Email sent\./);
+    const token = await mailedToken(test, eve.email);
+    await test.send("/api/auth/email/verify", { cookie: eve.cookie, json: { token } });
+    const granted = await openPage(test, path, { person: eve });
+    assert.equal(granted.status, 200);
+    assert.match(granted.html, /<h1>You have access<\/h1>/);
+    assert.doesNotMatch(granted.html, /http-equiv/);
+    assert.equal((await ask(test, "?email=verified", { cookie: eve.cookie })).status, 200);
+    // A confirmed account needs no email.
+    const count = (await test.mails()).length;
+    assert.equal((await act(test, path, eve, { act: "send-email" })).status, 303);
+    assert.equal((await test.mails()).length, count);
+  },
+  real,
+);
 
-testApp("too many emails are an error on the page itself", async (test) => {
+testApp("too many emails cause an error on the page", async (test) => {
   const eve = await test.signUp("Eve");
   const path = await sentTo(test, "?email=verified", eve);
   let status = 303;
@@ -111,7 +115,7 @@ testApp("too many emails are an error on the page itself", async (test) => {
   assert.ok((await lastMail(test, eve.email)).link);
 }, real);
 
-testApp("people of other organizations can't tell whether an organization exists", async (test) => {
+testApp("users of other organizations can't tell whether an organization exists", async (test) => {
   const owner = await verifiedPerson(test, "Olive Owner");
   const eve = await verifiedPerson(test, "Eve");
   const pages: string[] = [];
@@ -128,12 +132,12 @@ testApp("people of other organizations can't tell whether an organization exists
   assert.match(pages[0] ?? "", /only open to members of another organization/);
 }, real);
 
-testApp("a member whose role is not enough learns whom to ask", async (test) => {
+testApp("a member with an insufficient role sees the owners", async (test) => {
   const owner = await verifiedPerson(test, "Olive Owner");
   const bob = await joinedPerson(test, owner, "MEMBER");
   const gone = await newPerson(test, { organizationId: owner.organizationId, role: "OWNER" });
   await run(test, "UPDATE users SET disabled_at = 1 WHERE id = ?", gone.userId);
-  // Another organization makes no difference to an application that names one.
+  // The application requires a certain organization, so another one doesn't help.
   await joins(test, bob, { organizationId: await newOrganization(test, "Bob’s own"), role: "OWNER" });
   const path = await sentTo(test, `?organization=${owner.organizationId}&role=ADMIN`, bob);
   const { status, html } = await openPage(test, path, { person: bob });
@@ -143,28 +147,32 @@ testApp("a member whose role is not enough learns whom to ask", async (test) => 
   assert.ok(!html.includes(gone.email));
 }, real);
 
-testApp("where another organization would do, a button switches to it and leads back", async (test) => {
-  const bob = await verifiedPerson(test, "Bob");
-  const other = await newOrganization(test, "Night <b>Shift</b>");
-  await joins(test, bob, { organizationId: other, role: "MEMBER" });
-  await test.send("/api/auth/organization", { cookie: bob.cookie, json: { organizationId: other } });
-  const path = await sentTo(test, "?role=OWNER", bob);
-  const { html } = await openPage(test, path, { person: bob });
-  assert.match(text(html), /Night &lt;b&gt;Shift&lt;\/b&gt; is Member/);
-  assert.match(html, new RegExp(`name="organizationId" value="${bob.organizationId}"`));
-  assert.doesNotMatch(html, new RegExp(`value="${other}"`));
-  const organizationId = bob.organizationId ?? "";
-  const switched = await act(test, path, bob, { act: "switch", organizationId });
-  assert.deepEqual([switched.status, switched.location], [
-    303,
-    `/sign-in/continue?return_to=${encodeURIComponent(page)}`,
-  ]);
-  assert.equal((await ask(test, "?role=OWNER", { cookie: bob.cookie })).status, 200);
-  const foreign = await act(test, path, bob, { act: "switch", organizationId: newId("org") });
-  assert.equal(foreign.status, 404);
-}, real);
+testApp(
+  "a button switches to another organization that meets the conditions, and leads back",
+  async (test) => {
+    const bob = await verifiedPerson(test, "Bob");
+    const other = await newOrganization(test, "Night <b>Shift</b>");
+    await joins(test, bob, { organizationId: other, role: "MEMBER" });
+    await test.send("/api/auth/organization", { cookie: bob.cookie, json: { organizationId: other } });
+    const path = await sentTo(test, "?role=OWNER", bob);
+    const { html } = await openPage(test, path, { person: bob });
+    assert.match(text(html), /Night &lt;b&gt;Shift&lt;\/b&gt; is Member/);
+    assert.match(html, new RegExp(`name="organizationId" value="${bob.organizationId}"`));
+    assert.doesNotMatch(html, new RegExp(`value="${other}"`));
+    const organizationId = bob.organizationId ?? "";
+    const switched = await act(test, path, bob, { act: "switch", organizationId });
+    assert.deepEqual([switched.status, switched.location], [
+      303,
+      `/sign-in/continue?return_to=${encodeURIComponent(page)}`,
+    ]);
+    assert.equal((await ask(test, "?role=OWNER", { cookie: bob.cookie })).status, 200);
+    const foreign = await act(test, path, bob, { act: "switch", organizationId: newId("org") });
+    assert.equal(foreign.status, 404);
+  },
+  real,
+);
 
-testApp("using another account signs out, and the sign-in leads back to the application", async (test) => {
+testApp("using another account signs out, and signing in leads back to the application", async (test) => {
   const [eve, ada] = [await test.signUp(), await verifiedPerson(test)];
   const path = await sentTo(test, "?email=verified", eve);
   const out = await act(test, path, eve, { act: "sign-out" });
@@ -177,17 +185,17 @@ testApp("using another account signs out, and the sign-in leads back to the appl
   });
   assert.equal(back.location, `/sign-in/continue?return_to=${encodeURIComponent(page)}`);
   assert.equal((await ask(test, "?email=verified", { cookie: cookieOf(back.answer) })).status, 200);
-  // The page is for signed-in people: everyone else signs in and goes to the application.
+  // Users who aren't signed in sign in and go to the application.
   const gone = await openPage(test, path, { person: eve });
   assert.equal(gone.location, `/sign-in?return_to=${encodeURIComponent(page)}`);
 }, real);
 
-testApp("the page believes nothing but the requirements, and leads nowhere else", async (test) => {
+testApp("the page accepts only valid conditions and safe return addresses", async (test) => {
   const ada = await newPerson(test, null);
   for (const query of ["?role=BOSS", "?organization=Acme", "?email=any", "?email=unverified"]) {
     assert.equal((await openPage(test, `/portal/access${query}`, { person: ada })).status, 422, query);
   }
-  // A reason in the address changes nothing.
+  // A reason in the address is ignored.
   const { status, html } = await openPage(test, "/portal/access?reason=role&error=x", { person: ada });
   assert.equal(status, 200);
   assert.match(html, /<h1>You have access<\/h1>/);
@@ -205,7 +213,7 @@ testApp("the page believes nothing but the requirements, and leads nowhere else"
   }
 }, returnToSettings);
 
-testApp("Remote-User is the confirmed email address where that is asked for", async (test) => {
+testApp("Remote-User is the confirmed email address on request", async (test) => {
   const user = async (query: string, { cookie }: TestPerson) =>
     (await ask(test, query, { cookie })).headers.get("remote-user");
   const [ada, eve] = [await verifiedPerson(test), await test.signUp()];
