@@ -1,30 +1,34 @@
-// A password from standard input: arguments can be read by everybody on the machine.
+// Reads a password from standard input, because everyone on the machine can see the arguments of a command.
 import { passwordCharactersMax } from "../../domain/limits.ts";
+import { CommandError, exitData } from "../settings.ts";
 
-/** More than any password, so that one that is too long is told so by the rules. */
+/** More than any valid password, so that the rules for passwords report one that is too long. */
 const bytesMax = passwordCharactersMax * 256;
 
 /**
  * Reads standard input to its end.
  *
- * @returns The password, without the one line end that `echo` adds; or `fault`, a line that says why there is none.
+ * @returns The password, without the line end that `echo` adds.
+ * @throws {CommandError}
  */
-export async function readPassword(): Promise<string | { fault: string }> {
+export async function readPassword(): Promise<string> {
   if (Deno.stdin.isTerminal()) {
-    return { fault: "--password-stdin takes the password from a pipe or a file: it would be seen here." };
+    throw new CommandError(
+      "--password-stdin reads a pipe or a file, because a terminal would show it.",
+      exitData,
+    );
   }
   const parts: Uint8Array[] = [];
   let size = 0;
   for await (const part of Deno.stdin.readable) {
     size += part.length;
-    if (size > bytesMax) return { fault: "the password on standard input is too long." };
+    if (size > bytesMax) throw new CommandError("the password on standard input is too long.", exitData);
     parts.push(part);
   }
   try {
-    const decoder = new TextDecoder("utf-8", { fatal: true });
-    const text = parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
-    return text.replace(/\r?\n$/, "");
+    const bytes = await new Blob(parts as BlobPart[]).bytes();
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "");
   } catch {
-    return { fault: "the password on standard input is not UTF-8." };
+    throw new CommandError("the password on standard input is not UTF-8.", exitData);
   }
 }

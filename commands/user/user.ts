@@ -1,12 +1,13 @@
-// `gatehouse user …`: accounts from the command line, for the first one and for emergencies, beside a running server.
-// A link goes to standard output alone, so that it can be piped; words about it go to standard error.
+// `gatehouse user …`: accounts on the command line, for the first one and for emergencies, alongside a running server.
+// Only links go to standard output, so that they can be piped; text about them goes to standard error.
 import type { Settings } from "../../config.ts";
 import { DatabaseError } from "../../db/engine/database.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
-import { AppError, type ErrorCode } from "../../domain/errors.ts";
+import { AppError, type ErrorCode, messageOf } from "../../domain/errors.ts";
 import { nameCharactersMax } from "../../domain/limits.ts";
 import { nameFault } from "../../domain/name.ts";
-import { type Role, roles } from "../../domain/sign_in/session.ts";
+import { countOf } from "../../domain/number_text.ts";
+import { roles } from "../../domain/sign_in/session.ts";
 import { listUsers } from "../../services/operator/user_list.ts";
 import {
   createUser,
@@ -18,7 +19,6 @@ import {
 import { createServices, type Services } from "../../services/services.ts";
 import { userHelp } from "../help.ts";
 import { databaseName, openBesideServer } from "../open_database.ts";
-import { readPassword } from "./password_input.ts";
 import {
   CommandError,
   exitBusy,
@@ -30,14 +30,15 @@ import {
   readSettings,
 } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
+import { readPassword } from "./password_input.ts";
 import { parseUserArguments, type UserArguments, type UserVerb } from "./user_arguments.ts";
 import { userTable } from "./user_table.ts";
 
-/** What a verb has to work with. */
+/** A call of a subcommand. */
 interface Call extends UserArguments {
   readonly services: Services;
   readonly actor: OperatorActor;
-  /** From standard input, if it was to come from there. */
+  /** From standard input, with `--password-stdin`. */
   readonly password: string | undefined;
 }
 
@@ -50,6 +51,8 @@ const verbs: Readonly<Record<UserVerb, (call: Call) => Promise<void>>> = {
 };
 
 /**
+ * Runs `gatehouse user`.
+ *
  * @param args As typed, without `gatehouse user`.
  * @param environment See {@linkcode CommandLine}.
  * @returns The exit status; see {@linkcode userHelp}.
@@ -61,35 +64,29 @@ export async function userCommand(args: readonly string[], environment: Settings
     if ("fault" in parsed) throw new CommandError(parsed.fault, exitUsage);
     return await run(parsed, environment);
   } catch (error) {
-    // Whoever reads the output has enough of it, as head does.
+    // The reader of the output has closed it, as head does.
     if (error instanceof Deno.errors.BrokenPipe) return 0;
     const { message, status } = toCommandError(error);
-    const [verb = ""] = args;
-    const name = "fault" in parsed ? "gatehouse user" : `gatehouse user ${verb}`;
+    const name = "fault" in parsed ? "gatehouse user" : `gatehouse user ${parsed.verb}`;
     writeLine(`${name}: ${message.replaceAll(/\s+/g, " ")}`, "stderr");
     return status;
   }
 }
 
 async function run(parsed: UserArguments, environment: Settings): Promise<number> {
-  if (parsed.verb === "create") newAccount(parsed);
-  const password = parsed.flags.has("password-stdin") ? await readPassword() : undefined;
-  if (typeof password === "object") throw new CommandError(password.fault, exitData);
+  const { verb, flags } = parsed;
+  if (verb === "create") toNewUser(parsed);
+  const password = flags.has("password-stdin") ? await readPassword() : undefined;
   const config = readSettings(environment);
   if (config === null) return exitConfig;
-  const opened = await openBesideServer(config, { onlyReads: parsed.verb === "list" });
+  const opened = await openBesideServer(config, { onlyReads: verb === "list" });
   if (typeof opened === "number") return opened;
   writeLine(`Database: ${databaseName(config)}`, "stderr");
-  const context = { config, database: opened.database, clock: Date.now };
-  const services = createServices(context, { onBackgroundError: () => {} });
-  const client = { address: "", userAgent: `gatehouse user ${parsed.verb}`, requestId: null };
+  const base = { config, database: opened.database, clock: Date.now };
+  const services = createServices(base, { onBackgroundError: () => {} });
+  const client = { address: "", userAgent: `gatehouse user ${verb}`, requestId: null };
   try {
-    await verbs[parsed.verb]({
-      ...parsed,
-      services,
-      actor: { type: "operator", client },
-      password,
-    });
+    await verbs[verb]({ ...parsed, services, actor: { type: "operator", client }, password });
     return 0;
   } finally {
     await services.close();
@@ -97,43 +94,39 @@ async function run(parsed: UserArguments, environment: Settings): Promise<number
   }
 }
 
-/** @returns The account that is asked for. @throws {CommandError} */
-function newAccount({ email, texts }: UserArguments) {
-  const name = nameOf(texts, "name");
-  const organizationName = nameOf(texts, "organization");
+/** @returns The account to create. @throws {CommandError} */
+function toNewUser({ email, texts }: UserArguments) {
+  const name = nameOption(texts, "name");
+  const organizationName = nameOption(texts, "organization");
   const organizationId = texts.get("join");
   const role = roles.find((one) => one === texts.get("role")?.toUpperCase());
-  if (name === undefined) throw new CommandError("--name is missing.", exitUsage);
+  if (name === undefined) throw new CommandError("--name is required.", exitUsage);
   if (organizationId !== undefined && organizationName !== undefined) {
-    throw new CommandError("--organization and --join do not go together.", exitUsage);
+    throw new CommandError("--organization and --join can't be combined.", exitUsage);
   }
-  if ((organizationId === undefined) !== !texts.has("role")) {
-    throw new CommandError("--join and --role go together.", exitUsage);
+  if (texts.has("role") !== texts.has("join")) {
+    throw new CommandError("--join and --role require each other.", exitUsage);
   }
-  if (organizationId !== undefined && role === undefined) {
-    throw new CommandError(`--role must be ${roles.join(", ")}.`, exitUsage);
-  }
-  const join = organizationId === undefined ? undefined : { organizationId, role: role as Role };
-  return { email, name, organizationName, join };
+  if (organizationId === undefined) return { email, name, organizationName };
+  if (role === undefined) throw new CommandError(`--role must be one of ${roles.join(", ")}.`, exitUsage);
+  return { email, name, join: { organizationId, role } };
 }
 
-function nameOf(texts: UserArguments["texts"], option: string): string | undefined {
+function nameOption(texts: UserArguments["texts"], option: string): string | undefined {
   const name = texts.get(option)?.trim();
   if (name === undefined) return undefined;
-  if (name === "" || [...name].length > nameCharactersMax || /\p{Cc}/u.test(name)) {
-    throw new CommandError(`--${option} must have 1 to ${nameCharactersMax} characters.`, exitData);
-  }
-  const fault = nameFault(name);
+  const isValid = name !== "" && [...name].length <= nameCharactersMax && !/\p{Cc}/u.test(name);
+  const fault = isValid ? nameFault(name) : `must have 1 to ${nameCharactersMax} characters.`;
   if (fault !== null) throw new CommandError(`--${option} ${fault}`, exitData);
   return name;
 }
 
 async function create(call: Call): Promise<void> {
   const { services, actor, password } = call;
-  const { link, organizationId } = await createUser(services, actor, { ...newAccount(call), password });
-  const made = `Made ${call.email} in ${organizationId}.`;
-  if (link === null) writeLine(made);
-  else giveLink(link, `${made} They choose a password with this link,`);
+  const { link, organizationId } = await createUser(services, actor, { ...toNewUser(call), password });
+  const created = `Created ${call.email} in ${organizationId}.`;
+  if (link === null) writeLine(created);
+  else writeLink(link, created);
 }
 
 async function list({ services, flags }: Call): Promise<void> {
@@ -146,50 +139,38 @@ async function list({ services, flags }: Call): Promise<void> {
 
 async function disable({ services, actor, email, flags }: Call): Promise<void> {
   const revokeKeys = flags.has("revoke-keys");
-  const { wasDisabled, activeKeys, revokedKeys, revokedInvitations } = await disableUser(services, actor, {
-    email,
-    revokeKeys,
-  });
-  writeLine(wasDisabled ? "They were disabled already." : "Disabled: they are signed out everywhere.");
-  if (revokedInvitations > 0) {
-    writeLine(
-      `Revoked ${revokedInvitations} open invitation${revokedInvitations === 1 ? "" : "s"} of theirs.`,
-    );
-  }
-  if (revokeKeys) writeLine(`Revoked ${counted(revokedKeys)} that they made.`);
+  const result = await disableUser(services, actor, { email, revokeKeys });
+  const { wasDisabled, activeKeys, revokedKeys, revokedInvitations } = result;
+  writeLine(wasDisabled ? "The account was already disabled." : "Disabled and signed out everywhere.");
+  if (revokedInvitations > 0) writeLine(`Revoked ${countOf(revokedInvitations, "open invitation")}.`);
+  if (revokeKeys) writeLine(`Revoked ${countOf(revokedKeys, "active API key")}.`);
   if (activeKeys > 0) {
-    writeLine(`${counted(activeKeys)} that they made still ${activeKeys === 1 ? "works" : "work"}.`);
+    writeLine(`${countOf(activeKeys, "active API key")} still ${activeKeys === 1 ? "works" : "work"}.`);
   }
 }
 
 async function enable({ services, actor, email }: Call): Promise<void> {
   const { wasDisabled } = await enableUser(services, actor, email);
-  writeLine(wasDisabled ? "Enabled: they can sign in again." : "They were not disabled.");
+  writeLine(wasDisabled ? "Enabled. They can sign in again." : "The account was not disabled.");
 }
 
 async function resetPassword({ services, actor, email, flags, password }: Call): Promise<void> {
   const turnOffTwoStep = flags.has("turn-off-two-step");
-  const { link, hadTwoStep } = await resetUserPassword(services, actor, {
-    email,
-    password,
-    turnOffTwoStep,
-  });
-  const twoStep = !turnOffTwoStep
-    ? ""
-    : hadTwoStep
-    ? "Two-step sign-in is off. "
-    : "Two-step sign-in was not on. ";
-  if (link === null) writeLine(`${twoStep}The password is set; they are signed out everywhere.`);
-  else giveLink(link, `${twoStep}They choose a new password with this link,`);
+  const input = { email, password, turnOffTwoStep };
+  const { link, hadTwoStep } = await resetUserPassword(services, actor, input);
+  const twoStep = hadTwoStep ? "Turned off two-step sign-in." : "Two-step sign-in was not on.";
+  const results = [
+    ...(turnOffTwoStep ? [twoStep] : []),
+    ...(link === null ? ["Set the password and signed out everywhere."] : []),
+  ].join(" ");
+  if (link === null) writeLine(results);
+  else writeLink(link, results);
 }
 
-function giveLink({ address, expiresAt }: PasswordLink, words: string): void {
-  writeLine(`${words} once, until ${expiresAt.slice(0, 16).replace("T", " ")} UTC:`, "stderr");
+function writeLink({ address, expiresAt }: PasswordLink, before: string): void {
+  const time = expiresAt.slice(0, 16).replace("T", " ");
+  writeLine(`${before} Link to choose a password, once, until ${time} UTC:`.trim(), "stderr");
   writeLine(address);
-}
-
-function counted(keys: number): string {
-  return keys === 1 ? "1 active API key" : `${keys} active API keys`;
 }
 
 const statuses: Partial<Record<ErrorCode, number>> = {
@@ -201,13 +182,15 @@ const statuses: Partial<Record<ErrorCode, number>> = {
 
 function toCommandError(error: unknown): { message: string; status: number } {
   if (error instanceof CommandError) return error;
+  const message = messageOf(error);
   if (error instanceof AppError) {
-    const message = error.code === "not_found" ? "no account has this email address." : error.message;
-    return { message, status: statuses[error.code] ?? exitFault };
+    const isUnknown = error.code === "not_found";
+    return {
+      message: isUnknown ? "no account has this email address." : message,
+      status: statuses[error.code] ?? exitFault,
+    };
   }
-  const isBusy = error instanceof DatabaseError && error.kind === "unavailable";
-  const reason = error instanceof Error ? error.message : String(error);
-  return isBusy
-    ? { message: `the database is busy or out of reach, try again: ${reason}`, status: exitBusy }
-    : { message: reason, status: exitFault };
+  return error instanceof DatabaseError && error.kind === "unavailable"
+    ? { message: `the database is busy or unavailable; try again: ${message}`, status: exitBusy }
+    : { message, status: exitFault };
 }

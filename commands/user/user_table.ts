@@ -1,9 +1,9 @@
-// The table of `gatehouse user list`, for people. It is printed a page at a time: a column is as wide as it had to be so far.
+// The table of `gatehouse user list`. It is printed page by page, so columns are as wide as they had to be so far.
 import type { OperatorUser } from "../../services/operator/user_list.ts";
 
-const titles = ["ADDRESS", "VERIFIED", "DISABLED", "TWO-STEP", "LAST SIGN-IN", "NAME", "ORGANIZATIONS"];
+const titles = ["EMAIL", "CONFIRMED", "DISABLED", "TWO-STEP", "LAST SIGN-IN", "NAME", "ORGANIZATIONS"];
 
-/** @returns What turns the next page of users into lines; the first one begins with titles. */
+/** @returns A function that turns the next page of users into lines. The first page begins with the titles. */
 export function userTable(): (users: readonly OperatorUser[]) => string[] {
   const widths = titles.map((title) => title.length);
   let isFirst = true;
@@ -30,10 +30,10 @@ function cells(user: OperatorUser): string[] {
     user.lastSignInAt === null ? "-" : `${user.lastSignInAt.slice(0, 16).replace("T", " ")}Z`,
     user.name,
     organizations.length === 0 ? "-" : organizations.join(", "),
-  ].map(visible);
+  ].map(withoutControls);
 }
 
-/** What would move the terminal's cursor, or turn the text around, is shown and does nothing. */
-function visible(text: string): string {
+/** Characters that would move the cursor or change the direction of text become a replacement character. */
+function withoutControls(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{fffd}");
 }

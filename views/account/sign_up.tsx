@@ -2,7 +2,7 @@
 import { emailCharactersMax, nameCharactersMax } from "../../domain/limits.ts";
 import { withReturnTo } from "../../domain/sign_in/return_to.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { PasswordField, TextField } from "../components/field.tsx";
+import { type FormErrors, PasswordField, TextField } from "../components/field.tsx";
 import { GateCard } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
@@ -16,17 +16,14 @@ export interface SignUpPageProps {
     readonly organizationName: string;
     readonly returnTo: string | null;
   };
-  /** Why the form was rejected, if no field has the error. */
-  readonly error: string | null;
-  /** What is wrong with a field, by its name. */
-  readonly fieldErrors: Readonly<Record<string, string>>;
+  readonly rejected?: FormErrors;
   /** Where sign-up is closed: whether invited people can sign up. */
   readonly byInvitation?: boolean;
 }
 
 /** @returns The sign-up page; without a form where sign-up is closed. */
 export function signUpPage(props: SignUpPageProps): Page {
-  const { frame, values, error, fieldErrors, byInvitation = false } = props;
+  const { frame, values, rejected, byInvitation = false } = props;
   if (!frame.signUpOpen) {
     return (
       <GateCard
@@ -46,36 +43,36 @@ export function signUpPage(props: SignUpPageProps): Page {
       title="Create an account"
       text="One account for all products."
       action="/sign-up"
-      error={error}
+      error={rejected?.message}
     >
       {values.returnTo === null ? null : <input type="hidden" name="return_to" value={values.returnTo} />}
       <TextField
         label="Your name"
         name="name"
         value={values.name}
-        error={fieldErrors["name"]}
+        error={rejected?.fields["name"]}
         autocomplete="name"
         required
         maxlength={nameCharactersMax}
-        autofocus={Object.keys(fieldErrors).length === 0}
+        autofocus={Object.keys(rejected?.fields ?? {}).length === 0}
       />
       <TextField
         label="Email"
         name="email"
         type="email"
         value={values.email}
-        error={fieldErrors["email"]}
+        error={rejected?.fields["email"]}
         autocomplete="username"
         required
         maxlength={emailCharactersMax}
       />
-      <PasswordField label="Password" name="password" isNew error={fieldErrors["password"]} />
+      <PasswordField label="Password" name="password" isNew error={rejected?.fields["password"]} />
       <TextField
         label="Organization (optional)"
         name="organizationName"
         value={values.organizationName}
         hint="Your API keys and usage belong to it. If empty, we'll name it after you."
-        error={fieldErrors["organizationName"]}
+        error={rejected?.fields["organizationName"]}
         autocomplete="organization"
         maxlength={nameCharactersMax}
       />

@@ -96,7 +96,7 @@ function signUpRoutes(app: App, parts: AppParts, assets: Assets): void {
     const returnTo = returnToOf(c.req.query("return_to"), config);
     const values = { name: "", email: "", organizationName: "", returnTo };
     return await redirectIfSignedIn(c, parts) ??
-      await sendPage(c, signUpPage({ frame, byInvitation, values, error: null, fieldErrors: {} }));
+      await sendPage(c, signUpPage({ frame, byInvitation, values }));
   });
 
   app.post("/sign-up", async (c) => {
@@ -111,12 +111,11 @@ function signUpRoutes(app: App, parts: AppParts, assets: Assets): void {
     } catch (error) {
       const { message, fields, status } = formError(c, error);
       const { name = "", email = "", organizationName = "" } = form;
+      // An address that is taken is shown at its field.
       const isTaken = error instanceof AppError && error.code === "email_taken";
-      const errors = isTaken
-        ? { error: null, fieldErrors: { email: error.message } }
-        : { error: message, fieldErrors: fields };
+      const rejected = isTaken ? { message: null, fields: { email: error.message } } : { message, fields };
       const values = { name, email, organizationName, returnTo };
-      return await sendPage(c, signUpPage({ frame, byInvitation, values, ...errors }), status);
+      return await sendPage(c, signUpPage({ frame, byInvitation, values, rejected }), status);
     }
   });
 }
