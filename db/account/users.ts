@@ -2,7 +2,7 @@
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { linkWorks } from "../mail/link_tokens.ts";
 import { pendingInvitation } from "../organization/invitations.ts";
-import { hasTwoStep } from "../sign_in/totp.ts";
+import { hasTwoStep } from "../sign_in/two_step.ts";
 
 /** A user as the password check and the audit log need them. Times in milliseconds since 1970. */
 export interface UserCredentials {

@@ -6,7 +6,7 @@ import { activeApiKey } from "../api_keys.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
 import { insertLinkToken, type NewLinkToken } from "../mail/link_tokens.ts";
 import { openInvitation, pendingInvitation } from "../organization/invitations.ts";
-import { hasTwoStep } from "../sign_in/totp.ts";
+import { hasTwoStep } from "../sign_in/two_step.ts";
 
 /** @returns A statement like `insertUser`, which also does nothing unless the organization exists. */
 export function insertJoiningUser(user: NewUser, organizationId: string): Statement {

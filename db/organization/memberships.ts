@@ -3,6 +3,7 @@ import type { Role } from "../../domain/sign_in/session.ts";
 import { activeApiKey } from "../api_keys.ts";
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { hasTwoStep } from "../sign_in/two_step.ts";
 
 /** A member as the other members see them. */
 export interface MemberRow {
@@ -38,7 +39,7 @@ export function insertMembership(
 const selectMembers = (organizationId: string, now: number): Statement =>
   sql`
   SELECT u.id AS userId, u.name, u.email, m.role, m.created_at AS joinedAt,
-    EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL) AS hasTotp,
+    ${hasTwoStep} AS hasTotp,
     (SELECT count(*) FROM api_keys k WHERE k.created_by = u.id AND k.organization_id = m.organization_id
       AND ${activeApiKey(now)}) AS apiKeys
   FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.organization_id = ${organizationId}`;

@@ -1,17 +1,17 @@
-// All SQL of passkeys. Of each there is the public key alone.
+// SQL of passkeys, of which only the public key is stored, and of their challenges, each of which is answered once.
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
+import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
-/** A passkey as its answers are checked. Times in milliseconds since 1970. */
+/** A passkey. Times in milliseconds since 1970. */
 export interface PasskeyRow {
   readonly id: string;
   readonly userId: string;
-  /** Base64url, as the browser names it. */
+  /** The browser's id, in base64url. */
   readonly credentialId: string;
   /** COSE, in base64url. */
   readonly publicKey: string;
-  /** How often it was used, as it says itself; those that are on several devices say 0. */
+  /** How often it was used, by its own count. Synced passkeys stay at 0. */
   readonly counter: number;
   /** JSON: how browsers reach it. */
   readonly transports: string;
@@ -20,13 +20,14 @@ export interface PasskeyRow {
   readonly lastUsedAt: number | null;
 }
 
-const select =
-  `SELECT id, user_id AS userId, credential_id AS credentialId, public_key AS publicKey, counter, transports,
-    name, created_at AS createdAt, last_used_at AS lastUsedAt FROM passkeys WHERE`;
+const select = sql`
+  SELECT id, user_id AS userId, credential_id AS credentialId, public_key AS publicKey, counter, transports,
+    name, created_at AS createdAt, last_used_at AS lastUsedAt
+  FROM passkeys WHERE`;
 
-/** @returns A user's passkeys, the oldest first. @throws {DatabaseError} */
+/** @returns A user's passkeys, oldest first. @throws {DatabaseError} */
 export function findPasskeysOfUser(database: DatabaseReader, userId: string): Promise<PasskeyRow[]> {
-  return database.read(sql(`${select} user_id = ? ORDER BY id`, userId));
+  return database.read(sql`${select} user_id = ${userId} ORDER BY id`);
 }
 
 /** @returns One of a user's passkeys, or undefined. @throws {DatabaseError} */
@@ -34,71 +35,105 @@ export function findPasskey(
   database: DatabaseReader,
   { userId, id }: { userId: string; id: string },
 ): Promise<PasskeyRow | undefined> {
-  return database.readFirst(sql(`${select} user_id = ? AND id = ?`, userId, id));
+  return database.readFirst(sql`${select} user_id = ${userId} AND id = ${id}`);
 }
 
-/** @returns The passkey that a browser names, whoever's it is, or undefined. @throws {DatabaseError} */
+/** @returns The passkey of any user that has the browser's id, or undefined. @throws {DatabaseError} */
 export function findPasskeyByCredential(
   database: DatabaseReader,
   credentialId: string,
 ): Promise<PasskeyRow | undefined> {
-  return database.readFirst(sql(`${select} credential_id = ?`, credentialId));
+  return database.readFirst(sql`${select} credential_id = ${credentialId}`);
 }
 
-/** @returns A statement that adds a passkey, unless the user has `max` or someone has this one. */
+/** Adds a passkey, unless the user has `max` or the passkey was already added. */
 export function insertPasskey(passkey: PasskeyRow, { max }: { max: number }): Statement {
-  return sql`INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at, last_used_at)
-     SELECT ${passkey.id}, ${passkey.userId}, ${passkey.credentialId}, ${passkey.publicKey}, ${passkey.counter}, ${passkey.transports}, ${passkey.name}, ${passkey.createdAt}, NULL WHERE (SELECT count(*) FROM passkeys WHERE user_id = ${passkey.userId}) < ${max}
-     ON CONFLICT (credential_id) DO NOTHING`;
+  const { id, userId, credentialId, publicKey, counter, transports, name, createdAt } = passkey;
+  return sql`
+    INSERT INTO passkeys
+      (id, user_id, credential_id, public_key, counter, transports, name, created_at, last_used_at)
+    SELECT ${id}, ${userId}, ${credentialId}, ${publicKey}, ${counter}, ${transports}, ${name}, ${createdAt}, NULL
+    WHERE (SELECT count(*) FROM passkeys WHERE user_id = ${userId}) < ${max}
+    ON CONFLICT (credential_id) DO NOTHING`;
 }
 
-/** @returns A statement that gives a passkey another name. */
-export function updatePasskeyName(passkey: { userId: string; id: string; name: string }): Statement {
-  return sql`UPDATE passkeys SET name = ${passkey.name} WHERE user_id = ${passkey.userId} AND id = ${passkey.id} AND name <> ${passkey.name}`;
+/** Renames a passkey. */
+export function updatePasskeyName(
+  { userId, id, name }: { userId: string; id: string; name: string },
+): Statement {
+  return sql`UPDATE passkeys SET name = ${name} WHERE user_id = ${userId} AND id = ${id} AND name <> ${name}`;
 }
 
-/** @returns A statement that takes a passkey away. */
+/** Deletes a passkey. */
 export function deletePasskey({ userId, id }: { userId: string; id: string }): Statement {
   return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND id = ${id}`;
 }
 
-/** @returns A statement that removes all of a user's passkeys, after an audited change. */
+/** Deletes all of a user's passkeys, after an audited change. */
 export function deletePasskeys(userId: string, { audited }: { audited: string }): Statement {
   return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND ${ifAudited(audited)}`;
 }
 
-/** A use of a passkey, with what its counter said. */
+/** The use of a passkey, with its new counter. */
 export interface PasskeyUse {
   readonly id: string;
+  readonly userId: string;
   readonly counter: number;
+  readonly now: number;
 }
 
-/** A counter that does not go up is a copy's; one that stays at 0 does not count. */
-const counterGoesUp = (counter: string) => `(counter < ${counter} OR (counter = 0 AND ${counter} = 0))`;
+/** A counter that doesn't increase belongs to a copy, unless it stays at 0. */
+function updatePasskeyUsed({ id, userId, counter, now }: PasskeyUse, condition: Statement): Statement {
+  return sql`
+    UPDATE passkeys SET counter = ${counter}, last_used_at = ${now}
+    WHERE id = ${id} AND user_id = ${userId}
+      AND (counter < ${counter} OR (counter = 0 AND ${counter} = 0)) AND ${condition}`;
+}
 
-/** @returns A statement that notes the use of a passkey which signs in alone; nothing for a user who is disabled. */
-export function usePasskey(passkey: PasskeyUse & { userId: string; now: number }): Statement {
-  return sql(
-    `UPDATE passkeys SET counter = ?1, last_used_at = ?2 WHERE id = ?3 AND user_id = ?4 AND ${
-      counterGoesUp("?1")
-    }
-       AND EXISTS (SELECT 1 FROM users WHERE id = ?4 AND disabled_at IS NULL)`,
-    passkey.counter,
-    passkey.now,
-    passkey.id,
-    passkey.userId,
+/** Records that a passkey signs in alone; does nothing if its user is disabled. */
+export function usePasskey(use: PasskeyUse): Statement {
+  return updatePasskeyUsed(
+    use,
+    sql`EXISTS (SELECT 1 FROM users WHERE id = ${use.userId} AND disabled_at IS NULL)`,
   );
 }
 
-/** @returns A statement that notes the use of a passkey in a sign-in that waits for it. */
-export function usePasskeyInSecondStep(passkey: PasskeyUse & SecondStep): Statement {
-  return sql(
-    `UPDATE passkeys SET counter = ?5, last_used_at = ?3 WHERE id = ?4 AND user_id = ?2 AND ${
-      counterGoesUp("?5")
-    }
-       AND ${ifSecondStepWaits}`,
-    ...secondStepArgs(passkey),
-    passkey.id,
-    passkey.counter,
-  );
+/** Records that a passkey completes a pending sign-in. */
+export function usePasskeyInSecondStep(use: PasskeyUse & SecondStep): Statement {
+  return updatePasskeyUsed(use, ifSecondStepPending(use));
+}
+
+/** What an answer to a challenge permits. */
+export type PasskeyPurpose = "register" | "sign_in" | "second_step";
+
+/** A challenge. `expiresAt` in milliseconds since 1970. */
+export interface PasskeyChallenge {
+  /** Base64url. */
+  readonly challenge: string;
+  readonly purpose: PasskeyPurpose;
+  /** Whose passkey may answer; null if any may. */
+  readonly userId: string | null;
+  readonly expiresAt: number;
+}
+
+/** Inserts a challenge, and deletes those that have expired. */
+export function insertPasskeyChallenge(
+  { challenge, purpose, userId, expiresAt }: PasskeyChallenge,
+  now: number,
+): Statement[] {
+  return [
+    sql`DELETE FROM passkey_challenges WHERE expires_at <= ${now}`,
+    sql`
+      INSERT INTO passkey_challenges (challenge, purpose, user_id, expires_at)
+      VALUES (${challenge}, ${purpose}, ${userId}, ${expiresAt})`,
+  ];
+}
+
+/** Uses a challenge up. Changes no row unless the challenge waits for this answer. */
+export function takePasskeyChallenge(
+  { challenge, purpose, userId, now }: Omit<PasskeyChallenge, "expiresAt"> & { now: number },
+): Statement {
+  return sql`
+    DELETE FROM passkey_challenges
+    WHERE challenge = ${challenge} AND purpose = ${purpose} AND user_id IS ${userId} AND expires_at > ${now}`;
 }

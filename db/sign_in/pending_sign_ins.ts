@@ -1,23 +1,29 @@
-// All SQL of sign-ins that wait for their second step. The token is not here, only its SHA-256.
+// SQL of sign-ins that wait for their second step. Only the SHA-256 of a token is stored.
 import { secondStepAttemptsMax } from "../../domain/limits.ts";
 import { ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
+import { hasTwoStep } from "./two_step.ts";
 
-/** A sign-in whose password was right. Times in milliseconds since 1970. */
+/** A sign-in whose password was right. */
 export interface NewPendingSignIn {
   readonly tokenHash: string;
   readonly userId: string;
+  /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
 /**
- * @returns A statement that notes that the password was right. It does nothing for a user who is disabled, has got another
- *   password since, or has turned two-step sign-in off.
+ * Inserts a pending sign-in, unless the user is disabled, has changed the password since, or has turned off two-step sign-in.
  */
-export function insertPendingSignIn(pending: NewPendingSignIn, passwordHash: string): Statement {
-  return sql`INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts)
-     SELECT ${pending.tokenHash}, u.id, ${pending.expiresAt}, 0 FROM users u WHERE u.id = ${pending.userId} AND u.disabled_at IS NULL AND u.password_hash = ${passwordHash}
-       AND EXISTS (SELECT 1 FROM totp t WHERE t.user_id = u.id AND t.confirmed_at IS NOT NULL)`;
+export function insertPendingSignIn(
+  { tokenHash, userId, expiresAt }: NewPendingSignIn,
+  passwordHash: string,
+): Statement {
+  return sql`
+    INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts)
+    SELECT ${tokenHash}, u.id, ${expiresAt}, 0 FROM users u
+    WHERE u.id = ${userId} AND u.disabled_at IS NULL AND u.password_hash = ${passwordHash}
+      AND ${hasTwoStep}`;
 }
 
 /** A sign-in at its second step. `now`: milliseconds since 1970. */
@@ -27,62 +33,51 @@ export interface SecondStep {
   readonly now: number;
 }
 
-const waits =
-  `p.expires_at > ?3 AND EXISTS (SELECT 1 FROM users u WHERE u.id = p.user_id AND u.disabled_at IS NULL)
-  AND EXISTS (SELECT 1 FROM totp t WHERE t.user_id = p.user_id AND t.confirmed_at IS NOT NULL)`;
+const isPending = (now: number) =>
+  sql`p.expires_at > ${now}
+    AND EXISTS (SELECT 1 FROM users u WHERE u.id = p.user_id AND u.disabled_at IS NULL AND ${hasTwoStep})`;
 
-/**
- * A condition: this sign-in still waits, its user is not disabled and has not turned two-step sign-in off. Its parameters
- * are the first three of the statement: {@linkcode secondStepArgs}.
- */
-export const ifSecondStepWaits =
-  `EXISTS (SELECT 1 FROM pending_sign_ins p WHERE p.token_hash = ?1 AND p.user_id = ?2 AND ${waits})`;
-
-/** @returns The parameters of {@linkcode ifSecondStepWaits}. */
-export function secondStepArgs({ tokenHash, userId, now }: SecondStep) {
-  return [tokenHash, userId, now] as const;
+/** A condition: the sign-in is pending, and its user is not disabled and has not turned off two-step sign-in. */
+export function ifSecondStepPending({ tokenHash, userId, now }: SecondStep): Statement {
+  return sql`EXISTS (SELECT 1 FROM pending_sign_ins p
+    WHERE p.token_hash = ${tokenHash} AND p.user_id = ${userId} AND ${isPending(now)})`;
 }
 
-/** @returns Of some tokens those that wait for their second step, the newest last. @throws {DatabaseError} */
+/** @returns The pending sign-ins of some tokens, newest last. @throws {DatabaseError} */
 export function findPendingSignIns(
   database: Database,
   { tokenHashes, now }: { tokenHashes: readonly string[]; now: number },
 ): Promise<{ tokenHash: string; userId: string }[]> {
-  return database.read(sql(
-    `SELECT p.token_hash AS tokenHash, p.user_id AS userId FROM pending_sign_ins p
-     WHERE p.token_hash IN (SELECT value FROM json_each(?1)) AND p.attempts < ?2 AND ${waits} ORDER BY p.expires_at`,
-    JSON.stringify(tokenHashes),
-    secondStepAttemptsMax,
-    now,
-  ));
+  return database.read(sql`
+    SELECT p.token_hash AS tokenHash, p.user_id AS userId FROM pending_sign_ins p
+    WHERE p.token_hash IN (SELECT value FROM json_each(${JSON.stringify(tokenHashes)}))
+      AND p.attempts < ${secondStepAttemptsMax} AND ${isPending(now)}
+    ORDER BY p.expires_at`);
 }
 
-/**
- * Counts a code before it is looked at, so that of many at once no more are looked at than there may be.
- *
- * @returns A statement that returns a row with the number of `attempts`, this one included, or none when there were too many.
- */
+/** Counts a code before it is checked. Returns the number of `attempts` including this one, or no row if there were too many. */
 export function countSecondStepAttempt(step: SecondStep): Statement {
-  return sql(
-    `UPDATE pending_sign_ins SET attempts = attempts + 1
-     WHERE token_hash = ?1 AND attempts < ?4 AND ${ifSecondStepWaits} RETURNING attempts`,
-    ...secondStepArgs(step),
-    secondStepAttemptsMax,
-  );
+  return sql`
+    UPDATE pending_sign_ins SET attempts = attempts + 1
+    WHERE token_hash = ${step.tokenHash} AND attempts < ${secondStepAttemptsMax} AND ${
+    ifSecondStepPending(step)
+  }
+    RETURNING attempts`;
 }
 
-/** @returns A statement that ends a sign-in which had all its attempts. */
+/** Deletes a pending sign-in that has no attempts left. */
 export function deleteSpentPendingSignIn(tokenHash: string): Statement {
-  return sql`DELETE FROM pending_sign_ins WHERE token_hash = ${tokenHash} AND attempts >= ${secondStepAttemptsMax}`;
+  return sql`
+    DELETE FROM pending_sign_ins WHERE token_hash = ${tokenHash} AND attempts >= ${secondStepAttemptsMax}`;
 }
 
-/** @returns A statement that uses a sign-in's first step up, with the second. */
+/** Deletes a pending sign-in that was completed. */
 export function consumePendingSignIn(tokenHash: string, { audited }: { audited: string }): Statement {
   return sql`DELETE FROM pending_sign_ins WHERE token_hash = ${tokenHash} AND ${ifAudited(audited)}
     RETURNING token_hash`;
 }
 
-/** @returns Statements that end a user's sign-ins that are half done, after an audited change of what they began with. */
+/** Ends a user's unfinished sign-ins, after an audited change of how they sign in. */
 export function endHalfDoneSignIns(userId: string, { audited }: { audited: string }): Statement[] {
   return [
     sql`DELETE FROM pending_sign_ins WHERE user_id = ${userId} AND ${ifAudited(audited)}`,

@@ -1,9 +1,9 @@
-// All SQL of recovery codes. A code is never here, only its SHA-256.
+// SQL of recovery codes. Only the SHA-256 of a code is stored.
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { ifSecondStepWaits, type SecondStep, secondStepArgs } from "./pending_sign_ins.ts";
+import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
-/** @returns How many of a user's codes were not used yet. @throws {DatabaseError} */
+/** @returns How many codes a user has left. @throws {DatabaseError} */
 export async function countRecoveryCodes(database: DatabaseReader, userId: string): Promise<number> {
   const row = await database.readFirst<{ n: number }>(
     sql`SELECT count(*) AS n FROM recovery_codes WHERE user_id = ${userId} AND used_at IS NULL`,
@@ -11,47 +11,43 @@ export async function countRecoveryCodes(database: DatabaseReader, userId: strin
   return row?.n ?? 0;
 }
 
-/** @returns Whether a user has a code that was not used yet. @throws {DatabaseError} */
+/** @returns Whether a user has a code that wasn't used yet. @throws {DatabaseError} */
 export async function hasRecoveryCode(
   database: DatabaseReader,
-  code: { userId: string; codeHash: string },
+  { userId, codeHash }: { userId: string; codeHash: string },
 ): Promise<boolean> {
   const row = await database.readFirst(
-    sql`SELECT 1 FROM recovery_codes WHERE user_id = ${code.userId} AND code_hash = ${code.codeHash} AND used_at IS NULL`,
+    sql`SELECT 1 FROM recovery_codes WHERE user_id = ${userId} AND code_hash = ${codeHash} AND used_at IS NULL`,
   );
   return row !== undefined;
 }
 
-/**
- * @param code `left`: how many there are before, which the mail about it counts on.
- * @returns A statement that uses a code up in a sign-in that waits for it.
- */
+/** Uses a code up to complete a pending sign-in. @param code `left`: how many there were before, which its email relies on. */
 export function useRecoveryCode(code: SecondStep & { codeHash: string; left: number }): Statement {
-  return sql(
-    `UPDATE recovery_codes SET used_at = ?3 WHERE user_id = ?2 AND code_hash = ?4 AND used_at IS NULL
-       AND (SELECT count(*) FROM recovery_codes WHERE user_id = ?2 AND used_at IS NULL) = ?5
-       AND ${ifSecondStepWaits}`,
-    ...secondStepArgs(code),
-    code.codeHash,
-    code.left,
-  );
+  const { userId, codeHash, left, now } = code;
+  return sql`
+    UPDATE recovery_codes SET used_at = ${now}
+    WHERE user_id = ${userId} AND code_hash = ${codeHash} AND used_at IS NULL
+      AND (SELECT count(*) FROM recovery_codes WHERE user_id = ${userId} AND used_at IS NULL) = ${left}
+      AND ${ifSecondStepPending(code)}`;
 }
 
-/** @returns Statements that put new codes in the place of a user's old ones, after an audited change. */
+/** Replaces a user's codes, after an audited change. */
 export function insertRecoveryCodes(
   userId: string,
-  options: { codeHashes: readonly string[]; audited: string },
+  { codeHashes, audited }: { codeHashes: readonly string[]; audited: string },
 ): Statement[] {
   return [
-    deleteRecoveryCodes(userId, options),
+    deleteRecoveryCodes(userId, { audited }),
     sql`
       INSERT INTO recovery_codes (user_id, code_hash, used_at)
-      SELECT ${userId}, value, NULL FROM json_each(${JSON.stringify(options.codeHashes)})
-      WHERE ${ifAudited(options.audited)}`,
+      SELECT ${userId}, value, NULL FROM json_each(${JSON.stringify(codeHashes)}) WHERE ${
+      ifAudited(audited)
+    }`,
   ];
 }
 
-/** @returns A statement that takes a user's codes away, after an audited change. */
+/** Deletes a user's codes, after an audited change. */
 export function deleteRecoveryCodes(userId: string, { audited }: { audited: string }): Statement {
   return sql`DELETE FROM recovery_codes WHERE user_id = ${userId} AND ${ifAudited(audited)}`;
 }

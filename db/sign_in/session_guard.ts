@@ -1,47 +1,45 @@
-// What must be true when a batch is written for a session. A session is looked up before a request's body is read, and the body
-// may take ten seconds: until then the session may end, or its user may lose their role.
-import { type DatabaseReader, sql, type Statement, type Value } from "../engine/database.ts";
-import type { SessionBounds } from "./sessions.ts";
+// What must be true when a batch is written for a session. A session is looked up before a request's body is read, which may take
+// ten seconds: meanwhile the session may end, or its user may lose their role.
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { liveSession, type SessionBounds } from "./sessions.ts";
 
 /** The session that writes, and the role that it needs. */
 export interface SessionGuard extends SessionBounds {
   readonly sessionId: string;
-  /** The organization that the act is in and the roles that allow it; null for acts that need no role. */
+  /** The organization, and the roles that permit the action; null if none is needed. */
   readonly role: { readonly organizationId: string; readonly anyOf: readonly string[] } | null;
 }
 
-/** Why a session may not write: it has ended, its user is not a member, or their role does not allow the act. */
+/** Why a session may not write: it has ended, its user is not a member, or their role doesn't permit the action. */
 export type SessionRejection = "ended" | "not_member" | "role";
 
-const reason = `SELECT CASE
-    WHEN s.id IS NULL THEN 'ended'
-    WHEN ?4 IS NULL THEN NULL
-    WHEN m.role IS NULL THEN 'not_member'
-    WHEN m.role NOT IN (SELECT value FROM json_each(?5)) THEN 'role'
-  END AS reason
-  FROM (SELECT 1)
-  LEFT JOIN sessions s ON s.id = ?1 AND s.created_at > ?2 AND s.last_seen_at > ?3
-    AND EXISTS (SELECT 1 FROM users u WHERE u.id = s.user_id AND u.disabled_at IS NULL)
-  LEFT JOIN memberships m ON m.user_id = s.user_id AND m.organization_id = ?4`;
-
-function argsOf({ sessionId, createdAfter, seenAfter, role }: SessionGuard): Value[] {
+function rejection({ sessionId, role, ...bounds }: SessionGuard): Statement {
   const organizationId = role?.organizationId ?? null;
-  return [sessionId, createdAfter, seenAfter, organizationId, JSON.stringify(role?.anyOf ?? [])];
+  return sql`
+    SELECT CASE
+      WHEN s.id IS NULL THEN 'ended'
+      WHEN ${organizationId} IS NULL THEN NULL
+      WHEN m.role IS NULL THEN 'not_member'
+      WHEN m.role NOT IN (SELECT value FROM json_each(${JSON.stringify(role?.anyOf ?? [])})) THEN 'role'
+    END AS reason
+    FROM (SELECT 1)
+    LEFT JOIN (
+      SELECT s.id, s.user_id FROM sessions s JOIN users u ON u.id = s.user_id
+      WHERE s.id = ${sessionId} AND ${liveSession(bounds)}) s
+    LEFT JOIN memberships m ON m.user_id = s.user_id AND m.organization_id = ${organizationId}`;
 }
 
-/** @returns A statement that makes its batch fail with a `constraint` error unless the session may write. */
+/** Makes its batch fail with a `constraint` error unless the session may write. */
 export function requireSession(guard: SessionGuard): Statement {
-  return sql(
-    `INSERT INTO refused_writes (reason) SELECT reason FROM (${reason}) WHERE reason IS NOT NULL`,
-    ...argsOf(guard),
-  );
+  return sql`INSERT INTO refused_writes (reason)
+    SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
 }
 
-/** @returns Why the session may not write, or null when it may. @throws {DatabaseError} */
+/** @returns Why the session may not write, or null if it may. @throws {DatabaseError} */
 export async function findSessionRejection(
   database: DatabaseReader,
   guard: SessionGuard,
 ): Promise<SessionRejection | null> {
-  const row = await database.readFirst<{ reason: SessionRejection | null }>(sql(reason, ...argsOf(guard)));
+  const row = await database.readFirst<{ reason: SessionRejection | null }>(rejection(guard));
   return row?.reason ?? null;
 }

@@ -1,36 +1,28 @@
-// The SQL of deleting sign-ins that nobody finished in time, and sessions that nobody used for too long. They are refused from
-// then on by their own statements; this only keeps them, and the addresses in them, from gathering.
+// SQL that deletes expired sign-ins and sessions. Other statements reject them anyway; this only keeps their data, such as IP
+// addresses, from piling up.
 import { type Database, sql } from "../engine/database.ts";
 
-const tables = [
-  { table: "pending_sign_ins", key: "token_hash", endedWhen: "expires_at <= ?" },
-  { table: "passkey_challenges", key: "challenge", endedWhen: "expires_at <= ?" },
-  { table: "sessions", key: "token_hash", endedWhen: "last_seen_at <= ?" },
-] as const;
-
 /**
- * @param options `now`: milliseconds since 1970. `seenAfter`: sessions that were last used then or earlier have ended.
- *   `limit`: at most so many of each kind.
- * @returns How many were deleted. @throws {DatabaseError}
+ * @param options `now`: milliseconds since 1970. `seenAfter`: sessions last used by then have expired. `limit`: of each kind.
+ * @returns How many rows were deleted. @throws {DatabaseError}
  */
 export async function deleteExpiredSignIns(
   database: Database,
   { now, seenAfter, limit }: { now: number; seenAfter: number; limit: number },
 ): Promise<number> {
-  const times = { pending_sign_ins: now, passkey_challenges: now, sessions: seenAfter };
-  // Mostly there is none, and a write that changes nothing waits for the lock all the same.
-  const ended = await database.readFirst(sql(
-    tables.map(({ table, endedWhen }) => `SELECT 1 FROM ${table} WHERE ${endedWhen}`).join(" UNION ALL ") +
-      " LIMIT 1",
-    ...tables.map(({ table }) => times[table]),
-  ));
-  if (ended === undefined) return 0;
-  const results = await database.write(tables.map(({ table, key, endedWhen }) =>
-    sql(
-      `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${endedWhen} LIMIT ?)`,
-      times[table],
-      limit,
-    )
-  ));
+  // Usually there is none, and even a write that changes nothing waits for the lock.
+  const expired = await database.readFirst(sql`
+    SELECT 1 FROM pending_sign_ins WHERE expires_at <= ${now}
+    UNION ALL SELECT 1 FROM passkey_challenges WHERE expires_at <= ${now}
+    UNION ALL SELECT 1 FROM sessions WHERE last_seen_at <= ${seenAfter} LIMIT 1`);
+  if (expired === undefined) return 0;
+  const results = await database.write([
+    sql`DELETE FROM pending_sign_ins WHERE token_hash IN (
+      SELECT token_hash FROM pending_sign_ins WHERE expires_at <= ${now} LIMIT ${limit})`,
+    sql`DELETE FROM passkey_challenges WHERE challenge IN (
+      SELECT challenge FROM passkey_challenges WHERE expires_at <= ${now} LIMIT ${limit})`,
+    sql`DELETE FROM sessions WHERE token_hash IN (
+      SELECT token_hash FROM sessions WHERE last_seen_at <= ${seenAfter} LIMIT ${limit})`,
+  ]);
   return results.reduce((sum, { changes }) => sum + changes, 0);
 }

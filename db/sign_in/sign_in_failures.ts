@@ -1,12 +1,13 @@
-// All SQL of the delays after failed sign-ins.
+// SQL of the delays after failed sign-ins.
 import { signInDelayMaxMs, signInDelayMinMs, signInFailuresFree } from "../../domain/limits.ts";
 import { ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
 
 /** Failures are forgotten after a day without one, in milliseconds. */
 const forgetAfterMs = 24 * 3_600_000;
+const doublingsMax = Math.ceil(Math.log2(signInDelayMaxMs / signInDelayMinMs));
 
-/** @returns Until when sign-ins of a subject are refused (milliseconds since 1970), or 0. @throws {DatabaseError} */
+/** @returns Until when sign-ins of a subject are rejected (milliseconds since 1970), or 0. @throws {DatabaseError} */
 export async function findSignInBlock(database: Database, subject: string): Promise<number> {
   const row = await database.readFirst<{ blockedUntil: number }>(
     sql`SELECT blocked_until AS blockedUntil FROM sign_in_failures WHERE subject = ${subject}`,
@@ -15,43 +16,39 @@ export async function findSignInBlock(database: Database, subject: string): Prom
 }
 
 /**
- * Counts an attempt as a failure before its password is looked at, so that of many guesses at once no more pass than
- * one after the other would.
+ * Counts an attempt as a failure before its password is checked, so that concurrent guesses get no further than sequential ones.
  *
- * @returns Statements that forget old subjects, and that count and set the next delay: none for the first five, then
- *   1 s, doubled each time, up to 15 minutes. The second returns no row, and counts nothing, during a delay. A delay
- *   longer than the longest is one of a clock that was set back: it has ended.
+ * @returns Statements that forget old subjects, and that count and set the next delay: none for the first five, then 1 s, doubled
+ *   each time, up to 15 minutes. During a delay, the second returns no row and counts nothing. A delay longer than the longest
+ *   comes from a clock that was set back, and has ended.
  */
 export function insertSignInFailure(subject: string, now: number): Statement[] {
-  const doublingsMax = Math.ceil(Math.log2(signInDelayMaxMs / signInDelayMinMs));
   return [
     sql`DELETE FROM sign_in_failures WHERE failed_at <= ${now - forgetAfterMs}`,
-    sql(
-      `INSERT INTO sign_in_failures (subject, failures, blocked_until, failed_at) VALUES (?1, 1, 0, ?2)
-       ON CONFLICT (subject) DO UPDATE SET
-         failures = failures + 1,
-         failed_at = ?2,
-         blocked_until = iif(failures + 1 < ${signInFailuresFree}, 0,
-           ?2 + min(${signInDelayMaxMs}, ${signInDelayMinMs} << min(failures + 1 - ${signInFailuresFree}, ${doublingsMax})))
-       WHERE blocked_until <= ?2 OR blocked_until > ?2 + ${signInDelayMaxMs}
-       RETURNING subject`,
-      subject,
-      now,
-    ),
+    sql`
+      INSERT INTO sign_in_failures (subject, failures, blocked_until, failed_at) VALUES (${subject}, 1, 0, ${now})
+      ON CONFLICT (subject) DO UPDATE SET
+        failures = failures + 1,
+        failed_at = ${now},
+        blocked_until = iif(failures + 1 < ${signInFailuresFree}, 0, ${now} + min(
+          ${signInDelayMaxMs},
+          ${signInDelayMinMs} << min(failures + 1 - ${signInFailuresFree}, ${doublingsMax})))
+      WHERE blocked_until <= ${now} OR blocked_until > ${now + signInDelayMaxMs}
+      RETURNING subject`,
   ];
 }
 
-/** @returns A statement that takes one counted failure back: the password was never looked at. */
+/** Takes one counted failure back: the password was never checked. */
 export function undoSignInFailure(subject: string): Statement {
   return sql`UPDATE sign_in_failures SET failures = failures - 1, blocked_until = 0 WHERE subject = ${subject}`;
 }
 
-/** @returns A statement that forgets a subject's failures: it signed in. */
+/** Forgets a subject's failures, because it signed in. */
 export function deleteSignInFailures(subject: string): Statement {
   return sql`DELETE FROM sign_in_failures WHERE subject = ${subject}`;
 }
 
-/** @returns The same, after an audited change. */
+/** Does the same, after an audited change. */
 export function deleteSignInFailuresIfAudited(subject: string, { audited }: { audited: string }): Statement {
   return sql`DELETE FROM sign_in_failures WHERE subject = ${subject} AND ${ifAudited(audited)}`;
 }

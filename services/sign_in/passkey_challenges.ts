@@ -5,7 +5,7 @@ import {
   insertPasskeyChallenge,
   type PasskeyPurpose,
   takePasskeyChallenge,
-} from "../../db/sign_in/passkey_challenges.ts";
+} from "../../db/sign_in/passkeys.ts";
 import { passkeyTimeoutMs } from "../../domain/limits.ts";
 import {
   answeredChallenge,
