@@ -1,4 +1,4 @@
-// The whole app in this process, over a data file of its own, with a clock that the test moves.
+// Runs the whole app in the test's process with its own data file and a clock that the test controls.
 import assert from "node:assert/strict";
 import { createApp } from "../../app.ts";
 import { type Config, parseConfig, type Settings } from "../../config.ts";
@@ -11,35 +11,35 @@ import { emailTexts } from "../../views/mail/mails.tsx";
 import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
 import { assertDocumented } from "./documented.ts";
 
-/** The moment at which every test begins: Saturday, 21 November 2026, 14:03:11 UTC. */
+/** When every test starts: Saturday, November 21, 2026, 14:03:11 UTC. */
 export const testStart = Date.UTC(2026, 10, 21, 14, 3, 11, 250);
 export const testPassword = "correct horse 9 battery";
 
-/** Shared: its threads take longer to start than most tests run. They are there before the first test begins. */
+/** Shared and started up front, because its threads take longer to start than most tests take to run. */
 const passwordHasher = new PasswordHasher(navigator.hardwareConcurrency);
 await Promise.all(Array.from({ length: navigator.hardwareConcurrency }, () => passwordHasher.hash("")));
 
-/** A running app and what tests do with it. */
+/** A running app and its test controls. */
 export interface TestApp {
   readonly app: App;
   readonly config: Config;
   readonly services: Services;
   readonly opened: TestDatabase;
-  /** Everything that was logged, as one text. */
+  /** All log output so far. */
   readonly logged: () => string;
-  /** Moves the clock, in milliseconds. */
+  /** Moves the clock forward, in milliseconds. */
   advance(ms: number): void;
   now(): number;
-  /** Sends a request as the product's own page would: same origin, JSON. The answer must be one that the OpenAPI document has. */
+  /** Sends a same-origin request, as the product's own pages do, and checks the response against the OpenAPI document. */
   send(path: string, options?: SendOptions): Promise<Response>;
-  /** Makes an account with an organization of its own. */
+  /** Creates an account with its own organization. */
   signUp(name?: string): Promise<TestPerson>;
-  /** Sends what is due. @returns The mails that were sent so far, newest last; the last 100 of them. */
+  /** Delivers due emails. @returns The last 100 emails sent, newest last. */
   mails(): Promise<readonly DevelopmentMail[]>;
   dispose(): Promise<void>;
 }
 
-/** What a request can have. */
+/** Options of a request. */
 export interface SendOptions {
   readonly method?: string;
   /** Sent as JSON. */
@@ -53,18 +53,20 @@ export interface SendOptions {
   readonly peerAddress?: string;
 }
 
-/** Somebody who signed up. */
+/** A signed-up user. */
 export interface TestPerson {
   readonly email: string;
-  /** The `Cookie` header that they send. */
+  /** Their `Cookie` header. */
   readonly cookie: string;
   readonly userId: string;
   readonly organizationId: string;
 }
 
 /**
- * @param settings Beyond the defaults.
- * @param options `open`: another database than a new data file. `mailTransport`: where mails go with an `SMTP_URL`.
+ * Starts an app.
+ *
+ * @param settings Overrides of the default settings.
+ * @param options `open`: opens a database other than a new data file. `mailTransport`: delivers email when `SMTP_URL` is set.
  */
 export async function startTestApp(
   settings: Settings = {},
@@ -129,7 +131,7 @@ export async function startTestApp(
       const email = `person${++people}@example.com`;
       const answer = await send("/api/auth/sign-up", {
         json: { name, email, password: testPassword },
-        // Each from an address of its own, so that no limit is shared between people.
+        // A separate address for each person, so that they don't share rate limits.
         peerAddress: `10.1.${people >> 8}.${people & 255}`,
       });
       assert.equal(answer.status, 201, `${await answer.clone().text()} ${lines.join("\n")}`);
@@ -150,7 +152,7 @@ export async function startTestApp(
   };
 }
 
-/** @returns The `Cookie` header that a browser sends after an answer. */
+/** @returns The `Cookie` header that a browser sends after this response. */
 export function cookieOf(answer: Response): string {
   return answer.headers.getSetCookie()
     .filter((cookie) => !/max-age=0/i.test(cookie))
@@ -158,7 +160,7 @@ export function cookieOf(answer: Response): string {
     .join("; ");
 }
 
-/** Creates a key. @returns The whole key and its id. */
+/** Creates an API key. @returns Its id and the full key. */
 export async function createTestKey(
   test: TestApp,
   person: TestPerson,
@@ -185,7 +187,7 @@ export async function assertError(answer: Response, status: number, code: string
   return body as { error: { code: string; message: string; details?: { path: string; message: string }[] } };
 }
 
-/** A test with an app of its own. */
+/** Defines a test with its own app. */
 export function testApp(
   name: string,
   test: (app: TestApp) => Promise<void>,

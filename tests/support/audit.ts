@@ -1,4 +1,4 @@
-// What tests of the audit log share: reading it over the API, and waiting for what is written in the background.
+// Reads the audit log over the API, and waits for entries that are written in the background.
 import assert from "node:assert/strict";
 import type { AuditEvent } from "../../domain/audit.ts";
 import type { TestApp } from "./app.ts";
@@ -6,7 +6,7 @@ import { poll } from "./poll.ts";
 
 export const auditPath = "/api/portal/audit";
 
-/** Reads a page of it. */
+/** Reads one page of the audit log. */
 export async function listAudit(
   test: TestApp,
   cookie: string,
@@ -17,7 +17,7 @@ export async function listAudit(
   return await answer.json();
 }
 
-/** Waits for an entry that is written in the background. */
+/** Waits for entries that are written in the background. */
 export async function notedAudit(
   test: TestApp,
   cookie: string,

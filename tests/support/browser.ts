@@ -1,5 +1,5 @@
 // Debian's Chromium, driven by playwright-core.
-// Test dependencies are not in deno.json: what is there goes into the compiled binary.
+// Test dependencies stay out of deno.json, because its imports go into the compiled binary.
 // deno-lint-ignore no-import-prefix
 import { type Browser, type BrowserContext, chromium, type Page } from "npm:playwright-core@1.65.1";
 // deno-lint-ignore no-import-prefix
@@ -9,19 +9,19 @@ export type { Browser, BrowserContext, Page };
 
 const executablePath = "/usr/bin/chromium";
 
-/** Whether there is no browser to test with. Under `CI=true` there must be one. */
+/** @returns Whether no browser is installed. @throws When `CI=true`, where one is required. */
 export function browserMissing(): boolean {
   try {
     return !Deno.statSync(executablePath).isFile;
   } catch {
     if (Deno.env.get("CI") === "true") {
-      throw new Error(`these tests must run here, but ${executablePath} is missing`);
+      throw new Error(`CI requires these tests, but ${executablePath} is missing`);
     }
     return true;
   }
 }
 
-/** Starts a browser that talks to this machine only. @param hosts Addresses by the names that it shall know. */
+/** Starts a browser. @param hosts Addresses by host name, for names that DNS doesn't resolve. */
 export function launchBrowser(hosts: Readonly<Record<string, string>> = {}): Promise<Browser> {
   const rules = Object.entries(hosts).map(([name, address]) => `MAP ${name} ${address}`);
   return chromium.launch({
@@ -39,21 +39,21 @@ export function launchBrowser(hosts: Readonly<Record<string, string>> = {}): Pro
   });
 }
 
-/** A page whose console and network are watched: what breaks the content security policy, or any script error, is kept. */
+/** Opens a page and collects its script errors and content security policy violations. */
 export async function watchedPage(context: BrowserContext): Promise<{ page: Page; troubles: string[] }> {
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
   const troubles: string[] = [];
   page.on("pageerror", (error) => troubles.push(`script error: ${error.message}`));
   page.on("console", (message) => {
-    // A refused form is 4xx on purpose, and Chromium says so; without https it says what it would have done with it.
+    // Chromium logs the 4xx of a rejected form, and headers that it ignores without HTTPS.
     const isExpected = /Failed to load resource|Cross-Origin-Opener-Policy header has been ignored/;
     if (message.type() === "error" && !isExpected.test(message.text())) troubles.push(message.text());
   });
   return { page, troubles };
 }
 
-/** The screens that every page has to look well on. */
+/** The color schemes and widths that every page is checked with. */
 export const screens: readonly { readonly colorScheme: "light" | "dark"; readonly width: number }[] = [
   { colorScheme: "light", width: 360 },
   { colorScheme: "light", width: 1440 },
@@ -62,15 +62,14 @@ export const screens: readonly { readonly colorScheme: "light" | "dark"; readonl
 ];
 
 /**
- * Looks at a page as it stands on one screen after another, without loading it again.
+ * Checks a loaded page on each screen without reloading it.
  *
- * @param page Scripts need not be enabled in it.
- * @param on Which screens. Default: a phone and a desk, light and dark.
- * @returns What is wrong, a line each: what axe-core finds (frames left aside), that the page scrolls sideways, or that
- * it has no headline or many.
+ * @param page Works with JavaScript disabled too.
+ * @param on The screens. Default: phone and desktop, light and dark.
+ * @returns One line per problem: axe-core violations (frames excluded), horizontal scrolling, or not exactly one `h1`.
  */
 export async function findingsOnScreens(page: Page, on = screens): Promise<string[]> {
-  // Half a megabyte: once a page.
+  // axe-core is half a megabyte, so inject it once per page.
   if (await page.evaluate("globalThis.axe === undefined")) await page.evaluate(`(() => { ${axe} })()`);
   const findings: string[] = [];
   const height = page.viewportSize()?.height ?? 900;
@@ -89,7 +88,7 @@ const lookAtPage = `(async () => {
     id + ": " + nodes.map(({ html }) => html.slice(0, 150)).join(" | ")
   );
   const over = document.documentElement.scrollWidth - innerWidth;
-  if (over > 0) found.push("scrolls sideways by " + over + " px");
+  if (over > 0) found.push("scrolls horizontally by " + over + " px");
   const headlines = document.querySelectorAll("h1").length;
   if (headlines !== 1) found.push(headlines + " headlines");
   return found;

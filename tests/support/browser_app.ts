@@ -1,11 +1,11 @@
-// A real browser before the app: the app in this process, whose clock and mails the test has, or the whole program.
+// Opens the app in a real browser: either in this process, with the test's clock and emails, or as the real program.
 import assert from "node:assert/strict";
 import { startTestApp, type TestApp } from "./app.ts";
 import { type Browser, launchBrowser } from "./browser.ts";
 import { isReady, startProgram } from "./program.ts";
 import { freePort } from "./sqld.ts";
 
-/** Runs a test with the app behind a port of its own. @param host The name that the browser knows it by. */
+/** Runs a test with the app on its own port. @param host The host name that the browser uses. */
 export async function withApp(
   host: string,
   run: (test: TestApp, browser: Browser) => Promise<void>,
@@ -26,7 +26,7 @@ export async function withApp(
   }
 }
 
-/** Runs a test with the program in a process and a folder of its own, which ends well. */
+/** Runs a test with the program in its own process and folder, and asserts that it exits cleanly. */
 export async function withProgram(run: (baseUrl: string, browser: Browser) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-browser-" });
   const program = startProgram({ folder });

@@ -1,14 +1,14 @@
-// The browser client in a page of stand-ins, and a service that answers when a test lets it.
+// Runs the browser client with a fake page and a fake service whose responses the test controls.
 import assert from "node:assert/strict";
 
-/** A page that has loaded the client, and a service that answers when it is told to. */
+/** A fake page with the client loaded, and a fake service. */
 export interface Stage {
   readonly client: typeof import("../../static/gatehouse.d.ts");
-  /** Requests that wait for their answer, as method and path. */
+  /** Pending requests, as method and path. */
   readonly waiting: string[];
-  /** Answers the oldest request, or the oldest of a kind. */
+  /** Responds to the oldest pending request, or to the oldest one that matches `to`. */
   answer(body: unknown, options?: { status?: number; to?: string }): Promise<void>;
-  /** Lets the network fail. */
+  /** Fails the oldest pending request with a network error. */
   fail(): Promise<void>;
   hide(isHidden: boolean): void;
   look(type: "focus" | "pageshow" | "visibilitychange", isPersisted?: boolean): void;
@@ -16,7 +16,7 @@ export interface Stage {
 
 let stages = 0;
 
-/** A test of the client in a page of stand-ins. */
+/** Defines a test of the client in a fake page. */
 export function clientTest(name: string, run: (stage: Stage) => Promise<void>): void {
   Deno.test(name, async () => {
     const page = Object.assign(new EventTarget(), { hidden: false });
@@ -36,7 +36,7 @@ export function clientTest(name: string, run: (stage: Stage) => Promise<void>): 
     const reply = async (answer: unknown, to?: string) => {
       const at = to === undefined ? 0 : asked.findIndex(({ request }) => request === to);
       const [first] = asked.splice(at, 1);
-      assert(first !== undefined, "nothing was asked");
+      assert(first !== undefined, "no pending request");
       first.answer(answer as Response);
       for (let i = 0; i < 50; i++) await Promise.resolve();
     };

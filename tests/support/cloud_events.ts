@@ -1,18 +1,18 @@
-// Sends events with the CloudEvents SDK for JavaScript.
+// Sends events with the CloudEvents SDK for JavaScript, as customers do, and hand-written ones.
 // deno-lint-ignore no-import-prefix
 import { CloudEvent, HTTP } from "npm:cloudevents@10.0.0";
 import type { TestApp } from "./app.ts";
 
 export { CloudEvent, HTTP };
 
-/** A message of the SDK, for a transport. */
+/** An event serialized by the SDK. */
 type Message = ReturnType<typeof HTTP.structured>;
 
-/** The content types of events. */
+/** Content types of CloudEvents. */
 export const eventType = "application/cloudevents+json";
 export const batchType = "application/cloudevents-batch+json";
 
-/** Sends a message of the SDK. */
+/** Sends a message that the SDK serialized. */
 export function sendMessage(test: TestApp, apiKey: string, { headers, body }: Message): Promise<Response> {
   const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   return test.send("/api/v1/usage", {
@@ -23,7 +23,7 @@ export function sendMessage(test: TestApp, apiKey: string, { headers, body }: Me
   });
 }
 
-/** Sends an event without the SDK. */
+/** Sends a hand-written event, valid or not. */
 export function sendEvent(test: TestApp, apiKey: string, event: unknown): Promise<Response> {
   return test.send("/api/v1/usage", { apiKey, json: event, headers: { "content-type": eventType } });
 }
@@ -33,7 +33,7 @@ export function sendBatch(test: TestApp, apiKey: string, events: unknown): Promi
   return test.send("/api/v1/usage", { apiKey, json: events, headers: { "content-type": batchType } });
 }
 
-/** Sends an event in binary mode. */
+/** Sends an event in binary mode, with its attributes in headers. */
 export function sendBinary(
   test: TestApp,
   apiKey: string,

@@ -1,7 +1,7 @@
-// A command of the program as a process of its own, run to its end.
+// Runs a command of the program in its own process until it exits.
 import { programCommand, type ProgramOptions } from "./program.ts";
 
-/** What a command printed, and how it ended. */
+/** The output and exit status of a command. */
 export interface CommandEnd {
   readonly status: number;
   readonly stdout: string;
@@ -9,9 +9,11 @@ export interface CommandEnd {
 }
 
 /**
- * @param options The folder, the settings, and what to send to standard input, if anything.
+ * Runs a command.
+ *
+ * @param options The folder, the settings, and optional standard input.
  * @param args Such as `"backup", "file.db"`.
- * @returns What it printed, once it has ended; `bytes`: standard output as it came.
+ * @returns Its output once it exits; `bytes` is the raw standard output.
  */
 export async function runCommand(
   options: ProgramOptions & { stdin?: string | Uint8Array<ArrayBuffer> },
@@ -21,7 +23,7 @@ export async function runCommand(
   const child = programCommand({ ...options, args }, { stdin: stdin === undefined ? "null" : "piped" })
     .spawn();
   const output = child.output();
-  // A command that rejects its arguments does not read to the end.
+  // A command that rejects its arguments doesn't read its input.
   if (stdin !== undefined) await new Blob([stdin]).stream().pipeTo(child.stdin).catch(() => {});
   const { code, stdout, stderr } = await output;
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

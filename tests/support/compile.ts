@@ -1,6 +1,5 @@
-// Compiles the program into dist/gatehouse. What a package brings along that no program reads (source maps, types, tests,
-// documents), or that this one does not, is left out: the binary holds in memory all that is embedded in it.
-// Run by `deno task compile`, which names nothing but this file.
+// Compiles the program into dist/gatehouse, without package files that it never reads (source maps, types, tests,
+// documents), because the binary keeps all embedded files in memory. Run by `deno task compile`.
 import { permissionFlags } from "./permissions.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
@@ -11,7 +10,7 @@ const workers = [
   "services/reports/reports_worker.ts",
 ];
 const unread = /(\.map|\.d\.[cm]?ts|\.md|\.markdown)$/;
-/** Of packages that are there more than once over, for other ways to load them: what this program does not load. */
+/** Duplicate package files, by package: builds for other module systems, which this program doesn't load. */
 const twins: Readonly<Record<string, RegExp>> = {
   "@noble/hashes": /^src$/,
   "@peculiar/x509": /^build\/x509(\.es)?\.js$/,
@@ -28,7 +27,7 @@ const twins: Readonly<Record<string, RegExp>> = {
 };
 const unreadFolders = new Set(["test", "tests", "docs", "example", "examples"]);
 
-/** @returns The files and folders of the packages of a lock file that no program reads. */
+/** @returns The package files and folders that the binary doesn't need. */
 async function leftOut(lockPath: string): Promise<string[]> {
   const info = JSON.parse(await output(["info", "--json"])) as { npmCache: string };
   const lock = JSON.parse(await Deno.readTextFile(lockPath)) as { npm: Record<string, unknown> };
@@ -73,8 +72,8 @@ async function output(args: string[]): Promise<string> {
 /**
  * Runs the compiler.
  *
- * @param options `to`: the binary. `main`: of another program, with the same permissions, for a test.
- * @returns Its exit status, and what it printed, which only a failure needs.
+ * @param options `to`: the path of the binary. `main`: another program to compile with the same permissions, for a test.
+ * @returns The compiler's exit status and output.
  */
 export async function compile(
   { to, main = "main.ts" }: { to: string; main?: string },
@@ -93,7 +92,7 @@ export async function compile(
   const command = new Deno.Command(Deno.execPath(), {
     args,
     cwd: root,
-    // The compiler's own stack is too small for these packages.
+    // The compiler's default stack is too small for these packages.
     env: { RUST_MIN_STACK: "33554432", NO_COLOR: "1" },
     stdin: "null",
     stdout: "piped",
@@ -103,7 +102,7 @@ export async function compile(
   return { code, output: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
 }
 
-/** @returns One line for the failure that is likely, else what was printed without the compiler's own stack. */
+/** @returns One line that explains a missing base runtime, or else the output without the compiler's stack trace. */
 export function explained(output: string): string {
   return /base binary|denort/.test(output)
     ? `compile: no base runtime. Deno downloads it from dl.deno.land; where that can't be reached, set DENORT_BIN to the ` +

@@ -1,8 +1,8 @@
-// A TCP connection to a server, for clients that fetch cannot play: silent ones, slow ones, and those that never finish.
+// A raw TCP connection, to act as clients that `fetch` can't imitate: silent, slow or never finishing.
 
-/** An open connection, and everything that came back on it. */
+/** An open connection. */
 export interface Connection {
-  /** Everything that arrived so far. */
+  /** Everything received so far. */
   readonly received: () => string;
   readonly isClosed: () => boolean;
   send(text: string): Promise<void>;
@@ -22,7 +22,7 @@ export async function connectTo(baseUrl: string, text = ""): Promise<Connection>
   const ended = () => {
     isClosed = true;
   };
-  // A server that closes with unread input resets the connection, which is no less closed.
+  // A server that closes a connection with unread input resets it, which also counts as closed.
   reading.then(ended, ended);
   const writer = connection.writable.getWriter();
   const send = async (more: string) => await writer.write(new TextEncoder().encode(more));
@@ -35,13 +35,13 @@ export async function connectTo(baseUrl: string, text = ""): Promise<Connection>
       try {
         connection.close();
       } catch {
-        // The server was first.
+        // The server closed it first.
       }
     },
   };
 }
 
-/** @returns A request as it goes over the line. */
+/** @returns A request in HTTP/1.1 wire format. */
 export function requestText(
   method: string,
   path: string,

@@ -1,18 +1,17 @@
-// A browser's cookies: what it keeps of an answer from a host, and what it sends to another (RFC 6265), public suffixes
-// and paths included.
+// A browser's cookie jar (RFC 6265): which cookies it stores and sends, including public suffixes and paths.
 // deno-lint-ignore no-import-prefix
 import { CookieJar } from "npm:tough-cookie@6.1.0";
 import type { SendOptions, TestApp } from "./app.ts";
 
-/** Somebody's browser, over restarts of the service. */
+/** A browser whose cookies survive restarts of the service. */
 export interface CookieBrowser {
-  /** Sends a request to the service with the cookies that it gets, and keeps those that come back. */
+  /** Sends a request with the matching cookies, and stores the cookies of the response. */
   send(test: TestApp, path: string, options?: SendOptions): Promise<Response>;
-  /** @returns The `Cookie` header that an address gets. */
+  /** @returns The `Cookie` header for an address. */
   cookieFor(address: string): Promise<string>;
-  /** Takes a `Set-Cookie` as if this address had answered with it. */
+  /** Stores a `Set-Cookie` header as if it came from this address. */
   take(address: string, setCookie: string): Promise<void>;
-  /** @returns The session cookies that a host may get, by the host or, with a leading dot, the domain; then the path. */
+  /** @returns The session cookies that are sent to an origin, each as host (or `.domain`) and path. */
   kept(origin: string): Promise<string[]>;
 }
 
@@ -20,7 +19,7 @@ export interface CookieBrowser {
 export function cookieBrowser(): CookieBrowser {
   const jar = new CookieJar();
   const take = async (address: string, setCookie: string) => {
-    // A browser takes no notice of those that it must not keep.
+    // Browsers silently ignore invalid cookies.
     await jar.setCookie(setCookie, address, { ignoreError: true });
   };
   return {
@@ -28,7 +27,6 @@ export function cookieBrowser(): CookieBrowser {
       const address = `${test.config.baseUrl.origin}${path}`;
       const cookie = await jar.getCookieString(address);
       const answer = await test.send(path, { ...options, ...(cookie === "" ? {} : { cookie }) });
-      // A browser takes no notice of those that it must not keep.
       for (const one of answer.headers.getSetCookie()) {
         await jar.setCookie(one, address, { ignoreError: true });
       }

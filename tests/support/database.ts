@@ -1,19 +1,19 @@
-// Databases for tests: each its own, of either kind, migrated.
+// Opens a new, migrated database for each test, embedded or remote.
 import type { Database } from "../../db/engine/database.ts";
 import { openEmbedded } from "../../db/engine/embedded.ts";
 import { migrate } from "../../db/engine/migrate.ts";
 import { openRemote } from "../../db/engine/remote.ts";
 import { sqldMissing, startSqld } from "./sqld.ts";
 
-/** A database and how to be rid of it. */
+/** A database for one test. */
 export interface TestDatabase {
   readonly database: Database;
-  /** The data file, or the server's address. */
+  /** The path of the data file, or the server's URL. */
   readonly place: string;
   dispose(): Promise<void>;
 }
 
-/** @returns A new data file in a folder of its own. */
+/** @returns A new data file in its own folder. */
 export async function embeddedTestDatabase(): Promise<TestDatabase> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-test-" });
   const place = `${folder}/gatehouse.db`;
@@ -35,7 +35,7 @@ export async function embeddedTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** @returns An empty database on a server of its own. */
+/** @returns An empty database on its own server. */
 export async function remoteTestDatabase(): Promise<TestDatabase> {
   const server = await startSqld();
   const database = openRemote({ url: server.url, authToken: undefined });
@@ -50,7 +50,7 @@ export async function remoteTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** The kinds of database that a promise is tried on; the remote one is left out, and said so, where it cannot run. */
+/** The kinds of database to test with. The remote one is ignored where its server can't run. */
 export const databaseKinds: readonly { name: string; ignore: boolean; open: () => Promise<TestDatabase> }[] =
   [
     { name: "embedded", ignore: false, open: embeddedTestDatabase },

@@ -1,5 +1,4 @@
-// Checks every response that a test gets from the API against the OpenAPI document. An undocumented status, error code or
-// field fails the test.
+// Checks each API response against the OpenAPI document: an undocumented status, error code or field fails the test.
 import assert from "node:assert/strict";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 // deno-lint-ignore no-import-prefix
@@ -14,7 +13,7 @@ import {
 } from "../../routes/api/openapi/openapi.ts";
 import type { App, AppEnv } from "../../routes/env.ts";
 
-/** Times in responses: with milliseconds, in UTC or with the UTC offset of a time zone. */
+/** Format of times in responses: with milliseconds, and either `Z` or a UTC offset. */
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d)$/;
 
 /** @returns A validator for the schemas of the document, including times and email addresses. */
@@ -59,9 +58,9 @@ function checkerOf(app: App): Checker {
 }
 
 /**
- * Checks a response, and leaves its body unread.
+ * Checks a response without consuming its body.
  *
- * @throws {assert.AssertionError} When the document doesn't have such a response.
+ * @throws {assert.AssertionError} When the response isn't documented.
  */
 export async function assertDocumented(app: App, request: Request, response: Response): Promise<void> {
   const { pathname } = new URL(request.url);
@@ -75,7 +74,7 @@ export async function assertDocumented(app: App, request: Request, response: Res
   }
   const documented = operation.responses[String(response.status)];
   if (documented === undefined) {
-    assert.fail(`the document has no such response: ${what} ${await response.clone().text()}`);
+    assert.fail(`undocumented response: ${what} ${await response.clone().text()}`);
   }
   for (const [name, { required }] of Object.entries(documented.headers ?? {})) {
     assert.ok(
@@ -86,7 +85,7 @@ export async function assertDocumented(app: App, request: Request, response: Res
   await assertBody(check, { what, request, response, documented });
 }
 
-/** Checks a response of a path or method that the document doesn't have. */
+/** Checks a response to an undocumented path or method. */
 async function assertUnmatched(
   check: Checker,
   { what, request, response, isPath }: {
@@ -99,7 +98,7 @@ async function assertUnmatched(
   // A response to a CORS preflight request.
   if (request.method === "OPTIONS" && (response.status === 204 || response.status === 403)) return;
   const statuses = [isPath ? 405 : 404, 414, 431, 500];
-  assert.ok(statuses.includes(response.status), `the document has no such path: ${what}`);
+  assert.ok(statuses.includes(response.status), `undocumented path: ${what}`);
   const schema: JsonSchema = { $ref: "#/components/schemas/Error" };
   await assertBody(check, {
     what,
@@ -125,11 +124,11 @@ async function assertBody(
   if (content === undefined) {
     return assert.ok(
       type === null && response.body === null,
-      `the document has no body: ${what}`,
+      `undocumented body: ${what}`,
     );
   }
   const given = Object.keys(content).find((one) => type === one || type?.startsWith(`${one};`));
-  assert.ok(given, `the document does not have the content type ${type}: ${what}`);
+  assert.ok(given, `undocumented content type ${type}: ${what}`);
   const schema = content[given]?.schema;
   if (given !== "application/json" || schema === undefined || request.method === "HEAD") return;
   const key = shared ?? JSON.stringify(schema);
@@ -141,7 +140,7 @@ async function assertBody(
   const text = await response.clone().text();
   if (validate(JSON.parse(text))) return;
   assert.fail(
-    `the body does not match the document: ${what} ${check.ajv.errorsText(validate.errors)} ${
+    `the body doesn't match the document: ${what} ${check.ajv.errorsText(validate.errors)} ${
       text.slice(0, 500)
     }`,
   );
@@ -168,7 +167,7 @@ export function strict(given: JsonSchema, schemas: JsonSchemas): JsonSchema {
   };
 }
 
-/** @returns A schema of both, as far as the document needs it: with the fields of both, merged by name. */
+/** @returns Both schemas in one, with their properties merged by name. */
 function merged(one: JsonSchema, other: JsonSchema): JsonSchema {
   const properties: Record<string, JsonSchema> = { ...one.properties };
   for (const [name, property] of Object.entries(other.properties ?? {})) {

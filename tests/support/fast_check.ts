@@ -1,2 +1,2 @@
-// The library for property tests. Test dependencies are not in deno.json: what is there goes into the compiled binary.
+// The property testing library. Test dependencies stay out of deno.json, because its imports go into the compiled binary.
 export { default } from "npm:fast-check@4.10.2";

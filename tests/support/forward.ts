@@ -1,10 +1,10 @@
-// Sends forward authentication requests as a reverse proxy does.
+// Sends forward auth requests as a reverse proxy does, and reads the identity headers of the response.
 import { DatabaseError } from "../../db/engine/database.ts";
 import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
 import type { SendOptions, TestApp } from "./app.ts";
 
 export const forwardPath = "/api/auth/forward";
-/** The identity headers. */
+/** The headers that an application behind a proxy may trust. */
 export const identityNames = [
   "Remote-User",
   "Remote-Email",
@@ -14,17 +14,17 @@ export const identityNames = [
   "Remote-Api-Key",
 ] as const;
 
-/** Sends a request with a query such as `?role=ADMIN`. */
+/** Sends a forward auth request. @param query Such as `?role=ADMIN`. */
 export function ask(test: TestApp, query = "", options: SendOptions = {}): Promise<Response> {
   return test.send(forwardPath + query, options);
 }
 
-/** @returns The status and each identity header; null if it is missing. */
+/** @returns The status and each identity header, null if missing. */
 export function told(answer: Response): { status: number; identity: (string | null)[] } {
   return { status: answer.status, identity: identityNames.map((name) => answer.headers.get(name)) };
 }
 
-/** @returns The headers of a proxy for a browser that loads a page. */
+/** @returns The headers that a proxy sends when a browser loads a page. */
 export function pageLoad(address: string, more: Record<string, string> = {}): Record<string, string> {
   const { protocol, host, pathname, search } = new URL(address);
   return {
@@ -40,9 +40,9 @@ export function pageLoad(address: string, more: Record<string, string> = {}): Re
 /** A database that counts its operations and can be made unavailable. */
 export interface WatchedDatabase {
   readonly open: () => Promise<TestDatabase>;
-  /** @returns The number of reads and writes. */
+  /** @returns The number of reads and writes so far. */
   operations(): number;
-  /** The operations that fail from now on. */
+  /** Chooses which operations fail from now on. */
   refuse(what: "all" | "writes" | "nothing"): void;
 }
 

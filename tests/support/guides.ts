@@ -1,19 +1,19 @@
-// The guides of docs/guides/ for the tests that run them: their code blocks by name, and commands as a person types them.
+// Lets tests run the guides in docs/guides/: finds their code blocks by name and runs shell commands.
 import { sourceCommand } from "./program.ts";
 
 const root = new URL("../../", import.meta.url);
 
-/** A fenced block of a document, and what the comment above it says of it. */
+/** A fenced code block of a document, with the mark in the comment above it. */
 export interface CodeBlock {
-  /** Of the fence, counted from 1. */
+  /** Line of the opening fence, counted from 1. */
   readonly line: number;
   readonly language: string;
   readonly text: string;
-  /** `run by TEST: NAME` or `not run: REASON`, or null when nothing is said. */
+  /** `run by TEST: NAME`, `not run: REASON`, or null without a comment. */
   readonly mark: string | null;
 }
 
-/** @returns The blocks of a document in Markdown, in order. */
+/** @returns The code blocks of a Markdown document, in order. */
 export function codeBlocks(markdown: string): CodeBlock[] {
   const form = /(?:^<!-- ([^\n]*) -->\n\n?)?^( *)(`{3,}|~{3,})([^\n]*)\n([\s\S]*?)^ *\3$/gm;
   return [...markdown.matchAll(form)].map((match) => {
@@ -28,26 +28,28 @@ export function codeBlocks(markdown: string): CodeBlock[] {
   });
 }
 
-/** @returns A function that gives a guide's block by the name in its mark. @throws When there is none, or more. */
+/** @returns A function that finds a block of a guide by the name in its mark. It throws unless exactly one matches. */
 export async function readGuide(file: string): Promise<(name: string) => string> {
   const blocks = codeBlocks(await Deno.readTextFile(new URL(`docs/guides/${file}`, root)));
   return (name) => {
     const [block, ...more] = blocks.filter(({ mark }) =>
       mark?.startsWith("run by ") && mark.endsWith(`: ${name}`)
     );
-    if (block === undefined || more.length > 0) throw new Error(`${file}: not one block is called ${name}`);
+    if (block === undefined || more.length > 0) {
+      throw new Error(`${file}: expected exactly one block called ${name}`);
+    }
     return block.text;
   };
 }
 
-/** A command that goes on until it is told to stop. */
+/** A command that runs until it is stopped. */
 export interface RunningCommand {
   readonly output: () => string;
   /** Sends a signal. @returns The exit status. */
   stop(signal?: Deno.Signal): Promise<number>;
 }
 
-/** Starts a command of one line in `sh`; the signals that it gets are its own. */
+/** Starts a one-line command in `sh`. Signals go to the command itself, not to the shell. */
 export function startCommand(
   command: string,
   options: { cwd: string; env?: Readonly<Record<string, string>> },
@@ -73,7 +75,7 @@ export function startCommand(
       try {
         child.kill(signal);
       } catch (error) {
-        // It has ended by itself.
+        // It has already exited.
         if (!(error instanceof TypeError)) throw error;
       }
       const { code } = await child.status;
@@ -83,7 +85,7 @@ export function startCommand(
   };
 }
 
-/** Runs lines in `sh`, ending at the first that fails. @returns What they printed. @throws With all of it, when one failed. */
+/** Runs lines in `sh -e`. @returns Their standard output. @throws With all output when a line fails. */
 export async function runLines(
   lines: string,
   options: { cwd: string; env?: Readonly<Record<string, string>>; stdin?: string },
@@ -103,7 +105,7 @@ export async function runLines(
   return text;
 }
 
-/** Puts a command `gatehouse` into a folder, which runs the program from its source. @returns The folder, for the PATH. */
+/** Creates a `gatehouse` command that runs the program from its source. @returns The folder to add to the PATH. */
 export async function installGatehouse(folder: string): Promise<string> {
   const bin = `${folder}/bin`;
   await Deno.mkdir(bin);

@@ -1,18 +1,20 @@
-// Another process that holds the write lock of a data file.
+// Starts another process that holds the write lock of a data file.
 import { poll } from "./poll.ts";
 
-/** A lock that another process has taken. */
+/** A lock held by another process. */
 export interface HeldLock {
-  /** Whether it was given back. */
+  /** Whether the process has released it. */
   readonly isGivenBack: boolean;
-  /** Asks the process to give it back, unless it does so by itself; waits for its end. */
+  /** Asks the process to release the lock, if it still holds it, and waits for its end. */
   giveBack(): Promise<void>;
 }
 
 /**
+ * Takes the lock.
+ *
  * @param path The data file.
- * @param options `forMs`: how long to hold the lock, in milliseconds; without it, until {@linkcode HeldLock.giveBack}.
- * @returns The lock, which is held by now.
+ * @param options `forMs`: how long to hold the lock, in milliseconds. Default: until {@linkcode HeldLock.giveBack}.
+ * @returns The held lock.
  */
 export async function holdLock(path: string, options: { forMs?: number } = {}): Promise<HeldLock> {
   const root = new URL("../../", import.meta.url).pathname;
@@ -37,7 +39,6 @@ export async function holdLock(path: string, options: { forMs?: number } = {}): 
       return output.includes("given back");
     },
     async giveBack() {
-      // Once is enough.
       ended ??= child.stdin.close().then(() => collected).then(() => child.status);
       await ended;
     },

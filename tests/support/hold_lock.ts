@@ -1,5 +1,5 @@
-// A program that takes the write lock of a data file as any other process may: prints "held", keeps the lock for as many
-// milliseconds as asked (or until its standard input ends, for 0), gives it back, and prints "given back".
+// A program that takes the write lock of a data file, prints "held", keeps the lock for the given number of milliseconds
+// (0: until its standard input ends), releases it, and prints "given back".
 import Sqlite from "libsql";
 
 const [path = "", ms = "0"] = Deno.args;

@@ -1,8 +1,8 @@
-// The main job over HTTP, against any running server: sign up, make a key, record, read, revoke.
+// The main workflow over HTTP, against any running server: sign up, create a key, record usage, read it, revoke the key.
 import assert from "node:assert/strict";
 import { cookieOf, testPassword } from "./app.ts";
 
-/** What the journey left behind. */
+/** The account and key that a journey created. */
 export interface Journey {
   readonly email: string;
   readonly cookie: string;
@@ -11,10 +11,9 @@ export interface Journey {
 }
 
 /**
- * Sends JSON as the service's own page would.
+ * Sends JSON as the service's own pages do.
  *
- * @returns The answer, read to its end: who looks only at its status or cookie leaves nothing open, which Deno would
- * report as a leak of whichever test runs when it is noticed.
+ * @returns The response with its body already read. Deno reports an unread body as a leak, often in an unrelated test.
  */
 export async function sendJson(baseUrl: string, path: string, options: {
   method?: string;
@@ -61,14 +60,14 @@ export async function signUpAndRecord(baseUrl: string, email = "ada@example.com"
   return { email, cookie, keyId, fullKey };
 }
 
-/** Asserts what the key's organization recorded this month. */
+/** Asserts the month's sum for the key's organization. */
 export async function readsSum(baseUrl: string, options: { fullKey: string; sum: number }): Promise<void> {
   const answer = await sendJson(baseUrl, "/api/v1/usage?window=month", { apiKey: options.fullKey });
   assert.equal(answer.status, 200);
   assert.equal((await answer.json()).data[0].sum, options.sum);
 }
 
-/** Revokes the key and asserts that the very next request is refused. */
+/** Revokes the key and asserts that the next request with it is rejected. */
 export async function revokeAndBeRefused(
   baseUrl: string,
   { cookie, keyId, fullKey }: Journey,

@@ -1,12 +1,12 @@
-// What the clients of a load sent, and what was answered: what a test holds the database against.
+// Records what load clients sent and how the service responded, so that a test can compare the database with it.
 import type { Random } from "./random.ts";
 
 /** One record that was sent at least once. */
 export interface SentRecord {
-  /** Stored as the idempotency key or, for a record without one, in the properties: each stored row is known by it. */
+  /** Identifies the stored row: its idempotency key or, for a record without one, a property. */
   readonly marker: string;
   readonly hasKey: boolean;
-  /** The API key that it was sent with. */
+  /** The API key used to send it. */
   readonly apiKey: string;
   readonly json: {
     readonly productSlug: string;
@@ -18,11 +18,11 @@ export interface SentRecord {
   };
   /** The quantity in millionths. */
   readonly micros: bigint;
-  /** Of a 201 or 200 to a single record. */
+  /** From the 201 or 200 response to a single record. */
   id: string | undefined;
-  /** Some request with it was answered with success. */
+  /** Whether any request with it succeeded. */
   isAcknowledged: boolean;
-  /** Asked for, or acknowledged. */
+  /** Whether a void was requested (`asked`) or acknowledged (`yes`). */
   voided: "no" | "asked" | "yes";
 }
 
@@ -31,52 +31,52 @@ export interface SentRequest {
   readonly isBatch: boolean;
   readonly apiKey: string;
   readonly records: readonly SentRecord[];
-  /** May be sent again: every record has an idempotency key. */
+  /** Whether it can be sent again safely: every record has an idempotency key. */
   readonly isRepeatable: boolean;
   isAcknowledged: boolean;
 }
 
 const sampleTexts = { productSlugs: ["tiles", "search", "routes"], metrics: ["requests", "bytes"] } as const;
 const quantityMicros = 1_000_000n;
-/** How far back given timestamps lie, in milliseconds. */
+/** How far back explicit timestamps go, in milliseconds. */
 const timestampSpanMs = 6 * 3_600_000;
 
-/** Everything that was sent. */
+/** Everything that the clients sent. */
 export class Ledger {
   readonly records = new Map<string, SentRecord>();
   readonly requests: SentRequest[] = [];
-  /** Repeatable requests without a good answer so far. */
+  /** Repeatable requests without a successful response so far. */
   readonly unanswered: SentRequest[] = [];
-  /** Single records with an id: they can be voided. */
+  /** Single records with an id, which can be voided. */
   readonly singles: SentRecord[] = [];
-  /** Good answers. */
+  /** Number of successful responses. */
   answered = 0;
-  /** Answers that nothing explains; a test wants none. */
+  /** Unexpected responses. A test fails if there are any. */
   readonly surprises: string[] = [];
   readonly #random: Random;
   readonly #apiKeys: readonly string[];
 
-  /** @param options `apiKeys`: whole keys of one organization. */
+  /** @param options `apiKeys`: full keys of one organization. */
   constructor(options: { random: Random; apiKeys: readonly string[] }) {
     this.#random = options.random;
     this.#apiKeys = options.apiKeys;
   }
 
-  /** Records that were answered with success. */
+  /** Number of acknowledged records. */
   get acknowledged(): number {
     let count = 0;
     for (const { isAcknowledged } of this.records.values()) if (isAcknowledged) count++;
     return count;
   }
 
-  /** @returns A new single record, half of the time (or as often as asked) with an idempotency key. */
+  /** @returns A new single record. @param keyChance How likely it has an idempotency key. */
   newSingle(keyChance = 0.5): SentRequest {
     const apiKey = this.#random.pick(this.#apiKeys);
     const record = this.#newRecord(apiKey, this.#random.chance(keyChance));
     return this.#keep({ isBatch: false, apiKey, records: [record] });
   }
 
-  /** @returns A new batch: all with keys, none, or some; now and then with a record that was sent before. */
+  /** @returns A new batch with idempotency keys on all, some or none of its records, sometimes repeating an earlier record. */
   newBatch(recordsMax: number): SentRequest {
     const random = this.#random;
     const apiKey = random.pick(this.#apiKeys);
@@ -90,7 +90,7 @@ export class Ledger {
     return this.#keep({ isBatch: true, apiKey, records });
   }
 
-  /** @returns A repeatable request that has no good answer, which is taken off the list. */
+  /** Removes a random request from the unanswered ones. @returns The request. */
   takeUnanswered(): SentRequest | undefined {
     if (this.unanswered.length === 0) return undefined;
     const index = this.#random.between(0, this.unanswered.length - 1);

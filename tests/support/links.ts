@@ -1,10 +1,10 @@
-// Links as they go out by mail, without the mail.
+// Creates tokens of emailed links without sending an email.
 import { insertLinkToken } from "../../db/mail/link_tokens.ts";
 import { linkLifetimesMs, type LinkPurpose } from "../../domain/mail/mail.ts";
 import { hashToken, newToken } from "../../services/sign_in/session_tokens.ts";
 import type { TestApp, TestPerson } from "./app.ts";
 
-/** Makes a link work. @param options `email`: the address that it proves, the person's own if left out. @returns Its token. */
+/** Creates a link token. @param options `email`: the address it verifies. Default: the person's own. @returns The token. */
 export async function linkToken(
   test: TestApp,
   person: TestPerson,

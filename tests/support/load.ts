@@ -1,4 +1,4 @@
-// Clients that send usage all at once until they are stopped, and write into a ledger what was answered.
+// Concurrent clients that send usage until they are stopped and record every response in a ledger.
 import assert from "node:assert/strict";
 import { usageBatchRecordsMax } from "../../domain/limits.ts";
 import { cookieOf, testPassword } from "./app.ts";
@@ -7,29 +7,29 @@ import type { Ledger, SentRequest } from "./ledger.ts";
 import { poll } from "./poll.ts";
 import type { Random } from "./random.ts";
 
-/** How much is sent. */
+/** How much load to send. */
 export interface LoadOptions {
   readonly ledger: Ledger;
   readonly random: Random;
-  /** Clients that send single records, each one after the other. */
+  /** Number of clients that send single records, one after the other. */
   readonly singleClients?: number;
-  /** How likely a single record has an idempotency key. */
+  /** Probability that a single record has an idempotency key. */
   readonly singleKeyChance?: number;
   readonly batchClients?: number;
   readonly batchRecordsMax?: number;
-  /** Clients also void records, now and then. */
+  /** Whether clients also void records. */
   readonly voids?: boolean;
 }
 
-/** A load that is on. */
+/** A running load. */
 export interface Load {
-  /** Where requests go, by turns: addresses may come and go. With none the clients wait. */
+  /** Base URLs that get the requests in turn. Tests may change the list; while it is empty, clients wait. */
   readonly targets: string[];
-  /** Lets what is under way end. */
+  /** Stops the clients after their current requests. */
   stop(): Promise<void>;
 }
 
-/** No request of a load waits longer than this for its answer, in milliseconds. */
+/** Timeout of a request, in milliseconds. */
 const answerTimeoutMs = 30_000;
 
 /** @returns Two API keys of a new organization, and the cookie of its owner. */
@@ -63,7 +63,7 @@ export function startLoad(options: LoadOptions & { targets: string[] }): Load {
       const again = random.chance(0.2) ? ledger.takeUnanswered() : undefined;
       const request = again ?? next();
       const isAnswered = await sendRequest(target, { request, ledger });
-      // A good answer may be asked for once more: the client cannot know what got lost.
+      // A client that lost a response repeats the request, so repeat some successful ones too.
       if (isAnswered && request.isRepeatable && random.chance(0.1)) {
         await sendRequest(target, { request, ledger });
       }
@@ -90,9 +90,9 @@ export function startLoad(options: LoadOptions & { targets: string[] }): Load {
 }
 
 /**
- * Sends one request and notes its fate.
+ * Sends one request and records its outcome.
  *
- * @returns Whether it was answered with success. A 503 and a lost connection are not; anything else is a surprise.
+ * @returns Whether it succeeded. A 503 and a lost connection are expected failures; anything else is a surprise.
  */
 export async function sendRequest(
   baseUrl: string,
@@ -112,12 +112,12 @@ export async function sendRequest(
     return false;
   }
   if (answer.status !== 201 && answer.status !== 200) {
-    surprise("no answer to expect");
+    surprise("unexpected response");
     return false;
   }
   const body = JSON.parse(answer.text);
   if (request.isBatch) {
-    if (body.accepted + body.duplicates !== request.records.length) surprise("not all of a batch");
+    if (body.accepted + body.duplicates !== request.records.length) surprise("incomplete batch");
     if (request.isAcknowledged && body.accepted !== 0) surprise("a batch was recorded twice");
   } else {
     const [record] = request.records as [SentRequest["records"][number]];
@@ -132,7 +132,7 @@ export async function sendRequest(
   return true;
 }
 
-/** Sends every acknowledged record with an idempotency key once more, and asserts that none is recorded again. */
+/** Resends every acknowledged record with an idempotency key, and asserts that none is recorded again. */
 export async function repeatAll(baseUrl: string, ledger: Ledger): Promise<void> {
   for (const apiKey of new Set(ledger.requests.map((request) => request.apiKey))) {
     const records = [...ledger.records.values()].filter((record) =>
@@ -159,11 +159,11 @@ async function sendVoid(
   });
   if (answer?.status === 200) record.voided = "yes";
   else if (answer !== null && answer.status !== 503) {
-    ledger.surprises.push(`no answer to expect to a void: ${answer.status} ${answer.text}`);
+    ledger.surprises.push(`unexpected response to a void: ${answer.status} ${answer.text}`);
   }
 }
 
-/** What came back; null when nothing did. */
+/** A response. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
@@ -171,8 +171,8 @@ export interface Answer {
 }
 
 /**
- * Sends JSON once. The body goes as a stream, because `fetch` sends any other a second time by itself when the
- * connection is closed before an answer (denoland/deno#35610): nobody could count what was sent.
+ * Sends JSON exactly once. The body is a stream, because `fetch` resends any other body when the connection closes
+ * before a response (denoland/deno#35610), and the ledger would miss that.
  */
 export async function post(
   baseUrl: string,
@@ -196,7 +196,7 @@ export async function post(
     };
   } catch (error) {
     if (error instanceof DOMException && error.name === "TimeoutError") {
-      throw new Error(`no answer after ${answerTimeoutMs} ms`, { cause: error });
+      throw new Error(`no response after ${answerTimeoutMs} ms`, { cause: error });
     }
     return null;
   }

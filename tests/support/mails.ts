@@ -1,4 +1,4 @@
-// Mails in the outbox as verbs write them, without the verbs.
+// Puts emails into the outbox directly, as the services do.
 import { insertAuditEvent } from "../../db/audit.ts";
 import { Connection } from "../../db/engine/connection.ts";
 import { type Database, sql, type Statement } from "../../db/engine/database.ts";
@@ -8,7 +8,7 @@ import type { NewMail } from "../../domain/mail/mail.ts";
 
 const client = { address: "", userAgent: "", requestId: null };
 
-/** Puts mails into the outbox at a time, in milliseconds since 1970, in one batch with an entry of the audit log. */
+/** Puts emails into the outbox in one batch with an audit log entry. @param now In milliseconds since 1970. */
 export async function putMails(database: Database, mails: readonly NewMail[], now: number): Promise<void> {
   const entry = { action: "account.created", organizationId: null } as const;
   const { id, statement } = insertAuditEvent({ type: "system", client }, entry, { now, always: true });
@@ -19,7 +19,7 @@ export async function putMails(database: Database, mails: readonly NewMail[], no
   ]);
 }
 
-/** @returns Statements that make what a mail's link is for, where it is not there yet: else the mail would be dropped. */
+/** @returns Statements that create the subject of an email's link if it is missing. Without it the email is dropped. */
 export function linkSubject({ kind, to, subject }: NewMail): Statement[] {
   if (subject === undefined) return [];
   if (kind === "invitation") {
@@ -40,13 +40,13 @@ export function linkSubject({ kind, to, subject }: NewMail): Statement[] {
   ];
 }
 
-/** @returns A mail with a link, to an address of its own. */
+/** @returns An email with a link, to an address derived from the number. */
 export function verifyMail(number: number | string): NewMail {
   const fields = { name: "Ada" };
   return { kind: "verify_email", to: `person${number}@example.com`, subject: `usr_${number}`, fields };
 }
 
-/** A mail as it waits. */
+/** A queued email. */
 export interface WaitingMail {
   readonly id: string;
   readonly recipient: string;
@@ -54,12 +54,12 @@ export interface WaitingMail {
   readonly attempts: number;
 }
 
-/** @returns What is in the outbox, oldest first. */
+/** @returns The queued emails, oldest first. */
 export function waitingMails(database: Database): Promise<WaitingMail[]> {
   return database.read(sql`SELECT id, recipient, due_at AS dueAt, attempts FROM outbox ORDER BY id`);
 }
 
-/** Puts mails into the outbox of a program, in its folder. @returns To whom. */
+/** Puts emails into the outbox of the program in a folder. @returns Their recipients. */
 export function putIntoFile(folder: string, count: number): string[] {
   const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
   const addresses = Array.from({ length: count }, (_, number) => `person${number}@example.com`);

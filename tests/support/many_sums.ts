@@ -1,4 +1,4 @@
-// Very many sums, put into the database directly.
+// Inserts a large number of sums directly into the database.
 import { sql } from "../../db/engine/database.ts";
 
 const seriesOfKey = `INSERT INTO usage_series (organization, product_slug, metric, api_key)
@@ -10,8 +10,8 @@ const rollupsOfSeries = (table: "usage_rollups" | "usage_rollups_hourly", first:
 const upTo =
   `WITH RECURSIVE generate (value) AS (SELECT 0 UNION ALL SELECT value + 1 FROM generate WHERE value + 1 < ?1)`;
 /**
- * @param options `hours`: how many of them have a record, from `from` on, in milliseconds since 1970.
- * @returns Statements that add sums as recording would: of many series of a key, in each of the hours.
+ * @param options `hours`: number of hours with records, starting at `from`, in milliseconds since 1970.
+ * @returns Statements that add the sums that recording would: one per series of a key and hour.
  */
 export const manySums = (options: { series: number; hours: number; keyId: string; from: number }) => [
   sql(`${upTo} ${seriesOfKey}`, options.series, options.keyId),

@@ -1,12 +1,12 @@
-// What happens between a verb's look and its batch: a database that lets a test act just before a batch is written.
+// Tests race conditions: a database that lets a test act between a function's reads and its batch of writes.
 import type { Database } from "../../db/engine/database.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { embeddedTestDatabase } from "./database.ts";
 
-/** Names a statement of a batch, and what happens before that batch is written. Each happens once. */
+/** Runs `act` once, just before the next batch with a matching statement is written. */
 export type Meanwhile = (statement: RegExp, act: () => Promise<unknown>) => void;
 
-/** A test with an app of its own, in which things happen at the worst moment. */
+/** Defines a test with its own app on such a database. */
 export function testMeanwhile(
   name: string,
   test: (app: TestApp, meanwhile: Meanwhile) => Promise<void>,
@@ -35,7 +35,7 @@ export function testMeanwhile(
     const app = await startTestApp({}, { open });
     try {
       await test(app, (statement, act) => waiting = { statement, act });
-      if (waiting !== null) throw new Error("no batch had the statement that was waited for");
+      if (waiting !== null) throw new Error("no batch contained the expected statement");
     } finally {
       await app.dispose();
     }

@@ -1,15 +1,16 @@
-// Programs that tests need, and that not every machine has.
+// Finds programs that tests need but not every machine has.
 
 /**
- * @param names Programs as the shell finds them.
- * @returns Whether one of them is not on this machine. Under `CI=true` each must be.
+ * @param names Names of programs on the PATH.
+ * @returns Whether any of them is missing.
+ * @throws When one is missing and `CI=true`, where all are required.
  */
 export function programsMissing(...names: readonly string[]): boolean {
   const missing = names.filter((name) =>
     !new Deno.Command("sh", { args: ["-c", `command -v ${name}`], stdout: "null" }).outputSync().success
   );
   if (missing.length > 0 && Deno.env.get("CI") === "true") {
-    throw new Error(`these tests must run here, but there is no ${missing.join(" and no ")}`);
+    throw new Error(`CI requires these tests, but these programs are missing: ${missing.join(", ")}`);
   }
   return missing.length > 0;
 }

@@ -1,8 +1,8 @@
-// Pages and forms as a browser without scripts asks for them.
+// Loads pages and submits forms as a browser without JavaScript does.
 import type { SendOptions, TestApp, TestPerson } from "./app.ts";
 import { signIn } from "../../services/sign_in/sign_in.ts";
 
-/** An answer that was read. */
+/** A response with its body. */
 export interface TestPage {
   readonly status: number;
   readonly location: string | null;
@@ -10,7 +10,7 @@ export interface TestPage {
   readonly answer: Response;
 }
 
-/** Opens a page, or with `form` sends one. */
+/** Loads a page, or submits `form` to it. */
 export async function openPage(
   test: TestApp,
   path: string,
@@ -22,7 +22,7 @@ export async function openPage(
   return { status: answer.status, location: answer.headers.get("location"), html, answer };
 }
 
-/** @returns A person's other session: a cookie from another browser. */
+/** Signs in from another browser. @returns The cookie of the new session. */
 export async function signInAgain(
   test: TestApp,
   person: TestPerson,

@@ -1,25 +1,25 @@
-// People who belong together: members of somebody's organization, mails to somebody, and the tokens in them.
+// Creates members of an organization, and reads the emails people get and the tokens in them.
 import assert from "node:assert/strict";
 import type { DevelopmentMail } from "../../services/mail/mail.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { cookieOf, type TestApp, testPassword, type TestPerson } from "./app.ts";
 
-/** @returns The newest mail to an address, which there must be. */
+/** @returns The newest email to an address. @throws When there is none. */
 export async function lastMail(test: TestApp, to: string): Promise<DevelopmentMail> {
   const mail = (await test.mails()).findLast((one) => one.to === to);
-  assert.ok(mail, `a mail to ${to}`);
+  assert.ok(mail, `no email to ${to}`);
   return mail;
 }
 
-/** @returns The token in the link of the newest mail to an address. */
+/** @returns The token in the link of the newest email to an address. */
 export async function mailedToken(test: TestApp, to: string): Promise<string> {
   const { link, subject } = await lastMail(test, to);
   const token = link === null ? null : new URL(link).searchParams.get("token");
-  assert.ok(token, `a link in “${subject}”`);
+  assert.ok(token, `no link in “${subject}”`);
   return token;
 }
 
-/** Makes an account without an invitation whose address is confirmed. */
+/** Creates an account with a confirmed email address. */
 export async function verifiedPerson(test: TestApp, name?: string): Promise<TestPerson> {
   const person = await test.signUp(name);
   const token = await mailedToken(test, person.email);
@@ -30,7 +30,7 @@ export async function verifiedPerson(test: TestApp, name?: string): Promise<Test
 
 let invited = 0;
 
-/** Invites a new address into somebody's organization, and makes an account from the invitation. */
+/** Invites a new address to the owner's organization, and creates an account from the invitation. */
 export async function joinedPerson(test: TestApp, owner: TestPerson, role: Role): Promise<TestPerson> {
   const email = `joined${++invited}@example.com`;
   const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
@@ -49,7 +49,7 @@ export async function joinedPerson(test: TestApp, owner: TestPerson, role: Role)
   return { email, cookie: cookieOf(signUp), userId: body.user.id, organizationId: body.organizationId };
 }
 
-/** Signs in anew. @returns The `Cookie` header. */
+/** Signs in again. @returns The `Cookie` header. */
 export async function signInAgain(
   test: TestApp,
   email: string,
@@ -60,13 +60,13 @@ export async function signInAgain(
   return cookieOf(answer);
 }
 
-/** Gives the password once more, as sensitive acts ask for it. */
+/** Confirms the password again, as sensitive actions require. */
 export async function proveAgain(test: TestApp, cookie: string): Promise<void> {
   const answer = await test.send("/api/portal/account/proof", { cookie, json: { password: testPassword } });
   assert.equal(answer.status, 204, await answer.text());
 }
 
-/** @returns What `GET /api/auth/me` says. */
+/** @returns The body of `GET /api/auth/me`. */
 export async function me(test: TestApp, cookie: string) {
   const answer = await test.send("/api/auth/me", { cookie });
   assert.equal(answer.status, 200);

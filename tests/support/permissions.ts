@@ -1,10 +1,10 @@
-// What the program may do, as narrow as Deno's flags can say before DATABASE_URL is known: the binary and the tests of the
-// real program run with exactly this. The native database driver is not bound by it (docs/decisions/0026).
+// The program's Deno permissions, as narrow as they can be before DATABASE_URL is known. The binary and the tests of the
+// real program run with exactly these. They don't restrict the native database driver (docs/decisions/0026).
 import { settings } from "../../config.ts";
 
 /**
- * Names of the environment that can be read: those that begin as a setting does, so that a misspelt one is noticed, too.
- * All others, such as another program's credentials, read as unset.
+ * Patterns of readable environment variables. They match the prefixes of all settings, so that misspelled ones are noticed.
+ * Other variables, such as another program's credentials, read as unset.
  */
 function environmentNames(): string[] {
   const whole = ["PORT", "HOST", "API_KEY_REQUESTS_*"];
@@ -13,7 +13,7 @@ function environmentNames(): string[] {
   return [...new Set([...whole, ...first, "GATEHOUSE_*"])];
 }
 
-/** What packages ask the system for: mail its host's name and addresses, `gatehouse check` the user and the free space. */
+/** System information that packages need: host name and addresses for email, user and free space for `gatehouse check`. */
 const systemCalls = ["hostname", "networkInterfaces", "cpus", "uid", "statfs"];
 
 /** Flags of `deno run` and `deno compile`. */

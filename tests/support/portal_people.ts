@@ -1,9 +1,9 @@
-// People of one organization, and the portal's pages as a browser without scripts asks for them.
+// Invites people through the portal, and loads its pages as a browser without JavaScript does.
 import assert from "node:assert/strict";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { cookieOf, type TestApp, testPassword, type TestPerson } from "./app.ts";
 
-/** A page as it came. */
+/** A loaded page. */
 export interface TestPage {
   readonly status: number;
   readonly location: string | null;
@@ -20,7 +20,7 @@ export async function page(
   return await read(await test.send(path, person === undefined ? {} : { cookie: person.cookie }));
 }
 
-/** Sends a form. */
+/** Submits a form. */
 export async function submit(
   test: TestApp,
   path: string,
@@ -31,7 +31,7 @@ export async function submit(
   );
 }
 
-/** Invites an address by the page's form. @returns The path of the mailed link, and its token. */
+/** Invites an address with the form on the page. @returns The path and token of the emailed link. */
 export async function invite(
   test: TestApp,
   by: TestPerson,
@@ -42,7 +42,7 @@ export async function invite(
   return await latestLink(test, email);
 }
 
-/** @returns The link in the latest mail to an address. */
+/** @returns The link in the newest email to an address. */
 export async function latestLink(test: TestApp, email: string): Promise<{ path: string; token: string }> {
   const link = (await test.mails()).findLast(({ to }) => to === email)?.link ?? "";
   const { pathname, search, searchParams } = new URL(link);
@@ -51,7 +51,7 @@ export async function latestLink(test: TestApp, email: string): Promise<{ path: 
 
 let joiners = 0;
 
-/** Makes an account by an invitation. */
+/** Creates an account from an invitation. */
 export async function joinBy(
   test: TestApp,
   by: TestPerson,
@@ -69,14 +69,14 @@ export async function joinBy(
   return { email, cookie, userId: me.user.id, organizationId: me.organizationId };
 }
 
-/** @returns What is said to be done or refused, without markup. */
+/** @returns The success and error notices on a page, without markup. */
 export function news(html: string): string[] {
   return [...html.matchAll(/<div class="note (?:done|refused)".*?<p>(.*?)<\/p>/g)].map(([, text = ""]) =>
     text
   );
 }
 
-/** @returns The names of the acts in the row of a member or an invitation. */
+/** @returns The labels of the buttons in the row of a member or an invitation. */
 export function actsOf(html: string, text: string): string[] {
   const row = html.split("<tr").slice(1).find((part) => part.includes(`>${text}<`)) ?? "";
   return [...row.matchAll(/class="button quiet[^"]*"[^>]*>([^<]+)</g)].map(([, words = ""]) => words.trim());

@@ -1,6 +1,6 @@
-// The lock file that the binary is compiled with. `deno compile` embeds every package of its lock file, so this one
-// has only what the program imports, and holds all of it in memory, so packages that it never loads are left out too:
-// types, and native add-ons for systems with musl, on which the compiled runtime does not run.
+// Creates the lock file that the binary is compiled with. `deno compile` embeds every package of its lock file and keeps
+// it in memory, so this one has only what the program imports, without types and native add-ons for musl, where the
+// compiled runtime doesn't run.
 
 /** A lock file of version 5. */
 export interface Lock {
@@ -20,9 +20,9 @@ interface LockedPackage {
 const isNeverLoaded = (name: string) => /musl|^@types\/(node|ws)(@|$)|^undici-types(@|$)/.test(name);
 
 /**
- * @param all The lock file of everything.
- * @param imports The imports of deno.json, all of them the program's.
- * @returns What the program needs of it.
+ * @param all The full lock file.
+ * @param imports The imports of deno.json, which are all the program's.
+ * @returns The part that the program needs.
  */
 export function productionLock(all: Lock, imports: readonly string[]): Lock {
   const npm: Record<string, LockedPackage> = {};
@@ -49,13 +49,13 @@ export function productionLock(all: Lock, imports: readonly string[]): Lock {
   return { version: all.version, specifiers, npm: sorted, workspace: all.workspace };
 }
 
-/** A dependency is named without its version where there is one version only. */
+/** Lock files omit the version of a dependency when there is only one. */
 function idOf(all: Lock, name: string): string {
   if (all.npm[name] !== undefined) return name;
   return Object.keys(all.npm).find((id) => id.slice(0, id.indexOf("@", 1)) === name) ?? name;
 }
 
-/** @returns Both lock files as they are, and the one of the binary as it should be. */
+/** @returns The binary's lock file as it is and as it should be. */
 export async function readLocks(): Promise<{ present: Lock; wanted: Lock }> {
   const read = async (name: string) =>
     JSON.parse(await Deno.readTextFile(new URL(`../../${name}`, import.meta.url)));

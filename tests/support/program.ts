@@ -1,4 +1,4 @@
-// The real program in a process of its own, on a free port, in a folder of its own.
+// Runs the real program in its own process and folder, on a free port.
 import { permissionFlags } from "./permissions.ts";
 import { poll } from "./poll.ts";
 import { freePort } from "./sqld.ts";
@@ -7,22 +7,22 @@ import { freePort } from "./sqld.ts";
 export interface Program {
   readonly baseUrl: string;
   readonly pid: number;
-  /** Everything that it printed so far. */
+  /** Its output so far. */
   readonly output: () => string;
   kill(signal: Deno.Signal): void;
   /** @returns The exit status. */
   ended(): Promise<number>;
 }
 
-/** How to start the program: from its source, or a compiled binary by its path. */
+/** How to start the program: from its source, or from a compiled binary. */
 export interface ProgramOptions {
   readonly folder: string;
   readonly binary?: string;
   readonly args?: readonly string[];
-  /** A command with its own arguments that starts the program in its stead, such as `["nice"]`. */
+  /** A wrapper command that starts the program, such as `["nice"]`. */
   readonly through?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Nothing of this process's environment is passed on, but what a program cannot start without. */
+  /** Whether to pass only the environment variables that a program can't start without. */
   readonly bareEnvironment?: boolean;
 }
 
@@ -59,7 +59,7 @@ export function programCommand(
   });
 }
 
-/** Starts the program without waiting for anything. */
+/** Starts the program without waiting until it is ready. */
 export function startProgram(options: ProgramOptions): Program {
   const port = options.env?.["PORT"] ?? String(freePort());
   const child = programCommand({ ...options, env: { PORT: port, ...options.env } }, { stdin: "null" })
@@ -82,23 +82,23 @@ export function startProgram(options: ProgramOptions): Program {
   };
 }
 
-/** Kills a program, if it still runs, and waits for its end. */
+/** Kills a program if it is still running, and waits for its end. */
 export async function killProgram(program: Program): Promise<void> {
   try {
     program.kill("SIGKILL");
   } catch (error) {
-    // It has ended by itself.
+    // It has already exited.
     if (!(error instanceof TypeError)) throw error;
   }
   await program.ended();
 }
 
-/** Waits until a program answers. @throws When it ended instead. */
+/** Waits until a program responds. @throws When it exits instead. */
 export async function isReady(program: Program): Promise<void> {
   let ended: number | undefined;
   program.ended().then((code) => ended = code);
   await poll(async () => {
-    if (ended !== undefined) throw new Error(`the program ended with ${ended}:\n${program.output()}`);
+    if (ended !== undefined) throw new Error(`the program exited with ${ended}:\n${program.output()}`);
     const answer = await fetch(`${program.baseUrl}/health/ready`).catch(() => null);
     await answer?.body?.cancel();
     return answer?.ok === true;

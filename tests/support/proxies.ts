@@ -1,21 +1,21 @@
-// Debian's nginx and Caddy with the configurations that `gatehouse proxy` prints, by the command of the recipe.
+// Runs nginx and Caddy with the configuration that `gatehouse proxy` prints for a guide's command.
 import { installGatehouse, runLines } from "./guides.ts";
 import { programsMissing } from "./missing.ts";
 import { poll } from "./poll.ts";
 import { freePort } from "./sqld.ts";
 
-/** What a recipe shows. */
+/** The settings and command that a recipe shows. */
 export interface ProxyRecipe {
-  /** Of Gatehouse, a line each. */
+  /** Gatehouse settings, one per line. */
   readonly settings: string;
-  /** Prints the configuration of nginx for four applications. */
+  /** The command that prints the configuration of nginx for four applications. */
   readonly command: string;
 }
 
-/** What stands in the recipe's command, and what it is here. */
+/** The values that replace those of the recipe. */
 export interface Places {
   readonly recipe: ProxyRecipe;
-  /** A folder for configurations, logs and temporary files. */
+  /** A folder for configuration, logs and temporary files. */
   readonly folder: string;
   /** The settings of the running Gatehouse. */
   readonly settings: Readonly<Record<string, string>>;
@@ -29,12 +29,12 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
-/** A proxy that is tested with what the command prints. */
+/** A kind of proxy to test. */
 export interface ProxyKind {
   readonly name: "nginx" | "caddy";
-  /** It is not on this machine. Under `CI=true` it must be. */
+  /** Whether it is not installed. `CI=true` requires it. */
   readonly ignore: boolean;
-  /** @param port Of `BASE_URL` in the settings, where it listens. */
+  /** @param port Where it listens, and the port in `BASE_URL`. */
   start(port: number, places: Places): Promise<Proxy>;
 }
 
@@ -43,13 +43,13 @@ export const proxyKinds: readonly ProxyKind[] = [
   { name: "caddy", ignore: programsMissing("caddy"), start: startCaddy },
 ];
 
-/** @returns The settings of Gatehouse that the recipe names, for a proxy without TLS on this port. */
+/** @returns The recipe's Gatehouse settings, changed for a proxy without TLS on this port. */
 export function recipeSettings({ settings }: ProxyRecipe, port: number): Record<string, string> {
   const here = settings.replaceAll(/https:\/\/(\w+\.example\.com)/g, `http://$1:${port}`);
   return Object.fromEntries(here.trim().split("\n").map((line) => line.split("=", 2)));
 }
 
-/** Runs the recipe's command for four applications, as it stands but for the proxy, the port and the organization. */
+/** Runs the recipe's command with this test's proxy, port and organization. */
 async function printedBlock(name: ProxyKind["name"], places: Places): Promise<string> {
   const { recipe, folder, settings, applicationPort, organizationId } = places;
   const command = recipe.command
@@ -107,7 +107,7 @@ async function started(
   let hasEnded = false;
   child.status.then(() => hasEnded = true);
   await poll(async () => {
-    if (hasEnded) throw new Error(`${program} ended: ${await said}`);
+    if (hasEnded) throw new Error(`${program} exited: ${await said}`);
     try {
       (await Deno.connect({ hostname: "127.0.0.1", port })).close();
       return true;
@@ -125,7 +125,7 @@ async function started(
   };
 }
 
-/** What an application got. */
+/** A request that an application received. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
@@ -133,7 +133,7 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-/** A small application that answers with what it got, and sends back what a WebSocket sends it. */
+/** A small application that records requests, greets their user and echoes WebSocket messages. */
 export interface EchoApplication {
   readonly port: number;
   /** Every request, oldest first. */
@@ -141,7 +141,7 @@ export interface EchoApplication {
   stop(): Promise<void>;
 }
 
-/** Starts an application that believes every header. */
+/** Starts an application that trusts every header. */
 export function startEchoApplication(): EchoApplication {
   const port = freePort();
   const received: ReceivedRequest[] = [];

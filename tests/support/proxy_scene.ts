@@ -1,4 +1,4 @@
-// A proxy with the real program and an application behind it, and people who use them.
+// Runs a proxy with the real program and an application behind it, and creates users.
 import assert from "node:assert/strict";
 import { testPassword } from "./app.ts";
 import { poll } from "./poll.ts";
@@ -13,7 +13,7 @@ import {
 import { freePort } from "./sqld.ts";
 import { type Visit, visit, type Visited } from "./visit.ts";
 
-/** Somebody who signed up. */
+/** A signed-up user. */
 export interface ScenePerson {
   readonly cookie: string;
   readonly userId: string;
@@ -21,36 +21,36 @@ export interface ScenePerson {
   readonly organizationId: string;
 }
 
-/** A proxy with Gatehouse and an application behind it, and people. */
+/** A proxy with Gatehouse and an application behind it, and users. */
 export interface ProxyScene {
   readonly port: number;
   readonly application: EchoApplication;
   readonly program: Program;
-  /** The OWNER of the organization that the recipes name; her address is confirmed. */
+  /** OWNER of the organization in the proxy's configuration, with a confirmed email address. */
   readonly ada: ScenePerson;
-  /** A MEMBER of it. */
+  /** MEMBER of the same organization. */
   readonly bob: ScenePerson;
-  /** The OWNER of another one. */
+  /** OWNER of another organization, with a confirmed email address. */
   readonly eve: ScenePerson;
-  /** Has an account of her own, and an address that isn't confirmed. */
+  /** A user whose email address isn't confirmed. */
   readonly uma: ScenePerson;
   readonly apiKey: string;
   readonly keyId: string;
   /** @returns The cookie of a new session. */
   signInAgain(person: ScenePerson): Promise<string>;
   see(given: Visit): Promise<Visited>;
-  /** @returns What the application got; the request must have arrived, once. */
+  /** Asserts that the request reaches the application once. @returns The request as received. */
   arrives(given: Visit): Promise<EchoApplication["received"][number]>;
-  /** @returns The answer; nothing may have arrived. */
+  /** Asserts that the request doesn't reach the application. @returns The response. */
   isKept(given: Visit): Promise<Visited>;
 }
 
-/** @returns The `Cookie` header that a browser sends after an answer. */
+/** @returns The `Cookie` header that a browser sends after this response. */
 export function cookieFrom({ setCookies }: Visited): string {
   return setCookies.filter((text) => !/max-age=0/i.test(text)).map((text) => text.split(";")[0]).join("; ");
 }
 
-/** Starts everything, runs a test, and ends everything. */
+/** Starts everything, runs a test, and stops everything. */
 export async function withProxyScene(
   { kind, recipe }: { kind: ProxyKind; recipe: ProxyRecipe },
   run: (scene: ProxyScene) => Promise<void>,
@@ -67,7 +67,7 @@ export async function withProxyScene(
   const program = startProgram({ folder, env: settings });
   const { received } = application;
   const see = (given: Visit) => visit(port, given);
-  // The organization's id stands in the configuration: its owner is there before the proxy.
+  // The proxy's configuration contains the organization's id, so its owner signs up before the proxy starts.
   const api = (path: string, json: unknown, cookie = "") =>
     postJson(port, gatehousePort, { path, json, cookie });
   let proxy: Awaited<ReturnType<ProxyKind["start"]>> | undefined;
@@ -136,7 +136,7 @@ export async function withProxyScene(
   }
 }
 
-/** Sends JSON to Gatehouse itself, as its own page would. @param port Of the address that it has for the world. */
+/** Sends JSON directly to Gatehouse, as its own pages do. @param port The port in `BASE_URL`. */
 function postJson(
   port: number,
   gatehousePort: number,
@@ -152,8 +152,10 @@ function postJson(
 }
 
 /**
- * @param count So many mails with a link there must have been.
- * @returns The token of the link in the newest mail to an address, which the program shows in its log.
+ * Waits until the program has logged emails with links to an address.
+ *
+ * @param count How many emails to wait for.
+ * @returns The token in the link of the newest one.
  */
 export async function mailedToken(program: Program, to: string, count = 1): Promise<string> {
   let tokens: string[] = [];

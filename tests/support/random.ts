@@ -1,16 +1,16 @@
-// Random choices that a printed seed repeats, and pauses of random length between faults.
+// Random choices that can be repeated with a printed seed, and pauses between faults.
 
-/** Choices that follow from a seed. */
+/** Choices determined by a seed. */
 export interface Random {
-  /** @returns A whole number from `min` to `max`, both included. */
+  /** @returns A whole number from `min` to `max`, inclusive. */
   between(min: number, max: number): number;
   /** @returns True with the given probability. */
   chance(probability: number): boolean;
-  /** @returns One of the items. @throws When there is none. */
+  /** @returns One of the items. @throws When there are none. */
   pick<T>(items: readonly T[]): T;
 }
 
-/** @param seed A whole number of 32 bits. @returns Choices by mulberry32. */
+/** @param seed A 32-bit integer. @returns Choices by mulberry32. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = () => {
@@ -30,8 +30,8 @@ export function seededRandom(seed: number): Random {
 }
 
 /**
- * Takes the seed of `FAULT_SEED`, or a new one, and prints it: the same seed plans the same load and the same faults,
- * though processes never run twice in the same order.
+ * Prints the seed, from `FAULT_SEED` or a new one. The same seed plans the same load and faults, although processes
+ * may interleave differently.
  */
 export function faultRandom(test: string): Random {
   const given = Deno.env.get("FAULT_SEED");
@@ -40,12 +40,12 @@ export function faultRandom(test: string): Random {
   return seededRandom(seed);
 }
 
-/** @returns `FAULT_ROUNDS`, or how many rounds a test has when nobody asks for more. */
+/** @returns `FAULT_ROUNDS`, or the usual number of rounds. */
 export function faultRounds(usual: number): number {
   return Number(Deno.env.get("FAULT_ROUNDS") ?? usual);
 }
 
-/** Lets the other processes run on for some milliseconds: the moment of a fault is a time, and nothing to poll for. */
+/** Lets other processes run for some milliseconds before a fault, because there is nothing to poll for. */
 export function runOn(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

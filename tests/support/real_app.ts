@@ -1,4 +1,4 @@
-// Serves the app of a test on a real port, for what only shows on a connection.
+// Serves a test's app on a real port, for behavior that only shows on a connection.
 import { Listener } from "../../commands/serve/listen.ts";
 import type { TestApp } from "./app.ts";
 

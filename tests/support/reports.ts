@@ -1,7 +1,7 @@
-// What reports use, for tests that run one on their own thread.
+// A report context for tests that run reports on their own thread.
 import type { ReportContext } from "../../services/reports/report_context.ts";
 
-/** A context without a database: pauses end immediately, and nothing is sent. */
+/** A context without a database. Pauses end immediately, and nothing is sent. */
 export const noReportContext: Omit<ReportContext, "database"> = {
   pause: () => Promise.resolve(),
   head: () => {},

@@ -1,20 +1,20 @@
-// Addresses to go to after signing in, as people and attackers write them, for a service at https://auth.example.com that
-// allows https://app.example.com, https://*.products.example.com and http://localhost:5173.
+// Valid and malicious return addresses for a service at https://auth.example.com that allows https://app.example.com,
+// https://*.products.example.com and http://localhost:5173.
 
-/** The settings that the addresses are meant for. */
+/** The settings that the addresses assume. */
 export const returnToSettings = {
   BASE_URL: "https://auth.example.com",
   ALLOWED_ORIGINS: "https://app.example.com,https://*.products.example.com,http://localhost:5173",
 } as const;
 
-/** What leads somewhere, and where. */
+/** Accepted addresses, with the resulting redirects. */
 export const goodReturns: Readonly<Record<string, string>> = {
   "/portal/usage?range=7d": "/portal/usage?range=7d",
   "/portal/usage?a=https://evil.example#part": "/portal/usage?a=https://evil.example#part",
   "/portal/../portal/./members": "/portal/members",
   "https://auth.example.com/portal": "/portal",
   "HTTPS://AUTH.EXAMPLE.COM:443/portal": "/portal",
-  // Slashes of other scripts are no slashes.
+  // Unicode characters that look like slashes.
   "/\uff0fevil.example": "/%EF%BC%8Fevil.example",
   "/\u2215\u2044evil.example": "/%E2%88%95%E2%81%84evil.example",
   "/%2fevil.example": "/%2fevil.example",
@@ -38,7 +38,7 @@ export const goodReturns: Readonly<Record<string, string>> = {
   "http://localhost:5173/x": "http://localhost:5173/x",
 };
 
-/** What leads nowhere. */
+/** Rejected addresses. */
 export const badReturns: readonly string[] = [
   "",
   " ",
@@ -46,7 +46,7 @@ export const badReturns: readonly string[] = [
   "?x",
   "#x",
   "..",
-  // Another host, as browsers read it.
+  // Browsers read these as another host.
   "//evil.example",
   "///evil.example",
   "/\\evil.example",
@@ -63,7 +63,7 @@ export const badReturns: readonly string[] = [
   " https://app.example.com/",
   "//app.example.com/",
   "//auth.example.com//evil.example",
-  // Paths that become another host's once they are made shorter.
+  // Paths that become another host after normalization.
   "/.//evil.example",
   "/..//evil.example",
   "/%2e//evil.example",
@@ -118,7 +118,7 @@ export const badReturns: readonly string[] = [
   "https://app.example.com%40evil.example/",
   "https://app.example.com:443@evil.example/",
   "https://auth.example.com@evil.example/portal",
-  // A pattern is one label, exactly.
+  // A wildcard matches exactly one label.
   "https://products.example.com/",
   "https://.products.example.com/",
   "https://a.b.products.example.com/",
@@ -128,7 +128,7 @@ export const badReturns: readonly string[] = [
   "https://a.products.example.com:8443/",
   "http://a.products.example.com/",
   "https://*.products.example.com/",
-  // Long, as written and as sent.
+  // Too long as written or once encoded.
   `/${"a".repeat(2_000)}`,
   `/${"漢".repeat(300)}`,
   `https://app.example.com/${"a".repeat(2_000)}`,

@@ -1,24 +1,24 @@
-// An authenticator app and a passkey in this process, which tests can have make mistakes and forgeries.
+// Simulates an authenticator app and a passkey, including mistakes and forgeries.
 import { Buffer } from "node:buffer";
 import { createHash, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import assert from "node:assert/strict";
 import { totpPeriodMs } from "../../domain/limits.ts";
 import { cookieOf, type TestApp, testPassword, type TestPerson } from "./app.ts";
-// The same package as in deno.json: what it makes is checked against the app, which is what tests do here.
+// The package that the app uses too.
 import { Secret, TOTP } from "otpauth";
 
-/** @returns The code of an app at a time, in milliseconds since 1970. */
+/** @returns The authenticator code at a time, in milliseconds since 1970. */
 export function codeOf(secret: string, at: number): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: at });
 }
 
-/** @returns A code that the app shows neither now nor a step away. */
+/** @returns A code that is wrong for the current and the adjacent time steps. */
 export function wrongCode(secret: string, at: number): string {
   const near = [-1, 0, 1].map((step) => codeOf(secret, at + step * totpPeriodMs));
   return ["000000", "111111", "222222", "333333"].find((code) => !near.includes(code)) ?? "";
 }
 
-/** Somebody with two-step sign-in. */
+/** A user with two-step sign-in. */
 export interface TwoStepPerson extends TestPerson {
   readonly secret: string;
   readonly recoveryCodes: readonly string[];
@@ -26,13 +26,13 @@ export interface TwoStepPerson extends TestPerson {
 
 const account = "/api/portal/account";
 
-/** Makes an account with two-step sign-in on; the code that turned it on is used up, and the next one not shown yet. */
+/** Creates an account with two-step sign-in, and moves the clock so that the next code is unused. */
 export async function twoStepPerson(test: TestApp, name?: string): Promise<TwoStepPerson> {
   const person = await test.signUp(name);
   return { ...person, ...await turnOn(test, person.cookie) };
 }
 
-/** Turns two-step sign-in on, and waits for the next code. */
+/** Turns on two-step sign-in, and moves the clock to the next code. */
 export async function turnOn(
   test: TestApp,
   cookie: string,
@@ -50,7 +50,7 @@ export async function turnOn(
   return { secret, recoveryCodes };
 }
 
-/** Gives the password and a code once more, as sensitive acts ask for them, and waits for the next code. */
+/** Confirms the password and a code, as sensitive actions require, and moves the clock to the next code. */
 export async function proveWithCode(
   test: TestApp,
   { cookie, secret }: { cookie: string; secret: string },
@@ -61,7 +61,7 @@ export async function proveWithCode(
   test.advance(totpPeriodMs);
 }
 
-/** Gives the password. @returns The token of the second step. */
+/** Signs in with the password. @returns The token for the second step. */
 export async function firstStep(test: TestApp, email: string): Promise<string> {
   const answer = await test.send("/api/auth/sign-in", { json: { email, password: testPassword } });
   assert.equal(answer.status, 200, await answer.clone().text());
@@ -71,7 +71,7 @@ export async function firstStep(test: TestApp, email: string): Promise<string> {
   return body.secondStep.token;
 }
 
-/** Gives a code. */
+/** Sends a code for the second step. */
 export function secondStep(
   test: TestApp,
   json: { token: string; code: string },
@@ -80,13 +80,13 @@ export function secondStep(
   return test.send("/api/auth/sign-in/second-step", { json, peerAddress });
 }
 
-/** What a passkey's answer can say otherwise than it should. */
+/** Values to falsify in a passkey's response. */
 export interface Forgery {
   readonly origin?: string;
   readonly rpId?: string;
   readonly type?: string;
   readonly crossOrigin?: boolean;
-  /** Its user was not checked. */
+  /** Clears the "user verified" flag. */
   readonly unverified?: boolean;
   readonly counter?: number;
   readonly userHandle?: string | undefined;
@@ -98,7 +98,7 @@ export interface Forgery {
 const base64url = (bytes: Uint8Array) => Buffer.from(bytes).toString("base64url");
 const sha256 = (data: string | Uint8Array) => createHash("sha256").update(data).digest();
 
-/** A passkey that answers as an authenticator would. Its counter goes up with each use, unless it is told to stay at 0. */
+/** A passkey that responds as an authenticator does. The test sets its counter. */
 export class TestPasskey {
   readonly #keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
   readonly #origin: string;
@@ -110,7 +110,7 @@ export class TestPasskey {
     this.#origin = origin;
   }
 
-  /** Answers to options for making a passkey. */
+  /** Responds to registration options. */
   register(options: { challenge: string; user: { id: string } }, forgery: Forgery = {}) {
     this.userHandle = options.user.id;
     const id = forgery.credentialId ?? this.credentialId;
@@ -141,7 +141,7 @@ export class TestPasskey {
     };
   }
 
-  /** Answers to options for signing in. */
+  /** Responds to sign-in options. */
   signIn(options: { challenge: string }, forgery: Forgery = {}) {
     const clientDataJSON = this.#clientData(options.challenge, "webauthn.get", forgery);
     const data = this.#authenticatorData(0, Buffer.alloc(0), forgery);
@@ -179,7 +179,7 @@ export class TestPasskey {
   }
 }
 
-/** Makes a passkey for somebody. */
+/** Adds a passkey to an account. */
 export async function addPasskey(test: TestApp, cookie: string, name = "Laptop"): Promise<{
   passkey: TestPasskey;
   id: string;
@@ -194,14 +194,14 @@ export async function addPasskey(test: TestApp, cookie: string, name = "Laptop")
   return { passkey, id: body.passkey.id };
 }
 
-/** @returns What a browser needs to make a passkey. */
+/** @returns The options for registering a passkey. */
 export async function passkeyOptions(test: TestApp, cookie: string) {
   const answer = await test.send(`${account}/passkeys/options`, { method: "POST", cookie });
   assert.equal(answer.status, 200, await answer.clone().text());
   return (await answer.json()).options;
 }
 
-/** @returns What a browser needs to sign in with a passkey. */
+/** @returns The options for signing in with a passkey. */
 export async function signInOptions(test: TestApp, token?: string) {
   const answer = await test.send("/api/auth/sign-in/passkey/options", {
     json: token === undefined ? {} : { token },

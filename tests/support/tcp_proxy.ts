@@ -1,22 +1,22 @@
-// A TCP proxy that makes a line slow, cuts it, or loses an answer after the request has arrived. Knows nothing of what
-// it carries. For tests and for the benchmark.
+// A TCP proxy for tests and the benchmark. It delays or cuts connections, or loses a response after the request arrived,
+// without knowing the protocol.
 
-/** Where the proxy passes connections on to, and how slowly. */
+/** The target of the proxy, and its delay. */
 export interface TcpProxyOptions {
   readonly targetPort: number;
   /** Default: 127.0.0.1. */
   readonly targetHost?: string;
-  /** How much later bytes arrive, each way, in milliseconds: a round trip takes twice as long. Default: 0. */
+  /** Delay each way, in milliseconds. A round trip takes twice as long. Default: 0. */
   readonly delayMs?: number;
 }
 
-/** Which answers are lost. */
+/** Which responses to lose. */
 export interface LostAnswers {
-  /** How many. */
+  /** How many responses. */
   readonly count: number;
-  /** Only answers to requests whose bytes contain this text. Default: to any request. */
+  /** Only responses to requests that contain this text. Default: any request. */
   readonly toRequestsWith?: string;
-  /** Only answers whose first bytes contain this text. Default: any answer. */
+  /** Only responses that begin with bytes containing this text. Default: any response. */
   readonly answersWith?: string;
 }
 
@@ -25,31 +25,31 @@ export interface TcpProxy {
   readonly port: number;
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** Connections that are open now. */
+  /** Number of open connections. */
   readonly openConnections: number;
-  /** The most connections that were open at once. */
+  /** Largest number of connections open at the same time. */
   readonly openConnectionsMax: number;
-  /** From now on bytes arrive this much later, each way, in milliseconds. Those under way keep their time. */
+  /** Sets the delay each way, in milliseconds, for bytes sent from now on. */
   setDelay(delayMs: number): void;
-  /** Closes every connection, and closes new ones at once until {@linkcode restore}. */
+  /** Closes all connections, and closes new ones immediately until {@linkcode restore}. */
   cut(): void;
   /** Lets connections through again. */
   restore(): void;
   /**
-   * The next answers are lost: the request reaches the target, which acts on it; when the first byte of its answer
-   * comes, the connection is closed on both sides. A request is what was sent since the answer before.
+   * Loses the next responses: the target handles the request, but the connection is closed on both sides when the first
+   * byte of the response arrives. A request is everything sent since the previous response.
    */
   loseAnswers(lost: LostAnswers): void;
-  /** Answers that are still to be lost. */
+  /** Number of responses still to lose. */
   readonly answersToLose: number;
   close(): Promise<void>;
 }
 
-/** Bytes under way in one direction before the sender has to wait. */
+/** Bytes in transit in one direction before the sender has to wait. */
 const bytesUnderWayMax = 16 * 1024 * 1024;
 const readBytes = 64 * 1024;
 
-/** What all connections of a proxy share. */
+/** State that all connections of a proxy share. */
 interface Line {
   delayMs: number;
   toLose: number;
@@ -60,7 +60,7 @@ interface Line {
 /**
  * Starts a proxy on a free loopback port.
  *
- * @returns The proxy; it is listening.
+ * @returns The listening proxy.
  */
 export function startTcpProxy(options: TcpProxyOptions): TcpProxy {
   const line: Line = { delayMs: options.delayMs ?? 0, toLose: 0, toRequestsWith: "", answersWith: "" };
@@ -138,14 +138,14 @@ export function startTcpProxy(options: TcpProxyOptions): TcpProxy {
   };
 }
 
-/** One client's connection and its own connection to the target. */
+/** A client's connection with its own connection to the target. */
 class ProxiedConnection {
   readonly #client: Deno.TcpConn;
   readonly #target: Deno.TcpConn;
   readonly #line: Line;
   readonly #closed = Promise.withResolvers<void>();
   #isClosed = false;
-  /** What the client sent since the last answer; kept only while answers are to be lost by their request's text. */
+  /** What the client sent since the last response. Kept only while responses are lost by their request's text. */
   #request = "";
 
   constructor(parts: { client: Deno.TcpConn; target: Deno.TcpConn; line: Line }) {
@@ -156,7 +156,7 @@ class ProxiedConnection {
     this.#target.setNoDelay(true);
   }
 
-  /** Carries bytes both ways until both sides have ended, or {@linkcode close}. */
+  /** Passes bytes on in both directions until both sides end or {@linkcode close} is called. */
   async carry(): Promise<void> {
     await Promise.all([
       this.#pump({ from: this.#client, to: this.#target, saw: (bytes) => this.#sawRequest(bytes) }),
@@ -189,7 +189,7 @@ class ProxiedConnection {
     this.close();
   }
 
-  /** Reads at once and writes later, so that a slow line is long, and not narrow. */
+  /** Reads immediately and writes later, so that the proxy adds latency without limiting bandwidth. */
   async #pump(
     way: { from: Deno.TcpConn; to: Deno.TcpConn; saw: (bytes: Uint8Array) => void },
   ): Promise<void> {
@@ -251,7 +251,7 @@ class ProxiedConnection {
     await Promise.all([read(), write()]);
   }
 
-  /** Waits for a moment of `performance.now()`, or for the end of the connection. */
+  /** Waits until `performance.now()` reaches a time, or the connection ends. */
   async #until(at: number): Promise<void> {
     const waitMs = at - performance.now();
     if (waitMs <= 0) return;

@@ -1,9 +1,9 @@
-// What tests of usage share: recording in batches, reading, and paging through all records, over the JSON API.
+// Records and reads usage over the JSON API: in batches, as sums, and page by page.
 import assert from "node:assert/strict";
 import { startTestApp, type TestApp } from "./app.ts";
 import { databaseKinds } from "./database.ts";
 
-/** A record as it is sent. */
+/** A usage record as sent. */
 export interface SentRecord {
   readonly productSlug: string;
   readonly metric: string;
@@ -12,7 +12,7 @@ export interface SentRecord {
   readonly idempotencyKey?: string;
 }
 
-/** A record as it is listed. */
+/** A usage record as listed. */
 export interface ListedRecord extends SentRecord {
   readonly id: string;
   readonly timestamp: string;
@@ -23,7 +23,7 @@ export interface ListedRecord extends SentRecord {
   readonly voidReason: string | null;
 }
 
-/** A sum as it is answered. */
+/** A sum as returned. */
 export interface ReadSum {
   readonly start: string;
   readonly end: string;
@@ -36,10 +36,10 @@ export interface ReadSum {
   readonly max: number;
 }
 
-/** No limit on calls: the tests' clock stands still, and a second never ends. */
+/** Disables the rate limit, because the tests' clock stands still and a second never ends. */
 export const unlimited = { API_KEY_REQUESTS_PER_SECOND: "0" } as const;
 
-/** A test with an app of its own on each kind of database. */
+/** Defines a test with its own app on each kind of database. */
 export function onEveryDatabase(promise: string, run: (test: TestApp) => Promise<void>): void {
   for (const kind of databaseKinds) {
     Deno.test({
@@ -57,7 +57,7 @@ export function onEveryDatabase(promise: string, run: (test: TestApp) => Promise
   }
 }
 
-/** Records any number of records, 1,000 with each request. @returns How many were new. */
+/** Records any number of records, 1,000 per request. @returns How many were new. */
 export async function recordAll(
   test: TestApp,
   { apiKey, records }: { apiKey: string; records: readonly SentRecord[] },
@@ -74,7 +74,7 @@ export async function recordAll(
   return accepted;
 }
 
-/** Records one record. @returns It, as it was answered. */
+/** Records one record. @returns The record from the response. */
 export async function recordOne(test: TestApp, apiKey: string, more: Partial<SentRecord> = {}) {
   const answer = await test.send("/api/v1/usage", {
     apiKey,
@@ -84,7 +84,7 @@ export async function recordOne(test: TestApp, apiKey: string, more: Partial<Sen
   return (await answer.json()).usageRecord as ListedRecord;
 }
 
-/** Voids a record. @returns It, as it was answered. */
+/** Voids a record. @returns The record from the response. */
 export async function voidOne(
   test: TestApp,
   { apiKey, id, reason = "Sent twice." }: { apiKey: string; id: string; reason?: string },
@@ -94,14 +94,14 @@ export async function voidOne(
   return (await answer.json()).usageRecord;
 }
 
-/** @param query With its `?`. */
+/** Reads sums of usage. @param query Including the `?`. */
 export async function readSums(test: TestApp, apiKey: string, query = ""): Promise<ReadSum[]> {
   const answer = await test.send(`/api/v1/usage${query}`, { apiKey });
   assert.equal(answer.status, 200, await answer.clone().text());
   return (await answer.json()).data;
 }
 
-/** One page of a list. @param query Without its `?`. */
+/** Reads one page of a list. @param query Without the `?`. */
 export async function listPage(
   test: TestApp,
   apiKey: string,
@@ -112,7 +112,7 @@ export async function listPage(
   return await answer.json();
 }
 
-/** Pages through a list to its end. @param query Without its `?`. */
+/** Reads all pages of a list. @param query Without the `?`. */
 export async function listAll(test: TestApp, apiKey: string, query = "limit=100"): Promise<ListedRecord[]> {
   const records: ListedRecord[] = [];
   for (let cursor = "";;) {
@@ -129,12 +129,12 @@ export function millionths(value: number): bigint {
   return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"));
 }
 
-/** @returns The number nearest to so many millionths. */
+/** @returns The number nearest to a number of millionths. */
 export function fromMillionths(micros: bigint): number {
   return Number(`${micros / 1_000_000n}.${String(micros % 1_000_000n).padStart(6, "0")}`);
 }
 
-/** Adds records up, one after the other. @param nameOf Which line of the result a record is in, in the order of lines. */
+/** Adds up records one by one. @param nameOf Names the result line that a record belongs to; lines are sorted by name. */
 export function addUpObviously<T extends Pick<ListedRecord, "quantity">>(
   records: readonly T[],
   nameOf: (record: T) => readonly string[],

@@ -1,12 +1,15 @@
-// `gatehouse user …` as a process of its own, beside whatever server the test has running.
+// Runs `gatehouse user …` in its own process, while a test's server may be running.
 import { type CommandEnd, runCommand } from "./command.ts";
 import type { ProgramOptions } from "./program.ts";
 
 export type { CommandEnd };
 
 /**
- * @param options Of the server's program: the folder and the settings.
- * @param args After `gatehouse user`. @returns What it said, once it has ended; without the line that names the database.
+ * Runs a `gatehouse user` command.
+ *
+ * @param options The folder and settings of the server.
+ * @param args The arguments after `gatehouse user`.
+ * @returns Its output once it exits, without the line that names the database.
  */
 export async function userCommand(
   options: ProgramOptions & { stdin?: string },

@@ -1,7 +1,7 @@
-// Requests to a server of this machine under any host name and with any headers, also those that fetch sets by itself.
+// Sends requests to a local server with any host name and any headers, including those that `fetch` doesn't let you set.
 import { request } from "node:http";
 
-/** What to send, and to which of the names that the server has. */
+/** A request to one of the server's host names. */
 export interface Visit {
   readonly host: string;
   readonly path?: string;
@@ -10,7 +10,7 @@ export interface Visit {
   readonly body?: string;
 }
 
-/** What came back. Several values of a header are joined. */
+/** A response. Multiple values of a header are joined. */
 export interface Visited {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -18,7 +18,7 @@ export interface Visited {
   readonly body: string;
 }
 
-/** Sends a request to 127.0.0.1. @param port Of the server, and in the `Host` header. */
+/** Sends a request to 127.0.0.1. @param port The server's port, also sent in the `Host` header. */
 export function visit(port: number, given: Visit): Promise<Visited> {
   const { host, path = "/", method = "GET", headers = {}, body } = given;
   return new Promise((resolve, reject) => {
@@ -48,16 +48,16 @@ export function visit(port: number, given: Visit): Promise<Visited> {
           body: text,
         }));
     });
-    sent.setTimeout(10_000, () => sent.destroy(new Error(`no answer to ${method} ${host}${path}`)));
+    sent.setTimeout(10_000, () => sent.destroy(new Error(`no response to ${method} ${host}${path}`)));
     sent.on("error", reject);
     sent.end(body);
   });
 }
 
 /**
- * Asks for a WebSocket and, when it opens, sends a short text (RFC 6455).
+ * Opens a WebSocket (RFC 6455) and sends a short text.
  *
- * @returns The status of the answer, and the text that came back; null when it did not open.
+ * @returns The status of the response, and the text received, or null if the WebSocket didn't open.
  */
 export async function visitSocket(
   port: number,

@@ -1,48 +1,48 @@
-// An organization with people of every role, and strangers, put into the database directly: hundreds of them cost nothing.
+// Inserts an organization with people in every role directly into the database, so that hundreds of them are cheap.
 import { hash, randomBytes } from "node:crypto";
 import { generateApiKey, hashApiKey } from "../../domain/api_key.ts";
 import { type IdPrefix, newId } from "../../domain/id.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import type { TestApp, TestPerson } from "./app.ts";
 
-/** Everybody who tries a route. */
+/** Everyone who tries to use a route. */
 export const triers = ["nobody", "stranger", "removed", "member", "admin", "owner", "apiKey"] as const;
 export type Trier = (typeof triers)[number];
 
-/** People and things to try routes on. */
+/** An organization to try routes on. */
 export interface World {
   readonly test: TestApp;
   readonly organizationId: string;
   readonly organizationName: string;
-  /** The one who tries, with a session of their own; not for nobody and apiKey. */
+  /** The person who makes the attempt, with their own session. Not used by `nobody` and `apiKey`. */
   readonly me: TestPerson;
   readonly apiKey: string;
-  /** An id of the kind that nobody has. */
+  /** @returns A well-formed id that doesn't exist. */
   unknownId(prefix: IdPrefix): string;
-  /** A member of the organization. */
+  /** Adds a member to the organization. */
   newMember(role: Role): Promise<TestPerson>;
-  /** A key of the organization, made by whoever tries unless `createdBy` says otherwise, so that a MEMBER may see it. */
+  /** Creates a key of the organization. @param createdBy Default: the person who makes the attempt, so that a MEMBER can see it. */
   newApiKey(createdBy?: string): Promise<{ id: string; fullKey: string }>;
   newInvitation(
     role?: Role,
     more?: { email?: string; organizationId?: string },
   ): Promise<{ id: string; token: string }>;
-  /** A link's token for somebody. */
+  /** Creates a link token. */
   newLink(purpose: string, subject: string, email: string): Promise<string>;
 }
 
-/** Makes an organization with its OWNER. */
+/** Creates an organization without members. */
 export async function newOrganization(test: TestApp, name: string): Promise<string> {
   const id = newId("org");
   await run(test, "INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)", id, name, test.now());
   return id;
 }
 
-/** Of a random text that nobody kept. */
+/** Hash of a discarded random password. */
 const noPassword =
   "$argon2id$v=19$m=19456,t=2,p=1$U5hXNoi3j8Cjtw6/xyGXxw$Qm6GKzPm4TFaCziKqrzVdtWu01TFdLOPNrZLx2E2bPI";
 
-/** Makes a user with a session, and a membership if they get a role. */
+/** Creates a user with a session and an optional membership. */
 export async function newPerson(
   test: TestApp,
   membership: { organizationId: string; role: Role } | null,
@@ -88,7 +88,7 @@ export async function newPerson(
   return { email, cookie: `access_token=${token}`, userId, organizationId: membership?.organizationId ?? "" };
 }
 
-/** Makes a world of its own for one try. */
+/** Creates a new world for one attempt. */
 export async function newWorld(test: TestApp, trier: Trier): Promise<World> {
   const organizationName = "World";
   const organizationId = await newOrganization(test, organizationName);

@@ -1,4 +1,4 @@
-// What pages and commands say about accounts, for tests that look for it.
+// Words about accounts on pages and in command output.
 export const accountWords = {
   byInvitation: "By invitation only",
   checkEmail: "Check your email",

@@ -1,4 +1,4 @@
-// What pages say about signing in, for tests that look for it.
+// Words about signing in on pages.
 export const signInWords = {
   wrongCredentials: "Incorrect email or password.",
   wrongPassword: "Incorrect password.",
