@@ -1,4 +1,4 @@
-// Reading a request's body: bounded in size, time and depth, strictly UTF-8, no text that a database or a log would mangle.
+// Reads request bodies, with bounds on size, time and depth. Rejects invalid UTF-8 and text that databases or logs would mangle.
 import { DatabaseError } from "../db/engine/database.ts";
 import { AppError, type ErrorDetail, validationError } from "../domain/errors.ts";
 import {
@@ -10,7 +10,7 @@ import {
 } from "../domain/limits.ts";
 import type { AppContext } from "./env.ts";
 import { checkJsonBounds, joinPath } from "./json_bounds.ts";
-import { reservedName } from "./schemas/messages.ts";
+import { atMost, reservedName } from "./schemas/messages.ts";
 
 /** A parsed body and its size. */
 export interface JsonBody {
@@ -21,10 +21,10 @@ export interface JsonBody {
 /**
  * Reads a JSON body.
  *
- * @param options `bytesMax`: the largest body that is read; otherwise it depends on whether the sender is signed in. `optional`: none is as good as an empty object. `type`: its
- *   media type, in lower case, if not `application/json`.
- * @throws {AppError} `unsupported_media_type`, `body_too_large`, `request_timeout`, `malformed_request` (not UTF-8, not
- *   JSON, nested too deep), `validation_failed` (control characters or lone surrogates in a text).
+ * @param options `bytesMax`: the largest body; by default, it depends on whether the sender is signed in. `optional`: read a
+ *   missing body as an empty object. `type`: the media type, in lower case, if not `application/json`.
+ * @throws {AppError} `unsupported_media_type`, `body_too_large`, `request_timeout`, `malformed_request` (invalid UTF-8 or JSON,
+ *   or too deep), `validation_failed` (control characters or lone surrogates).
  */
 export async function readJsonBody(
   c: AppContext,
@@ -44,13 +44,13 @@ export async function readJsonBody(
   } catch {
     throw new AppError("malformed_request", "The body is not valid JSON.");
   }
-  // Without these no text in it can be one that is refused.
+  // Without these characters, no text can be invalid.
   if (/[\\\x7f-\x9f]|__proto__/.test(text)) checkTexts(value);
   return { value, bytes };
 }
 
 /**
- * Reads a form as a browser without scripts sends it.
+ * Reads a URL-encoded form.
  *
  * @returns Each field's last value.
  * @throws {AppError} As {@linkcode readJsonBody}.
@@ -59,7 +59,7 @@ export async function readFormBody(c: AppContext): Promise<Readonly<Record<strin
   requireType(c, "application/x-www-form-urlencoded");
   const { text } = await readText(c, ownBytesMax(c));
   if (hasMore(text, "&", objectKeysMax - 1)) {
-    throw validationError([{ path: "", message: `must have at most ${objectKeysMax} fields.` }]);
+    throw validationError([{ path: "", message: atMost(objectKeysMax, "fields") }]);
   }
   const fields = Object.fromEntries(new URLSearchParams(text));
   checkTexts(fields);
@@ -68,7 +68,7 @@ export async function readFormBody(c: AppContext): Promise<Readonly<Record<strin
 
 function requireType(c: AppContext, type: string): void {
   const given = c.get("headers")["content-type"] ?? "";
-  // Nearly everybody sends just that.
+  // Most clients send exactly this.
   if (given !== type) {
     const [mediaType = "", ...parameters] = given.toLowerCase().split(";").map((part) => part.trim());
     const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice(
@@ -80,20 +80,20 @@ function requireType(c: AppContext, type: string): void {
   }
   const encoding = c.get("headers")["content-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
-    throw new AppError("unsupported_media_type", "Send the body without compression.");
+    throw new AppError("unsupported_media_type", "Send the body uncompressed.");
   }
 }
 
-/** A sender the server doesn't know yet can make it hold only a little. */
+/** Bounds what an unknown sender can make the server keep in memory. */
 function ownBytesMax(c: AppContext): number {
   return c.get("actor") === undefined ? anonymousBodyBytesMax : bodyBytesMax;
 }
 
 /**
- * Has a sender looked up before more of the body is read than a stranger may send: immediately when the body declares its
- * size, otherwise once that much has arrived.
+ * Looks up the sender before reading more than unknown senders may send: immediately when the body declares its size, otherwise
+ * once that much has arrived.
  *
- * @param lookUp Rejects a sender who isn't known.
+ * @param lookUp Rejects an unknown sender.
  */
 export async function beforeLargeBody(c: AppContext, lookUp: () => Promise<void>): Promise<void> {
   const headers = c.get("headers");
@@ -103,13 +103,13 @@ export async function beforeLargeBody(c: AppContext, lookUp: () => Promise<void>
 
 async function readText(c: AppContext, bytesMax: number): Promise<{ text: string; bytes: number }> {
   const headers = c.get("headers");
-  // Beside chunks a length says nothing (RFC 9112, 6.3): what comes may have any size.
+  // With chunks, the length means nothing (RFC 9112, section 6.3).
   const declared = headers["transfer-encoding"] === undefined ? headers["content-length"] : undefined;
   if (Number(declared) > bytesMax) throw tooLarge(bytesMax);
   const reading = declared === undefined ? readChunks(c, bytesMax) : c.req.raw.bytes();
   let body: Uint8Array | null;
   try {
-    body = await c.get("deadlines").within(reading, late);
+    body = await c.get("deadlines").within(reading, bodyDeadline);
   } catch (error) {
     c.set("isBodyLeft", true);
     if (error instanceof AppError) {
@@ -117,65 +117,61 @@ async function readText(c: AppContext, bytesMax: number): Promise<{ text: string
       throw error;
     }
     if (error instanceof DatabaseError) throw error;
-    // The client went away; nobody reads the answer.
-    throw new AppError("malformed_request", "The body broke off.", { cause: error });
+    // The client has gone, and won't read the response.
+    throw new AppError("malformed_request", "The body is incomplete.", { cause: error });
   }
   if (body === null || body.length > bytesMax) {
     c.set("isBodyLeft", true);
     throw tooLarge(bytesMax);
   }
   try {
-    return {
-      text: strictUtf8.decode(body),
-      bytes: body.length,
-    };
+    return { text: strictUtf8.decode(body), bytes: body.length };
   } catch {
     throw new AppError("malformed_request", "The body is not valid UTF-8.");
   }
 }
 
-/** Refuses what is not UTF-8; a byte-order mark is no JSON and stays for the parser to refuse. */
+/** Rejects invalid UTF-8. Keeps a byte-order mark, which the JSON parser rejects. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const late = {
+const bodyDeadline = {
   timeoutMs: bodyReadTimeoutMs,
   error: () => new AppError("request_timeout", "The body did not arrive in time."),
 };
 
 /**
- * Makes a response the last one of its connection when the request's body has not arrived in time. Deno keeps what it has
- * read of a body, and its connection, until the body ends or the client goes: a response that fails in the end is the only
- * way to close the connection from here. A body that does end shortly after gets a regular end.
+ * Closes the connection after the response when the request's body didn't arrive in time. Deno keeps such a connection until
+ * the body ends or the client disconnects; only a response stream that fails closes it. If the body still ends within a grace
+ * period, the stream ends normally.
  *
- * @param answer The response.
  * @returns The same response, or one that closes the connection.
  */
-export function closeUnfinished(c: AppContext, answer: Response): Response {
+export function closeUnfinished(c: AppContext, response: Response): Response {
   const unfinished = c.get("unfinishedBody");
-  if (unfinished === undefined) return answer;
-  const headers = new Headers(answer.headers);
+  if (unfinished === undefined) return response;
+  const headers = new Headers(response.headers);
   headers.set("connection", "close");
   headers.delete("content-length");
-  const parts = answer.body?.getReader();
+  const parts = response.body?.getReader();
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const part = await parts?.read();
       if (part !== undefined && !part.done) return controller.enqueue(part.value);
       try {
-        await c.get("deadlines").within(unfinished, { ...late, timeoutMs: unfinishedBodyGraceMs });
+        await c.get("deadlines").within(unfinished, { ...bodyDeadline, timeoutMs: unfinishedBodyGraceMs });
         controller.close();
       } catch (error) {
         controller.error(error);
       }
     },
   }, { highWaterMark: 0 });
-  return new Response(body, { status: answer.status, headers });
+  return new Response(body, { status: response.status, headers });
 }
 
 function tooLarge(bytesMax: number): AppError {
-  return new AppError("body_too_large", `The body may have ${bytesMax} bytes at most.`);
+  return new AppError("body_too_large", `The body must have at most ${bytesMax} bytes.`);
 }
 
-/** @returns The body, or null as soon as it is longer than `bytesMax`. */
+/** @returns The body, or null as soon as it exceeds `bytesMax`. */
 async function readChunks(c: AppContext, bytesMax: number): Promise<Uint8Array | null> {
   const { body: stream } = c.req.raw;
   if (stream === null) return new Uint8Array();
@@ -192,15 +188,15 @@ async function readChunks(c: AppContext, bytesMax: number): Promise<Uint8Array |
     chunks.push(chunk);
   }
   const body = new Uint8Array(length);
-  let at = 0;
+  let offset = 0;
   for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
+    body.set(chunk, offset);
+    offset += chunk.length;
   }
   return body;
 }
 
-/** @returns Whether a character is in a text more often than `max` times; it looks no further than that. */
+/** @returns Whether a character occurs more than `max` times. Stops counting there. */
 export function hasMore(text: string, character: string, max: number): boolean {
   let count = 0;
   for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) {
@@ -209,7 +205,7 @@ export function hasMore(text: string, character: string, max: number): boolean {
   return false;
 }
 
-/** Checks names and every text. */
+/** Checks all names and texts. */
 function checkTexts(value: unknown): void {
   const faults: ErrorDetail[] = [];
   const fault = (path: string, text: string) => {
@@ -221,7 +217,7 @@ function checkTexts(value: unknown): void {
     if (typeof part !== "object" || part === null) return;
     if (Array.isArray(part)) return part.forEach((item, index) => visit(item, `${path}[${index}]`));
     for (const [name, item] of Object.entries(part)) {
-      // Copying an object would lose it without a word.
+      // Copying an object would silently lose it.
       if (name === "__proto__" && faults.length < 20) {
         faults.push({ path: joinPath(path, name), message: reservedName });
       }
@@ -233,8 +229,8 @@ function checkTexts(value: unknown): void {
   if (faults.length > 0) throw validationError(faults);
 }
 
-/** @returns What makes a text unfit to store or compare, or null. */
+/** @returns Why a text can't be stored or compared, or null. */
 export function textFault(text: string): string | null {
-  if (!text.isWellFormed()) return "has half of a surrogate pair, which is no character.";
-  return /\p{Cc}/u.test(text) ? "has a control character." : null;
+  if (!text.isWellFormed()) return "must not contain an unpaired surrogate.";
+  return /\p{Cc}/u.test(text) ? "must not contain control characters." : null;
 }

@@ -1,4 +1,4 @@
-// What a request carries through the routes: facts of this request only.
+// The types that all routes share: the context of a request, and the parts of the app.
 import type { Context, Hono, MiddlewareHandler } from "hono";
 import type { Config } from "../config.ts";
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
@@ -7,36 +7,33 @@ import type { BackupState } from "../services/backups.ts";
 import type { Deadlines } from "../services/deadlines.ts";
 import type { Services } from "../services/services.ts";
 
-/** Facts of one request, and what the server knows of its connection. */
+/** The context of one request. */
 export interface AppEnv {
   Variables: {
-    /** Such as `req_0199…`; in every answer and log line. */
+    /** Such as `req_0199…`; in every response and log line. */
     requestId: string;
     client: ClientInfo;
-    /** Who acts, once that is known. */
+    /** The signed-in user, once known. */
     actor: SessionActor | undefined;
-    /**
-     * Domains of session cookies that came along and are of sessions of ours, from before `COOKIE_DOMAIN` was changed;
-     * undefined while nobody has looked.
-     */
+    /** Domains of valid session cookies from before `COOKIE_DOMAIN` was changed; undefined until looked up. */
     formerDomains: readonly string[] | undefined;
-    /** The request's headers by lower-case name, read once: asking the request for each costs five times as much. */
+    /** The request's headers by lower-case name. Reading them one by one from the request takes five times as long. */
     headers: Readonly<Record<string, string | undefined>>;
-    /** Ends waits for a slow client. */
+    /** Ends waits for slow clients. */
     deadlines: Deadlines;
-    /** Rejects a sender who isn't known, before much of a body without a declared size is read. */
+    /** Rejects an unknown sender before much of a body without a declared size is read. */
     lookUpSender: (() => Promise<void>) | undefined;
-    /** Reading the body ended before the body did. */
+    /** The body was not read to its end. */
     isBodyLeft: boolean | undefined;
-    /** Reads the body, which did not arrive in time. */
+    /** Resolves when a late body has arrived after all. */
     unfinishedBody: Promise<unknown> | undefined;
-    /** Headers that go with whatever the answer will be, instead of the usual ones of the same name. Hono's `c.header` before an answer exists costs five times as much. */
+    /** Headers of the response, which replace default ones. Hono's `c.header` takes five times as long before a response exists. */
     responseHeaders: readonly (readonly [name: string, value: string])[] | undefined;
-    /** The code of the error that the response reports, for the metrics. */
+    /** The response's error code, for the metrics. */
     errorCode: ErrorCode | undefined;
   };
   Bindings: {
-    /** The TCP peer, read only when it is asked for; missing in tests, which then count as loopback. */
+    /** The TCP peer; missing in tests. */
     readonly remoteAddr?: { readonly hostname: string };
   };
 }
@@ -45,21 +42,21 @@ export type AppContext = Context<AppEnv>;
 export type App = Hono<AppEnv>;
 export type AppMiddleware = MiddlewareHandler<AppEnv>;
 
-/** Where the routes write what an operator should know. Values are never secrets. */
+/** The log for the operator. Never contains secrets. */
 export interface Log {
-  /** Missing when nobody listens, so that nothing is prepared for it. */
+  /** Undefined unless debug lines are logged. */
   readonly debug: ((message: string, values: Record<string, unknown>) => void) | undefined;
   warn(message: string, values: Record<string, unknown>): void;
   error(message: string, values: Record<string, unknown>): void;
 }
 
-/** What the routes are made from. */
+/** The parts of the app. */
 export interface AppParts {
   readonly config: Config;
   readonly services: Services;
   readonly log: Log;
-  /** Says something to the person at the terminal, besides the log. */
+  /** Prints a line on the terminal, in addition to the log. */
   readonly tell?: (line: string) => void;
-  /** Of the scheduled backups; undefined without any. */
+  /** The state of scheduled backups; undefined without a schedule. */
   readonly backups?: (() => BackupState) | undefined;
 }

@@ -1,25 +1,25 @@
-// Bounds on the shape of a JSON text, checked before it is parsed: parsing many names, and listing those that are unknown,
-// costs far more than looking at each character once.
+// Checks bounds on the shape of a JSON text before it is parsed. Parsing many names, and listing the unknown ones, costs far more
+// than reading each character once.
 import { AppError, validationError } from "../domain/errors.ts";
 import { jsonDepthMax, jsonValuesMax, objectKeysMax } from "../domain/limits.ts";
+import { atMost } from "./schemas/messages.ts";
 
 const quote = 0x22, backslash = 0x5c, comma = 0x2c, colon = 0x3a;
 const openArray = 0x5b, closeArray = 0x5d, openObject = 0x7b, closeObject = 0x7d;
 
-/** An array or object that is open where the scan is. */
+/** An array or object that contains the current position. */
 interface Container {
   readonly isArray: boolean;
-  /** Names of an object, or commas of an array. */
+  /** Names so far in an object, or commas in an array. */
   count: number;
-  /** Where the last name begins and ends in the text, quotes included. */
+  /** Start and end of the last name, including quotes. */
   nameStart: number;
   nameEnd: number;
 }
 
 /**
- * Checks depth, names of each object and values in all. Whether the text is JSON is left to the parser.
+ * Checks the depth, the number of names in each object and the number of values. The parser checks the rest.
  *
- * @param text A JSON text, or what is meant to be one.
  * @throws {AppError} `malformed_request` for too many levels, `validation_failed` for too many names or values.
  */
 export function checkJsonBounds(text: string): void {
@@ -39,15 +39,17 @@ export function checkJsonBounds(text: string): void {
       if (inner?.isArray) inner.count++;
     } else if (code === colon && inner !== undefined && !inner.isArray) {
       if (++inner.count > objectKeysMax) {
-        const message = `must have at most ${objectKeysMax} names.`;
-        throw validationError([{ path: pathOf(text, open), message }]);
+        throw validationError([{ path: pathOf(text, open), message: atMost(objectKeysMax, "names") }]);
       }
       inner.nameStart = stringStart;
       inner.nameEnd = stringEnd;
     } else if (code === openObject || code === openArray) {
       values++;
       if (open.length === jsonDepthMax) {
-        throw new AppError("malformed_request", `The body is nested deeper than ${jsonDepthMax} levels.`);
+        throw new AppError(
+          "malformed_request",
+          `The body must have at most ${jsonDepthMax} levels of nesting.`,
+        );
       }
       inner = { isArray: code === openArray, count: 0, nameStart: 0, nameEnd: 0 };
       open.push(inner);
@@ -56,12 +58,12 @@ export function checkJsonBounds(text: string): void {
       inner = open.at(-1);
     }
     if (values > jsonValuesMax) {
-      throw validationError([{ path: "", message: `must have at most ${jsonValuesMax} values in all.` }]);
+      throw validationError([{ path: "", message: atMost(jsonValuesMax, "values in total") }]);
     }
   }
 }
 
-/** @returns Where the closing quote is, or the end of a text that has none. */
+/** @returns The position of the closing quote, or the end of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let before = end;
@@ -71,7 +73,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** @returns Where the innermost open object is, such as `records[17].properties`. */
+/** @returns The path of the innermost object, such as `records[17].properties`. */
 function pathOf(text: string, open: readonly Container[]): string {
   let path = "";
   for (const { isArray, count, nameStart, nameEnd } of open.slice(0, -1)) {
@@ -80,7 +82,7 @@ function pathOf(text: string, open: readonly Container[]): string {
   return path;
 }
 
-/** @returns A path such as `records[17].quantity`, with a name that is safe to show. */
+/** @returns A path such as `records[17].quantity`. The name is cut, and safe to print. */
 export function joinPath(path: string, name: string): string {
   const safe = name.toWellFormed().replaceAll(/\p{Cc}/gu, "�").slice(0, 100);
   return path === "" ? safe : `${path}.${safe}`;

@@ -1,5 +1,5 @@
-// Pages of origins that are missing from ALLOWED_ORIGINS: the most common mistake in setting up a product. What the client
-// sends as its origin is never shown unless it has the form of one.
+// Reports origins that are missing from ALLOWED_ORIGINS, the most common mistake in setting up a product. Only well-formed origins
+// are printed.
 import type { Config } from "../config.ts";
 import { unlistedOriginsLoggedMax } from "../domain/limits.ts";
 import type { AppContext, Log } from "./env.ts";
@@ -7,7 +7,7 @@ import type { AppContext, Log } from "./env.ts";
 /** Longer than any origin with a valid host name and port. */
 const originCharactersMax = 300;
 
-/** @returns The request's `Origin` when it is neither the service's own nor allowed, else null. */
+/** @returns The request's `Origin`, unless it is allowed or `BASE_URL`'s; then null. */
 export function unlistedOrigin(
   c: AppContext,
   { baseUrl, allowedOrigins }: Pick<Config, "baseUrl" | "allowedOrigins">,
@@ -17,18 +17,18 @@ export function unlistedOrigin(
   return allowedOrigins.some((allowed) => allowed.matches(origin)) ? null : origin;
 }
 
-/** @returns A sentence that names the origin. */
+/** @returns The error message. */
 export function unlistedOriginText(origin: string, { baseUrl }: Pick<Config, "baseUrl">): string {
   const name = isOrigin(origin) ? `Origin ${origin}` : "This origin";
   return `${name} isn’t in ALLOWED_ORIGINS. Requests are also accepted from ${baseUrl.origin} itself.`;
 }
 
-/** @returns A function that logs each origin once, up to a number that clients can't exhaust memory with. */
+/** @returns A function that logs each origin once. Clients can't exhaust memory: the number is limited. */
 export function createUnlistedOriginLog(log: Pick<Log, "warn">): (origin: string) => void {
   const logged = new Set<string>();
   return (origin) => {
     if (logged.size >= unlistedOriginsLoggedMax || logged.has(origin) || !isOrigin(origin)) return;
-    // No page can have such a name (RFC 2606): `gatehouse check` sends one.
+    // `gatehouse check` sends this reserved name (RFC 2606).
     if (new URL(origin).hostname.endsWith(".invalid")) return;
     logged.add(origin);
     const isLast = logged.size === unlistedOriginsLoggedMax;

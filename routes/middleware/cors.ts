@@ -1,4 +1,4 @@
-// CORS with credentials for the origins in the settings, and for nobody else.
+// CORS with credentials, for the origins in ALLOWED_ORIGINS only.
 import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AppContext, AppMiddleware, Log } from "../env.ts";
@@ -6,48 +6,46 @@ import { createUnlistedOriginLog, unlistedOrigin, unlistedOriginText } from "../
 
 const methods = "GET, HEAD, POST, DELETE";
 const preflightSeconds = 600;
-/** A proxy that keeps its client's method would take the answer to a preflight for leave to pass. */
+/** A proxy that forwards its client's method would take a successful preflight as permission. */
 const withoutPreflight = "/api/auth/forward";
 
 /**
- * Outermost of all, so that a page can read every answer: it could not tell one that it may not read from a network that
- * is down.
+ * Adds CORS headers to every response. Must be the outermost middleware: to a page, a response that it can't read looks like a
+ * network error.
  *
- * @param config `allowedOrigins`: who may read answers and send requests with cookies.
- * @param log Where an origin that is missing there is named, once.
+ * @param log Names each origin that is missing from `allowedOrigins` once.
  */
 export function cors(config: Pick<Config, "baseUrl" | "allowedOrigins">, log: Log): AppMiddleware {
   const logUnlisted = createUnlistedOriginLog(log);
   return async function corsMiddleware(c, next) {
     await next();
-    const answer = c.res.headers;
-    answer.set("Vary", "Origin");
+    const { headers } = c.res;
+    headers.set("Vary", "Origin");
     const origin = c.req.header("Origin");
     if (origin === undefined) return;
     if (!config.allowedOrigins.some((allowed) => allowed.matches(origin))) {
-      // A proxy passes on what it was sent: there it is the origin of an application's own page.
+      // Proxies forward the origin of their application's own pages.
       if (origin !== config.baseUrl.origin && c.req.path !== withoutPreflight) logUnlisted(origin);
       return;
     }
-    answer.set("Access-Control-Allow-Origin", origin);
-    answer.set("Access-Control-Allow-Credentials", "true");
-    // Products on other origins read these answers: the policy for embedding must not forbid what CORS allows.
-    answer.set("Cross-Origin-Resource-Policy", "cross-origin");
+    headers.set("Access-Control-Allow-Origin", origin);
+    headers.set("Access-Control-Allow-Credentials", "true");
+    // The default policy would forbid what CORS allows.
+    headers.set("Cross-Origin-Resource-Policy", "cross-origin");
     if (!isPreflight(c)) {
-      answer.set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
+      headers.set("Access-Control-Expose-Headers", "X-Request-Id, Retry-After");
       return;
     }
-    answer.set("Access-Control-Allow-Methods", methods);
-    answer.set("Access-Control-Allow-Headers", "Content-Type");
-    answer.set("Access-Control-Max-Age", String(preflightSeconds));
+    headers.set("Access-Control-Allow-Methods", methods);
+    headers.set("Access-Control-Allow-Headers", "Content-Type");
+    headers.set("Access-Control-Max-Age", String(preflightSeconds));
   };
 }
 
 /**
- * Answers what a browser asks before a request; {@linkcode cors} says in it who may send one.
+ * Responds to preflight requests. {@linkcode cors} adds the headers.
  *
- * @param config The settings.
- * @throws {AppError} `cross_site`, naming an origin that is missing in `ALLOWED_ORIGINS`.
+ * @throws {AppError} `cross_site`, naming an origin that is missing from `ALLOWED_ORIGINS`.
  */
 export function preflight(config: Pick<Config, "baseUrl" | "allowedOrigins">): AppMiddleware {
   return async function preflightMiddleware(c, next) {

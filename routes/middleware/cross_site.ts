@@ -1,41 +1,37 @@
-// Refuses writes that another site sends with a person's cookie. A sibling subdomain is another site here: SameSite does
-// nothing against it, since the cookie is shared with it on purpose.
+// Rejects writes that other sites send with a user's cookie (CSRF). Sibling subdomains count as other sites: they share the cookie,
+// so SameSite doesn't stop them.
 import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { AppContext } from "../env.ts";
 import { unlistedOrigin, unlistedOriginText } from "../unlisted_origin.ts";
 import type { Guard } from "./request_lifecycle.ts";
 
-/**
- * The one form that every site may send: it changes nothing and shows its sender what arrived, which is of use just when what
- * arrives does not fit.
- */
+/** The only form that every site may send. It shows what arrived, to find out why other forms are rejected, and changes nothing. */
 export const browserRequestPath = "/portal/check";
 
-const reading = new Set(["GET", "HEAD", "OPTIONS"]);
+const safeMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
- * Lets a write pass when what the browser says fits: `Sec-Fetch-Site: same-origin` and an `Origin` that is `BASE_URL`'s,
- * each where it was sent. An allowed origin may write under `/api/auth/`. A request with neither header comes from no
- * browser, or through a proxy that removes them: it passes only if no other site's page could have sent it. Applies to
- * everything but `/api/v1/`, which takes keys and no cookies, and {@linkcode browserRequestPath}.
+ * Accepts writes with `Sec-Fetch-Site: same-origin` and the `Origin` of `BASE_URL`, or with one of these headers if the other is
+ * missing. Allowed origins may write under `/api/auth/`. A request with neither header comes from a program or through a proxy
+ * that removes them: it is accepted only if no page of another site could have sent it. Exempt are `/api/v1/`, which ignores
+ * cookies, and {@linkcode browserRequestPath}.
  *
- * @param config The settings.
- * @param isKnown Whether a route takes the request: what nobody takes is answered as such, to everybody.
+ * @param isKnown Whether a route matches the request. Other requests get the usual 404 or 405.
  */
 export function crossSite(config: Config, isKnown: (c: AppContext) => boolean): Guard {
   const own = config.baseUrl.origin;
   return function crossSiteGuard(c) {
-    if (reading.has(c.req.method) || c.req.path.startsWith("/api/v1/")) return;
+    if (safeMethods.has(c.req.method) || c.req.path.startsWith("/api/v1/")) return;
     if (c.req.path === browserRequestPath) return;
     const origin = c.req.header("Origin");
     const site = c.req.header("Sec-Fetch-Site");
     const isAllowedOrigin = origin !== undefined && c.req.path.startsWith("/api/auth/") &&
       config.allowedOrigins.some((allowed) => allowed.matches(origin));
-    const fits = origin === undefined && site === undefined
+    const isOwn = origin === undefined && site === undefined
       ? needsPreflight(c)
       : (origin === undefined || origin === own) && (site === undefined || site === "same-origin");
-    if (!isAllowedOrigin && !fits && isKnown(c)) {
+    if (!isAllowedOrigin && !isOwn && isKnown(c)) {
       c.set("responseHeaders", [["Vary", "Origin"]]);
       throw new AppError("cross_site", rejection(c, config));
     }
@@ -53,10 +49,7 @@ function rejection(c: AppContext, config: Config): string {
     : unlistedOriginText(unlisted, config);
 }
 
-/**
- * @returns Whether browsers ask before they send such a request to another site (Fetch standard, "CORS-preflight fetch"),
- *   as they do not for forms and for a POST without a content type.
- */
+/** @returns Whether browsers send a preflight before such a request to another site, unlike for forms (Fetch, "CORS-preflight fetch"). */
 function needsPreflight(c: AppContext): boolean {
   if (c.req.method !== "POST") return true;
   const type = c.get("headers")["content-type"] ?? "";

@@ -49,7 +49,7 @@ export function requestLifecycle(parts: AppParts, options: RequestLifecycleOptio
     const requestId = nextRequestId();
     c.set("requestId", requestId);
     c.set("deadlines", parts.services.deadlines);
-    c.set("client", requestClient(c, config));
+    c.set("client", new RequestClient(c, config));
     try {
       for (const guard of guards) guard(c);
       await next();
@@ -100,23 +100,27 @@ function requestIds(clock: () => number): () => string {
   };
 }
 
-/** @returns The client. Its properties are getters because most requests never read them. */
-function requestClient(c: AppContext, { trustedProxies }: Config): ClientInfo {
-  return {
-    get address() {
-      const forwardedFor = trustedProxies.length === 0 ? undefined : c.req.header("X-Forwarded-For");
-      return clientAddress(peerAddress(c), forwardedFor, trustedProxies);
-    },
-    get userAgent() {
-      return c.req.header("User-Agent") ?? "";
-    },
-    get requestId() {
-      return c.get("requestId");
-    },
-    get sessionTokens() {
-      return sessionTokens(c.get("headers")["cookie"]);
-    },
-  };
+/** The client of a request. A class, because an object with getters takes 50 times as long to create. */
+class RequestClient implements ClientInfo {
+  constructor(private readonly c: AppContext, private readonly config: Config) {}
+
+  get address(): string {
+    const { trustedProxies } = this.config;
+    const forwardedFor = trustedProxies.length === 0 ? undefined : this.c.req.header("X-Forwarded-For");
+    return clientAddress(peerAddress(this.c), forwardedFor, trustedProxies);
+  }
+
+  get userAgent(): string {
+    return this.c.req.header("User-Agent") ?? "";
+  }
+
+  get requestId(): string {
+    return this.c.get("requestId");
+  }
+
+  get sessionTokens(): string[] {
+    return sessionTokens(this.c.get("headers")["cookie"]);
+  }
 }
 
 /** Names are in lower case, as sent, so that the runtime need not convert them for each response. */

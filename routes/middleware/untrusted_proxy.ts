@@ -1,16 +1,12 @@
-// Notices a proxy that the settings don't name: until they do, all of its users share one address and its limits.
+// Warns about a proxy that is missing from TRUSTED_PROXIES: all of its users share one address and its rate limits.
 import { isTrustedProxy } from "../client_address.ts";
 import type { AppParts } from "../env.ts";
 import type { Guard } from "./request_lifecycle.ts";
 
-/**
- * @param parts `tell`: says the same to the person at the terminal.
- * @returns A guard that rejects nothing: it warns at the first request with `X-Forwarded-For` from a peer that isn't in
- *   `TRUSTED_PROXIES`.
- */
+/** @returns A guard that warns once, at the first request with `X-Forwarded-For` from an untrusted peer, and rejects nothing. */
 export function untrustedProxy({ config, log, tell }: AppParts): Guard {
   let isDone = false;
-  // A proxy's address is read from each connection; most have the same one.
+  // Most connections are from the same proxy.
   let trusted: string | undefined;
   return function untrustedProxyGuard(c) {
     if (isDone || c.get("headers")["x-forwarded-for"] === undefined) return;
@@ -22,9 +18,9 @@ export function untrustedProxy({ config, log, tell }: AppParts): Guard {
     }
     isDone = true;
     const warning =
-      "X-Forwarded-For from an address that is not in TRUSTED_PROXIES is ignored. If this is your proxy, " +
-      "add it: until then, everyone behind it shares its address and its rate limits";
+      "ignoring X-Forwarded-For from an address that is not in TRUSTED_PROXIES. If this is your proxy, add it: " +
+      "until then, everyone behind it shares its address and rate limits";
     log.warn(warning, { peer });
-    tell?.(`${warning}. The address: ${peer}`);
+    tell?.(`${warning}. Address: ${peer}`);
   };
 }

@@ -1,4 +1,4 @@
-// What every page of the portal does alike: a session or the way to sign in, the frame, and answers that no cache keeps.
+// What all pages of the portal share: requiring a session, the frame around the page, redirects and forms.
 import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
@@ -9,12 +9,12 @@ import { readFormBody } from "../body.ts";
 import type { AppContext, AppParts } from "../env.ts";
 import { findSession, sessionActor } from "../session.ts";
 
-/** Where people land. */
+/** The page after signing in. */
 export const home = "/portal/api-keys";
-/** Where people land who belong to no organization. */
+/** The page after signing in for people without an organization. */
 export const organizationsHome = "/portal/organizations";
 
-/** @returns The answer with a page. */
+/** @returns A response with the page. */
 export function sendPage(
   c: AppContext,
   page: Page,
@@ -24,8 +24,9 @@ export function sendPage(
 }
 
 /**
- * @returns A redirect after a form (303, so that the browser gets the next page), or away from a page. When htmx asked
- *   and the frame around the page changes, it is told to load the page anew.
+ * Redirects after a form or away from a page.
+ *
+ * @param options `frameChanges`: the frame around the page changes, so htmx must load the whole page.
  */
 export function redirect(
   c: AppContext,
@@ -39,7 +40,7 @@ export function redirect(
   return c.redirect(path, options.status ?? 303);
 }
 
-/** @returns The frame of pages for people who are not signed in. */
+/** @returns The frame of pages for people who aren't signed in. */
 export function gateFrame(parts: AppParts, assets: Assets): GateFrame {
   return { assets, signUpOpen: parts.config.signUp === "open" };
 }
@@ -50,10 +51,10 @@ export function portalFrame(parts: AppParts, assets: Assets, session: Session): 
   return { assets, now: clock(), session, sendsMail: mail.mode !== "none" };
 }
 
-/** Answers a request of somebody who is signed in. */
+/** Handles a request of a signed-in user. */
 export type PortalHandler = (c: AppContext, session: SessionActor) => Response | Promise<Response>;
 
-/** @returns A handler that sends everybody else to the sign-in page, and back afterwards. */
+/** @returns A handler that sends others to the sign-in page, and back afterwards. */
 export function signedIn(parts: AppParts, handler: PortalHandler): (c: AppContext) => Promise<Response> {
   return async (c) => {
     const session = await findSession(c, parts);
@@ -61,18 +62,15 @@ export function signedIn(parts: AppParts, handler: PortalHandler): (c: AppContex
   };
 }
 
-/** @returns A redirect to the sign-in page, and back afterwards. */
+/** Redirects to the sign-in page, and back afterwards. */
 export function toSignIn(c: AppContext): Response {
   const { pathname, search } = new URL(c.req.url);
-  // What a form wanted to do is not done after signing in: the page with the form is shown instead.
+  // A form isn't submitted again after signing in.
   const back = c.req.method === "GET" ? pathname + search : home;
   return redirect(c, `/sign-in?return_to=${encodeURIComponent(back)}`, { frameChanges: true });
 }
 
-/**
- * @returns A redirect to the page that asks for the password once more, and back to this page afterwards; null when the
- *   person gave it a short time ago.
- */
+/** Redirects to a page that asks for the password, and back afterwards. @returns Null after a recent authentication. */
 export function reauthenticationIfNeeded(
   c: AppContext,
   parts: AppParts,
@@ -84,9 +82,10 @@ export function reauthenticationIfNeeded(
 }
 
 /**
- * @param page The page of the form.
- * @param options `again`: also when a proof was given a short time ago, which is not enough for this form.
- * @returns The same redirect, for a form that was refused with `proof_required`.
+ * Redirects to a page that asks for the password, after a form was rejected with `proof_required`.
+ *
+ * @param page The page to return to.
+ * @param options `again`: ask even after a recent authentication, which isn't enough for this form.
  */
 export function askToReauthenticate(
   c: AppContext,
@@ -97,12 +96,12 @@ export function askToReauthenticate(
   return redirect(c, `/portal/confirm-password?${again}return_to=${encodeURIComponent(page)}`);
 }
 
-/** @returns Whether a form was refused with `proof_required`. */
+/** @returns Whether a form was rejected with `proof_required`. */
 export function needsReauthentication(error: unknown): boolean {
   return error instanceof AppError && error.code === "proof_required";
 }
 
-/** @returns A handler whose every answer, errors too, tells other sites nothing of its address: there is a secret in it. */
+/** @returns A handler whose responses, including errors, hide the URL from other sites: it contains a secret. */
 export function withoutReferrer(
   handler: (c: AppContext) => Response | Promise<Response>,
 ): (c: AppContext) => Response | Promise<Response> {
@@ -113,11 +112,10 @@ export function withoutReferrer(
 }
 
 /**
- * Reads a form about an organization.
+ * Reads a form about the active organization.
  *
- * @returns Its fields.
- * @throws {AppError} `organization_switched` when the form names another organization than the active one: the person
- *   switched in another window, and meant the one that the page showed. Also what `readFormBody` throws.
+ * @throws {AppError} `organization_switched` when the form is about another organization, because the user has switched in another
+ *   window. Also the errors of `readFormBody`.
  */
 export async function readOrganizationForm(
   c: AppContext,
@@ -128,19 +126,16 @@ export async function readOrganizationForm(
   if (form["organizationId"] !== undefined && form["organizationId"] !== organizationId) {
     throw new AppError(
       "organization_switched",
-      `You have switched to ${name} since this page was opened. Nothing was changed.`,
+      `You have switched to ${name} since you opened this page. Nothing was changed.`,
     );
   }
   return form;
 }
 
-/** Somebody who is signed in, in an organization. */
+/** A signed-in user with an active organization. */
 export type MemberActor = SessionActor & { readonly organization: Membership };
 
-/**
- * @returns A handler like {@linkcode signedIn} for pages of the active organization: people who belong to none are led to
- *   where they can make one.
- */
+/** @returns A handler like {@linkcode signedIn} for pages of an organization. People without one are sent to create one. */
 export function inOrganization(
   parts: AppParts,
   handler: (c: AppContext, session: MemberActor) => Response | Promise<Response>,

@@ -41,8 +41,8 @@ Deno.test("an object with too many names is found, with its path", () => {
 
 Deno.test("too many values in all are found", () => {
   assert.equal(faultOf(`[${"1,".repeat(jsonValuesMax - 1)}1]`), null);
-  assert.match(faultOf(`[${"1,".repeat(jsonValuesMax)}1]`)?.message ?? "", /values in all/);
-  assert.match(faultOf(`[${"{},".repeat(jsonValuesMax)}{}]`)?.message ?? "", /values in all/);
+  assert.match(faultOf(`[${"1,".repeat(jsonValuesMax)}1]`)?.message ?? "", /values in total/);
+  assert.match(faultOf(`[${"{},".repeat(jsonValuesMax)}{}]`)?.message ?? "", /values in total/);
 });
 
 Deno.test("no JSON value within the bounds is rejected, and no text breaks the scan", () => {
