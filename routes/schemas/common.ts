@@ -114,15 +114,15 @@ export const nextCursorSchema = z.string().nullable().openapi({
   description: "The `cursor` of the next page. Null on the last page.",
 });
 
-/** A person's name in a response. */
+/** A user's name in a response. */
 export const personNameSchema = z.string().openapi({
-  description: "The person's name.",
+  description: "The user's name.",
   example: "Ada Lovelace",
 });
 
-/** A person's email address in a response. */
+/** A user's email address in a response. */
 export const addressSchema = z.string().openapi({
-  description: "The person's email address.",
+  description: "The user's email address.",
   example: "ada@example.com",
 });
 

@@ -1,4 +1,4 @@
-// The shapes of organizations, members, invitations, sessions and accounts in the JSON API.
+// The shapes of organizations, members, invitations, sessions and accounts.
 import { z } from "@hono/zod-openapi";
 import { nameCharactersMax } from "../../domain/limits.ts";
 import {
@@ -13,74 +13,77 @@ import {
   roleSchema,
   timeOut,
 } from "./common.ts";
+import { tooLong } from "./messages.ts";
 import { emailInSchema, passwordSchema, presentPasswordSchema, tokenSchema } from "./sign_in.ts";
 
-const person = { id: idOut("usr", "The person's id."), name: personNameSchema };
+const person = { id: idOut("usr", "The user's id."), name: personNameSchema };
 const organizationName = nameSchema(nameCharactersMax).openapi({
   description: `The organization's name, 1 to ${nameCharactersMax} characters.`,
   example: "Analytical Engines",
 });
 const idIn = (prefix: "usr" | "org", description: string) =>
-  z.string().max(100, "is too long.").openapi({ description, example: exampleId(prefix) });
+  z.string().max(100, tooLong).openapi({ description, example: exampleId(prefix) });
 
 export const organizationSchema = z.object({
   id: idOut("org", "The organization's id."),
   name: z.string().openapi({ description: "The organization's name.", example: "Analytical Engines" }),
-  role: roleSchema.openapi({ description: "The role of whoever asks." }),
-  memberCount: z.number().int().openapi({ description: "How many people belong to it." }),
-  createdAt: timeOut("When it was made."),
+  role: roleSchema.openapi({ description: "Your role in the organization." }),
+  memberCount: z.number().int().openapi({ description: "The number of members." }),
+  createdAt: timeOut("When the organization was created."),
 }).openapi("Organization");
 
 export const organizationResponseSchema = z.object({ organization: organizationSchema });
 export const organizationsSchema = z.object({ organizations: z.array(organizationSchema) });
 export const organizationNameSchema = z.strictObject({ name: organizationName }).openapi("OrganizationName");
 export const deleteOrganizationSchema = z.strictObject({
-  name: z.string().max(nameCharactersMax * 2, "is too long.").openapi({
-    description: "The organization's name, to confirm. Quotation marks, dashes and spaces may be plain ones.",
+  name: z.string().max(nameCharactersMax * 2, tooLong).openapi({
+    description:
+      "The organization's name, as confirmation. Typographic quotation marks, dashes and spaces may be typed as plain ones.",
     example: "Analytical Engines",
   }),
 }).openapi("DeleteOrganization");
 export const transferOrganizationSchema = z.strictObject({
-  userId: idIn("usr", "The member who is to own it."),
+  userId: idIn("usr", "The id of the member who becomes the owner."),
 }).openapi("TransferOrganization");
 export const activeOrganizationSchema = z.strictObject({
-  organizationId: idIn("org", "One of your organizations."),
+  organizationId: idIn("org", "The id of one of your organizations."),
 }).openapi("ActiveOrganization");
 
 export const memberSchema = z.object({
-  user: z.object({ ...person, email: addressSchema }).openapi({ description: "Who it is." }),
+  user: z.object({ ...person, email: addressSchema }).openapi({ description: "The user." }),
   role: roleSchema,
-  joinedAt: timeOut("Since when they belong to it."),
+  joinedAt: timeOut("When the user joined the organization."),
   twoStep: z.boolean().nullable().openapi({
-    description: "Two-step sign-in is on. A MEMBER reads it of themself alone; of others it is null.",
+    description: "Whether two-step sign-in is on. Null if you have the role MEMBER and this is another user.",
   }),
   activeApiKeys: z.number().int().openapi({
-    description: "Active keys that they made in this organization.",
+    description: "The number of active API keys that the user created in this organization.",
   }),
 }).openapi("Member");
 export const memberResponseSchema = z.object({ member: memberSchema });
 export const membersSchema = z.object({ members: z.array(memberSchema), nextCursor: nextCursorSchema });
 export const changeRoleSchema = z.strictObject({ role: roleSchema }).openapi("ChangeRole");
 export const removeMemberQuerySchema = z.strictObject({
-  keys: z.enum(["revoke", "keep"], { error: "must be “revoke” or “keep”." }).default("revoke").openapi({
-    description: "What becomes of the keys that the member made: revoked, or handed to whoever removes them.",
+  keys: z.enum(["revoke", "keep"], { error: "must be revoke or keep." }).default("revoke").openapi({
+    description:
+      "What happens to the API keys that the member created: they are revoked, or transferred to you.",
   }),
 });
 
 export const invitationSchema = z.object({
   id: idOut("inv", "The invitation's id."),
-  email: z.string().openapi({ description: "Who is invited.", example: "grace@example.com" }),
-  role: roleSchema.openapi({ description: "The role that they will have.", example: "MEMBER" }),
+  email: z.string().openapi({ description: "The invited email address.", example: "grace@example.com" }),
+  role: roleSchema.openapi({ description: "The role in the organization after joining.", example: "MEMBER" }),
   status: z.enum(["pending", "accepted", "revoked", "expired"]).openapi({
-    description: "Only a pending one can be accepted.",
+    description: "Only pending invitations can be accepted.",
   }),
   invitedBy: z.object(person).nullable().openapi({
-    description: "Who invited them; null when the account is gone.",
+    description: "Who sent the invitation. Null if the account was deleted.",
   }),
-  createdAt: timeOut("When it was made."),
-  sentAt: timeOut("When its latest mail was asked for."),
-  expiresAt: timeOut("Until when its link works."),
-  acceptedAt: timeOut("When it was accepted.").nullable(),
+  createdAt: timeOut("When the invitation was created."),
+  sentAt: timeOut("When the latest email was requested."),
+  expiresAt: timeOut("When the link expires."),
+  acceptedAt: timeOut("When the invitation was accepted.").nullable(),
 }).openapi("Invitation");
 export const invitationResponseSchema = z.object({ invitation: invitationSchema });
 export const invitationsSchema = z.object({
@@ -89,7 +92,7 @@ export const invitationsSchema = z.object({
 });
 export const createInvitationSchema = z.strictObject({
   email: emailInSchema.openapi({ example: "grace@example.com" }),
-  role: roleSchema.openapi({ description: "The role that they will have.", example: "MEMBER" }),
+  role: roleSchema.openapi({ description: "The role in the organization after joining.", example: "MEMBER" }),
 }).openapi("CreateInvitation");
 
 const id = idParam("org", "The organization's id.");
@@ -101,13 +104,13 @@ export const listQuerySchema = pageQuerySchema;
 
 export const sessionSchema = z.object({
   id: idOut("ses", "The session's id."),
-  current: z.boolean().openapi({ description: "The session that asks." }),
-  createdAt: timeOut("When it was signed in."),
-  lastSeenAt: timeOut("When it was used last, written at most every five minutes."),
-  expiresAt: timeOut("When it ends if it is not used again."),
-  address: z.string().openapi({ description: "Where it was signed in from.", example: "198.51.100.7" }),
+  current: z.boolean().openapi({ description: "Whether this is the current session." }),
+  createdAt: timeOut("When the session started."),
+  lastSeenAt: timeOut("When the session was last used, updated at most every five minutes."),
+  expiresAt: timeOut("When the session expires if it isn't used."),
+  address: z.string().openapi({ description: "The IP address that signed in.", example: "198.51.100.7" }),
   userAgent: z.string().openapi({
-    description: "What the browser calls itself.",
+    description: "The browser's user agent.",
     example: "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0",
   }),
 }).openapi("Session");
@@ -127,9 +130,9 @@ export const currentPasswordSchema = z.strictObject({ password: presentPasswordS
 );
 export const proofSchema = z.strictObject({
   password: presentPasswordSchema,
-  code: z.string().max(100, "is too long.").optional().openapi({
+  code: z.string().max(100, tooLong).optional().openapi({
     description:
-      "Six digits from the authenticator app, or a recovery code. Required while two-step sign-in is on.",
+      "Six digits from the authenticator app, or a recovery code. Required if two-step sign-in is on.",
     example: "123456",
   }),
 }).openapi("Proof");

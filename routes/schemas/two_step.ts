@@ -1,24 +1,25 @@
-// The shapes of two-step sign-in and passkeys in the JSON API.
+// The shapes of two-step sign-in and passkeys.
 import { z } from "@hono/zod-openapi";
 import { nameCharactersMax, totpWrongCodesMax } from "../../domain/limits.ts";
 import { idOut, idParam, nameSchema, timeOut } from "./common.ts";
+import { tooLong } from "./messages.ts";
 
-const stepToken = z.string().max(200, "is too long.").openapi({
-  description: "The `secondStep.token` of the sign-in.",
+const stepToken = z.string().max(200, tooLong).openapi({
+  description: "The `secondStep.token` of the sign-in response.",
   example: "3q2Zr8vYw0nK1bT6mXc4LdFpHs9uJ7gE",
 });
 const optionalStepToken = stepToken.optional().openapi({ example: undefined });
-const code = z.string().max(100, "is too long.").openapi({
+const code = z.string().max(100, tooLong).openapi({
   description: "Six digits from the authenticator app.",
   example: "123456",
 });
 const base64url = (charactersMax: number, description: string) =>
-  z.string().max(charactersMax, "is too long.").regex(/^[A-Za-z0-9_-]*$/, "must be base64url.").openapi({
-    description: `${description} In base64url.`,
+  z.string().max(charactersMax, tooLong).regex(/^[A-Za-z0-9_-]*$/, "must be base64url.").openapi({
+    description: `${description} Base64url.`,
     example: "AQIDBAUGBwgJCgsMDQ4PEA",
   });
 const passkeyName = nameSchema(nameCharactersMax).openapi({
-  description: `What to call it, 1 to ${nameCharactersMax} characters.`,
+  description: `A name for the passkey, 1 to ${nameCharactersMax} characters.`,
   example: "My phone",
 });
 
@@ -30,21 +31,21 @@ export const secondStepSchema = z.strictObject({
   }),
 }).openapi("SecondStep");
 
-/** What browsers name may grow with them: fields that are not read here are let pass. */
+/** Unknown fields are ignored: browsers may add some. */
 const credential = {
   id: base64url(2_000, "The credential's id."),
-  rawId: base64url(2_000, "The same once more."),
-  type: z.literal("public-key").openapi({ description: "Always this." }),
+  rawId: base64url(2_000, "The same as `id`."),
+  type: z.literal("public-key").openapi({ description: "The type of the credential." }),
 };
 
 export const passkeyAnswerSchema = z.object({
   ...credential,
   response: z.object({
-    clientDataJSON: base64url(20_000, "What the browser signed for."),
-    authenticatorData: base64url(20_000, "What the authenticator says of itself."),
+    clientDataJSON: base64url(20_000, "The client data that the authenticator signed."),
+    authenticatorData: base64url(20_000, "The authenticator data."),
     signature: base64url(20_000, "The signature."),
-    userHandle: base64url(200, "Whose passkey it is.").nullish(),
-  }).openapi({ description: "What the authenticator answered." }),
+    userHandle: base64url(200, "The user handle of the passkey.").nullish(),
+  }).openapi({ description: "The authenticator's response." }),
 }).openapi("PasskeyAnswer", {
   description: "A `PublicKeyCredential` of `navigator.credentials.get()`, from its `toJSON()`.",
 });
@@ -52,11 +53,14 @@ export const passkeyAnswerSchema = z.object({
 export const registrationAnswerSchema = z.object({
   ...credential,
   response: z.object({
-    clientDataJSON: base64url(20_000, "What the browser signed for."),
-    authenticatorData: base64url(20_000, "What the authenticator says of itself."),
-    transports: z.array(z.string().max(50, "is too long.")).max(20, "are too many.").optional()
-      .openapi({ description: "How the authenticator can be reached.", example: ["internal"] }),
-  }).openapi({ description: "What the authenticator answered." }),
+    clientDataJSON: base64url(20_000, "The client data that the authenticator signed."),
+    authenticatorData: base64url(20_000, "The authenticator data."),
+    transports: z.array(z.string().max(50, tooLong)).max(20, "has too many items.").optional()
+      .openapi({
+        description: "How browsers can communicate with the authenticator.",
+        example: ["internal"],
+      }),
+  }).openapi({ description: "The authenticator's response." }),
 }).openapi("PasskeyRegistration", {
   description: "A `PublicKeyCredential` of `navigator.credentials.create()`, from its `toJSON()`.",
 });
@@ -66,7 +70,7 @@ export const passkeyOptionsRequestSchema = z.strictObject({ token: optionalStepT
 );
 export const passkeySignInSchema = z.strictObject({
   response: passkeyAnswerSchema,
-  token: optionalStepToken.openapi({ description: "Makes it the second step of that sign-in." }),
+  token: optionalStepToken.openapi({ description: "Completes the sign-in with this token." }),
 }).openapi("PasskeySignIn");
 
 export const passkeyOptionsSchema = z.object({
@@ -78,9 +82,9 @@ export const passkeyOptionsSchema = z.object({
 
 export const passkeySchema = z.object({
   id: idOut("pas", "The passkey's id."),
-  name: z.string().openapi({ description: "What you called it.", example: "My phone" }),
-  createdAt: timeOut("When it was added."),
-  lastUsedAt: timeOut("When it signed in last.").nullable(),
+  name: z.string().openapi({ description: "The passkey's name.", example: "My phone" }),
+  createdAt: timeOut("When the passkey was added."),
+  lastUsedAt: timeOut("When the passkey was last used to sign in.").nullable(),
 }).openapi("Passkey");
 export const passkeyBodySchema = z.object({ passkey: passkeySchema });
 export const passkeysSchema = z.object({ passkeys: z.array(passkeySchema) });
@@ -93,30 +97,31 @@ export const addPasskeySchema = z.strictObject({
 
 export const twoStepSchema = z.object({
   totp: z.object({
-    enabled: z.boolean().openapi({ description: "Signing in asks for a code." }),
-    confirmedAt: timeOut("Since when.").nullable(),
+    enabled: z.boolean().openapi({ description: "Whether signing in requires a code." }),
+    confirmedAt: timeOut("When the authenticator app was confirmed.").nullable(),
     lockedAt: timeOut(
-      `Since when its codes are not taken: after ${totpWrongCodesMax} wrong ones in a row, until the password is new.`,
+      `When the app's codes were locked: after ${totpWrongCodesMax} incorrect codes in a row, until the password is reset.`,
     ).nullable(),
   }).openapi({ description: "The authenticator app." }),
-  recoveryCodesLeft: z.number().int().openapi({ description: "Recovery codes that were not used yet." }),
-  passkeys: z.array(passkeySchema).openapi({ description: "The oldest first." }),
+  recoveryCodesLeft: z.number().int().openapi({ description: "The number of unused recovery codes." }),
+  passkeys: z.array(passkeySchema).openapi({ description: "Your passkeys, oldest first." }),
 }).openapi("TwoStep");
 export const totpSetUpSchema = z.object({
   secret: z.string().openapi({
-    description: "Base32, to type into an app.",
+    description: "The secret in Base32, to enter in an app.",
     example: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
   }),
   otpauthUrl: z.string().openapi({
-    description: "The same as a link that apps open.",
+    description: "The secret as a link that opens an app.",
     example: "otpauth://totp/Gatehouse:ada%40example.com?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
   }),
-  qrCode: z.string().openapi({ description: "The same as a picture: SVG.", example: "<svg></svg>" }),
+  qrCode: z.string().openapi({ description: "The secret as a QR code, in SVG.", example: "<svg></svg>" }),
 }).openapi("TotpSetUp");
 export const totpCodeSchema = z.strictObject({ code }).openapi("TotpCode");
 export const recoveryCodesSchema = z.object({
   recoveryCodes: z.array(z.string()).openapi({
-    description: "Each signs in once, instead of the app. They are in this answer alone, ever.",
+    description:
+      "Codes that each work once instead of a code from the app. They appear only in this response.",
     example: ["7KQ2-MXFB-0D9T-HE4W"],
   }),
 }).openapi("RecoveryCodes");
