@@ -28,12 +28,6 @@ export interface DocsBody {
   readonly example: string | null;
 }
 
-/** An error. */
-export interface DocsError {
-  readonly code: string;
-  readonly status: number;
-}
-
 /** A method of a path. */
 export interface DocsOperation {
   /** Also the fragment of its address on the page. */
@@ -53,7 +47,7 @@ export interface DocsOperation {
     readonly headers: readonly DocsField[];
     readonly body: DocsBody | null;
   }[];
-  readonly errors: readonly DocsError[];
+  readonly errors: readonly { readonly code: string; readonly status: number }[];
   readonly curl: string;
 }
 
@@ -70,7 +64,7 @@ export interface DocsContent {
   readonly introduction: readonly string[];
   readonly version: string;
   readonly groups: readonly DocsGroup[];
-  readonly errors: readonly (DocsError & { readonly when: string })[];
+  readonly errors: readonly { readonly code: string; readonly status: number; readonly meaning: string }[];
   /** The body of every error. */
   readonly error: DocsBody;
   readonly schemes: readonly { readonly name: string; readonly description: string }[];
@@ -114,13 +108,13 @@ export function docsPage({ assets, content }: { assets: Assets; content: DocsCon
         </Card>
         <Card title="Error codes">
           <dl class="docs-fields">
-            {content.errors.map(({ code, status, when }) => (
+            {content.errors.map(({ code, status, meaning }) => (
               <div id={`error-${code}`}>
                 <dt>
                   <code>{code}</code> <span class="muted small">{status}</span>
                 </dt>
                 <dd>
-                  <Prose text={when} />
+                  <Prose text={meaning} />
                 </dd>
               </div>
             ))}

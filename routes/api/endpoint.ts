@@ -6,7 +6,7 @@ import type { AppContext, AppEnv } from "../env.ts";
 import { check, type Output, type Schema } from "../schemas/check.ts";
 import {
   headersOf,
-  type ResponseHeader,
+  type OwnHeaders,
   type Security,
   securityRequirements,
   type Tag,
@@ -20,7 +20,7 @@ export interface EndpointResponse {
   readonly schema?: z.ZodType;
   readonly contentType?: string;
   /** Headers that only this response has, and always has. */
-  readonly headers?: Readonly<Record<string, ResponseHeader>>;
+  readonly headers?: OwnHeaders;
 }
 
 /** A route. */
@@ -143,39 +143,34 @@ export function describe(
   endpoint: Endpoint<Schema, Schema, Schema>,
   errors: readonly ErrorCode[],
 ): RouteConfig {
+  const { security, body, otherBodies, query, params, headers } = endpoint;
   const responses = Object.entries(endpoint.responses).map(([status, response]) => {
-    const { description, schema, contentType, headers } = response;
-    return [status, {
-      description,
-      headers: headersOf({ security: endpoint.security, own: headers }),
-      ...(schema === undefined ? {} : { content: { "application/json": { schema } } }),
-      ...(contentType === undefined ? {} : { content: { [contentType]: { schema: z.string() } } }),
-    }] as const;
+    const { description, schema, contentType, headers: own } = response;
+    const content = schema !== undefined || contentType !== undefined
+      ? { [contentType ?? "application/json"]: { schema: schema ?? z.string() } }
+      : undefined;
+    return [status, { description, headers: headersOf({ security, own }), content }] as const;
   });
+  const bodies = Object.entries({ "application/json": body, ...otherBodies });
   return {
     method: endpoint.method,
     path: endpoint.path,
     tags: [endpoint.tag],
     operationId: endpoint.operationId ?? operationId(endpoint),
     summary: endpoint.summary,
-    ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
-    security: securityRequirements[endpoint.security].map((requirement) => ({ ...requirement })),
+    description: endpoint.description,
+    security: [...securityRequirements[security]],
     request: {
-      ...(endpoint.body === undefined ? {} : {
-        body: {
-          required: !endpoint.bodyOptional,
-          content: Object.fromEntries(
-            Object.entries({ "application/json": endpoint.body, ...endpoint.otherBodies })
-              .map(([type, schema]) => [type, { schema }]),
-          ),
-        },
-      }),
-      ...(endpoint.query === undefined ? {} : { query: endpoint.query as z.ZodObject }),
-      ...(endpoint.params === undefined ? {} : { params: endpoint.params as z.ZodObject }),
-      ...(endpoint.headers === undefined ? {} : { headers: endpoint.headers }),
+      body: body === undefined ? undefined : {
+        required: !endpoint.bodyOptional,
+        content: Object.fromEntries(bodies.map(([type, schema]) => [type, { schema }])),
+      },
+      query,
+      params,
+      headers,
     },
     responses: { ...Object.fromEntries(responses), ...errorResponses(errors) },
-  };
+  } as RouteConfig;
 }
 
 function operationId({ method, path }: { method: string; path: string }): string {

@@ -3,7 +3,6 @@ import { type ErrorCode, errorStatuses } from "../../domain/errors.ts";
 import {
   type DocsBody,
   type DocsContent,
-  type DocsError,
   type DocsField,
   type DocsOperation,
   docsPage,
@@ -57,10 +56,10 @@ export function docsContent(document: OpenApiDocument): DocsContent {
       description,
       operations: operations.filter(({ tag }) => tag === name).map(({ docs }) => docs),
     })).filter(({ operations }) => operations.length > 0),
-    errors: Object.entries(errorMeanings).map(([code, { when }]) => ({
+    errors: Object.entries(errorMeanings).map(([code, meaning]) => ({
       code,
       status: errorStatuses[code as ErrorCode],
-      when,
+      meaning,
     })),
     error: bodyDocs(["application/json", error], schemas),
     schemes: Object.entries(securitySchemes).map(([name, { description }]) => ({
@@ -115,15 +114,11 @@ function operationDocs(operation: Operation, context: OperationContext): DocsOpe
           body: body === undefined ? null : { ...body, fields: body.fields.map(optional) },
         };
       }),
-    errors: errorsOf(operation),
+    errors: Object.values(operation.responses)
+      .flatMap(({ $ref }) => $ref === undefined ? [] : errorCodesOf($ref))
+      .map((code) => ({ code, status: errorStatuses[code] })),
     curl: curlOf(operation, context),
   };
-}
-
-function errorsOf(operation: Operation): DocsError[] {
-  return Object.values(operation.responses)
-    .flatMap(({ $ref }) => $ref === undefined ? [] : errorCodesOf($ref))
-    .map((code) => ({ code, status: errorStatuses[code] }));
 }
 
 function bodyDocs([type, { schema, example }]: [string, Content], schemas: JsonSchemas): DocsBody {

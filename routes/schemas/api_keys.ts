@@ -1,15 +1,15 @@
 // The shapes of API keys.
 import { z } from "@hono/zod-openapi";
 import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
-import { idOut, nameSchema, optionalEnd, personNameSchema, timeOut } from "./common.ts";
+import { idOut, nameSchema, optionalEnd, personNameSchema, stringSchema, timeOut } from "./common.ts";
 
 export const apiKeySchema = z.object({
   id: idOut("key", "The key's id."),
-  name: z.string().openapi({ description: "The key's name.", example: "Production" }),
-  keyPrefix: z.string().openapi({
-    description: "The first characters of the key, to tell it from others.",
-    example: "service_live_7Kq2mXfB…",
-  }),
+  name: stringSchema("The key's name.", "Production"),
+  keyPrefix: stringSchema(
+    "The first characters of the key, to tell it from others.",
+    "service_live_7Kq2mXfB…",
+  ),
   createdAt: timeOut("When the key was created."),
   createdBy: z.object({ id: idOut("usr", "The user's id."), name: personNameSchema }).nullable().openapi({
     description: "Who created the key. Null if the account was deleted.",
@@ -22,10 +22,10 @@ export const apiKeySchema = z.object({
 
 export const createdApiKeySchema = z.object({
   apiKey: apiKeySchema,
-  fullKey: z.string().openapi({
-    description: "The full key. It appears only in this response.",
-    example: "service_live_7Kq2mXfB0example0example0example0",
-  }),
+  fullKey: stringSchema(
+    "The full key. It appears only in this response.",
+    "service_live_7Kq2mXfB0example0example0example0",
+  ),
 }).openapi("CreatedApiKey");
 
 const keyName = nameSchema(apiKeyNameCharactersMax).openapi({

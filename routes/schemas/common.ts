@@ -79,9 +79,14 @@ export function timeOut(description: string) {
   });
 }
 
+/** A string of any length. */
+export function stringSchema(description: string, example?: string) {
+  return z.string().openapi({ description, ...(example === undefined ? {} : { example }) });
+}
+
 /** An id in a response. */
 export function idOut(prefix: IdPrefix, description: string) {
-  return z.string().openapi({ description, example: exampleId(prefix) });
+  return stringSchema(description, exampleId(prefix));
 }
 
 /** An id in a path. */
@@ -110,21 +115,14 @@ export const pageQuerySchema = z.strictObject({
 });
 
 /** Where the next page of a list begins. */
-export const nextCursorSchema = z.string().nullable().openapi({
-  description: "The `cursor` of the next page. Null on the last page.",
-});
+export const nextCursorSchema = stringSchema("The `cursor` of the next page. Null on the last page.")
+  .nullable();
 
 /** A user's name in a response. */
-export const personNameSchema = z.string().openapi({
-  description: "The user's name.",
-  example: "Ada Lovelace",
-});
+export const personNameSchema = stringSchema("The user's name.", "Ada Lovelace");
 
 /** A user's email address in a response. */
-export const addressSchema = z.string().openapi({
-  description: "The user's email address.",
-  example: "ada@example.com",
-});
+export const addressSchema = stringSchema("The user's email address.", "ada@example.com");
 
 /** A role in an organization. */
 export const roleSchema = z.enum(roles).openapi({

@@ -11,6 +11,7 @@ import {
   pageQuerySchema,
   personNameSchema,
   roleSchema,
+  stringSchema,
   timeOut,
 } from "./common.ts";
 import { tooLong } from "./messages.ts";
@@ -26,7 +27,7 @@ const idIn = (prefix: "usr" | "org", description: string) =>
 
 export const organizationSchema = z.object({
   id: idOut("org", "The organization's id."),
-  name: z.string().openapi({ description: "The organization's name.", example: "Analytical Engines" }),
+  name: stringSchema("The organization's name.", "Analytical Engines"),
   role: roleSchema.openapi({ description: "Your role in the organization." }),
   memberCount: z.number().int().openapi({ description: "The number of members." }),
   createdAt: timeOut("When the organization was created."),
@@ -72,7 +73,7 @@ export const removeMemberQuerySchema = z.strictObject({
 
 export const invitationSchema = z.object({
   id: idOut("inv", "The invitation's id."),
-  email: z.string().openapi({ description: "The invited email address.", example: "grace@example.com" }),
+  email: stringSchema("The invited email address.", "grace@example.com"),
   role: roleSchema.openapi({ description: "The role in the organization after joining.", example: "MEMBER" }),
   status: z.enum(["pending", "accepted", "revoked", "expired"]).openapi({
     description: "Only pending invitations can be accepted.",
@@ -108,11 +109,8 @@ export const sessionSchema = z.object({
   createdAt: timeOut("When the session started."),
   lastSeenAt: timeOut("When the session was last used, updated at most every five minutes."),
   expiresAt: timeOut("When the session expires if it isn't used."),
-  address: z.string().openapi({ description: "The IP address that signed in.", example: "198.51.100.7" }),
-  userAgent: z.string().openapi({
-    description: "The browser's user agent.",
-    example: "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0",
-  }),
+  address: stringSchema("The IP address that signed in.", "198.51.100.7"),
+  userAgent: stringSchema("The browser's user agent.", "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0"),
 }).openapi("Session");
 export const sessionsSchema = z.object({ sessions: z.array(sessionSchema) });
 

@@ -13,6 +13,7 @@ import {
   nameSchema,
   personNameSchema,
   roleSchema,
+  stringSchema,
   timeOut,
 } from "./common.ts";
 import { required, tooLong } from "./messages.ts";
@@ -35,10 +36,7 @@ export const emailInSchema = z.string().max(emailCharactersMax * 2, tooLong).ope
 });
 
 /** A password to check. */
-export const presentPasswordSchema = z.string().openapi({
-  description: "The current password.",
-  example: "correct horse 9 battery",
-});
+export const presentPasswordSchema = stringSchema("The current password.", "correct horse 9 battery");
 
 export const tokenSchema = z.string().max(200, tooLong).openapi({
   description: "The `token` parameter of an emailed link.",
@@ -86,21 +84,22 @@ export const sessionUserSchema = z.object({
     email: addressSchema,
     emailVerified: z.boolean().openapi({ description: "Whether the email address is confirmed." }),
   }).nullable().openapi({ description: "The signed-in user." }),
-  organizationId: z.string().nullable().openapi({
-    description: "The id of the active organization. Null if the user has none.",
-    example: exampleId("org"),
-  }),
+  organizationId: stringSchema(
+    "The id of the active organization. Null if the user has none.",
+    exampleId("org"),
+  )
+    .nullable(),
   role: roleSchema.nullable().openapi({ description: "The user's role in the active organization." }),
   memberships: z.array(z.object({
     organizationId: idOut("org", "The organization's id."),
-    name: z.string().openapi({ description: "The organization's name.", example: "Analytical Engines" }),
+    name: stringSchema("The organization's name.", "Analytical Engines"),
     role: roleSchema,
   })).openapi({ description: "All organizations the user belongs to." }),
 }).openapi("SessionUser");
 
 export const signInResponseSchema = sessionUserSchema.extend({
   secondStep: z.object({
-    token: z.string().openapi({ description: "A one-time token that identifies this sign-in." }),
+    token: stringSchema("A one-time token that identifies this sign-in."),
     expiresAt: timeOut("When the second step expires."),
   }).optional().openapi({
     description: "What the second step needs. Only present if two-step sign-in is on.",

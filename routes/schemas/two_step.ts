@@ -1,7 +1,7 @@
 // The shapes of two-step sign-in and passkeys.
 import { z } from "@hono/zod-openapi";
 import { nameCharactersMax, totpWrongCodesMax } from "../../domain/limits.ts";
-import { idOut, idParam, nameSchema, timeOut } from "./common.ts";
+import { idOut, idParam, nameSchema, stringSchema, timeOut } from "./common.ts";
 import { tooLong } from "./messages.ts";
 
 const stepToken = z.string().max(200, tooLong).openapi({
@@ -82,7 +82,7 @@ export const passkeyOptionsSchema = z.object({
 
 export const passkeySchema = z.object({
   id: idOut("pas", "The passkey's id."),
-  name: z.string().openapi({ description: "The passkey's name.", example: "My phone" }),
+  name: stringSchema("The passkey's name.", "My phone"),
   createdAt: timeOut("When the passkey was added."),
   lastUsedAt: timeOut("When the passkey was last used to sign in.").nullable(),
 }).openapi("Passkey");
@@ -107,15 +107,12 @@ export const twoStepSchema = z.object({
   passkeys: z.array(passkeySchema).openapi({ description: "Your passkeys, oldest first." }),
 }).openapi("TwoStep");
 export const totpSetUpSchema = z.object({
-  secret: z.string().openapi({
-    description: "The secret in Base32, to enter in an app.",
-    example: "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
-  }),
-  otpauthUrl: z.string().openapi({
-    description: "The secret as a link that opens an app.",
-    example: "otpauth://totp/Gatehouse:ada%40example.com?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
-  }),
-  qrCode: z.string().openapi({ description: "The secret as a QR code, in SVG.", example: "<svg></svg>" }),
+  secret: stringSchema("The secret in Base32, to enter in an app.", "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"),
+  otpauthUrl: stringSchema(
+    "The secret as a link that opens an app.",
+    "otpauth://totp/Gatehouse:ada%40example.com?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+  ),
+  qrCode: stringSchema("The secret as a QR code, in SVG.", "<svg></svg>"),
 }).openapi("TotpSetUp");
 export const totpCodeSchema = z.strictObject({ code }).openapi("TotpCode");
 export const recoveryCodesSchema = z.object({

@@ -23,6 +23,7 @@ import {
   pageQuerySchema,
   parsed,
   rangeEnd,
+  stringSchema,
   timeOut,
   timeSchema,
 } from "./common.ts";
@@ -147,24 +148,22 @@ export const usageBatchSchema = z.strictObject({
 }).openapi("UsageBatch");
 
 export const usageRecordSchema = z.object({
-  id: z.string().openapi({ description: "The record's id.", example: "use_01a1fde6017c9e3779b97f4b" }),
-  productSlug: z.string().openapi({ description: "The product.", example: "tiles" }),
-  metric: z.string().openapi({ description: "What was used.", example: "requests" }),
+  id: stringSchema("The record's id.", "use_01a1fde6017c9e3779b97f4b"),
+  productSlug: stringSchema("The product.", "tiles"),
+  metric: stringSchema("What was used.", "requests"),
   quantity: z.number().openapi({ description: "The quantity in the metric's unit." }),
   timestamp: timeOut("When the usage occurred."),
   recordedAt: timeOut("When the usage was recorded."),
-  idempotencyKey: z.string().nullable().openapi({
-    description: "The idempotency key it was recorded with.",
-    example: "invoice-2026-11-21-17",
-  }),
+  idempotencyKey: stringSchema("The idempotency key it was recorded with.", "invoice-2026-11-21-17")
+    .nullable(),
   properties: z.record(z.string(), z.string()).nullable().openapi({
     description: "The properties it was recorded with.",
     example: { region: "eu-central" },
   }),
   apiKeyId: idOut("key", "The id of the API key that recorded it."),
   voidedAt: timeOut("When the record was voided. Null if it counts.").nullable(),
-  voidedBy: z.string().nullable().openapi({ description: "The id of the API key that voided it." }),
-  voidReason: z.string().nullable().openapi({ description: "Why it was voided." }),
+  voidedBy: stringSchema("The id of the API key that voided it.").nullable(),
+  voidReason: stringSchema("Why it was voided.").nullable(),
 }).openapi("UsageRecord");
 
 export const usageRecordsQuerySchema = pageQuerySchema.extend({

@@ -2,6 +2,7 @@
 
 const months = "January February March April May June July August September October November December"
   .split(" ");
+const relative = new Intl.RelativeTimeFormat("en");
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
@@ -62,9 +63,9 @@ export function dateRangeWords({ start, end }: { start: number; end: number }, n
 function pastTime(atMs: number, nowMs: number): string {
   const passedMs = nowMs - atMs;
   if (passedMs < minuteMs) return "Just now";
-  if (passedMs < hourMs) return `${amount(passedMs / minuteMs, "minute")} ago`;
+  if (passedMs < hourMs) return relative.format(-Math.floor(passedMs / minuteMs), "minute");
   const days = Math.floor(nowMs / dayMs) - Math.floor(atMs / dayMs);
-  if (days === 0 || passedMs < 6 * hourMs) return `${amount(passedMs / hourMs, "hour")} ago`;
+  if (days === 0 || passedMs < 6 * hourMs) return relative.format(-Math.floor(passedMs / hourMs), "hour");
   if (days === 1) return "Yesterday";
   return days <= recentDaysMax ? `${days} days ago` : shortDate(atMs, nowMs);
 }
@@ -73,14 +74,10 @@ function pastTime(atMs: number, nowMs: number): string {
 function futureTime(atMs: number, nowMs: number): string {
   const leftMs = atMs - nowMs;
   if (leftMs < minuteMs) return "in less than a minute";
-  if (leftMs < hourMs) return `in ${amount(leftMs / minuteMs, "minute")}`;
-  if (leftMs < 2 * dayMs) return `in ${amount(leftMs / hourMs, "hour")}`;
-  return leftMs < (soonDaysMax + 1) * dayMs ? `in ${amount(leftMs / dayMs, "day")}` : shortDate(atMs, nowMs);
-}
-
-function amount(value: number, unit: string): string {
-  const whole = Math.floor(value);
-  return `${whole} ${unit}${whole === 1 ? "" : "s"}`;
+  if (leftMs < hourMs) return relative.format(Math.floor(leftMs / minuteMs), "minute");
+  if (leftMs < 2 * dayMs) return relative.format(Math.floor(leftMs / hourMs), "hour");
+  const days = Math.floor(leftMs / dayMs);
+  return days <= soonDaysMax ? relative.format(days, "day") : shortDate(atMs, nowMs);
 }
 
 function yearOf(ms: number): number {

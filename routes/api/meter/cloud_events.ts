@@ -34,20 +34,20 @@ export function cloudEventsBody(c: AppContext, services: Services, keyHash: stri
   const given = headers["content-type"];
   const isBinary = headers["ce-specversion"] !== undefined;
   if (given === "application/json" && !isBinary) return null;
-  const record = async (body: JsonBody, events: readonly UsageInput[], pathOf: PathOf) =>
-    await recordEvents(services, { keyHash, events, bytes: body.bytes, pathOf });
+  const record = (inputs: readonly UsageInput[], { bytes }: JsonBody, pathOf: PathOf) =>
+    recordEvents(services, keyHash, { inputs, bytes, pathOf });
 
   const type = given?.toLowerCase() ?? "";
   if (type.startsWith("application/cloudevents-batch")) {
     return eventsBody(c, cloudEventBatchType, async (body) => {
       const events = check(cloudEventBatchSchema, body.value, "body");
-      return sendBatch(c, await record(body, events, (index, name) => `[${index}].${name}`), events.length);
+      return sendBatch(c, await record(events, body, (index, name) => `[${index}].${name}`), events.length);
     });
   }
   if (type.startsWith("application/cloudevents")) {
     return eventsBody(c, cloudEventType, async (body) => {
       const event = check(cloudEventSchema, body.value, "body");
-      return sendRecord(c, await record(body, [event], (_index, name) => name));
+      return sendRecord(c, await record([event], body, (_index, name) => name));
     });
   }
   if (!isBinary) return null;
@@ -55,7 +55,7 @@ export function cloudEventsBody(c: AppContext, services: Services, keyHash: stri
   return {
     ...eventsBody(c, dataType(given), async (body) => {
       const event = binaryEvent(c, body.value);
-      return sendRecord(c, await record(body, [event], (_index, name) => `ce-${name}`));
+      return sendRecord(c, await record([event], body, (_index, name) => `ce-${name}`));
     }),
     optional: true,
   };
@@ -132,15 +132,12 @@ function headerValue(given: string): string | null {
 
 async function recordEvents(
   services: Services,
-  options: { keyHash: string; events: readonly UsageInput[]; bytes: number; pathOf: PathOf },
+  keyHash: string,
+  options: { inputs: readonly UsageInput[]; bytes: number; pathOf: PathOf },
 ): Promise<RecordedUsage> {
-  const { events: inputs, pathOf, ...request } = options;
+  const { pathOf } = options;
   try {
-    return await recordRequest(services, {
-      ...request,
-      inputs,
-      timePath: (index) => pathOf(index, "time"),
-    });
+    return await recordRequest(services, keyHash, { ...options, timePath: (index) => pathOf(index, "time") });
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "idempotency_conflict") throw error;
     // The details name an idempotency key that the sender doesn't know.

@@ -7,21 +7,18 @@ import type { Context } from "../../../services/context.ts";
 import { recordUsage } from "../../../services/meter/usage_records.ts";
 import type { AppContext } from "../../env.ts";
 
-/** The usage of one request. */
-export interface RequestUsage {
-  readonly keyHash: string;
-  readonly inputs: readonly UsageInput[];
-  /** The size of the body. */
-  readonly bytes: number;
-  /** Names the field of a record's timestamp in errors. */
-  readonly timePath: (index: number) => string;
-}
-
-/** @throws {AppError} `validation_failed` with a detail for every timestamp out of range, and as `recordUsage`. */
+/**
+ * Records the usage of one request.
+ *
+ * @param options `bytes`: the size of the body. `timePath`: names the field of a record's timestamp in errors.
+ * @throws {AppError} `validation_failed` with a detail for every timestamp out of range, and as {@linkcode recordUsage}.
+ */
 export async function recordRequest(
   context: Context,
-  { keyHash, inputs, bytes, timePath }: RequestUsage,
+  keyHash: string,
+  options: { inputs: readonly UsageInput[]; bytes: number; timePath: (index: number) => string },
 ): Promise<RecordedUsage> {
+  const { inputs, bytes, timePath } = options;
   const now = context.clock();
   const faults = inputs.flatMap(({ timestamp }, index) => {
     const message = timestampFault(timestamp, now);

@@ -70,10 +70,8 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
         throw validationError([{ path: "idempotencyKey", message }]);
       }
       const inputs = [usageInput(body, header)];
-      return sendRecord(
-        c,
-        await recordRequest(services, { keyHash, inputs, bytes, timePath: () => "timestamp" }),
-      );
+      const timePath = () => "timestamp";
+      return sendRecord(c, await recordRequest(services, keyHash, { inputs, bytes, timePath }));
     },
   });
 
@@ -94,7 +92,7 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       }
       const inputs = body.records.map((record) => usageInput(record, null));
       const timePath = (index: number) => `records[${index}].timestamp`;
-      const recorded = await recordRequest(services, { keyHash, inputs, bytes, timePath });
+      const recorded = await recordRequest(services, keyHash, { inputs, bytes, timePath });
       return sendBatch(c, recorded, inputs.length);
     },
   });

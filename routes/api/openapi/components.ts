@@ -91,11 +91,8 @@ export const responseHeaders = {
   },
 } as const;
 
-/** A header of one response. */
-export interface ResponseHeader {
-  readonly description: string;
-  readonly example: string;
-}
+/** Headers of one response, by name. */
+export type OwnHeaders = Readonly<Record<string, { readonly description: string; readonly example: string }>>;
 
 const ref = (name: keyof typeof responseHeaders) => ({ $ref: `#/components/headers/${name}` });
 
@@ -104,22 +101,20 @@ const ref = (name: keyof typeof responseHeaders) => ({ $ref: `#/components/heade
  * @returns All headers of a response, for the document.
  */
 export function headersOf(
-  { security = "none", own = {}, retries = false }: {
+  { security, own = {}, retries = false }: {
     security?: Security;
-    own?: Readonly<Record<string, ResponseHeader>> | undefined;
+    own?: OwnHeaders | undefined;
     retries?: boolean;
   },
 ) {
+  const ownHeaders = Object.entries(own).map(([name, { description, example }]) =>
+    [name, { description, required: true, schema: { type: "string" as const, example } }] as const
+  );
   return {
     "X-Request-Id": ref("RequestId"),
-    ...(security === "apiKey"
-      ? { "RateLimit": ref("RateLimit"), "RateLimit-Policy": ref("RateLimitPolicy") }
-      : {}),
-    ...(retries ? { "Retry-After": ref("RetryAfter") } : {}),
-    ...Object.fromEntries(
-      Object.entries(own).map(([name, { description, example }]) =>
-        [name, { description, required: true, schema: { type: "string" as const, example } }] as const
-      ),
-    ),
+    ...(security === "apiKey" &&
+      { "RateLimit": ref("RateLimit"), "RateLimit-Policy": ref("RateLimitPolicy") }),
+    ...(retries && { "Retry-After": ref("RetryAfter") }),
+    ...Object.fromEntries(ownHeaders),
   };
 }

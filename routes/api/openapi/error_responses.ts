@@ -1,6 +1,19 @@
 // The error responses of each operation, in the OpenAPI document. Errors that follow from an operation's input are derived
 // here, so that definitions list only their own.
-import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
+import {
+  type AppError,
+  type ErrorCode,
+  errorStatuses,
+  forbiddenError,
+  invalidApiKeyError,
+  invalidTokenError,
+  mailUnavailableError,
+  notFoundError,
+  recentAuthenticationError,
+  unauthenticatedError,
+  validationError,
+} from "../../../domain/errors.ts";
+import { required } from "../../schemas/messages.ts";
 import { headersOf, requiresScheme, responseHeaders, type Security } from "./components.ts";
 import { errorMeanings } from "./error_meanings.ts";
 import type { JsonSchema } from "./examples.ts";
@@ -58,7 +71,7 @@ export const errorSchemas = {
   ErrorMessage: {
     type: "string",
     description: "One sentence for people.",
-    example: errorMeanings.validation_failed.message,
+    example: "“name”: is required.",
   },
   ErrorDetails: {
     type: "array",
@@ -71,7 +84,7 @@ export const errorSchemas = {
           description: "The field in the body or the query.",
           example: "records[17].quantity",
         },
-        message: { type: "string", description: "What is wrong with it.", example: "is required." },
+        message: { type: "string", description: "What is wrong with it.", example: required },
       },
       required: ["path", "message"],
     },
@@ -109,7 +122,7 @@ function errorSchemaOf(codes: ErrorCode[]) {
 export function errorComponent(reference: string) {
   const codes = errorCodesOf(reference);
   const component = {
-    description: codes.map((code) => `\`${code}\`: ${errorMeanings[code].when}`).join("\n\n"),
+    description: codes.map((code) => `\`${code}\`: ${errorMeanings[code]}`).join("\n\n"),
     headers: headersOf({ retries: codes.some((code) => [429, 503].includes(errorStatuses[code])) }),
     content: {
       "application/json": {
@@ -121,13 +134,24 @@ export function errorComponent(reference: string) {
   return { name: reference.slice(prefix.length), component };
 }
 
-/** @returns The body of an error. */
+const knownErrors: readonly AppError[] = [
+  unauthenticatedError(),
+  invalidApiKeyError(),
+  forbiddenError(),
+  recentAuthenticationError(),
+  notFoundError(),
+  invalidTokenError(),
+  mailUnavailableError(),
+  validationError([{ path: "name", message: required }]),
+];
+
+/** @returns The body of an error. Messages that vary are the first sentence of the meaning. */
 export function errorExample(code: ErrorCode) {
-  const details = code === "validation_failed"
-    ? { details: [{ path: "name", message: "is required." }] }
-    : {};
+  const sentence = errorMeanings[code].replace(/(?<=\.) .*$/s, "").replaceAll("`", "");
+  const { message, details } = knownErrors.find((error) => error.code === code) ??
+    { message: sentence, details: undefined };
   return {
-    error: { code, message: errorMeanings[code].message, ...details },
+    error: { code, message, ...(details === undefined ? {} : { details }) },
     requestId: responseHeaders.RequestId.schema.example,
   };
 }

@@ -150,8 +150,8 @@ export const introduction = [
 ] as const;
 
 function description(): string {
-  const errors = Object.entries(errorMeanings).map(([code, { when }]) =>
-    `| \`${code}\` | ${errorStatuses[code as ErrorCode]} | ${when} |`
+  const errors = Object.entries(errorMeanings).map(([code, meaning]) =>
+    `| \`${code}\` | ${errorStatuses[code as ErrorCode]} | ${meaning} |`
   );
   const table = ["| Code | Status | Meaning |", "| --- | --- | --- |", ...errors].join("\n");
   return [...introduction, table].join("\n\n");
