@@ -1,4 +1,4 @@
-// `gatehouse backup` and `gatehouse restore` with the real program: rehearsed under load, and everything that is rejected.
+// Tests `gatehouse backup` and `gatehouse restore` with the real program, under load and with invalid input.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { sql } from "../../db/engine/database.ts";
@@ -9,10 +9,10 @@ import { readsSum, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
 
-/** A folder, and whatever runs in it. */
+/** A folder with the programs that run in it. */
 interface Place {
   readonly folder: string;
-  /** The data file. */
+  /** Path of the data file. */
   readonly path: string;
   start(env?: Record<string, string>): Promise<Program>;
   run(...args: readonly string[]): ReturnType<typeof runCommand>;
@@ -57,7 +57,7 @@ function assertRejected(end: CommandEnd, status: number, words: RegExp): void {
 
 const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 
-/** Records one at a time, each with a key of its own, and remembers which were acknowledged. */
+/** Sends records one at a time, each with its own idempotency key, and remembers which were acknowledged. */
 function startRecording(baseUrl: string, fullKey: string) {
   const acknowledged: string[] = [];
   let isRunning = true;
@@ -91,7 +91,7 @@ async function countOf(baseUrl: string, apiKey: string): Promise<number> {
   return row.count;
 }
 
-Deno.test("a restored backup has every record acknowledged before it began, none recorded after it, and serves on", () =>
+Deno.test("a restored backup has every record acknowledged before the backup and none recorded after it", () =>
   inPlace(async ({ folder, path, start, run }) => {
     const first = await start();
     const { fullKey } = await signUpAndRecord(first.baseUrl);
@@ -135,7 +135,7 @@ Deno.test("a restored backup has every record acknowledged before it began, none
     assert.equal(await countOf(third.baseUrl, fullKey), recording.acknowledged.length);
   }));
 
-Deno.test("a backup goes through standard output and input, and replaces what a killed server left in its log", () =>
+Deno.test("backs up to standard output, and restores from standard input over a killed server's log", () =>
   inPlace(async ({ folder, path, start, run }) => {
     const first = await start();
     const { fullKey } = await signUpAndRecord(first.baseUrl);
@@ -154,7 +154,7 @@ Deno.test("a backup goes through standard output and input, and replaces what a 
     assert.equal(
       (await record(second.baseUrl, fullKey, "later")).status,
       201,
-      "the log did not undo the restore",
+      "the old log must not undo the restore",
     );
     await stop(second);
     const [, former = ""] = /The former database is (.*)\.\n/.exec(restored.stdout) ?? [];
@@ -162,11 +162,11 @@ Deno.test("a backup goes through standard output and input, and replaces what a 
     assert.equal(
       (await record(third.baseUrl, fullKey, "later")).status,
       200,
-      "nor did the restore lose the log",
+      "the restore must keep the old log",
     );
   }));
 
-Deno.test("a backup of an older schema is made and restored without a server, and the next start migrates it", () =>
+Deno.test("backs up and restores an older schema without a server, and migrates it on the next start", () =>
   inPlace(async ({ folder, path, start, run }) => {
     const onFatal = (error: Error) => assert.fail(error);
     const older = await openEmbedded({ path: `${folder}/older.db`, create: "file", onFatal });
@@ -177,7 +177,7 @@ Deno.test("a backup of an older schema is made and restored without a server, an
     assert.equal(
       (await runCommand({ folder, env }, "backup", "kept.db")).status,
       0,
-      "an existing one is replaced",
+      "an existing backup is replaced",
     );
     const restored = await run("restore", "kept.db");
     assert.equal(restored.status, 0, restored.stderr);
@@ -188,7 +188,7 @@ Deno.test("a backup of an older schema is made and restored without a server, an
     await signUpAndRecord((await start()).baseUrl);
   }));
 
-Deno.test("restore rejects what is not a usable backup, and leaves the database alone", () =>
+Deno.test("restore rejects an unusable backup, and leaves the database unchanged", () =>
   inPlace(async ({ folder, path, run }) => {
     await run("migrate");
     assert.equal((await run("backup", "kept.db")).status, 0);
@@ -230,7 +230,7 @@ Deno.test("restore rejects what is not a usable backup, and leaves the database 
     assert.deepEqual(await Deno.readFile(path), before);
   }));
 
-Deno.test("backup creates no database, takes no libSQL server, and does not overwrite the data file", () =>
+Deno.test("backup doesn't create a database, back up a libSQL server or overwrite the data file", () =>
   inPlace(async ({ folder, run }) => {
     assertRejected(await run("backup", "kept.db"), 78, /\/data\/gatehouse\.db: the database doesn't exist/);
     assertRejected(await run("backup"), 64, /expected one file/);
@@ -252,7 +252,7 @@ Deno.test("backup creates no database, takes no libSQL server, and does not over
     assert.equal(nowhere.status, 74, nowhere.stderr);
   }));
 
-Deno.test("scheduled backups are made when due, outlive restarts, prune only their own, and tell their time", () =>
+Deno.test("makes scheduled backups when due, prunes only its own, and reports the time of the last one", () =>
   inPlace(async ({ folder, start, run }) => {
     await Deno.mkdir(`${folder}/kept`);
     const env = { BACKUP_DIR: "kept", BACKUP_KEEP: "2", LOG_LEVEL: "info" };
@@ -271,7 +271,7 @@ Deno.test("scheduled backups are made when due, outlive restarts, prune only the
     assert.equal(await metric(first, "failures_total"), 0);
     await stop(first);
 
-    // The newest is fresh: a restart makes no other one.
+    // The newest backup is recent, so a restart doesn't make another.
     const second = await start(env);
     const lastAt = await metric(second, "last_success_timestamp_seconds");
     assert.equal(new Date(lastAt * 1000).toISOString().replaceAll(/[-:]|\.000/g, ""), name.slice(10, -3));
@@ -297,7 +297,7 @@ Deno.test("scheduled backups are made when due, outlive restarts, prune only the
     assert.equal((await run("restore", `kept/${newest}`)).status, 0);
   }));
 
-Deno.test("settings of scheduled backups that cannot work stop the start", () =>
+Deno.test("doesn't start with unusable settings for scheduled backups", () =>
   inPlace(async ({ folder }) => {
     const rejected = async (env: Record<string, string>, words: RegExp) =>
       assertRejected(await runCommand({ folder, env }, "serve"), 78, words);

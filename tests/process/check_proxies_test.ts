@@ -1,4 +1,4 @@
-// The real Caddy and nginx run the configuration that `gatehouse check` prints, and check reports no problem behind either.
+// Runs the configuration that `gatehouse check` prints in the real Caddy and nginx, and checks that it works.
 import assert from "node:assert/strict";
 import { programsMissing } from "../support/missing.ts";
 import { poll } from "../support/poll.ts";
@@ -33,7 +33,7 @@ const proxies: Readonly<Record<"caddy" | "nginx", Proxy>> = {
 
 for (const name of ["caddy", "nginx"] as const) {
   Deno.test({
-    name: `check reports no problem behind ${name} with the configuration that it prints`,
+    name: `check reports no problem behind ${name} with its printed configuration`,
     ignore: programsMissing(name),
     async fn() {
       const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxies-" });

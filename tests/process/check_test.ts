@@ -1,4 +1,4 @@
-// `gatehouse check` with the real program: without faults, and with one fault at a time, with and without a running server.
+// Tests `gatehouse check` with the real program: without faults and with one fault at a time, with and without a server.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { migrations } from "../../db/engine/migrate.ts";
@@ -16,13 +16,13 @@ interface Check {
   readonly advice: string | null;
 }
 
-/** A folder and settings, with a port that is free at first. */
+/** A folder with settings, and a port that is free at first. */
 interface Place {
   readonly folder: string;
   readonly port: number;
   start(env?: Record<string, string>): Promise<Program>;
   check(env?: Record<string, string>, ...args: string[]): Promise<CommandEnd>;
-  /** @returns The status, and what is not ok by what it is about. */
+  /** @returns The exit status, and the problems found by subject. */
   troubles(env?: Record<string, string>): Promise<{ status: number; found: Record<string, string> }>;
 }
 
@@ -129,7 +129,7 @@ Deno.test("check reports a database that is missing, older, newer, invalid or no
     const last = migrations.length;
     const older = await database(`DELETE FROM schema_migrations WHERE number = ${last}`);
     assert.match(older ?? "", new RegExp(`^warning: .*older .*lacks migration ${last} `));
-    // Checking did not migrate it.
+    // The check didn't migrate it.
     assert.equal(await database(), older);
     const newer = await database(
       `INSERT INTO schema_migrations VALUES (${last}, 'x', 'x', 0); ` +
@@ -139,14 +139,14 @@ Deno.test("check reports a database that is missing, older, newer, invalid or no
     assert.match(await database("DROP TABLE schema_migrations") ?? "", /^warning: .*no schema yet/);
     Deno.chmodSync(path, 0o644);
     assert.match((await troubles()).found["Data file"] ?? "", /^warning: Its mode is 0644/);
-    // Another file: a connection of this process that closes late would restore the old pages.
+    // A new file, because a connection of this process that closes late would restore the old pages.
     Deno.writeTextFileSync(`${folder}/data/list.db`, "This was a shopping list. ".repeat(400));
     const list = await troubles({ DATABASE_URL: "file:data/list.db" });
     assert.match(list.found["Database"] ?? "", /^wrong: /);
   }));
 
 Deno.test({
-  name: "check reports a data file that is read-only, and a disk that is nearly full",
+  name: "check reports a read-only data file and a nearly full disk",
   ignore: !mayMount(),
   fn: async () => {
     const disk = mountSmallDisk(8 * 1024 * 1024);
@@ -206,7 +206,7 @@ Deno.test({
     }),
 });
 
-Deno.test("check reports a proxy that removes headers and has a wrong clock, and prints its configuration", () =>
+Deno.test("check reports a proxy that removes headers and has a wrong clock, and prints a configuration for it", () =>
   inPlace(async ({ port, start, check }) => {
     const proxy = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
       const { pathname } = new URL(request.url);
@@ -247,7 +247,7 @@ Deno.test("check reports a proxy that removes headers and has a wrong clock, and
       assert(stdout.includes(`http://localhost:${proxy.addr.port} {\n`));
       assert(stdout.includes(`reverse_proxy 127.0.0.1:${port}\n`));
       assert(stdout.includes(`server 127.0.0.1:${port};`));
-      // When only the way to the server is broken, the result says so.
+      // Only the public address is unreachable.
       const broken = await check({ ...env, BASE_URL: `http://localhost:${freePort()}` }, "--json");
       assert.equal(broken.status, 1);
       assert.match(broken.stdout, /The server itself responds at 127\.0\.0\.1/);

@@ -1,4 +1,4 @@
-// After a clean stop the one data file is all of the data; after a kill the next start finds the rest in the log.
+// After a clean stop, the data file alone has all data. After a kill, the next start recovers the rest from the log.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { sql } from "../../db/engine/database.ts";
@@ -38,7 +38,7 @@ async function stop(program: Program): Promise<void> {
 const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 const allOfTheData = ["gatehouse.db", "gatehouse.db.lock"];
 
-Deno.test("a copy of the one data file after a clean stop has everything", () =>
+Deno.test("a copy of the data file after a clean stop has all data", () =>
   inFolder(async (folder) => {
     let fullKey = "";
     await withServer({ folder }, async (program) => {
@@ -51,7 +51,7 @@ Deno.test("a copy of the one data file after a clean stop has everything", () =>
     await withServer({ folder, env }, ({ baseUrl }) => readsSum(baseUrl, { fullKey, sum: 1.6 }));
   }));
 
-Deno.test("commands leave no log behind, and neither does a server after one beside it", () =>
+Deno.test("commands leave no log behind, and neither does a server after a command ran next to it", () =>
   inFolder(async (folder) => {
     const run = async (...args: string[]) => assert.equal((await runCommand({ folder }, ...args)).status, 0);
     await run("migrate");
@@ -66,7 +66,7 @@ Deno.test("commands leave no log behind, and neither does a server after one bes
     assert.deepEqual(namesIn(`${folder}/data`), allOfTheData);
   }));
 
-Deno.test("another process that has the file open does not keep the newest data out of it", () =>
+Deno.test("moves the log into the data file even if another process has the file open", () =>
   inFolder(async (folder) => {
     const path = `${folder}/data/gatehouse.db`;
     let fullKey = "";
@@ -83,7 +83,7 @@ Deno.test("another process that has the file open does not keep the newest data 
     await withServer({ folder, env }, ({ baseUrl }) => readsSum(baseUrl, { fullKey, sum: 1.6 }));
   }));
 
-Deno.test("a log that another process keeps from being emptied is mentioned, and nothing is lost", () =>
+Deno.test("reports a log that another process keeps it from moving, and loses nothing", () =>
   inFolder(async (folder) => {
     const path = `${folder}/data/gatehouse.db`;
     let fullKey = "";
@@ -98,7 +98,7 @@ Deno.test("a log that another process keeps from being emptied is mentioned, and
     await withServer({ folder }, ({ baseUrl }) => readsSum(baseUrl, { fullKey, sum: 1.6 }));
   }));
 
-Deno.test("after a kill the next start uses the log, and its clean stop empties it", () =>
+Deno.test("recovers the log after a kill, and removes it at the next clean stop", () =>
   inFolder(async (folder) => {
     let fullKey = "";
     await withServer({ folder }, async (program) => {
@@ -113,9 +113,9 @@ Deno.test("after a kill the next start uses the log, and its clean stop empties 
     assert.deepEqual(namesIn(`${folder}/data`), allOfTheData);
   }));
 
-Deno.test("killed while it creates its data file, it starts again", () =>
+Deno.test("starts again after a kill while it created its data file", () =>
   inFolder(async (folder) => {
-    // What is left in the middle: an empty file aside.
+    // What such a kill leaves behind: an empty temporary file.
     await Deno.mkdir(`${folder}/data`);
     await Deno.writeFile(`${folder}/data/gatehouse.db.new`, new Uint8Array());
     const program = await withServer({ folder }, async (program) => {

@@ -1,4 +1,4 @@
-// The wrapper ./denow: which Deno it runs, and that it rejects one that the tests were never run on.
+// Tests which Deno the ./denow wrapper runs, and that it rejects untested versions.
 import assert from "node:assert/strict";
 
 const denow = new URL("../../denow", import.meta.url).pathname;
@@ -6,7 +6,7 @@ const [, pinned = "", newest = ""] =
   /\nversion=(\S+)[^]*\nnewest=(\S+)/.exec(await Deno.readTextFile(denow)) ??
     [];
 
-/** Runs it where these versions of Deno are on the PATH and on npm; each says which one it is. */
+/** Runs ./denow with fake versions of Deno on the PATH and on npm. Each prints where it comes from. */
 async function run(
   { path, npm = false, env = {} }: { path: string | null; npm?: boolean; env?: Record<string, string> },
 ): Promise<{ code: number; output: string; error: string }> {
@@ -21,7 +21,7 @@ async function run(
     for (const tool of ["grep", "dirname", "sh"]) await Deno.symlink(await whereIs(tool), `${bin}/${tool}`);
     if (path !== null) await script(`${bin}/deno`, `echo "deno ${path} (stable, release)"`);
     if (npm) {
-      // Its third argument is the package.
+      // The third argument is the package.
       await script(`${bin}/npx`, `echo "${folder}/npm/\${3#deno@}/deno"`);
       for (const version of [pinned, newest]) {
         await script(`${folder}/npm/${version}/deno`, `echo "npm's ${version}"`);
@@ -47,14 +47,14 @@ async function whereIs(tool: string): Promise<string> {
 
 const onPath = (version: string) => `deno ${version} (stable, release)`;
 
-Deno.test("./denow runs the pinned Deno: from the PATH, else from npm", async () => {
+Deno.test("./denow runs the pinned Deno from the PATH or else from npm", async () => {
   assert.equal((await run({ path: pinned, npm: true })).output, onPath(pinned));
   for (const path of [null, newest, "2.9.4", `${pinned}0`]) {
     assert.equal((await run({ path, npm: true })).output, `npm's ${pinned}`);
   }
 });
 
-Deno.test("./denow without npm runs a Deno that the tests were run on, and rejects any other", async () => {
+Deno.test("./denow without npm runs a tested Deno, and rejects any other", async () => {
   assert.equal((await run({ path: pinned })).output, onPath(pinned));
   assert.equal((await run({ path: newest })).output, onPath(newest));
   for (const path of [null, "2.9.4", "2.10.0", `${newest}1`]) {
@@ -64,7 +64,7 @@ Deno.test("./denow without npm runs a Deno that the tests were run on, and rejec
   }
 });
 
-Deno.test("DENOW_VERSION=newest takes the newest Deno that the tests were run on, and nothing else", async () => {
+Deno.test("DENOW_VERSION=newest runs only the newest tested Deno", async () => {
   const env = { DENOW_VERSION: "newest" };
   assert.equal((await run({ path: pinned, npm: true, env })).output, `npm's ${newest}`);
   assert.equal((await run({ path: newest, npm: true, env })).output, onPath(newest));

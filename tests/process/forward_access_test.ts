@@ -1,5 +1,5 @@
-// People whom an application rejects, in Chromium through the real nginx and Caddy with what `gatehouse proxy` prints: they
-// reach a page that says why, never go in circles, and get in once nothing is missing.
+// Tests how people without access to an application see why and can get it, without redirect loops. Runs Chromium through
+// the real nginx and Caddy with the configuration that `gatehouse proxy` prints.
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import {
@@ -20,7 +20,7 @@ const hosts = ["auth", "app", "team", "admin"].map((name) => [`${name}.example.c
 
 for (const kind of proxyKinds) {
   Deno.test({
-    name: `${kind.name}: a rejected browser reaches a page that says why, and gets in by it`,
+    name: `${kind.name}: a rejected browser sees a page that says why, and can get access`,
     ignore: kind.ignore || browserMissing(),
     sanitizeOps: false,
     sanitizeResources: false,
@@ -51,7 +51,7 @@ interface Given {
   open(): Promise<BrowserContext>;
 }
 
-/** Runs with a page of a browser in which a person is signed in. Nothing may break on the way. */
+/** Runs with a page of a browser in which a person is signed in, and asserts that no script fails. */
 async function withPage(
   { scene, open }: Given,
   { cookie }: ScenePerson,
@@ -75,7 +75,7 @@ const at = ({ port }: ProxyScene, host: string) => `http://${host}.example.com:$
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
 const press = (page: Page, name: string) => page.getByRole("button", { name }).click();
 
-/** Loads a page of an application. @returns How often the browser was redirected. */
+/** Loads a page of an application. @returns The number of redirects. */
 async function load(page: Page, address: string): Promise<number> {
   let redirects = 0;
   let request = (await page.goto(address))?.request().redirectedFrom() ?? null;
@@ -92,7 +92,7 @@ async function confirmsEmail(given: Given): Promise<void> {
     assert.deepEqual(await findingsOnScreens(page), []);
     await press(page, "Send the email again");
     await page.getByText("Email sent.").waitFor();
-    // Trying again too early leads here again, and no further.
+    // Trying again too early shows the same page.
     await page.getByRole("link", { name: "Try again" }).click();
     await heading(page, "Confirm your email address");
     const token = await mailedToken(program, uma.email, 2);
@@ -111,7 +111,7 @@ async function confirmsEmail(given: Given): Promise<void> {
 async function anotherAccount(given: Given): Promise<void> {
   const { scene } = given;
   const { eve, bob } = scene;
-  // Signing out ends the session: this person gets one of their own.
+  // The test signs out, so use a separate session.
   const cookie = await scene.signInAgain(eve);
   await withPage(given, { ...eve, cookie }, async (page) => {
     assert.equal(await load(page, at(scene, "team")), 1);
@@ -133,9 +133,9 @@ async function roleIsMissing(given: Given): Promise<void> {
     await heading(page, "You don’t have access");
     await page.getByText("requires the role Admin or higher").waitFor();
     await page.getByRole("listitem").getByText("Zoë 100%").waitFor();
-    // The document is the same without scripts, where axe-core would wait for ever.
+    // axe-core would hang in a browser without scripts, where the document is the same.
     if (given.scripts) assert.deepEqual(await findingsOnScreens(page), []);
-    // What the page's scripts ask is told, and not sent anywhere.
+    // Requests by scripts get a status, not a redirect.
     const { status, headers } = await scene.isKept({
       host: "admin.example.com",
       headers: { cookie: scene.bob.cookie, "sec-fetch-mode": "cors" },

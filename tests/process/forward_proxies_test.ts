@@ -1,5 +1,5 @@
-// What `gatehouse proxy` prints by the command of docs/recipes/forward-auth.md, with the real nginx, the real Caddy and the
-// real program: what reaches an application, and what never does.
+// Tests which requests and headers reach an application behind the real nginx and Caddy, with the configuration that the
+// command in docs/recipes/forward-auth.md prints.
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import { type Browser, browserMissing, launchBrowser, watchedPage } from "../support/browser.ts";
@@ -26,31 +26,31 @@ const claims = [
   "Remote-Api-Key",
   "Remote-Api_Key",
   "Remote-Groups",
-  // Some servers make an underscore of everything that is no letter.
+  // Some servers turn all other characters than letters into underscores.
   "Remote.User",
   "Remote~Role",
 ];
 
 for (const kind of proxyKinds) {
   Deno.test({
-    name: `${kind.name}: the printed configuration, with the real program and an application behind it`,
+    name: `${kind.name}: the printed configuration protects an application`,
     ignore: kind.ignore,
     fn: (t) =>
       withProxyScene({ kind, recipe }, async (scene) => {
         const step = (promise: string, run: (scene: ProxyScene) => Promise<void>) =>
           t.step({ name: promise, fn: () => run(scene), sanitizeOps: false, sanitizeResources: false });
-        await step("a signed-in browser reaches the application, which sees who it is", seesWhoItIs);
-        await step("what a client says of itself never arrives", claimsNeverArrive);
-        await step("nobody is sent to sign in, and comes back to the page asked for", signsInAndComesBack);
+        await step("a signed-in browser reaches the application with its identity", seesWhoItIs);
+        await step("identity headers from clients never arrive", claimsNeverArrive);
+        await step("a signed-out browser signs in and returns to the requested page", signsInAndComesBack);
         await step(
-          "two people's cookies are cleared, and who loads a page is asked who it is",
+          "conflicting session cookies are cleared, and page loads go to the sign-in page",
           conflictEnds,
         );
         if (!browserMissing()) await step("the same in a real browser", signsInWithBrowser);
-        await step("a WebSocket passes for who is signed in, and for nobody else", socketsPass);
-        await step("an organization and a role restrict", conditionsRestrict);
-        await step("a key is let through and counted exactly, once for each request", keysAreCounted);
-        await step("when Gatehouse is down the application gets nothing", failsClosed);
+        await step("a WebSocket opens only for a signed-in user", socketsPass);
+        await step("organization and role conditions restrict access", conditionsRestrict);
+        await step("each request with an API key passes and is counted exactly once", keysAreCounted);
+        await step("no request reaches the application while Gatehouse is down", failsClosed);
       }),
   });
 }
@@ -65,7 +65,7 @@ async function seesWhoItIs({ ada, arrives }: ProxyScene): Promise<void> {
   assert.equal(got.headers["remote-organization"], ada.organizationId);
   assert.equal(got.headers["remote-role"], "OWNER");
   assert.equal(got.headers["remote-api-key"] ?? "", "");
-  // The application's own cookies arrive, and the session's token does not, however often it comes.
+  // The application's own cookies arrive. The session token doesn't, even if it is sent more than once.
   assert.match(got.headers["cookie"] ?? "", /theme=dark.*lang=en/);
   const token = ada.cookie.slice("access_token=".length);
   for (const more of [ada.cookie, `${ada.cookie};${ada.cookie}; a=1`, `a=1;${ada.cookie}`]) {
@@ -79,7 +79,7 @@ async function seesWhoItIs({ ada, arrives }: ProxyScene): Promise<void> {
     body: "a body",
   });
   assert.deepEqual([posted.method, posted.body], ["POST", "a body"]);
-  // Nothing in the application's own address changes what is asked.
+  // A query in the application's URL can't change the conditions.
   await arrives({ host: "app.example.com", path: "/?role=OWNER&rol=1&accept=key", headers: { cookie } });
 }
 
@@ -102,7 +102,7 @@ async function claimsNeverArrive(
     assert.equal(headers["remote-email-verified"] ?? "", isKey ? "" : "true");
   }
   await isKept({ host: "app.example.com", headers: forged });
-  // A client cannot have its identity taken away either, nor open a tunnel.
+  // A client can't remove its identity or open a tunnel either.
   const before = await see({
     host: "app.example.com",
     headers: { cookie: eve.cookie, connection: "close, Remote-User, Cookie" },
@@ -126,7 +126,7 @@ async function claimsNeverArrive(
 }
 
 async function signsInAndComesBack({ port, bob, see, isKept, arrives }: ProxyScene): Promise<void> {
-  // As long as what may be returned to; in the headers of the answers it is three times that.
+  // The longest valid return address. Encoded in the response's headers, it is three times as long.
   const path = "/reports/7?tab=a&b=%2F".padEnd(1_960, "&");
   const asked = { host: "app.example.com", path };
   const sent = await isKept({ ...asked, headers: page });
@@ -157,7 +157,7 @@ async function signsInAndComesBack({ port, bob, see, isKept, arrives }: ProxySce
   assert.equal(address, target, goOn.body);
   const got = await arrives({ ...asked, headers: { ...page, cookie } });
   assert.deepEqual([got.path, got.headers["remote-user"]], [asked.path, bob.userId]);
-  // What is no page load is told, and not sent anywhere.
+  // Requests other than page loads get a status, not a redirect.
   for (
     const other of [
       { ...asked, headers: { accept: "application/json" } },
@@ -174,13 +174,13 @@ async function signsInAndComesBack({ port, bob, see, isKept, arrives }: ProxySce
 
 async function conflictEnds({ port, ada, bob, see, isKept }: ProxyScene): Promise<void> {
   const origin = `http://app.example.com:${port}`;
-  // As long as it may be; three times as long when it is written as a parameter.
+  // The longest valid address, three times as long when encoded as a parameter.
   const asked = { host: "app.example.com", path: `/reports/7?${"&".repeat(2_000 - origin.length - 11)}` };
   const target = encodeURIComponent(`${origin}${asked.path}`);
   const location = `http://auth.example.com:${port}/sign-in?return_to=${target}&conflict=1`;
   for (const headers of [page, {}]) {
     const browser = cookieBrowser();
-    // The service's own host never gets the second.
+    // Gatehouse's own host never gets the second cookie.
     await browser.take(origin, `${ada.cookie}; Domain=.example.com; Path=/`);
     await browser.take(origin, `${bob.cookie}; Path=/`);
     const cookie = await browser.cookieFor(origin);
@@ -195,7 +195,7 @@ async function conflictEnds({ port, ada, bob, see, isKept }: ProxyScene): Promis
   });
   assert.match(form.body, /role="alert"/);
   assert.match(form.body, inPage(signInWords.conflict));
-  // From whom one person is signed in, or nobody, nothing is taken away.
+  // A browser with at most one session keeps its cookies.
   for (const headers of [{ ...page, cookie: ada.cookie }, page, {}]) {
     assert.deepEqual((await see({ ...asked, headers })).setCookies, []);
   }
@@ -207,7 +207,7 @@ async function signsInWithBrowser({ port, ada, bob }: ProxyScene): Promise<void>
   try {
     const context = await browser.newContext();
     const { page, troubles } = await watchedPage(context);
-    // Two people at once, one of them for the application's host alone.
+    // Cookies of two people, one of them only for the application's host.
     const [, value = ""] = ada.cookie.split("=");
     await context.addCookies([
       { name: "access_token", value, domain: ".example.com", path: "/" },
@@ -228,7 +228,7 @@ async function signsInWithBrowser({ port, ada, bob }: ProxyScene): Promise<void>
       const socket = new WebSocket("ws://" + location.host + "/socket");
       socket.onopen = () => socket.send("hello");
       socket.onmessage = ({ data }) => resolve(data);
-      socket.onerror = () => reject(new Error("it did not open"));
+      socket.onerror = () => reject(new Error("the WebSocket didn't open"));
     })`);
     assert.equal(echo, "echo hello");
     assert.deepEqual(troubles, []);
@@ -246,7 +246,7 @@ async function socketsPass({ port, ada, application }: ProxyScene): Promise<void
   );
   assert.deepEqual(open, { status: 101, echo: "echo hello" });
   assert.equal(application.received.at(-1)?.headers["remote-user"], ada.userId);
-  // Of two upgrades the first is not the one that arrives, unless it is a WebSocket.
+  // Of two upgrades, only the one to WebSocket may arrive.
   await visitSocket(port, { host, headers: { Cookie: ada.cookie, Upgrade: "h2c" } }, "hello");
   assert.match(application.received.at(-1)?.headers["upgrade"] ?? "websocket", /^websocket$/);
   const count = application.received.length;
@@ -268,7 +268,7 @@ async function conditionsRestrict(
     (await arrives({ ...admin, headers: { cookie: ada.cookie } })).headers["remote-role"],
     "OWNER",
   );
-  // Bob is a MEMBER. Eve owns an organization: her own.
+  // Bob is a MEMBER. Eve is the OWNER of another organization.
   for (const [host, { cookie }] of [[admin, bob], [admin, eve], [team, eve]] as const) {
     for (const path of ["/", "/?organization=x&role=MEMBER", "/?", "//", "/.gatehouse"]) {
       const { status } = await isKept({ ...host, path, headers: { cookie } });
@@ -276,7 +276,7 @@ async function conditionsRestrict(
     }
   }
   assert.equal((await isKept({ ...admin, headers: page })).status, 302);
-  // Where nginx asks is no address for others.
+  // Clients can't request nginx's internal location.
   const count = application.received.length;
   const question = await see({
     host: "app.example.com",
@@ -327,17 +327,17 @@ async function keysAreCounted({ apiKey, keyId, ada, see, arrives, isKept }: Prox
     const { status, headers: told } = await isKept({ host, headers });
     assert.deepEqual([status, told["www-authenticate"]], [401, "Bearer"]);
   }
-  // A browser asks for leave without any of them.
+  // A CORS preflight request carries no credentials.
   const preflight = { origin: "https://other.example", "access-control-request-method": "POST" };
   assert.equal((await isKept({ host, method: "OPTIONS", headers: preflight })).status, 401);
-  // Where keys are not taken, one is worth nothing.
+  // A key is ignored where the application doesn't accept keys.
   const { status } = await isKept({
     host: "app.example.com",
     headers: { authorization: `Bearer ${apiKey}` },
   });
   assert.equal(status, 401);
   assert.equal(await counted() - before, 25);
-  // Too many wrong keys of an address are told as such, and a right one still works.
+  // Too many invalid keys from an address are rate limited, but a valid one still works.
   const wrong = { host, headers: { authorization: `Bearer ${apiKey}x` } };
   const statuses: number[] = [];
   for (let i = 0; i < 70 && statuses.at(-1) !== 429; i++) statuses.push((await isKept(wrong)).status);

@@ -1,4 +1,4 @@
-// A full disk: writes are 503, reads go on, writes resume by themselves when there is room, and a kill loses nothing.
+// Tests a full disk: writes return 503, reads continue, writes resume when there is space, and a kill loses nothing.
 import assert from "node:assert/strict";
 import { Ledger, type SentRequest } from "../support/ledger.ts";
 import { type LoadOptions, repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/load.ts";
@@ -14,15 +14,15 @@ import {
 } from "../support/small_disk.ts";
 import { checkAllUsage, storedInFile } from "../support/stored_usage.ts";
 
-/** A server with some acknowledged usage, and what is known of it. */
+/** A server with some acknowledged usage, and the ledger of it. */
 interface Situation {
   readonly program: Program;
   readonly random: Random;
   readonly ledger: Ledger;
   readonly path: string;
-  /** Sends for as long as it takes to get so many good answers more. */
+  /** Sends usage until this many more requests succeed. */
   recordUntilAnswered(count: number, options?: Partial<LoadOptions>): Promise<void>;
-  /** Sends single records and batches, and asserts that each is 503. */
+  /** Sends single records and batches, and asserts that each gets a 503. */
   writesAreRefused(): Promise<void>;
   readsGoOn(): Promise<void>;
   killAndStart(): Promise<void>;
@@ -129,7 +129,7 @@ function logBytes({ path }: Situation): number {
 }
 
 diskTest(
-  "a full disk is 503, reads and even a start go on, and writes resume when there is room",
+  "returns 503 for writes on a full disk, still reads and starts, and resumes writes when there is space",
   16 * 1024 * 1024,
   async (situation, disk) => {
     const { pid } = situation.program;
@@ -153,11 +153,11 @@ diskTest(
 );
 
 diskTest(
-  "a log that cannot be moved into a full data file is kept, and is moved when there is room",
+  "keeps a log that doesn't fit into the data file, and moves it when there is space",
   100 * 1024 * 1024,
   async (situation, disk) => {
     const { path } = situation;
-    // The server moves its log at about 80 MB.
+    // The server moves its log into the data file at about 80 MB.
     const checkpointBytes = 20_000 * 4120;
     const single = { singleClients: 2, batchClients: 0, singleKeyChance: 0.02 };
     while (logBytes(situation) < checkpointBytes - 4_000_000) {
@@ -168,37 +168,40 @@ diskTest(
     const load = startLoad({ ...situation, ...single, targets: [situation.program.baseUrl] });
     await poll(() => situation.ledger.unanswered.length > 2 || situation.ledger.surprises.length > 0);
     await load.stop();
-    assert(logBytes(situation) > checkpointBytes, "the log was never to be moved");
+    assert(logBytes(situation) > checkpointBytes, "the log didn't reach the size at which it is moved");
     await situation.writesAreRefused();
     await situation.readsGoOn();
     disk.makeRoom();
     await situation.recordUntilAnswered(50, single);
-    assert(Deno.statSync(path).size > before, "the log was not moved");
+    assert(Deno.statSync(path).size > before, "the log wasn't moved");
   },
 );
 
-limitTest("a limit on the size of files is 503, and writes resume when it is lifted", async (situation) => {
-  const { pid } = situation.program;
-  limitFileSize(pid, logBytes(situation));
-  await situation.writesAreRefused();
-  await situation.readsGoOn();
-  limitFileSize(pid, "unlimited");
-  await situation.recordUntilAnswered(50);
-  assert.equal(situation.program.pid, pid);
-});
+limitTest(
+  "returns 503 for writes beyond a file size limit, and resumes writes when it is lifted",
+  async (situation) => {
+    const { pid } = situation.program;
+    limitFileSize(pid, logBytes(situation));
+    await situation.writesAreRefused();
+    await situation.readsGoOn();
+    limitFileSize(pid, "unlimited");
+    await situation.recordUntilAnswered(50);
+    assert.equal(situation.program.pid, pid);
+  },
+);
 
 diskTest(
-  "no room for the log's index refuses what is in the log already, and a kill may bring it back once at most",
+  "rejects a record that is in the log but not in its index, and a kill stores it at most once",
   32 * 1024 * 1024,
   async (situation, disk) => {
     const { ledger } = situation;
-    // The index covers 4,062 frames of the log, then it grows by 32 KiB.
+    // The index covers 4,062 frames of the log before it grows by 32 KiB.
     const indexedBytes = 4_062 * 4120;
     const single = { singleClients: 2, batchClients: 0, singleKeyChance: 0.1 };
     while (logBytes(situation) < indexedBytes - 2_000_000) await situation.recordUntilAnswered(20, single);
     const { pid } = situation.program;
     const send = (request: SentRequest) => sendRequest(situation.program.baseUrl, { request, ledger });
-    // A commit of a single record writes 6 pages or some more; the index would take 8.
+    // A commit of a single record writes 6 or a few more pages. The index needs 8.
     let leavePages = 6;
     const sendInLittleRoom = async () => {
       disk.fill({ leaveBytes: leavePages * 4096 });
@@ -210,14 +213,14 @@ diskTest(
       assert(step < 1_000, "the index grew");
       leavePages = 6 + step % 7;
     }
-    // The log has room by now for what was refused, and the index has none.
+    // The log now has space for the rejected record, but the index doesn't.
     leavePages = 0;
     for (let n = 0; n < 5; n++) assert.equal(await sendInLittleRoom(), false);
     await situation.readsGoOn();
     assert.equal(situation.program.pid, pid);
     if (situation.random.chance(0.5)) {
       const repeat = ledger.takeUnanswered();
-      assert(repeat !== undefined && await send(repeat), "writing did not go on");
+      assert(repeat !== undefined && await send(repeat), "writes didn't resume");
     }
     await situation.killAndStart();
     await situation.recordUntilAnswered(50, single);
@@ -225,12 +228,12 @@ diskTest(
 );
 
 limitTest(
-  "whichever write to the log fails, and wherever in it, nothing is lost, doubled or half there",
+  "a failure at any byte of a commit loses, duplicates or splits nothing",
   async (situation) => {
     const { ledger, random } = situation;
     for (let step = 0; step < 120; step++) {
       const { pid, baseUrl } = situation.program;
-      // From no byte on, over the parts of a frame (24 bytes and a page of 4096), to all that a commit writes.
+      // Fails at the start, within each part of a frame (24 bytes and a page of 4096), and so on to the end of a commit.
       limitFileSize(pid, logBytes(situation) + step * 300);
       const request = ledger.takeUnanswered() ??
         (random.chance(0.5) ? ledger.newSingle() : ledger.newBatch(20));

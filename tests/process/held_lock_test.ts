@@ -1,5 +1,5 @@
-// Another process holds the write lock of the data file: writes wait, or are told so in time; reads never wait; and
-// nothing that was acknowledged is lost, before, during or after, nor by a kill that follows.
+// Another process holds the write lock of the data file: writes wait or return 503 in time, reads never wait, and no
+// acknowledged record is lost, even by a kill afterwards.
 import assert from "node:assert/strict";
 import { databaseBusyTimeoutMs } from "../../domain/limits.ts";
 import { type HeldLock, holdLock } from "../support/held_lock.ts";
@@ -10,15 +10,15 @@ import { isReady, killProgram, startProgram } from "../support/program.ts";
 import { faultRandom } from "../support/random.ts";
 import { checkAllUsage, storedInFile } from "../support/stored_usage.ts";
 
-/** A server with some acknowledged usage, and what is known of it. */
+/** A server with some acknowledged usage, and the ledger of it. */
 interface Situation {
-  /** Lets another process take the lock; see {@linkcode holdLock}. */
+  /** Lets another process take the lock (see {@linkcode holdLock}). */
   hold(options?: { forMs?: number }): Promise<HeldLock>;
   readonly ledger: Ledger;
   readonly baseUrl: string;
-  /** Sends so many new single records, or batches, at once. @returns For each, whether it was answered with success. */
+  /** Sends new single records and batches at the same time. @returns For each, whether it succeeded. */
   record(singles: number, batches?: number): Promise<boolean>[];
-  /** Reads 20 times, one after the other, and asserts that each read was answered while the lock was held. */
+  /** Reads 20 times in sequence, and asserts that the lock was held all the time. */
   readsMeanwhile(lock: HeldLock): Promise<void>;
 }
 
@@ -76,20 +76,20 @@ async function inSituation(test: (situation: Situation) => Promise<void>): Promi
   }
 }
 
-Deno.test("a lock that another process holds for two seconds delays writes, loses none, and reads never wait", () =>
+Deno.test("delays writes but not reads while another process holds the lock for two seconds", () =>
   inSituation(async ({ hold, record, readsMeanwhile }) => {
     const lock = await hold({ forMs: 2_000 });
     const answers = record(40, 5);
     let isFirstAnswered = false;
     Promise.any(answers).then(() => isFirstAnswered = true);
     await readsMeanwhile(lock);
-    assert.equal(isFirstAnswered, false, "a write was acknowledged under another's lock");
-    assert((await Promise.all(answers)).every((isAnswered) => isAnswered), "a delayed write was refused");
+    assert.equal(isFirstAnswered, false, "a write was acknowledged while another process held the lock");
+    assert((await Promise.all(answers)).every((isAnswered) => isAnswered), "a delayed write was rejected");
     assert(lock.isGivenBack);
     await lock.giveBack();
   }));
 
-Deno.test("a lock that is held for longer than writers wait is 503, then writing goes on, and a kill loses nothing", () =>
+Deno.test("returns 503 for writes that wait too long for the lock, then resumes, and a kill loses nothing", () =>
   inSituation(async ({ hold, baseUrl, ledger, record, readsMeanwhile }) => {
     const lock = await hold();
     const startedAt = performance.now();
@@ -97,16 +97,16 @@ Deno.test("a lock that is held for longer than writers wait is 503, then writing
     await readsMeanwhile(lock);
     assert(
       (await Promise.all(refused)).every((isAnswered) => !isAnswered),
-      "acknowledged under another's lock",
+      "acknowledged while another process held the lock",
     );
-    // Those who gathered behind the group under way do not wait as long again.
+    // Requests queued behind the waiting group don't wait for the full timeout again.
     const tookMs = performance.now() - startedAt;
-    assert(tookMs < databaseBusyTimeoutMs + 3_000, `the last refusal took ${tookMs} ms`);
+    assert(tookMs < databaseBusyTimeoutMs + 3_000, `the last rejection took ${tookMs} ms`);
     await readsMeanwhile(lock);
     const delayed = record(20, 5);
     await lock.giveBack();
-    assert((await Promise.all(delayed)).every((isAnswered) => isAnswered), "writing did not go on");
-    // What was refused is sent again, with the same keys, beside what is new.
+    assert((await Promise.all(delayed)).every((isAnswered) => isAnswered), "writes didn't resume");
+    // Resend the rejected records with the same keys, together with new ones.
     const repeats = ledger.unanswered.splice(0);
     assert(repeats.length > 10);
     const again = repeats.map((request) => sendRequest(baseUrl, { request, ledger }));

@@ -1,5 +1,5 @@
-// Two instances over one libSQL server, each killed at random moments under load: every acknowledged record is there
-// exactly once, and every rollup is the sum over its records.
+// Kills two instances on one libSQL server at random moments under load: every acknowledged record is stored exactly
+// once, and every rollup is the sum of its records.
 import assert from "node:assert/strict";
 import { Ledger } from "../support/ledger.ts";
 import { type Load, repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
@@ -9,16 +9,16 @@ import { faultRandom, faultRounds, runOn } from "../support/random.ts";
 import { sqldMissing, startSqld } from "../support/sqld.ts";
 import { checkAllUsage, checkNewRecords, type Progress, storedAtServer } from "../support/stored_usage.ts";
 
-/** From the start of the process to its first answer. */
+/** Time from the start of the process to its first response. */
 const startMsMax = 5_000;
 /**
- * `FAULT_SQLD=1` also kills the libSQL server. It writes before it answers, so that a kill loses nothing, but calls
- * fsync at checkpoints only: what it does for a machine that loses power is its own promise, and not tried here.
+ * `FAULT_SQLD=1` also kills the libSQL server. It writes before it responds, so a kill loses nothing, but calls fsync
+ * only at checkpoints. Power loss isn't tested.
  */
 const killsSqld = Deno.env.get("FAULT_SQLD") === "1";
 
 Deno.test({
-  name: "two instances killed in turn over one libSQL server lose and double nothing that they acknowledged",
+  name: "two instances killed in turn on one libSQL server keep each acknowledged record exactly once",
   ignore: sqldMissing() !== null,
   async fn() {
     const random = faultRandom("kill_instances_test.ts");
@@ -53,7 +53,7 @@ Deno.test({
           targets: programs.map(({ baseUrl }) => baseUrl),
           voids: true,
         });
-        // Kills come while the other instance goes on, which gets the repeats of what the killed one left open.
+        // The other instance keeps running, and gets the repeats of requests that the killed one didn't finish.
         for (let kills = 0; kills < 2; kills++) {
           const before = ledger.answered;
           await poll(() => ledger.answered > before || ledger.surprises.length > 0);
@@ -68,7 +68,7 @@ Deno.test({
         await checkNewRecords(stored, { ledger, progress });
         assert.deepEqual(ledger.surprises, []);
       }
-      assert(ledger.acknowledged > faultRounds(6) * 50, "too little was acknowledged to prove anything");
+      assert(ledger.acknowledged > faultRounds(6) * 50, "too few records were acknowledged");
       await checkAllUsage(stored, ledger);
       await repeatAll((programs[0] as Program).baseUrl, ledger);
       await checkAllUsage(stored, ledger);

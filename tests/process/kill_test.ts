@@ -1,5 +1,5 @@
-// Kills at random moments under load: every acknowledged record is there exactly once, and every rollup is the sum
-// over its records.
+// Kills the program at random moments under load: every acknowledged record is stored exactly once, and every rollup is
+// the sum of its records.
 import assert from "node:assert/strict";
 import { Ledger } from "../support/ledger.ts";
 import { repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
@@ -8,10 +8,10 @@ import { isReady, killProgram, type Program, startProgram } from "../support/pro
 import { faultRandom, faultRounds, runOn } from "../support/random.ts";
 import { checkAllUsage, checkNewRecords, type Progress, storedInFile } from "../support/stored_usage.ts";
 
-/** From the start of the process to its first answer. */
+/** Time from the start of the process to its first response. */
 const startMsMax = 5_000;
 
-Deno.test("killed at any moment under load, it starts in time, has all it acknowledged once, and rollups that add up", async () => {
+Deno.test("after a kill under load, restarts quickly with each acknowledged record exactly once and correct rollups", async () => {
   const random = faultRandom("kill_test.ts");
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-kill-" });
   const path = `${folder}/data/gatehouse.db`;
@@ -32,7 +32,7 @@ Deno.test("killed at any moment under load, it starts in time, has all it acknow
     for (let round = 0; round < faultRounds(20); round++) {
       const load = startLoad({ ledger, random, targets: [program.baseUrl], voids: true });
       const before = ledger.answered;
-      // A server that has just started is slow to its first answer.
+      // A server that has just started takes longer for its first response.
       if (random.chance(0.8)) await poll(() => ledger.answered > before || ledger.surprises.length > 0);
       await runOn(random.between(50, 400));
       program.kill("SIGKILL");
@@ -44,14 +44,14 @@ Deno.test("killed at any moment under load, it starts in time, has all it acknow
       await checkNewRecords(stored, { ledger, progress });
       await stored.close();
       if (random.chance(0.25)) {
-        // And once more while it starts.
+        // Kill it again while it starts.
         const starting = startProgram({ folder, env });
         await runOn(random.between(0, 400));
         await killProgram(starting);
       }
       program = await start();
     }
-    assert(ledger.acknowledged > faultRounds(20) * 20, "too little was acknowledged to prove anything");
+    assert(ledger.acknowledged > faultRounds(20) * 20, "too few records were acknowledged");
     for (const again of [false, true]) {
       if (again) await repeatAll(program.baseUrl, ledger);
       await killProgram(program);

@@ -1,10 +1,10 @@
-// Out of file descriptors: the server accepts connections again, whatever clients hold on to.
+// Runs out of file descriptors: the server accepts connections again, even if clients keep theirs open.
 import assert from "node:assert/strict";
 import { type Connection, connectTo, requestText } from "../support/connection.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, startProgram } from "../support/program.ts";
 
-/** Descriptors that the program may have, and connections that clients open. */
+/** Descriptors available to the program, and connections that clients open. */
 const descriptors = 256;
 const connections = 320;
 
@@ -16,7 +16,7 @@ async function isAnswered(baseUrl: string): Promise<boolean> {
   return answer?.ok === true;
 }
 
-Deno.test("out of file descriptors, accepts connections again and completes requests in progress", async () => {
+Deno.test("completes requests and accepts connections again after running out of file descriptors", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-listen-" });
   const limited = ["bash", "-c", `ulimit -n ${descriptors}; exec "$@"`, "limited"];
   const program = startProgram({ folder, through: limited });
@@ -36,14 +36,14 @@ Deno.test("out of file descriptors, accepts connections again and completes requ
       }),
     );
     open.push(slow);
-    // Silent from the start, idle after a request, and stuck within the headers of one.
+    // Silent from the start, idle after a request, and stalled within the headers of one.
     const texts = ["", requestText("GET", "/health/live"), "GET /health/live HTT"];
     try {
       for (let count = 0; count < connections; count++) {
         open.push(await connectTo(program.baseUrl, texts[count % texts.length]));
       }
     } catch (error) {
-      // No one is listening any more.
+      // The port is closed.
       assert(error instanceof Deno.errors.ConnectionRefused, String(error));
     }
     await poll(() => program.output().includes("stopped accepting connections"));

@@ -1,5 +1,4 @@
-// Mails through a real mail server: encrypted or not at all where it matters, and through kills and outages each at
-// least once.
+// Sends emails through a real mail server: encrypted where required, and at least once despite kills and outages.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { mailLeaseMs, shutdownTimeoutMs } from "../../domain/limits.ts";
@@ -29,7 +28,7 @@ const message: MailMessage = {
   date: Date.UTC(2026, 10, 21, 14, 3, 11),
 };
 
-/** Sends the message. @returns "sent", or why not. */
+/** Sends the message. @returns "sent", or the reason for a failure. */
 async function send(smtpUrl: string, authority?: string): Promise<string> {
   try {
     await smtpTransport({ smtpUrl, mailFrom, baseUrl }, { authority })(message, new AbortController().signal);
@@ -43,7 +42,7 @@ async function send(smtpUrl: string, authority?: string): Promise<string> {
 
 Deno.test({
   name:
-    "smtps and STARTTLS sign in, encrypted; a wrong certificate, a wrong password or no encryption sends nothing",
+    "sends over smtps and STARTTLS, but not with a wrong certificate, a wrong password or without encryption",
   ignore: smtpTlsMissing(),
   async fn() {
     const authority = await testAuthority();
@@ -67,7 +66,7 @@ Deno.test({
         assert.equal(
           await send(`${scheme}://${signIn}${address}`),
           "server",
-          "an authority that nobody knows",
+          "an unknown authority",
         );
         assert.equal(
           await send(`${scheme}://${signIn.replace("p", "q")}${address}`, authority.cert),
@@ -85,12 +84,12 @@ Deno.test({
         assert.equal(
           await send(`${scheme}://${signIn}${address}`, authority.cert),
           "server",
-          "another's name",
+          "the name of another host",
         );
         assert.deepEqual(server.received, []);
       });
     }
-    // A password is never said aloud.
+    // A password is never sent unencrypted.
     await check({ encryption: "plain" }, async (server, address) => {
       assert.equal(await send(`smtp://${signIn}${address}`, authority.cert), "server");
       assert.deepEqual(server.received, []);
@@ -99,7 +98,7 @@ Deno.test({
   },
 });
 
-Deno.test("what a server gets: one sender, one recipient, both forms, and headers that no name can add to", async () => {
+Deno.test("sends one sender, one recipient, text and HTML, and headers that a name can't inject into", async () => {
   const server = await startSmtp();
   const test = await startTestApp();
   const mail = new Mail({
@@ -137,7 +136,7 @@ Deno.test("what a server gets: one sender, one recipient, both forms, and header
   await server.stop();
 });
 
-Deno.test("answers that are for good end a mail, others do not; a log never has what a server said of the mail", async () => {
+Deno.test("drops an email after a permanent error, retries it after others, and never logs the server's words", async () => {
   const answers: Record<string, string> = {
     "unknown@example.com": "550 5.1.1 unknown@example.com is unknown",
     "full@example.com": "452 4.2.2 full",
@@ -178,14 +177,14 @@ Deno.test("answers that are for good end a mail, others do not; a log never has 
   await server.stop();
 });
 
-/** Ends the leases of what a killed program was sending, so that nobody has to wait for them. */
+/** Ends the leases of emails that a killed program was sending, so that the test doesn't have to wait for them. */
 function endLeases(folder: string): void {
   const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: false });
   connection.run({ sql: "UPDATE outbox SET due_at = 0", args: [] });
   connection.close();
 }
 
-/** @returns How many mails wait that are due before a time. */
+/** @returns The number of queued emails that are due before a time. */
 function countWaiting(folder: string, dueBefore = Number.MAX_SAFE_INTEGER): number {
   const connection = new Connection(`${folder}/data/gatehouse.db`, { readOnly: true });
   const [row] = connection.all({
@@ -217,7 +216,7 @@ const withTimersLeft = { sanitizeOps: false, sanitizeResources: false };
 Deno.test({
   ...withTimersLeft,
   name:
-    "killed again and again, between the server's word and our own note too, every mail arrives, with one Message-ID",
+    "delivers every email with a single Message-ID despite kills, even between acceptance and our own record of it",
   fn: () =>
     withFolder(async (folder) => {
       const random = faultRandom("mail_test.ts");
@@ -227,7 +226,7 @@ Deno.test({
       const server = await startSmtp({
         onMail(mail) {
           seen.push(mail);
-          // It has the mail; the program that would hear so is gone.
+          // The server accepts the email, but the program is killed before it learns that.
           if (--killAfter === 0) program?.kill("SIGKILL");
           return null;
         },
@@ -257,7 +256,7 @@ Deno.test({
       }
       assert.equal(kills, 5);
       assert.deepEqual([...new Set(seen.flatMap(({ to }) => to))].sort(), [...addresses].sort());
-      assert(seen.length > addresses.length, "no kill came between the server's word and our note");
+      assert(seen.length > addresses.length, "no kill came between acceptance and our record of it");
       const idsByAddress = new Map<string, Set<string>>();
       for (const { to: [address = ""], messageId } of seen) {
         idsByAddress.set(address, (idsByAddress.get(address) ?? new Set()).add(messageId));
@@ -270,8 +269,7 @@ Deno.test({
 
 Deno.test({
   ...withTimersLeft,
-  name:
-    "a mail server that is down at first gets the mails when it is up; shutdown does not wait for one that hangs",
+  name: "delivers emails once the mail server is up, and doesn't wait at shutdown for one that hangs",
   fn: () =>
     withFolder(async (folder) => {
       const port = freePort();
@@ -299,7 +297,7 @@ Deno.test({
         program.kill("SIGTERM");
         assert.equal(await program.ended(), 0, program.output());
         assert(performance.now() - startedAt < shutdownTimeoutMs);
-        // Its attempt was ended and noted: it does not wait for a lease.
+        // The attempt was canceled and recorded, so the email doesn't wait for its lease to end.
         assert.equal(countWaiting(folder, Date.now() + mailLeaseMs / 2), 1);
         assert.equal(server.received.length, 3);
         hung.resolve(null);
@@ -312,7 +310,7 @@ Deno.test({
 
 Deno.test({
   ...withTimersLeft,
-  name: "the program sends by smtps to a server whose authority the operator names, and logs no link of it",
+  name: "sends over smtps to a server with a configured certificate authority, and doesn't log links",
   ignore: smtpTlsMissing(),
   fn: () =>
     withFolder(async (folder) => {

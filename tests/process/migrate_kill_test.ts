@@ -1,5 +1,4 @@
-// An upgrade that is killed in the middle of a migration: the database is as it was before that migration, and the next
-// start applies it.
+// Kills an upgrade in the middle of a migration: the migration is rolled back, and the next start applies it.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { sql } from "../../db/engine/database.ts";
@@ -13,7 +12,7 @@ import { faultRandom, faultRounds, runOn } from "../support/random.ts";
 
 const records = 300_000;
 
-/** Fills a data file of the first version, whose large tables later migrations rewrite. */
+/** Fills a data file of the first version with large tables that later migrations rewrite. */
 async function makeOldDatabase(path: string): Promise<void> {
   const onFatal = (error: Error) => assert.fail(error);
   const database = await openEmbedded({ path, create: "file", onFatal });
@@ -26,7 +25,7 @@ async function makeOldDatabase(path: string): Promise<void> {
   await database.close();
 }
 
-/** Checks that the records are all there. @returns How many migrations the data file has. */
+/** Checks that all records are stored. @returns The number of applied migrations. */
 function stateOf(path: string): number {
   const connection = new Connection(path, { readOnly: true });
   try {
@@ -37,14 +36,14 @@ function stateOf(path: string): number {
     assert.deepEqual(connection.all(sql`PRAGMA integrity_check`), [{ integrity_check: "ok" }]);
     const { n } = connection.first(sql`SELECT count(*) AS n FROM schema_migrations`) as { n: number };
     const isNew = connection.first(sql`SELECT 1 FROM sqlite_master WHERE name = 'usage_voids'`) !== undefined;
-    assert.equal(isNew, n > 1, "the second migration is there whole, or not at all");
+    assert.equal(isNew, n > 1, "the second migration is only partly applied");
     return n;
   } finally {
     connection.close();
   }
 }
 
-Deno.test("killed at any moment of a migration, the next start applies it, and nothing is lost", async () => {
+Deno.test("after a kill at any moment of a migration, the next start applies it and nothing is lost", async () => {
   const random = faultRandom("migrate_kill_test.ts");
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-upgrade-" });
   const old = `${folder}/old.db`;
@@ -69,7 +68,7 @@ Deno.test("killed at any moment of a migration, the next start applies it, and n
       const ended = program.ended().then(() => hasEnded = true);
       if (round % 2 === 0) await runOn(random.between(0, Math.ceil(wholeMs)));
       else {
-        // While the commit is being written.
+        // Kill it while it writes the commit.
         const bytes = random.between(1, logBytesMax);
         await poll(async () =>
           hasEnded || (await Deno.stat(`${path}-wal`).catch(() => ({ size: 0 }))).size >= bytes
@@ -77,7 +76,7 @@ Deno.test("killed at any moment of a migration, the next start applies it, and n
       }
       await killProgram(program);
       await ended;
-      // A copy: a connection of this process would keep the log from the next start.
+      // A copy, because a connection of this process would change the log for the next start.
       for (const end of ["", "-wal"]) {
         await Deno.copyFile(`${path}${end}`, `${folder}/seen.db${end}`).catch(() => {});
       }
@@ -86,7 +85,7 @@ Deno.test("killed at any moment of a migration, the next start applies it, and n
       const again = await runCommand(options, "migrate");
       assert.equal(again.status, 0, again.stderr);
     }
-    assert.ok(unfinished > 0, "no kill came before the end");
+    assert.ok(unfinished > 0, "no kill came before the end of the migration");
     const server = startProgram(options);
     await isReady(server);
     await signUpAndRecord(server.baseUrl);

@@ -1,5 +1,5 @@
-// `gatehouse proxy`: the documentation shows its output, and it rejects invalid arguments. forward_proxies_test.ts and
-// proxies_guide_test.ts run its output.
+// Tests that the documentation shows the output of `gatehouse proxy`, and that it rejects invalid arguments.
+// forward_proxies_test.ts and proxies_guide_test.ts run the output.
 import assert from "node:assert/strict";
 import { codeBlocks, installGatehouse, readGuide, runLines } from "../support/guides.ts";
 import { programCommand } from "../support/program.ts";
@@ -25,7 +25,7 @@ async function print(args: readonly string[], env: Record<string, string> = sett
   }
 }
 
-Deno.test("the recipe shows what its command prints", async () => {
+Deno.test("the recipe shows the output of its command", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-proxy-" });
   try {
     const env = { ...settings, PATH: `${await installGatehouse(folder)}:${Deno.env.get("PATH")}` };
@@ -39,7 +39,7 @@ Deno.test("the recipe shows what its command prints", async () => {
   }
 });
 
-Deno.test("the guide shows what the command prints without applications", async () => {
+Deno.test("the guide shows the output of the command without applications", async () => {
   const guide = codeBlocks(await Deno.readTextFile(new URL("../../docs/guides/proxies.md", import.meta.url)));
   for (const name of proxyNames) {
     const { out } = await print([name]);
@@ -48,7 +48,7 @@ Deno.test("the guide shows what the command prints without applications", async 
   }
 });
 
-Deno.test("an application gets its conditions, plus email=verified where anyone could get in", async () => {
+Deno.test("prints the conditions of an application, plus email=verified where anyone could get in", async () => {
   const organization = "org_0199d3c1a2b47c6e8f00112233445566";
   for (
     const [conditions, query] of [
@@ -112,7 +112,7 @@ Deno.test("rejects invalid proxies, applications and conditions with status 64",
   }
 });
 
-Deno.test("warns about a host that the cookie can't reach, and exits with 78 for invalid settings", async () => {
+Deno.test("warns about a host outside the cookie's domain, and exits with 78 for invalid settings", async () => {
   const outside = await print(["caddy", "app.other.example=127.0.0.1:3000"]);
   assert.equal(outside.code, 0);
   assert.match(outside.said, /warning: app\.other\.example is outside COOKIE_DOMAIN=\.example\.com/);
@@ -122,7 +122,7 @@ Deno.test("warns about a host that the cookie can't reach, and exits with 78 for
     BASE_URL: "https://auth.example.com",
   });
   assert.match(unset.said, /COOKIE_DOMAIN isn't set/);
-  // Programs with an API key use no cookie.
+  // Clients with an API key don't need the cookie.
   assert.equal((await print(["caddy", "api.other.example=127.0.0.1:3000?accept=key"])).said, "");
   for (const env of [{ BASE_URL: "auth.example.com" }, { PORT: "0", BASE_URL: "https://auth.example.com" }]) {
     const { code, out } = await print(["nginx"], env);

@@ -1,5 +1,5 @@
-// The remote database is out of reach, slow, or loses answers: 503 in time, bounded concurrency, nothing twice, and
-// work again soon after.
+// The remote database is unreachable, slow, or loses responses: requests get a 503 in time, concurrency stays bounded,
+// no record is stored twice, and the service recovers quickly.
 import assert from "node:assert/strict";
 import { databaseWritesWaitingMax, remoteRequestTimeoutMs } from "../../domain/limits.ts";
 import { type Answer, post, signUpForLoad } from "../support/load.ts";
@@ -9,12 +9,12 @@ import { sqldMissing, startSqld } from "../support/sqld.ts";
 import { storedAtServer, type StoredUsage } from "../support/stored_usage.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp_proxy.ts";
 
-/** Each driver keeps this many connections, for reads and for writes. */
+/** Limit of connections, for reads and writes together. */
 const connectionsMax = 2 * 64;
-/** When the line is good again, so is the service within this time. */
+/** Time within which the service recovers once the connection works again. */
 const recoveryMsMax = 10_000;
 
-/** What the tests of this file work with: program, proxy, libSQL server. */
+/** The program, with a TCP proxy between it and a libSQL server. */
 interface Service {
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -22,7 +22,7 @@ interface Service {
   readonly proxy: TcpProxy;
   readonly stored: StoredUsage;
   record(more?: { idempotencyKey?: string; metric?: string }): Promise<Answer>;
-  /** @returns How many records of a metric are stored. */
+  /** @returns The number of stored records of a metric. */
   storedOf(metric: string): Promise<number>;
 }
 
@@ -50,7 +50,7 @@ async function withService(test: (service: Service) => Promise<void>): Promise<v
       async record(more = {}) {
         const json = { productSlug: "tiles", metric: "requests", quantity: 1, ...more };
         const answer = await post(baseUrl, { path: "/api/v1/usage", apiKey, json });
-        assert(answer !== null, "the program itself did not answer");
+        assert(answer !== null, "the program didn't respond");
         return answer;
       },
       async storedOf(metric) {
@@ -82,7 +82,7 @@ async function worksAgain(service: Service): Promise<void> {
 }
 
 remoteTest(
-  "an answer of the database that is lost after the commit is 503, and a repeat finds the record",
+  "returns 503 if the database's response is lost after the commit, and a repeat finds the record",
   async (service) => {
     const { proxy } = service;
     for (let n = 0; n < 5; n++) {
@@ -98,7 +98,7 @@ remoteTest(
 );
 
 remoteTest(
-  "a record without a key whose answer is lost is stored once, and never sent again by itself",
+  "never resends a record without an idempotency key after a lost response",
   async (service) => {
     const { proxy } = service;
     for (let n = 0; n < 5; n++) {
@@ -127,7 +127,7 @@ function reads(service: Service, count: number): Promise<Answer>[] {
   });
 }
 
-remoteTest("a database that is out of reach is 503 at once, for as long as it is", async (service) => {
+remoteTest("returns 503 immediately while the database is unreachable", async (service) => {
   const { proxy, baseUrl } = service;
   proxy.cut();
   for (let n = 0; n < 3; n++) {
@@ -148,14 +148,14 @@ remoteTest("a database that is out of reach is 503 at once, for as long as it is
 });
 
 remoteTest(
-  "a slow database delays what it can do in time, and the rest is 503 with connections in bounds",
+  "waits for a slow database up to the timeout, returns 503 beyond it, and limits connections",
   async (service) => {
     const { proxy, baseUrl } = service;
-    // There and back in 5 seconds: in time.
+    // A round trip of 5 seconds is within the timeout.
     proxy.setDelay(2_500);
     const inTime = await Promise.all([service.record({ metric: "slow" }), ...reads(service, 1)]);
     assert.deepEqual(inTime.map(({ status }) => status), [201, 200]);
-    // In 10 seconds and some: too late.
+    // A round trip of 10 seconds exceeds it.
     proxy.setDelay(5_000);
     const startedAt = performance.now();
     let late = 0;
@@ -168,13 +168,13 @@ remoteTest(
     const write = (idempotencyKey: string) => service.record({ metric: "late", idempotencyKey });
     const writes = keys.map((key) => isLate(write(key)));
     const flood = reads(service, databaseWritesWaitingMax + 200);
-    // Who finds all places taken is told at once, and what needs no database is as fast as ever.
+    // Requests beyond the limit get a 503 immediately, and those that need no database stay fast.
     isUnavailable(await Promise.race(flood));
     await (await fetch(`${baseUrl}/health/live`)).body?.cancel();
     assert.equal(late, 0);
     const tookMs = await Promise.all([...writes, ...flood.map(isLate)]);
     const tookMsMax = Math.max(...tookMs);
-    assert(tookMsMax < remoteRequestTimeoutMs + 3_000, `the last answer took ${tookMsMax} ms`);
+    assert(tookMsMax < remoteRequestTimeoutMs + 3_000, `the last response took ${tookMsMax} ms`);
     assert(proxy.openConnectionsMax <= connectionsMax, `${proxy.openConnectionsMax} connections`);
     proxy.setDelay(0);
     await worksAgain(service);

@@ -1,11 +1,11 @@
-// Reports and the end of the program: neither a long queue nor a client that does not read keeps it from stopping.
+// Tests that neither queued reports nor a client that doesn't read one keeps the program from stopping.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { sendJson, signUpAndRecord } from "../support/journey.ts";
 import { manySums } from "../support/many_sums.ts";
 import { isReady, startProgram } from "../support/program.ts";
 
-Deno.test("stops cleanly while reports run, wait and are not read", async () => {
+Deno.test("stops cleanly with running, queued and unread reports", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-reports-" });
   const program = startProgram({ folder });
   let isRunning = true;
@@ -18,7 +18,7 @@ Deno.test("stops cleanly while reports run, wait and are not read", async () => 
     for (const statement of manySums({ series: 5_000, hours: 60, keyId, from })) connection.run(statement);
     connection.close();
     const range = "from=2026-10-01&to=2026-10-04&groupBy=productSlug,metric,apiKey";
-    // Far more than fits between the two; nothing of it is read.
+    // More than the connection buffers, and the client doesn't read it.
     const unread = await fetch(`${baseUrl}/api/portal/usage.csv?window=hour&${range}`, {
       headers: { cookie },
     });
@@ -31,7 +31,7 @@ Deno.test("stops cleanly while reports run, wait and are not read", async () => 
           () => 0,
         ),
     );
-    // Once this is answered the others have been taken in.
+    // Once this responds, the server has received the others.
     await sendJson(baseUrl, "/api/auth/me", { cookie });
     program.kill("SIGTERM");
     for (const status of await Promise.all(waiting)) assert.ok([0, 200, 503].includes(status), `${status}`);
@@ -39,7 +39,7 @@ Deno.test("stops cleanly while reports run, wait and are not read", async () => 
     isRunning = false;
     assert.equal(status, 0, program.output());
     await unread.body?.cancel().catch(() => {});
-    // The reports thread closed its connection: nothing of it is complained about.
+    // The reports thread closed its connection without errors.
     assert.doesNotMatch(program.output(), /"level":"(ERROR|error)"/);
   } finally {
     if (isRunning) program.kill("SIGKILL");

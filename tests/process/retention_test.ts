@@ -1,11 +1,11 @@
-// Retention in the real program: what is too old when it starts is deleted by itself, and the sums stay.
+// Tests retention in the real program: it deletes data that is too old, and keeps the sums.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { readsSum, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, startProgram } from "../support/program.ts";
 
-Deno.test("a server deletes records and audit entries that are too old by itself, and keeps sums", async () => {
+Deno.test("deletes records and audit entries that are too old, and keeps sums", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-retention-" });
   const first = startProgram({ folder });
   await isReady(first);
@@ -46,7 +46,7 @@ Deno.test("a server deletes records and audit entries that are too old by itself
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("a server deletes what deleted organizations left, and sign-ins that nobody finished, by itself", async () => {
+Deno.test("deletes the data of deleted organizations and unfinished sign-ins", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-retention-" });
   const first = startProgram({ folder });
   await isReady(first);

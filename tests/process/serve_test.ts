@@ -1,4 +1,4 @@
-// The real program: what it prints, when it refuses to start, how it stops, and that nothing is lost by a kill.
+// Tests the real program: its output, when it doesn't start, how it stops, and that a kill loses nothing.
 import assert from "node:assert/strict";
 import { migrations } from "../../db/engine/migrate.ts";
 import { poll } from "../support/poll.ts";
@@ -27,7 +27,7 @@ async function started(options: ProgramOptions): Promise<Program> {
   return program;
 }
 
-Deno.test("the main job works over HTTP, and is there after SIGTERM and a new start", () =>
+Deno.test("the main workflow works over HTTP, and its data survives SIGTERM and a restart", () =>
   inFolder(async (folder) => {
     const first = await started({ folder });
     const journey = await signUpAndRecord(first.baseUrl);
@@ -37,7 +37,7 @@ Deno.test("the main job works over HTTP, and is there after SIGTERM and a new st
 
     const second = await started({ folder });
     await readsSum(second.baseUrl, { fullKey: journey.fullKey, sum: 1.6 });
-    // A POST without a body, which only a real connection sends as one.
+    // A POST without a body, which only a real connection can send.
     const path = `/api/portal/api-keys/${journey.keyId}/rotate`;
     const rotated = await sendJson(second.baseUrl, path, { method: "POST", cookie: journey.cookie });
     assert.equal(rotated.status, 201, await rotated.clone().text());
@@ -51,7 +51,7 @@ Deno.test("the main job works over HTTP, and is there after SIGTERM and a new st
     const stored = files.map((bytes) => new TextDecoder("latin1").decode(bytes)).join("");
     second.kill("SIGINT");
     assert.equal(await second.ended(), 0);
-    // No secret in anything that it printed or stored.
+    // Output and database contain no secrets.
     assert(stored.includes(journey.email));
     for (const secret of [journey.fullKey, fullKey, journey.cookie.split("=")[1] ?? "-", "correct horse"]) {
       assert(!stored.includes(secret));
@@ -59,7 +59,7 @@ Deno.test("the main job works over HTTP, and is there after SIGTERM and a new st
     }
   }));
 
-Deno.test("SIGHUP is logged and ends nothing", () =>
+Deno.test("logs SIGHUP and keeps running", () =>
   inFolder(async (folder) => {
     const program = await started({ folder });
     program.kill("SIGHUP");
@@ -69,7 +69,7 @@ Deno.test("SIGHUP is logged and ends nothing", () =>
     assert.equal(await program.ended(), 0, program.output());
   }));
 
-Deno.test("an unknown proxy is named in the log and on the console, once", () =>
+Deno.test("reports an untrusted proxy once in the log and once on the console", () =>
   inFolder(async (folder) => {
     const program = await started({ folder });
     const headers = { "x-forwarded-for": "203.0.113.9" };
@@ -82,7 +82,7 @@ Deno.test("an unknown proxy is named in the log and on the console, once", () =>
     assert.deepEqual(lines.map((line) => line.slice(0, 1)).sort(), ["g", "{"]);
   }));
 
-Deno.test("what was acknowledged survives a kill", () =>
+Deno.test("keeps acknowledged records after a kill", () =>
   inFolder(async (folder) => {
     const program = await started({ folder });
     const { fullKey } = await signUpAndRecord(program.baseUrl);
@@ -108,7 +108,7 @@ Deno.test("what was acknowledged survives a kill", () =>
       apiKey: fullKey,
     });
     const { data: [row] } = await answer.json();
-    // Up to one more for each sender may have been written without its answer arriving.
+    // Each sender may have one more record that was stored but not acknowledged.
     assert(
       row.count >= acknowledged && row.count <= acknowledged + senders.length,
       `${row.count} of ${acknowledged}`,
@@ -118,7 +118,7 @@ Deno.test("what was acknowledged survives a kill", () =>
     assert.equal(await again.ended(), 0);
   }));
 
-Deno.test("every wrong setting is told at once, with exit status 78, and no secret is printed", () =>
+Deno.test("reports all invalid settings together with exit status 78, and prints no secret", () =>
   inFolder(async (folder) => {
     const { status, output } = await ended({
       folder,
@@ -144,7 +144,7 @@ Deno.test("every wrong setting is told at once, with exit status 78, and no secr
     assert.deepEqual([...Deno.readDirSync(folder)], []);
   }));
 
-Deno.test("a database that it must not touch stops the start with one line", () =>
+Deno.test("doesn't start with an unusable database, and prints one line", () =>
   inFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/empty.db`, "");
     await Deno.writeTextFile(`${folder}/letter.db`, "Dear reader, this is not a database. ".repeat(100));
@@ -165,7 +165,7 @@ Deno.test("a database that it must not touch stops the start with one line", () 
     assert.equal((await Deno.stat(`${folder}/empty.db`)).size, 0);
   }));
 
-Deno.test("a second server on the same file, and a taken port, are refused at start", () =>
+Deno.test("doesn't start a second server on the same file or on a port in use", () =>
   inFolder(async (folder) => {
     const first = await started({ folder });
     const second = await ended({ folder });
@@ -180,7 +180,7 @@ Deno.test("a second server on the same file, and a taken port, are refused at st
     assert.equal(await first.ended(), 0);
   }));
 
-Deno.test("the commands that end by themselves say what they did", () =>
+Deno.test("commands print their results", () =>
   inFolder(async (folder) => {
     const run = (...args: string[]) => ended({ folder, args });
     assert.match((await run("--version")).output, /^gatehouse \d+\.\d+\.\d+\n$/);
@@ -189,7 +189,7 @@ Deno.test("the commands that end by themselves say what they did", () =>
     for (const word of ["serve", "migrate", "openapi", "user", "DATABASE_URL", "USAGE_RETENTION_DAYS"]) {
       assert(help.output.includes(word));
     }
-    // Asked of a command, it is the same help, and nothing is done.
+    // A command with --help prints the same help and does nothing else.
     assert.deepEqual(await run("migrate", "--help"), help);
     const migrated = await runCommand({ folder }, "migrate");
     assert.deepEqual(migrated, {

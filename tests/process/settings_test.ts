@@ -1,4 +1,4 @@
-// Where settings come from: the environment, the file of --env-file, and the files with secrets.
+// Tests the sources of settings: the environment, --env-file, and files with secrets.
 import assert from "node:assert/strict";
 import { type CommandEnd, runCommand } from "../support/command.ts";
 import { isReady, killProgram, startProgram } from "../support/program.ts";
@@ -18,7 +18,7 @@ function assertRejected(end: CommandEnd, status: number, words: RegExp): void {
   assert.equal(end.stderr.trim().split("\n").length, 1, end.stderr);
 }
 
-Deno.test("--env-file adds settings to every command, wherever it stands, and the environment comes first", () =>
+Deno.test("--env-file adds settings to every command at any position, and the environment takes precedence", () =>
   inFolder(async (folder) => {
     await Deno.writeTextFile(
       `${folder}/gatehouse.env`,
@@ -59,7 +59,7 @@ Deno.test("--env-file adds settings to every command, wherever it stands, and th
     assertRejected(await file({}, "--env-file=a", "--env-file=b"), 64, /given twice/);
   }));
 
-Deno.test("a line of --env-file that sets nothing stops every command, with its number", () =>
+Deno.test("every command rejects an invalid line of --env-file, with its number", () =>
   inFolder(async (folder) => {
     const accepted =
       '\n# A comment\n; another\nexport SIGN_UP=closed\nOTHER="several\nlines"\nDATABASE_URL = file:a.db\n';
@@ -76,7 +76,7 @@ Deno.test("a line of --env-file that sets nothing stops every command, with its 
     }
   }));
 
-Deno.test("a secret comes from the file that NAME_FILE names, without its line end, and is never printed", () =>
+Deno.test("reads a secret from the file named by NAME_FILE, without its line ending, and never prints it", () =>
   inFolder(async (folder) => {
     const secret = "correct-horse-battery";
     await Deno.writeTextFile(`${folder}/token`, `${secret}\n`);

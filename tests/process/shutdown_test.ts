@@ -1,5 +1,5 @@
-// SIGTERM under load: what was accepted is answered and stored, load balancers are told, and a client that hangs keeps
-// nobody else from getting their response.
+// Tests SIGTERM under load: accepted requests complete, /health/ready turns 503, and a client that hangs doesn't delay
+// others.
 import assert from "node:assert/strict";
 import { type Connection, connectTo, requestText } from "../support/connection.ts";
 import { sendJson } from "../support/journey.ts";
@@ -11,12 +11,12 @@ import { storedAtServer } from "../support/stored_usage.ts";
 import { startTcpProxy } from "../support/tcp_proxy.ts";
 
 const env = { API_KEY_REQUESTS_PER_SECOND: "0" };
-/** What service managers wait before they kill. */
+/** Time before service managers kill a process. */
 const endMsMax = 10_000;
 
 const record = { productSlug: "tiles", metric: "shutdown", quantity: 1 };
 
-/** A record as it goes over the line. `sent`: how much of its body goes now; all of it by default. */
+/** A record in HTTP/1.1 wire format. @param sent How many characters of the body to send now. Default: all. */
 function recordText(apiKey: string, sent = Infinity): string {
   const body = JSON.stringify(record);
   const headers = {
@@ -34,7 +34,7 @@ async function endsInTime(program: Program): Promise<void> {
   assert.equal(status, 0, program.output());
 }
 
-Deno.test("on SIGTERM under load every accepted record is answered and stored, and /health/ready turns 503", async () => {
+Deno.test("on SIGTERM under load, acknowledges and stores all accepted records, and /health/ready turns 503", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-shutdown-" });
   let program = startProgram({ folder, env });
   const connections: Connection[] = [];
@@ -69,7 +69,7 @@ Deno.test("on SIGTERM under load every accepted record is answered and stored, a
       return ready.received().includes("HTTP/1.1 503 ") || ready.isClosed();
     });
     assert.match(ready.received(), /HTTP\/1\.1 503 [^]*\{"status":"unavailable"\}/);
-    // Nobody is let in any more, and the request in progress goes on.
+    // New connections are rejected, but the request in progress continues.
     await Promise.all(senders);
     assert.equal(slow.isClosed(), false);
     await slow.send(JSON.stringify(record).slice(10));
@@ -91,7 +91,7 @@ Deno.test("on SIGTERM under load every accepted record is answered and stored, a
 });
 
 Deno.test({
-  name: "records on their way to the database are answered and stored, though a client hangs",
+  name: "acknowledges and stores records on their way to the database even if a client hangs",
   ignore: sqldMissing() !== null,
   fn: async () => {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-shutdown-" });
@@ -103,18 +103,18 @@ Deno.test({
       await isReady(program);
       const { baseUrl } = program;
       const { apiKeys: [apiKey = ""] } = await signUpForLoad(baseUrl);
-      // So that it isn't looked up first, which takes 3 s more with the delay.
+      // Put the key into the cache, because looking it up would take another 3 s with the delay.
       const remembered = await post(baseUrl, { path: "/api/v1/usage", apiKey, json: record });
       assert.equal(remembered?.status, 201);
-      // The first records are a commit, and the others wait for the next one: 6 s for both. A client that hangs is waited
-      // for less long, and a shutdown may take longer.
+      // The first records are one commit, and the others wait for the next: 6 s for both. That is longer than the wait for a
+      // client that hangs, but shorter than a shutdown may take.
       proxy.setDelay(1_500);
       connections.push(await connectTo(baseUrl, recordText(apiKey, 10)));
       const waiting = await Promise.all(
         Array.from({ length: 20 }, () => connectTo(baseUrl, recordText(apiKey))),
       );
       connections.push(...waiting);
-      // By the time that these are answered, those before them have been read.
+      // Once these respond, the server has read the requests before them.
       for (let count = 0; count < 3; count++) await sendJson(baseUrl, "/health/live", {});
       program.kill("SIGTERM");
       await endsInTime(program);

@@ -1,4 +1,4 @@
-// `gatehouse user …` with the real program, beside a real running server, which is never started again.
+// Tests `gatehouse user …` with the real program while a server keeps running.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { migrations } from "../../db/engine/migrate.ts";
@@ -17,15 +17,15 @@ import { type CommandEnd, userCommand } from "../support/user_command.ts";
 
 const password = "nine green umbrellas";
 
-/** A folder with, unless `server` is false, a server running in it. */
+/** A folder with a running server, unless `server` is false. */
 interface Place {
   readonly options: ProgramOptions;
   /** Runs `gatehouse user …`. */
   user(...args: readonly string[]): Promise<CommandEnd>;
-  /** The same with something on standard input. */
+  /** The same with standard input. */
   userWith(stdin: string, ...args: readonly string[]): Promise<CommandEnd>;
   start(): Promise<Program>;
-  /** Of the server that was started last. */
+  /** Base URL of the server started last. */
   baseUrl(): string;
   send(path: string, options?: Parameters<typeof sendJson>[2]): Promise<Response>;
   signIn(email: string, given?: string): Promise<Response>;
@@ -72,7 +72,7 @@ function assertEnd(end: CommandEnd, status: number, words: RegExp = /(?:)/): voi
   assert.equal(end.stderr.trim().split("\n").length, 1, end.stderr);
 }
 
-/** @returns The token of the link that was printed, which is all that is on standard output. */
+/** Asserts that standard output has only a link. @returns The token of the link. */
 function tokenOf({ status, stdout, stderr }: CommandEnd): string {
   assert.equal(status, 0, stderr);
   const token = /^http:\/\/localhost:\d+\/reset-password\?token=([\w-]{43})\n$/.exec(stdout)?.[1];
@@ -88,7 +88,7 @@ async function bodyWithoutId(answer: Response): Promise<string> {
 const setPassword = (place: Place, token: string) =>
   place.send("/api/auth/password/reset", { json: { token, password } });
 
-/** @returns A cookie and a key. */
+/** Signs in and creates a key. @returns The cookie and the key. */
 async function signInAndMakeKey(place: Place, email: string): Promise<{ cookie: string; apiKey: string }> {
   const answer = await place.signIn(email);
   assert.equal(answer.status, 200, await answer.text());
@@ -103,13 +103,13 @@ const statusOf = async (answer: Promise<Response>) => (await answer).status;
 const isSignedIn = async (place: Place, cookie: string) =>
   (await (await place.send("/api/auth/me", { cookie })).json()).authenticated;
 
-/** The whole way of the first account: made, given a password by its link, signed in, disabled. */
+/** Takes the first account through creation, setting a password with its link, sign-in and disabling. */
 async function firstAccount(place: Place): Promise<void> {
   const email = "ada@example.com";
   const token = tokenOf(
     await place.user("create", "Ada@Example.com", "--name", "Ada", "--organization", "Engines"),
   );
-  // Until the link is used no password works, and the answer is that for nobody's address.
+  // Until the link is used, no password works, and the response is the same as for an unknown address.
   assert.equal(
     await bodyWithoutId(await place.signIn(email, token)),
     await bodyWithoutId(await place.signIn("nobody@example.com", token)),
@@ -134,7 +134,7 @@ async function firstAccount(place: Place): Promise<void> {
 }
 
 for (const signUp of ["closed", "invite"]) {
-  Deno.test(`with SIGN_UP=${signUp} strangers are refused, and user create makes the first account`, () =>
+  Deno.test(`with SIGN_UP=${signUp} nobody can sign up, and user create creates the first account`, () =>
     inPlace({ env: { SIGN_UP: signUp } }, async (place) => {
       const account = { name: "Eve", email: "eve@example.com", password };
       const refused = await place.send("/api/auth/sign-up", { json: account });
@@ -155,7 +155,7 @@ for (const signUp of ["closed", "invite"]) {
     }));
 }
 
-Deno.test("creates no database; after migrate it makes the first account, which is there when a server starts", () =>
+Deno.test("doesn't create a database, but after migrate creates the first account before a server starts", () =>
   inPlace({ server: false }, async (place) => {
     const { folder } = place.options;
     for (const args of [["create", "ada@example.com", "--name", "Ada"], ["list"]]) {
@@ -176,7 +176,7 @@ Deno.test("creates no database; after migrate it makes the first account, which 
   }));
 
 Deno.test({
-  name: "on a libSQL server the same is done beside servers, and before the first one",
+  name: "works on a libSQL server with running servers and before the first one starts",
   ignore: sqldMissing() !== null,
   async fn() {
     const sqld = await startSqld();
@@ -212,14 +212,14 @@ Deno.test({
   },
 });
 
-Deno.test("disabling ends sessions on the very next request, and keys only when that is asked for", () =>
+Deno.test("disabling an account ends its sessions on the next request, and revokes keys only on request", () =>
   inPlace({}, async (place) => {
     const email = "ada@example.com";
     assertEnd(await place.userWith(password, "create", email, "--name", "Ada", "--password-stdin"), 0);
     const { cookie, apiKey } = await signInAndMakeKey(place, email);
     const link = tokenOf(await place.user("reset-password", email));
     const wrong = await bodyWithoutId(await place.signIn(email, "not the password"));
-    assert.equal(await isSignedIn(place, cookie), true, "a link for the password ends no session");
+    assert.equal(await isSignedIn(place, cookie), true, "a password link must not end sessions");
 
     assertEnd(await place.user("disable", email), 0, /1 active API key still works/);
     assert.equal(await isSignedIn(place, cookie), false);
@@ -236,11 +236,11 @@ Deno.test("disabling ends sessions on the very next request, and keys only when 
     assert.equal(await statusOf(place.send("/api/v1/usage", { apiKey, json: record })), 401);
     assertEnd(await place.user("enable", email), 0);
     assertEnd(await place.user("enable", email), 0, /not disabled/);
-    assert.equal(await isSignedIn(place, cookie), false, "an ended session stays ended");
+    assert.equal(await isSignedIn(place, cookie), false, "ended sessions must stay ended");
     assert.equal(await statusOf(place.signIn(email)), 200);
   }));
 
-Deno.test("arguments that are none end with 64, an unknown address with 67, and no value is repeated", () =>
+Deno.test("exits with 64 for invalid arguments and 67 for an unknown address, and never prints their values", () =>
   inPlace({ server: false }, async (place) => {
     const secret = "s3cret-value";
     for (
@@ -276,7 +276,7 @@ Deno.test("arguments that are none end with 64, an unknown address with 67, and 
       assertEnd(end, 64);
       assert.ok(!end.stderr.includes(secret), end.stderr);
     }
-    assert.deepEqual([...Deno.readDirSync(place.options.folder)], [], "nothing was opened");
+    assert.deepEqual([...Deno.readDirSync(place.options.folder)], [], "no file was created");
     assert.equal((await runCommand(place.options, "migrate")).status, 0);
     const help = await place.user("create", "--help");
     assertEnd(help, 0, /Exit status/);
@@ -296,7 +296,7 @@ Deno.test("arguments that are none end with 64, an unknown address with 67, and 
     assert.equal((await place.user("list", "--json")).stdout, "");
   }));
 
-Deno.test("beside a server of another version nothing is migrated or written", () =>
+Deno.test("doesn't migrate or write next to a server of another version", () =>
   inPlace({}, async (place) => {
     const connection = new Connection(`${place.options.folder}/data/gatehouse.db`, { readOnly: false });
     const create = () => place.user("create", "ada@example.com", "--name", "Ada");
@@ -314,18 +314,18 @@ Deno.test("beside a server of another version nothing is migrated or written", (
     }
   }));
 
-Deno.test("while another process holds the lock it ends with 75 and one line, and works afterwards", () =>
+Deno.test("exits with 75 and one line while another process holds the lock, and works afterwards", () =>
   inPlace({}, async (place) => {
     const lock = await holdLock(`${place.options.folder}/data/gatehouse.db`);
     const create = () => place.user("create", "ada@example.com", "--name", "Ada");
     assertEnd(await create(), 75, /try again/);
-    // Reading needs no lock.
+    // Reading doesn't need the lock.
     assertEnd(await place.user("list"), 0);
     await lock.giveBack();
     tokenOf(await create());
   }));
 
-Deno.test("while a server records at full load accounts are made and disabled, and nothing is lost", () =>
+Deno.test("creates and disables accounts while a server records under full load, and loses nothing", () =>
   inPlace({ env: { API_KEY_REQUESTS_PER_SECOND: "0" } }, async (place) => {
     const random = faultRandom("user_test.ts");
     const baseUrl = place.baseUrl();
@@ -340,11 +340,11 @@ Deno.test("while a server records at full load accounts are made and disabled, a
       const signedIn = cookieOf(await place.signIn(email));
       assertEnd(await place.user("disable", email), 0);
       assert.equal(await isSignedIn(place, signedIn), false);
-      assert.ok(ledger.answered > answered, "recording went on");
+      assert.ok(ledger.answered > answered, "recording stopped");
     }
     await load.stop();
     assert.deepEqual(ledger.surprises, []);
-    assert.deepEqual(ledger.unanswered, [], "no record was refused");
+    assert.deepEqual(ledger.unanswered, [], "a record was rejected");
     await repeatAll(baseUrl, ledger);
     assert.equal(await isSignedIn(place, cookie), true);
   }));
