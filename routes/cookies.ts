@@ -1,113 +1,101 @@
-// The one cookie: `access_token`, shared by every product under the cookie domain.
+// The session cookie `access_token`, which every product under the cookie domain shares, and the cookie of the second step.
 import { serialize } from "hono/utils/cookie";
 import { getDomain } from "tldts";
 import type { Config } from "../config.ts";
 import { clearedCookiesCharactersMax, secondStepTimeoutMs } from "../domain/limits.ts";
 import type { AppContext } from "./env.ts";
 
-/** The cookie's name is part of the contract. */
+/** The name is part of the contract with products. */
 export const sessionCookieName = "access_token";
 const daySeconds = 24 * 3600;
 
-/** A session cookie as it came along. */
+/** A session cookie of a request. */
 export interface SessionCookie {
   readonly token: string;
-  /** The domain that it says it was set for: with a leading dot, empty for this host alone. */
+  /** The domain it was set for, with a leading dot; empty for a host-only cookie. */
   readonly domain: string;
-  /** It was set as the settings say now: for the domain, or for this host alone. */
+  /** Whether it has the form that the current settings give it. */
   readonly isCurrent: boolean;
 }
 
 /**
- * Reads every session cookie that came along. A sibling subdomain can plant a cookie of the same name, and a browser
- * then sends both; taking the first, as cookie helpers do, would let it choose who is signed in.
+ * Reads all session cookies. A sibling subdomain can plant a cookie of the same name, and browsers then send both: taking only
+ * the first, as cookie libraries do, would let the sibling choose who is signed in.
  *
- * Browsers do not tell the domain of a cookie. So the value of one with a domain ends with it, as in
- * `TOKEN.example.com`: that is how a cookie from before `COOKIE_DOMAIN` was set is known.
+ * Browsers don't send a cookie's domain, so the value of a cookie with a domain ends with it, as in `TOKEN.example.com`. That
+ * tells cookies from before `COOKIE_DOMAIN` was changed apart.
  *
  * @param header The `Cookie` header.
- * @returns The cookies, those first that were set as the settings say now.
+ * @returns The cookies, current ones first.
  */
 export function sessionCookies(header: string | undefined, config: Config): SessionCookie[] {
   const cookies = cookieValues(header, sessionCookieName).map((value) => {
-    const { token, domain } = partsOf(value);
+    const { token, domain } = splitValue(value);
     return { token, domain, isCurrent: domain === (config.cookieDomain ?? "") };
   });
   return cookies.length < 2 ? cookies : cookies.sort((a, b) => Number(b.isCurrent) - Number(a.isCurrent));
 }
 
-/** @returns The tokens of all session cookies that came along. */
+/** @returns The tokens of all session cookies. */
 export function sessionTokens(header: string | undefined): string[] {
-  return cookieValues(header, sessionCookieName).map((value) => partsOf(value).token);
+  return cookieValues(header, sessionCookieName).map((value) => splitValue(value).token);
 }
 
-/** @returns A cookie's token, and the domain that it says it was set for: with a leading dot, empty for a host alone. */
-function partsOf(value: string): { token: string; domain: string } {
+function splitValue(value: string): { token: string; domain: string } {
   const end = value.indexOf(".");
   return end === -1 ? { token: value, domain: "" } : { token: value.slice(0, end), domain: value.slice(end) };
 }
 
 function cookieValues(header: string | undefined, name: string): string[] {
   if (header === undefined) return [];
-  const tokens: string[] = [];
+  const values: string[] = [];
   for (const pair of header.split(";")) {
     const at = pair.indexOf("=");
-    // Exactly: a proxy that takes the token away would not know one that is written otherwise.
+    // Exact: a proxy that removes the token wouldn't recognize another spelling.
     if (at > 0 && pair.slice(0, at).replace(/^[ \t]+/, "") === name) {
-      tokens.push(pair.slice(at + 1).trim().replace(/^"(.*)"$/, "$1"));
+      values.push(pair.slice(at + 1).trim().replace(/^"(.*)"$/, "$1"));
     }
   }
-  return tokens;
+  return values;
 }
 
-/**
- * Puts a session's token into the cookie, and takes away what the browser has of it in another form.
- *
- * @param given `maxAge`: seconds that the session has left, where it is not a new one.
- */
+/** Sets the session cookie, and clears its former ones. @param given `maxAge`: in seconds, if the session isn't new. */
 export function setSessionCookie(
   c: AppContext,
   config: Config,
-  given: { token: string; maxAge?: number },
+  { token, maxAge = config.sessionMaxDays * daySeconds }: { token: string; maxAge?: number },
 ): void {
   const { cookieDomain: domain } = config;
-  const { token, maxAge = config.sessionMaxDays * daySeconds } = given;
   clearFormerCookies(c, config);
   appendCookie(c, config, { value: token + (domain ?? ""), maxAge, domain });
 }
 
 /**
- * Takes away what is not of the form that the settings say now, and leaves what is: the host-only cookie where a domain
- * is set, and those of the request's `formerDomains`. No other: a second Gatehouse, such as one for trials under
- * `staging.example.com`, gets the first one's cookies of `.example.com` too.
+ * Clears session cookies that don't have the current form: the host-only one if there is a domain, and those of the request's
+ * `formerDomains`. No others: a second Gatehouse, such as one under `staging.example.com`, also gets the first one's cookies.
  */
 export function clearFormerCookies(c: AppContext, config: Config): void {
-  if (config.cookieDomain !== undefined) {
-    appendCookie(c, config, { value: "", maxAge: 0, domain: undefined });
-  }
-  for (const domain of c.get("formerDomains") ?? []) {
-    appendCookie(c, config, { value: "", maxAge: 0, domain });
-  }
+  const domains = [
+    ...(config.cookieDomain === undefined ? [] : [undefined]),
+    ...(c.get("formerDomains") ?? []),
+  ];
+  for (const domain of domains) appendCookie(c, config, { value: "", maxAge: 0, domain });
 }
 
-/** @returns The domains, of those that a browser takes from our host, of cookies that are not of the form that is set now. */
+/** @returns The domains of cookies that don't have the current form, of those that browsers accept from our host. */
 export function formerDomains(cookies: readonly SessionCookie[], config: Config): string[] {
   if (cookies.every(({ isCurrent }) => isCurrent)) return [];
   const named = new Set(cookies.map(({ domain }) => domain));
   return ownDomains(config).filter((domain) => domain !== config.cookieDomain && named.has(domain));
 }
 
-/** Takes the cookie away, in its host-only form, in that of the domain, and in those of the request's `formerDomains`. */
+/** Clears the session cookie, and its former ones. */
 export function clearSessionCookies(c: AppContext, config: Config): void {
-  const { cookieDomain: domain } = config;
   clearFormerCookies(c, config);
-  appendCookie(c, config, { value: "", maxAge: 0, domain });
+  appendCookie(c, config, { value: "", maxAge: 0, domain: config.cookieDomain });
 }
 
-/**
- * @returns Every domain, with a leading dot, for which a browser takes a cookie from our host: that of the host itself and
- *   its parents, and no public suffix.
- */
+/** @returns Every domain, with a leading dot, for which a browser accepts a cookie from our host: its own and its parents. */
 function ownDomains({ baseUrl: { hostname } }: Config): string[] {
   const top = getDomain(hostname, { allowPrivateDomains: true });
   if (top === null) return [];
@@ -117,23 +105,23 @@ function ownDomains({ baseUrl: { hostname } }: Config): string[] {
   );
 }
 
-/** Segments of a path under which a planted cookie is looked for. */
+/** The segments of a path under which planted cookies are cleared. */
 const pathSegmentsMax = 8;
 
 /**
- * Takes every cookie of this name away that the request can have come with: a sibling may have planted one for a part of
- * our paths alone, or for another of our domains, where each further request would meet it again.
+ * Clears every session cookie that a request can have come with: a sibling may have planted one for some of our paths only, or
+ * for another of our domains, where each further request would come with it again.
  *
- * @param request `path`: as it stands in its address; anything may be in it.
+ * @param request `path`: as the client sent it; it may contain anything.
  */
 export function clearConflictingCookies(c: AppContext, config: Config, { path }: { path: string }): void {
-  // Cookies of a folder may be kept with or without the slash at its end.
+  // A cookie's path may end with a slash or not.
   const folders = path.split("/").slice(1, 1 + pathSegmentsMax)
     .map((_, at, segments) => `/${segments.slice(0, at + 1).join("/")}`)
     .flatMap((folder) => [folder, `${folder.replace(/\/$/, "")}/`]);
-  // No Set-Cookie has such a path.
+  // Set-Cookie can't have other paths.
   const deep = [...new Set(folders)].filter((folder) => /^\/[\x21-\x3a\x3c-\x7e]+$/.test(folder));
-  // First what a sibling can plant; a cookie of this host alone only the host itself has set.
+  // The space is limited. First those that a sibling can plant; only the host itself can set host-only cookies.
   const own = ownDomains(config).reverse();
   const domains = [...new Set([config.cookieDomain ?? own[0], ...own, undefined])];
   const forms = [["/"], deep].flatMap((paths) =>
@@ -148,34 +136,39 @@ export function clearConflictingCookies(c: AppContext, config: Config, { path }:
   }
 }
 
-/** Between the password and the second step of the portal's sign-in. No endpoint takes it for a session. */
+/** The cookie between the password and the second step in the portal. No endpoint accepts it as a session. */
 const secondStepCookieName = "sign_in_step";
-const secondStepCookie = { httpOnly: true, sameSite: "Strict", path: "/sign-in" } as const;
 
-/** Puts the token of a sign-in that waits for its second step into a cookie of this host alone. */
+/** Puts the token of a pending sign-in into a host-only cookie. */
 export function setSecondStepCookie(c: AppContext, config: Config, token: string): void {
-  const maxAge = secondStepTimeoutMs / 1000;
-  const text = serialize(secondStepCookieName, token, { ...secondStepCookie, secure: config.secure, maxAge });
-  c.header("Set-Cookie", text, { append: true });
+  appendSecondStepCookie(c, config, { value: token, maxAge: secondStepTimeoutMs / 1000 });
 }
 
-/** Takes that cookie away. */
+/** Clears that cookie. */
 export function clearSecondStepCookie(c: AppContext, config: Config): void {
-  const text = serialize(secondStepCookieName, "", { ...secondStepCookie, secure: config.secure, maxAge: 0 });
-  c.header("Set-Cookie", text, { append: true });
+  appendSecondStepCookie(c, config, { value: "", maxAge: 0 });
 }
 
-/** @returns The tokens of sign-ins that wait for their second step; mostly one. */
+/** @returns The tokens of pending sign-ins; usually one. */
 export function secondStepTokens(header: string | undefined): string[] {
   return cookieValues(header, secondStepCookieName);
 }
 
-/** What a session's cookie says, or the one that takes it away. */
+function appendSecondStepCookie(
+  c: AppContext,
+  { secure }: Config,
+  { value, maxAge }: { value: string; maxAge: number },
+): void {
+  const options = { httpOnly: true, sameSite: "Strict", path: "/sign-in", secure, maxAge } as const;
+  c.header("Set-Cookie", serialize(secondStepCookieName, value, options), { append: true });
+}
+
+/** The contents of a session cookie. */
 interface CookieForm {
   readonly value: string;
-  /** Seconds; 0 takes it away. */
+  /** In seconds; 0 clears the cookie. */
   readonly maxAge: number;
-  /** With a leading dot; undefined for this host alone. */
+  /** With a leading dot; undefined for a host-only cookie. */
   readonly domain: string | undefined;
   readonly path?: string;
 }
@@ -185,12 +178,6 @@ function appendCookie(c: AppContext, config: Config, form: CookieForm): void {
 }
 
 function cookieText({ secure }: Config, { value, maxAge, domain, path = "/" }: CookieForm): string {
-  return serialize(sessionCookieName, value, {
-    httpOnly: true,
-    sameSite: "Lax",
-    path,
-    secure,
-    maxAge,
-    ...(domain === undefined ? {} : { domain }),
-  });
+  const options = { httpOnly: true, sameSite: "Lax", path, secure, maxAge } as const;
+  return serialize(sessionCookieName, value, { ...options, ...(domain === undefined ? {} : { domain }) });
 }

@@ -1,4 +1,4 @@
-// Passkeys as they leave the program.
+// Passkeys as people and programs see them.
 
 /** A passkey in a person's own list. Times are ISO 8601 UTC. */
 export interface Passkey {

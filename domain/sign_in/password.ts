@@ -1,44 +1,37 @@
-// What a password must be: long enough, not common, not made of what anybody knows about its owner.
-// The rules are those of NIST SP 800-63B-4, 3.1.1.2: length, a blocklist, no composition rules.
+// The rules for passwords, after NIST SP 800-63B-4, section 3.1.1.2: a minimum length and a blocklist, but no composition rules.
 import { passwordCharactersMax, passwordCharactersMin } from "../limits.ts";
 
-/** What an attacker tries first. */
+/** What attackers try first. */
 export interface PasswordContext {
   readonly email: string;
   readonly name: string;
-  /** Common passwords in lower case. */
+  /** Common passwords, in lower case. */
   readonly common: ReadonlySet<string>;
 }
 
-/** @returns The form in which a password is counted and hashed: NFKC, so that every keyboard writes the same bytes. */
+/** @returns A password in NFKC, so that every keyboard gives the same bytes. */
 export function normalizedPassword(password: string): string {
   return password.normalize("NFKC");
 }
 
-/**
- * @param password As typed.
- * @returns Whether its length is allowed, so that hashing it is bounded. Counted in code points after NFKC.
- */
+/** @returns Whether a password has an allowed length, in code points after NFKC. The limit bounds the hashing. */
 export function hasPasswordLength(password: string): boolean {
-  // A code point is at most two units and NFKC at most multiplies by 18; a longer text need not be normalized to be refused.
+  // A code point has at most two units, and NFKC combines at most 18 of them: anything longer is too long in any case.
   if (password.length > passwordCharactersMax * 36) return false;
   const length = [...normalizedPassword(password)].length;
   return length >= passwordCharactersMin && length <= passwordCharactersMax;
 }
 
-/**
- * @param password As typed.
- * @returns What is wrong with it, in words for its owner, or null.
- */
+/** @returns What is wrong with a new password, in a sentence for its owner, or null. */
 export function passwordFault(password: string, context: PasswordContext): string | null {
   if (!hasPasswordLength(password)) {
     return `Use ${passwordCharactersMin} to ${passwordCharactersMax} characters.`;
   }
   const plain = fold(password);
   if (context.common.has(normalizedPassword(password).toLowerCase()) || context.common.has(plain)) {
-    return "This password is among those that are guessed first. Choose another.";
+    return "This password is too common. Choose another one.";
   }
-  if (new Set(plain).size < 4) return "Use more than a few different characters.";
+  if (new Set(plain).size < 4) return "Use more different characters.";
   const [local = "", domain = ""] = context.email.split("@");
   const known = [
     "gatehouse",
@@ -49,16 +42,16 @@ export function passwordFault(password: string, context: PasswordContext): strin
     context.name,
     ...context.name.split(/\s+/),
   ];
-  // Longest first, so that a part of a word does not hide the word.
+  // Longest first, so that removing a part of a word doesn't leave the rest of it.
   const words = [...new Set(known.map(fold))].filter((word) => word.length >= 3).sort((a, b) =>
     b.length - a.length
   );
   let rest = plain;
   for (const word of words) rest = rest.replaceAll(word, "");
   const padding = rest.replaceAll(/[\d!-/:-@[-`{-~]/g, "");
-  // What is left without the words and the usual digits around them must still be something to guess.
+  // Without these words, digits and punctuation, something to guess must be left.
   if (rest !== plain && padding.length < 6) {
-    return "This password is made of your name, your address or ours. Choose another.";
+    return "This password is too similar to your name or email address. Choose another one.";
   }
   return null;
 }

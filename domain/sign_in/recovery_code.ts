@@ -1,6 +1,6 @@
-// Codes of the second step as people type them: six digits of an authenticator app, or a recovery code.
+// Codes of the second step as people type them: six digits from an authenticator app, or a recovery code.
 
-/** Crockford's base32: no I, L, O and U, so that nothing is read as something else. */
+/** Crockford's base32. It has no I, L, O or U, which are easily misread. */
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /** 80 bits: 16 characters of 5. */
 const recoveryCodeBytes = 10;
@@ -14,7 +14,7 @@ export interface SecondStepCode {
 
 /**
  * @param bytes Ten random ones.
- * @returns A recovery code as it is shown.
+ * @returns A recovery code as people see it.
  *
  * @example
  * ```ts
@@ -23,7 +23,7 @@ export interface SecondStepCode {
  * ```
  */
 export function recoveryCode(bytes: Uint8Array): string {
-  if (bytes.length !== recoveryCodeBytes) throw new RangeError("a recovery code is made of 10 bytes");
+  if (bytes.length !== recoveryCodeBytes) throw new RangeError("a recovery code needs 10 bytes");
   let number = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
   let text = "";
   for (let n = 0; n < 16; n++) {
@@ -34,8 +34,8 @@ export function recoveryCode(bytes: Uint8Array): string {
 }
 
 /**
- * @param text As a person typed it: in any case, with or without hyphens and spaces, O for 0, I and L for 1.
- * @returns The code, or null when it is of neither kind.
+ * @param text As typed: in any case, with or without hyphens and spaces, with O for 0, and I or L for 1.
+ * @returns The code, or null if it is neither.
  *
  * @example
  * ```ts

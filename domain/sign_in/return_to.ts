@@ -1,10 +1,10 @@
-// Where to go after signing in: an own path or an allowed origin, and nowhere else.
+// Where to go after signing in: a path of this service or an allowed origin, nowhere else.
 import { returnToCharactersMax } from "../limits.ts";
 
 /**
- * @param text What the address bar said; anything may be in it.
- * @param options `base`: the service's own address. `isAllowedOrigin`: origins that may be returned to.
- * @returns A path of our own (with query), an allowed address, or null.
+ * @param text From a query parameter or a hidden field; it may contain anything.
+ * @param options `base`: the URL of this service. `isAllowedOrigin`: whether an origin is a product's.
+ * @returns A path of this service (with its query), a URL of an allowed origin, or null.
  *
  * @example
  * ```ts
@@ -18,7 +18,7 @@ export function safeReturnTo(
   text: string | undefined,
   options: { base: URL; isAllowedOrigin: (origin: string) => boolean },
 ): string | null {
-  // Browsers read a backslash as a slash, and drop control characters.
+  // Browsers treat a backslash as a slash, and drop control characters.
   if (text === undefined || text === "" || text.length > returnToCharactersMax || /[\\\p{Cc}]/u.test(text)) {
     return null;
   }
@@ -30,16 +30,15 @@ export function safeReturnTo(
   const isOwn = url.origin === options.base.origin;
   if (isOwn ? url.pathname.startsWith("//") : !options.isAllowedOrigin(url.origin)) return null;
   const target = isOwn ? url.pathname + url.search + url.hash : url.href;
-  // Of one character up to twelve were made: what is sent on must pass here again.
+  // Encoding makes up to twelve characters of one, and the result must pass here again.
   return target.length > returnToCharactersMax ? null : target;
 }
 
 /**
- * Applications that keep their state in the address have long ones. Back at the application without it is better than
- * nowhere.
+ * Shortens URLs of applications that keep their state in them: to return without it is better than not to return.
  *
- * @param address Absolute, with a host that is checked by {@linkcode safeReturnTo} afterwards.
- * @returns The address itself, or as much of it as can be returned to: without its query, or its origin's first page.
+ * @param address Absolute; {@linkcode safeReturnTo} checks its host afterwards.
+ * @returns The URL if it isn't too long, or else without its query, or else its origin.
  *
  * @example
  * ```ts
@@ -59,9 +58,9 @@ export function withinReturnTo(address: string): string {
 }
 
 /**
- * @param text What the address bar or a hidden field said; anything may be in it.
- * @param base The service's own address.
- * @returns A path of the portal (with query), or null.
+ * @param text From a query parameter or a hidden field; it may contain anything.
+ * @param base The URL of this service.
+ * @returns A path of the portal (with its query), or null.
  *
  * @example
  * ```ts
@@ -76,7 +75,7 @@ export function portalReturnTo(text: string | undefined, base: URL): string | nu
   return path !== null && /^\/portal(?=[/?#]|$)/.test(path) ? path : null;
 }
 
-/** @returns A path of our own that leads on to where the person wanted to go. */
+/** @returns A path of this service that passes on where to go afterwards. */
 export function withReturnTo(path: string, target: string | null): string {
   return target === null ? path : `${path}?return_to=${encodeURIComponent(target)}`;
 }

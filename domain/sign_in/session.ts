@@ -1,12 +1,12 @@
-// Who is signed in: the session, the user behind it and the organizations that they belong to.
+// Who is signed in: the session, its user, and their organizations.
 
-/** What a member may do in an organization, from least to most. */
+/** The roles in an organization, from least to most permissions. */
 export const roles = ["MEMBER", "ADMIN", "OWNER"] as const;
 
 /** One of {@linkcode roles}. */
 export type Role = (typeof roles)[number];
 
-/** A user's place in one organization. */
+/** A user's membership of an organization. */
 export interface Membership {
   readonly organizationId: string;
   /** The organization's name. */
@@ -14,7 +14,7 @@ export interface Membership {
   readonly role: Role;
 }
 
-/** The user as other programs see them. */
+/** A user as other programs see them. */
 export interface User {
   readonly id: string;
   readonly name: string;
@@ -22,18 +22,18 @@ export interface User {
   readonly emailVerified: boolean;
 }
 
-/** A signed-in person, as found by their session's token. */
+/** A signed-in person. */
 export interface Session {
   readonly id: string;
   readonly user: User;
-  /** The active organization, or null when the user belongs to none. */
+  /** The active organization, or null if the user has none. */
   readonly organization: Membership | null;
   readonly memberships: readonly Membership[];
-  /** When this person last gave a password or used a passkey here, in milliseconds since 1970. */
+  /** When the person last entered their password or used a passkey here, in milliseconds since 1970. */
   readonly authenticatedAt: number;
 }
 
-/** The answer of `GET /api/auth/me`. */
+/** The response of `GET /api/auth/me`. */
 export interface SessionUser {
   readonly authenticated: boolean;
   readonly user: User | null;
@@ -42,12 +42,7 @@ export interface SessionUser {
   readonly memberships: readonly Membership[];
 }
 
-/**
- * Says who is signed in, in the form that leaves the program.
- *
- * @param session The session, or null for nobody.
- * @returns The body of `GET /api/auth/me`: "nobody" is an answer, not an error.
- */
+/** @returns The body of `GET /api/auth/me`, also if nobody is signed in. */
 export function sessionUser(session: Session | null): SessionUser {
   if (session === null) {
     return { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };

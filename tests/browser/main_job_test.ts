@@ -176,7 +176,7 @@ async function failedFormsLookWell(
   await page.locator("#email").fill("grace@example.com");
   await page.getByLabel("Password").fill("password1234");
   await page.getByRole("button", { name: "Create account" }).click();
-  await page.getByText("guessed first").waitFor();
+  await page.getByText("too common").waitFor();
   assert.equal(await page.locator("#email").inputValue(), "grace@example.com");
   assert.deepEqual(await findingsOnScreens(page), []);
   const keys = await member.newPage();

@@ -21,7 +21,7 @@ function fault(
   const text = passwordFault(password, context);
   if (text === null) return null;
   if (/^Use 12 to 128 characters\.$/.test(text)) return "length";
-  if (/guessed first/.test(text)) return "common";
+  if (/too common/.test(text)) return "common";
   return /different characters/.test(text) ? "few" : "known";
 }
 
