@@ -1,14 +1,12 @@
 // The page behind links that confirm an email address. It takes a session of the same account and a click on its button.
-import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { AppError } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
 import { findEmailLink, verifyEmail } from "../../../services/account/email_addresses.ts";
 import { verifyEmailPage, type VerifyEmailState } from "../../../views/account/verify_email.tsx";
 import type { Assets } from "../../../views/layout.tsx";
-import { readFormBody } from "../../body.ts";
 import type { App, AppParts } from "../../env.ts";
-import { findSession, sessionActor } from "../../session.ts";
-import { gateFrame, redirect, sendPage, withoutReferrer } from "../page.ts";
+import { sessionActor } from "../../session.ts";
+import { mountLinkPage } from "../link_page.ts";
+import { gateFrame, redirect } from "../page.ts";
 
 const path = "/verify-email";
 
@@ -30,35 +28,20 @@ export function portalVerifyEmailRoutes(app: App, parts: AppParts, assets: Asset
       : { state: "other", purpose, email, signedInAs: session.user.email };
   }
 
-  app.get(
+  mountLinkPage<VerifyEmailState>(app, parts, {
     path,
-    withoutReferrer(async (c) => {
-      const state = await stateOf(c.req.query("token") ?? "", await findSession(c, parts));
-      return await sendPage(c, verifyEmailPage({ frame, ...state }), state.state === "dead" ? 404 : 200);
-    }),
-  );
-
-  app.post(
-    path,
-    withoutReferrer(async (c) => {
-      const { token = "" } = await readFormBody(c);
-      const session = await findSession(c, parts);
+    view: (state) => verifyEmailPage({ frame, ...state }),
+    stateOf,
+    async use(c, token, session) {
       if (session === null) return redirect(c, signInHref(token));
-      try {
-        const { purpose } = await verifyEmail(services, sessionActor(c, session), token);
-        return redirect(c, `/portal/account?done=${purpose === "verify_email" ? "confirmed" : "changed"}`);
-      } catch (error) {
-        // The page itself explains these.
-        const isExplained = error instanceof AppError &&
-          ["invalid_token", "wrong_account", "email_taken"].includes(error.code);
-        if (!isExplained) throw error;
-        const state = error.code === "email_taken"
-          ? { state: "taken" } as const
-          : await stateOf(token, session);
-        return await sendPage(c, verifyEmailPage({ frame, ...state }), error.status as ContentfulStatusCode);
-      }
-    }),
-  );
+      const { purpose } = await verifyEmail(services, sessionActor(c, session), token);
+      return redirect(c, `/portal/account?done=${purpose === "verify_email" ? "confirmed" : "changed"}`);
+    },
+    async stateAfter({ code }, token, session) {
+      if (code === "email_taken") return { state: "taken" };
+      return code === "invalid_token" || code === "wrong_account" ? await stateOf(token, session) : null;
+    },
+  });
 }
 
 /** The only address that contains the token: the sign-in page, which returns here. */

@@ -1,7 +1,5 @@
-// The pages of the link that turns two-step sign-in off, for people who lost the device and the recovery codes.
-import type { ContentfulStatusCode } from "hono/utils/http-status";
+// The pages of the link that turns off two-step sign-in, for people who lost their device and their recovery codes.
 import type { SessionActor } from "../../../domain/actor.ts";
-import { AppError, type ErrorCode } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
 import {
   findTurnOffLink,
@@ -17,14 +15,11 @@ import {
 } from "../../../views/sign_in/turn_off_link.tsx";
 import { turnOffLinkPath, twoStepPath } from "../../../views/sign_in/two_step.tsx";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
-import { findSession, sessionActor } from "../../session.ts";
-import { gateFrame, portalFrame, redirect, sendPage, signedIn, withoutReferrer } from "../page.ts";
+import type { App, AppParts } from "../../env.ts";
+import { sessionActor } from "../../session.ts";
+import { mountLinkPage } from "../link_page.ts";
+import { gateFrame, portalFrame, redirect, sendPage, signedIn } from "../page.ts";
 import { passwordFormError } from "./confirm_password.ts";
-
-const path = "/turn-off-two-step";
-/** What the page behind the link has words for. */
-const shownHere: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_account", "unauthenticated"]);
 
 /** Mounts `/portal/account/two-step/turn-off-link` and `/turn-off-two-step`. */
 export function portalTurnOffLinkRoutes(app: App, parts: AppParts, assets: Assets): void {
@@ -36,9 +31,8 @@ export function portalTurnOffLinkRoutes(app: App, parts: AppParts, assets: Asset
     turnOffLinkPath,
     signedIn(parts, async (c, session) => {
       const { totp } = await getTwoStepStatus(services, session);
-      return totp.enabled
-        ? await sendPage(c, turnOffLinkPage({ frame: frameOf(session) }))
-        : redirect(c, twoStepPath);
+      if (!totp.enabled) return redirect(c, twoStepPath);
+      return await sendPage(c, turnOffLinkPage({ frame: frameOf(session) }));
     }),
   );
 
@@ -64,30 +58,19 @@ export function portalTurnOffLinkRoutes(app: App, parts: AppParts, assets: Asset
       : { state: "other" };
   }
 
-  const show = (c: AppContext, state: TurnOffByLinkState, status?: ContentfulStatusCode) =>
-    sendPage(c, turnOffByLinkPage({ frame, ...state }), status ?? (state.state === "dead" ? 404 : 200));
-
-  app.get(
-    path,
-    withoutReferrer(async (c) =>
-      await show(c, await stateOf(c.req.query("token") ?? "", await findSession(c, parts)))
-    ),
-  );
-
-  app.post(
-    path,
-    withoutReferrer(async (c) => {
-      const { token = "" } = await readFormBody(c);
-      const session = await findSession(c, parts);
+  mountLinkPage<TurnOffByLinkState>(app, parts, {
+    path: "/turn-off-two-step",
+    view: (state) => turnOffByLinkPage({ frame, ...state }),
+    stateOf,
+    async use(c, token, session) {
       const state = await stateOf(token, session);
-      if (session === null || state.state !== "ready") return await show(c, state);
-      try {
-        await turnOffTwoStepByLink(services, sessionActor(c, session), token);
-        return redirect(c, `${twoStepPath}?done=off`);
-      } catch (error) {
-        if (!(error instanceof AppError) || !shownHere.has(error.code)) throw error;
-        return await show(c, { state: "dead" }, error.status as ContentfulStatusCode);
-      }
-    }),
-  );
+      if (session === null || state.state !== "ready") return state;
+      await turnOffTwoStepByLink(services, sessionActor(c, session), token);
+      return redirect(c, `${twoStepPath}?done=off`);
+    },
+    stateAfter: ({ code }) => {
+      const isExplained = ["invalid_token", "wrong_account", "unauthenticated"].includes(code);
+      return Promise.resolve(isExplained ? { state: "dead" } : null);
+    },
+  });
 }
