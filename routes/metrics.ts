@@ -4,7 +4,7 @@ import { type Metric, Registry } from "prom-client";
 import { countFileDescriptors } from "../services/file_descriptors.ts";
 import { Histogram } from "../services/histogram.ts";
 import type { BackupState } from "../services/backups.ts";
-import type { ServerMetrics } from "../services/server_metrics.ts";
+import type { Services } from "../services/services.ts";
 import type { AppContext, AppParts } from "./env.ts";
 import { routePattern } from "./known_routes.ts";
 
@@ -18,12 +18,11 @@ export interface Metrics {
 /** @param options `version`: of the program. @returns Metrics that start at zero. */
 export function createMetrics({ services, backups }: AppParts, options: { version: string }): Metrics {
   const set = new MetricSet();
-  const { metrics } = services;
   const countResponse = addRequestMetrics(set);
-  addRecorderMetrics(set, metrics);
-  addDatabaseMetrics(set, metrics);
-  addReportMetrics(set, metrics);
-  addMailMetrics(set, metrics);
+  addRecorderMetrics(set, services);
+  addDatabaseMetrics(set, services);
+  addReportMetrics(set, services);
+  addMailMetrics(set, services);
   if (backups !== undefined) addBackupMetrics(set, backups);
   addProcessMetrics(set, options.version);
   return { registry: set.registry, countResponse };
@@ -139,49 +138,49 @@ function addRequestMetrics(set: MetricSet): Metrics["countResponse"] {
   };
 }
 
-function addRecorderMetrics(set: MetricSet, { recorder, clock }: ServerMetrics): void {
+function addRecorderMetrics(set: MetricSet, { recorder, clock }: Services): void {
   set.counter("gatehouse_usage_records_total", {
     help:
       "Usage records by result: recorded, duplicate, conflict, limited (series limit) or rejected (invalid key).",
-    counts: () => byLabel("result", recorder().counts),
+    counts: () => byLabel("result", recorder.metrics.counts),
   });
   set.histogram("gatehouse_recorder_commit_duration_seconds", {
     help: "Time to write a group of usage records to disk, including the wait for the writer.",
-    histograms: () => [[{}, recorder().commitSeconds]],
+    histograms: () => [[{}, recorder.metrics.commitSeconds]],
   });
   set.histogram("gatehouse_recorder_commit_records", {
     help: "Usage records in a commit.",
-    histograms: () => [[{}, recorder().commitRecords]],
+    histograms: () => [[{}, recorder.metrics.commitRecords]],
   });
   set.gauge("gatehouse_recorder_queue_records", {
     help: "Usage records waiting for a commit.",
-    value: () => recorder().queuedRecords,
+    value: () => recorder.metrics.queuedRecords,
   });
   set.gauge("gatehouse_recorder_queue_oldest_seconds", {
     help: "How long the oldest of these has been waiting.",
-    value: () => ageSeconds(recorder().oldestQueuedAt, clock()),
+    value: () => ageSeconds(recorder.metrics.oldestQueuedAt, clock()),
   });
 }
 
 /** A libSQL server has its own metrics: then there are no samples. */
-function addDatabaseMetrics(set: MetricSet, { databaseSize }: ServerMetrics): void {
+function addDatabaseMetrics(set: MetricSet, services: Services): void {
   set.gauge("gatehouse_database_bytes", {
     help: "Size of the data file and of its write-ahead log.",
     async value() {
-      const size = await databaseSize();
+      const size = await services.databaseSize();
       return size === null ? null : [[{ file: "data" }, size.dataBytes], [{ file: "log" }, size.logBytes]];
     },
   });
 }
 
-function addReportMetrics(set: MetricSet, { reports }: ServerMetrics): void {
+function addReportMetrics(set: MetricSet, { reports }: Services): void {
   set.gauge("gatehouse_reports_running", {
     help: "Usage queries and exports in progress.",
-    value: () => reports().running,
+    value: () => reports.counts.running,
   });
   set.gauge("gatehouse_reports_waiting", {
     help: "Usage queries and exports waiting for others or for their clients.",
-    value: () => reports().waiting,
+    value: () => reports.counts.waiting,
   });
 }
 
@@ -197,13 +196,13 @@ function addBackupMetrics(set: MetricSet, state: () => BackupState): void {
   });
 }
 
-function addMailMetrics(set: MetricSet, { mail, clock }: ServerMetrics): void {
+function addMailMetrics(set: MetricSet, services: Services): void {
   // Both gauges share one query, and have no samples when it fails.
-  let outbox = Promise.resolve<Awaited<ReturnType<typeof mail.outbox>> | null>(null);
+  let outbox = Promise.resolve<Awaited<ReturnType<Services["outboxState"]>> | null>(null);
   set.gauge("gatehouse_mail_outbox_emails", {
     help: "Emails waiting to be sent.",
     async value() {
-      outbox = mail.outbox().catch(() => null);
+      outbox = services.outboxState().catch(() => null);
       return (await outbox)?.emails ?? null;
     },
   });
@@ -211,12 +210,12 @@ function addMailMetrics(set: MetricSet, { mail, clock }: ServerMetrics): void {
     help: "Age of the oldest of these.",
     async value() {
       const state = await outbox;
-      return state === null ? null : ageSeconds(state.oldestAt, clock());
+      return state === null ? null : ageSeconds(state.oldestAt, services.clock());
     },
   });
   set.counter("gatehouse_mail_attempts_total", {
     help: "Attempts to send an email by result: sent, postponed or given_up.",
-    counts: () => byLabel("result", mail.counts),
+    counts: () => byLabel("result", services.mail.counts),
   });
 }
 

@@ -2,7 +2,7 @@
 import type { Config } from "../config.ts";
 import type { Database } from "../db/engine/database.ts";
 
-/** The same for the whole life of the program. */
+/** Constant while the program runs. */
 export interface BaseContext {
   readonly config: Config;
   readonly database: Database;

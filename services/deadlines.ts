@@ -1,6 +1,6 @@
-// Deadlines of many short waits, looked after by one timer: a timer for each request costs more than reading its body.
+// Deadlines of many short waits, checked by one timer: a timer for each request costs more than reading its body.
 
-/** Waits that must end in time. Whoever owns it calls {@linkcode Deadlines.sweep} about once a second. */
+/** Waits with a time limit. The owner calls {@linkcode Deadlines.sweep} about once a second. */
 export class Deadlines {
   readonly #clock: () => number;
   readonly #waits = new Map<
@@ -14,10 +14,9 @@ export class Deadlines {
   }
 
   /**
-   * Waits for a promise, but not for ever.
+   * Waits for a promise for a limited time.
    *
-   * @param promise What is waited for.
-   * @param options `timeoutMs`: how long, to the next sweep. `error`: what is thrown then.
+   * @param options `timeoutMs`: the limit, rounded up to the next sweep. `error`: thrown then.
    */
   within<T>(promise: Promise<T>, options: { timeoutMs: number; error: () => Error }): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -32,7 +31,7 @@ export class Deadlines {
     });
   }
 
-  /** Ends the waits whose time is over. */
+  /** Ends the waits that took too long. */
   sweep(): void {
     const now = this.#clock();
     for (const [reject, { endsAt, error }] of this.#waits) {

@@ -1,18 +1,18 @@
-// A limit of so many points in a window of time, for each name, in memory. Why not a library: docs/decisions/0004.
+// Fixed-window rate limits in memory. For why this is not a library, see docs/decisions/0004.
 
-/** What is left of a name's points. */
+/** The remaining points of a name. */
 export interface RateLimitState {
-  /** Whether the point that was asked for was there. */
+  /** Whether a point was available. */
   readonly isAllowed: boolean;
   readonly remaining: number;
   /** Until the window ends, in milliseconds. */
   readonly resetMs: number;
 }
 
-/** Names kept before those whose window has ended are swept out. */
+/** With this many names, those whose window has ended are deleted. */
 const namesBeforeSweep = 10_000;
 
-/** Counts points by name in fixed windows that begin with a name's first point. */
+/** Counts points by name, in windows that begin with a name's first point. */
 export class RateLimiter {
   readonly #points: number;
   readonly #windowMs: number;
@@ -20,19 +20,19 @@ export class RateLimiter {
   readonly #windows = new Map<string, { endsAt: number; used: number }>();
   #sweepAt = namesBeforeSweep;
 
-  /** @param options `points` for each window of `windowMs` milliseconds; `clock`: milliseconds since 1970. */
+  /** @param options `points` per window of `windowMs` milliseconds. `clock`: milliseconds since 1970. */
   constructor(options: { points: number; windowMs: number; clock: () => number }) {
     this.#points = options.points;
     this.#windowMs = options.windowMs;
     this.#clock = options.clock;
   }
 
-  /** How many names are kept; 0: nobody took a point of late. */
+  /** The number of names; 0 when no point was taken recently. */
   get size(): number {
     return this.#windows.size;
   }
 
-  /** Takes one point, or says that there is none. */
+  /** Takes one point if there is one. */
   take(name: string): RateLimitState {
     const window = this.#window(name);
     const isAllowed = window.used < this.#points;
@@ -40,16 +40,16 @@ export class RateLimiter {
     return this.#state(window, isAllowed);
   }
 
-  /** Says whether there is a point, and takes none. */
+  /** Checks for a point without taking it. */
   peek(name: string): RateLimitState {
     const now = this.#clock();
     const window = this.#windows.get(name);
     const isRunning = window !== undefined && window.endsAt > now && window.endsAt <= now + this.#windowMs;
-    const shown = isRunning ? window : { endsAt: now + this.#windowMs, used: 0 };
-    return this.#state(shown, shown.used < this.#points);
+    const current = isRunning ? window : { endsAt: now + this.#windowMs, used: 0 };
+    return this.#state(current, current.used < this.#points);
   }
 
-  /** Gives one point back. */
+  /** Returns one point. */
   giveBack(name: string): void {
     const window = this.#window(name);
     if (window.used > 0) window.used--;
@@ -62,7 +62,7 @@ export class RateLimiter {
   #window(name: string): { endsAt: number; used: number } {
     const now = this.#clock();
     let window = this.#windows.get(name);
-    // A clock that was set back must not leave a window that lasts for ever.
+    // The last condition replaces a window that would not end for long, because the clock was set back.
     if (window === undefined || window.endsAt <= now || window.endsAt > now + this.#windowMs) {
       window = { endsAt: now + this.#windowMs, used: 0 };
       this.#windows.set(name, window);

@@ -1,4 +1,4 @@
-// Every rate limit that is counted in memory. Each server counts its own.
+// All rate limits that are counted in memory. Each server counts for itself.
 import {
   accountMailsPerHourMax,
   addressFailuresMax,
@@ -22,10 +22,10 @@ import { RateLimiter } from "./rate_limiter.ts";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** The rate limits by what they limit. */
+/** The rate limits, by what they limit. */
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-/** @returns The rate limits of one server, with nothing used. */
+/** @returns The rate limits of one server, unused. */
 export function createRateLimits({ config, clock }: Pick<BaseContext, "config" | "clock">) {
   const limit = (points: number, windowMs: number) => new RateLimiter({ points, windowMs, clock });
   return {
@@ -51,17 +51,17 @@ export function createRateLimits({ config, clock }: Pick<BaseContext, "config" |
     invitationEmails: limit(invitationMailsPerHourMax, hourMs),
     /** By user and recipient. */
     invitationEmailsToAddress: limit(invitationMailsToAddressPerHourMax, hourMs),
-    /** By user; a throw-away account must not be worth more to a spammer. */
+    /** By user. Lower, because spammers can create accounts with any address. */
     unverifiedInvitationEmails: limit(unverifiedInvitationMailsPerHourMax, hourMs),
-    /** Audit entries about a limit that keeps being hit: one in each window. By what the limit is for. */
+    /** Audit entries about exceeded limits: one per window. By what is limited. */
     limitEntries: limit(1, addressWindowMs),
-    /** The same for email limits. */
+    /** Audit entries about exceeded email limits. */
     emailLimitEntries: limit(1, addressWindowMs),
-    /** The same for password resets that are requested again and again. By user. */
+    /** Audit entries about repeated password reset requests. By user. */
     resetEntries: limit(1, addressWindowMs),
-    /** The same for denied requests. */
+    /** Audit entries about denied requests. */
     deniedEntries: limit(1, auditNotedIntervalMs),
-    /** Lookups of who was denied. */
+    /** Lookups of the sender of a denied request. */
     deniedLookups: limit(auditLookUpsMax, auditNotedIntervalMs),
     /** Log lines about conflicting session cookies. By client address. */
     sessionConflicts: limit(1, sessionConflictNotedIntervalMs),

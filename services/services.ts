@@ -1,49 +1,51 @@
-// Everything that the routes can ask for, made once at start and closed once at the end.
+// The context of all verbs with its long-lived parts, created at start and closed at the end.
+import { type DataFileSize, dataFileSize, ping } from "../db/engine/diagnostics.ts";
+import { findOutboxState, type OutboxState } from "../db/mail/outbox.ts";
 import type { EmailTexts } from "../domain/mail/mail.ts";
 import type { BaseContext } from "./base_context.ts";
 import type { Context } from "./context.ts";
-import { createRateLimits } from "./rate_limits.ts";
-import { Credentials } from "./sign_in/credentials.ts";
 import { Deadlines } from "./deadlines.ts";
-import { MailBudgets } from "./mail/mail_budgets.ts";
 import { Mail, type MailLog } from "./mail/mail.ts";
+import { MailBudgets } from "./mail/mail_budgets.ts";
 import type { MailTransport } from "./mail/mail_transport.ts";
-import type { ServerMetrics } from "./server_metrics.ts";
-import { PasswordHasher } from "./sign_in/password_hasher.ts";
 import { Recorder } from "./meter/recorder.ts";
-import { SecondStepCodes } from "./sign_in/second_step_codes.ts";
+import { createRateLimits } from "./rate_limits.ts";
 import { Reports } from "./reports/reports.ts";
+import { Credentials } from "./sign_in/credentials.ts";
+import { PasswordHasher } from "./sign_in/password_hasher.ts";
+import { SecondStepCodes } from "./sign_in/second_step_codes.ts";
 import { SessionSearch } from "./sign_in/session_search.ts";
 import { createWriteAs } from "./sign_in/session_writes.ts";
-import { dataFileSize, ping } from "../db/engine/diagnostics.ts";
-import { findOutboxState } from "../db/mail/outbox.ts";
 
-/** The verbs of the program. */
+/** What the routes and the server need: the context of verbs, and the state of the program. */
 export interface Services extends Context {
-  /** Swept about once a second by whoever runs the program. */
+  /** The server sweeps them about once a second. */
   readonly deadlines: Deadlines;
-  /** @returns Whether the database answers and the program is not shutting down. */
+  /** @returns Whether the database responds and the program is not shutting down. */
   isReady(): Promise<boolean>;
-  readonly metrics: ServerMetrics;
-  /** From now on {@linkcode isReady} says no, and no report begins. */
+  /** @throws {DatabaseError} */
+  outboxState(): Promise<OutboxState>;
+  /** @returns The size of the data file; null for a remote database. */
+  databaseSize(): Promise<DataFileSize | null>;
+  /** Makes {@linkcode isReady} return false, and starts no more reports. */
   drain(): void;
   /** Writes what was accepted; the database stays open. */
   close(): Promise<void>;
 }
 
-/** How the services tell what no request waits for, and what tests replace. */
+/** Options of {@linkcode createServices}. */
 export interface ServicesOptions {
-  /** Told of faults that no request waits for. */
+  /** Receives errors that no request waits for. */
   readonly onBackgroundError: (error: unknown) => void;
-  /** Where the outbox's worker tells what happens; nowhere by default. */
+  /** The log of sent emails; none by default. */
   readonly mailLog?: MailLog;
-  /** Instead of the mail server that the settings name. */
+  /** Replaces the mail server of the settings. */
   readonly mailTransport?: MailTransport | undefined;
   /** Emails are only sent with their texts; they can be written to the outbox without. */
   readonly emailTexts?: EmailTexts;
-  /** Instead of one of their own, which ends with them. */
+  /** A shared hasher, which stays open. */
   readonly passwordHasher?: PasswordHasher;
-  /** All threads start now instead of when they are first needed: see {@linkcode PasswordHasher}. */
+  /** Starts all threads now instead of when they are first needed: see {@linkcode PasswordHasher}. */
   readonly startThreads?: boolean;
 }
 
@@ -81,20 +83,10 @@ export function createServices(base: BaseContext, options: ServicesOptions): Ser
     deadlines: new Deadlines(base.clock),
     async isReady() {
       if (isDraining) return false;
-      try {
-        await ping(context.database);
-        return true;
-      } catch {
-        return false;
-      }
+      return await ping(base.database).then(() => true, () => false);
     },
-    metrics: {
-      reports: () => reports.counts,
-      recorder: () => recorder.metrics,
-      mail: { counts: mail.counts, outbox: () => findOutboxState(context.database) },
-      databaseSize: () => dataFileSize(context.config.database),
-      clock: context.clock,
-    },
+    outboxState: () => findOutboxState(base.database),
+    databaseSize: () => dataFileSize(base.config.database),
     drain: () => {
       isDraining = true;
       reports.drain();

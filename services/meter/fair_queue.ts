@@ -32,8 +32,7 @@ export class FairQueue<T extends QueuedRequest> {
   readonly #limits: QueueLimits;
   /** Only organizations with queued requests; the first is served next. */
   readonly #shares = new Map<string, Share<T>>();
-  #records = 0;
-  #bytes = 0;
+  readonly #total = new Amount();
 
   /** @param limits See {@linkcode QueueLimits}. */
   constructor(limits: QueueLimits) {
@@ -42,7 +41,7 @@ export class FairQueue<T extends QueuedRequest> {
 
   /** The number of queued records. */
   get records(): number {
-    return this.#records;
+    return this.#total.records;
   }
 
   /** Whether no request is queued. */
@@ -57,17 +56,15 @@ export class FairQueue<T extends QueuedRequest> {
    * @returns The requests to reject, which are not in the queue: none, the request itself, or those evicted for it.
    */
   add(request: T): readonly T[] {
-    const { total, share: limit } = this.#limits;
     const { organizationId } = request;
     const share = this.#shares.get(organizationId) ?? new Share<T>();
-    if (share.records + request.inputs.length > limit.records || share.bytes + request.bytes > limit.bytes) {
-      return [request];
-    }
+    if (!share.amount.hasRoom(request, this.#limits.share)) return [request];
     this.#shares.set(organizationId, share);
-    share.add(request);
-    this.#count(request, 1);
+    share.requests.push(request);
+    share.amount.add(request);
+    this.#total.add(request);
     const evicted: T[] = [];
-    while (this.#records > total.records || this.#bytes > total.bytes) {
+    while (!this.#total.isWithin(this.#limits.total)) {
       const newest = this.#removeNewest(organizationId);
       if (newest === undefined) break;
       evicted.push(newest);
@@ -80,13 +77,13 @@ export class FairQueue<T extends QueuedRequest> {
    * that shares an idempotency key with another of its organization in the group is left for a later group.
    */
   take(): T[] {
-    const group = new Group<T>(this.#limits);
+    const group: Group<T> = { requests: [], amount: new Amount() };
     const visited = new Map<string, Share<T>>();
     const rounds = [...this.#shares];
     // Grows while it is iterated: an organization with more requests is served again after all others.
     for (const [organizationId, share] of rounds) {
       visited.set(organizationId, share);
-      const reason = share.takeQuantum(group);
+      const reason = share.takeQuantum(group, this.#limits);
       if (reason === "group full") break;
       this.#shares.delete(organizationId);
       this.#shares.set(organizationId, share);
@@ -94,9 +91,9 @@ export class FairQueue<T extends QueuedRequest> {
     }
     for (const [organizationId, share] of visited) {
       share.endGroup();
-      if (share.isEmpty) this.#shares.delete(organizationId);
+      if (share.requests.length === 0) this.#shares.delete(organizationId);
     }
-    for (const request of group.requests) this.#count(request, -1);
+    for (const request of group.requests) this.#total.subtract(request);
     return group.requests;
   }
 
@@ -106,8 +103,9 @@ export class FairQueue<T extends QueuedRequest> {
       const { organizationId } = request;
       const share = this.#shares.get(organizationId) ?? new Share<T>();
       this.#shares.set(organizationId, share);
-      share.putBack(request);
-      this.#count(request, 1);
+      share.requests.unshift(request);
+      share.amount.add(request);
+      this.#total.add(request);
     }
   }
 
@@ -118,72 +116,65 @@ export class FairQueue<T extends QueuedRequest> {
 
   /** Empties the queue. @returns All queued requests. */
   clear(): T[] {
-    const requests = [...this.#shares.values()].flatMap((share) => share.requests);
+    const all = [...this.#shares.values()].flatMap(({ requests }) => requests);
     this.#shares.clear();
-    this.#records = 0;
-    this.#bytes = 0;
-    return requests;
-  }
-
-  #count({ inputs, bytes }: T, sign: 1 | -1): void {
-    this.#records += sign * inputs.length;
-    this.#bytes += sign * bytes;
+    for (const request of all) this.#total.subtract(request);
+    return all;
   }
 
   /** Removes the newest request of the largest share; `preferredId` goes first among equals. */
   #removeNewest(preferredId: string): T | undefined {
     const { total } = this.#limits;
-    const size = (share: Share<T> | undefined) =>
-      share === undefined ? 0 : Math.max(share.records / total.records, share.bytes / total.bytes);
+    const sizeOf = (organizationId: string) => {
+      const { records = 0, bytes = 0 } = this.#shares.get(organizationId)?.amount ?? {};
+      return Math.max(records / total.records, bytes / total.bytes);
+    };
     let largestId = preferredId;
-    let largest = size(this.#shares.get(preferredId));
-    for (const [organizationId, share] of this.#shares) {
-      if (size(share) <= largest) continue;
-      largest = size(share);
-      largestId = organizationId;
-    }
+    for (const id of this.#shares.keys()) if (sizeOf(id) > sizeOf(largestId)) largestId = id;
     const share = this.#shares.get(largestId);
-    const newest = share?.removeNewest();
-    if (newest === undefined) return undefined;
-    this.#count(newest, -1);
-    if (share?.isEmpty === true) this.#shares.delete(largestId);
+    const newest = share?.requests.pop();
+    if (share === undefined || newest === undefined) return undefined;
+    share.amount.subtract(newest);
+    this.#total.subtract(newest);
+    if (share.requests.length === 0) this.#shares.delete(largestId);
     return newest;
   }
 }
 
-/** The requests of a group. */
-class Group<T extends QueuedRequest> {
-  readonly requests: T[] = [];
-  readonly quantum: QueueAmount;
-  readonly #limit: QueueAmount;
-  #records = 0;
-  #bytes = 0;
+/** A sum of requests. */
+class Amount implements QueueAmount {
+  records = 0;
+  bytes = 0;
 
-  constructor(limits: QueueLimits) {
-    this.quantum = limits.quantum;
-    this.#limit = limits.group;
+  add({ inputs, bytes }: QueuedRequest): void {
+    this.records += inputs.length;
+    this.bytes += bytes;
   }
 
-  /** @returns False when there is no room for the request. */
-  add(request: T): boolean {
-    const records = this.#records + request.inputs.length;
-    const bytes = this.#bytes + request.bytes;
-    if (this.requests.length > 0 && (records > this.#limit.records || bytes > this.#limit.bytes)) {
-      return false;
-    }
-    this.requests.push(request);
-    this.#records = records;
-    this.#bytes = bytes;
-    return true;
+  subtract({ inputs, bytes }: QueuedRequest): void {
+    this.records -= inputs.length;
+    this.bytes -= bytes;
   }
+
+  isWithin(limit: QueueAmount): boolean {
+    return this.records <= limit.records && this.bytes <= limit.bytes;
+  }
+
+  hasRoom({ inputs, bytes }: QueuedRequest, limit: QueueAmount): boolean {
+    return this.records + inputs.length <= limit.records && this.bytes + bytes <= limit.bytes;
+  }
+}
+
+interface Group<T extends QueuedRequest> {
+  readonly requests: T[];
+  readonly amount: Amount;
 }
 
 /** The queued requests of one organization. */
 class Share<T extends QueuedRequest> {
-  records = 0;
-  bytes = 0;
-  /** In order of arrival. */
-  #requests: T[] = [];
+  /** In order of arrival; while a group is taken, also those that it has taken. */
+  requests: T[] = [];
+  readonly amount = new Amount();
   /** How many of the requests the current group has considered. */
   #considered = 0;
   /** Those of them that it left here. */
@@ -191,50 +182,21 @@ class Share<T extends QueuedRequest> {
   /** Its idempotency keys of this organization. */
   readonly #keys = new Set<string>();
 
-  get requests(): readonly T[] {
-    return this.#requests;
-  }
-
-  get isEmpty(): boolean {
-    return this.#requests.length === 0;
-  }
-
-  add(request: T): void {
-    this.#requests.push(request);
-    this.records += request.inputs.length;
-    this.bytes += request.bytes;
-  }
-
-  putBack(request: T): void {
-    this.#requests.unshift(request);
-    this.records += request.inputs.length;
-    this.bytes += request.bytes;
-  }
-
-  removeNewest(): T | undefined {
-    const newest = this.#requests.pop();
-    this.records -= newest?.inputs.length ?? 0;
-    this.bytes -= newest?.bytes ?? 0;
-    return newest;
-  }
-
   /** Takes at least one request, if the group has room and one of them can join it. */
-  takeQuantum(group: Group<T>): "group full" | "quantum used" | "nothing left" {
-    let records = 0;
-    let bytes = 0;
-    for (; this.#considered < this.#requests.length; this.#considered++) {
-      const request = this.#requests[this.#considered] as T;
+  takeQuantum(group: Group<T>, limits: QueueLimits): "group full" | "quantum used" | "nothing left" {
+    const taken = new Amount();
+    for (; this.#considered < this.requests.length; this.#considered++) {
+      const request = this.requests[this.#considered] as T;
       if (this.#collides(request)) {
         this.#left.push(request);
         continue;
       }
-      records += request.inputs.length;
-      bytes += request.bytes;
-      const isOver = records > group.quantum.records || bytes > group.quantum.bytes;
-      if (isOver && records > request.inputs.length) return "quantum used";
-      if (!group.add(request)) return "group full";
-      this.records -= request.inputs.length;
-      this.bytes -= request.bytes;
+      if (taken.records > 0 && !taken.hasRoom(request, limits.quantum)) return "quantum used";
+      if (group.requests.length > 0 && !group.amount.hasRoom(request, limits.group)) return "group full";
+      group.requests.push(request);
+      group.amount.add(request);
+      taken.add(request);
+      this.amount.subtract(request);
       for (const { idempotencyKey } of request.inputs) {
         if (idempotencyKey !== null) this.#keys.add(idempotencyKey);
       }
@@ -244,7 +206,7 @@ class Share<T extends QueuedRequest> {
 
   /** Forgets the group. The requests that it left keep their order. */
   endGroup(): void {
-    this.#requests = this.#left.concat(this.#requests.slice(this.#considered));
+    this.requests = this.#left.concat(this.requests.slice(this.#considered));
     this.#left = [];
     this.#considered = 0;
     this.#keys.clear();

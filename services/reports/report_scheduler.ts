@@ -29,7 +29,6 @@ export interface ScheduledReport {
 interface Waiting {
   readonly resume: () => void;
   readonly reject: (error: unknown) => void;
-  readonly isNew: boolean;
 }
 
 /** The reports of one organization. */
@@ -37,7 +36,8 @@ interface Share {
   /** What cancels each open report, the newest last. */
   readonly open: Set<AbortController>;
   running: number;
-  /** Not running: new ones, after those that waited for their clients. */
+  /** Not running: those that waited for their clients go before new ones. */
+  readonly returning: Waiting[];
   readonly starting: Waiting[];
   /** Running, and waiting for the next slice. */
   readonly paused: Waiting[];
@@ -73,7 +73,7 @@ export class ReportScheduler {
   enter(organizationId: string, cancel: AbortController): ScheduledReport {
     const { signal } = cancel;
     const share = this.#shares.get(organizationId) ??
-      { open: new Set<AbortController>(), running: 0, starting: [], paused: [] };
+      { open: new Set<AbortController>(), running: 0, returning: [], starting: [], paused: [] };
     if (this.#isDraining) throw stoppingError();
     if (share.open.size >= this.#limits.openPerOrganizationMax) {
       throw unavailableError("Your organization has too many open reports. Try again when one has finished.");
@@ -95,22 +95,22 @@ export class ReportScheduler {
       }
       this.#grantSoon();
     };
-    const wait = async (queue: Waiting[], options: { isNew: boolean; isFirst: boolean }) => {
-      await this.#wait(queue, { ...options, signal });
+    const wait = async (queue: Waiting[]) => {
+      await this.#wait(queue, signal);
       hasSlice = true;
       isRunning = true;
     };
     return {
-      start: () => wait(share.starting, { isNew: true, isFirst: false }),
+      start: () => wait(share.starting),
       pause: () => {
-        const next = wait(share.paused, { isNew: false, isFirst: false });
+        const next = wait(share.paused);
         release({ staysRunning: true });
         return next;
       },
       waitFor: async (slow) => {
         release({ staysRunning: false });
         await slow;
-        await wait(share.starting, { isNew: false, isFirst: true });
+        await wait(share.returning);
       },
       leave: () => {
         release({ staysRunning: false });
@@ -138,14 +138,11 @@ export class ReportScheduler {
   drain(): void {
     this.#isDraining = true;
     for (const { starting } of this.#shares.values()) {
-      for (const waiting of [...starting]) if (waiting.isNew) waiting.reject(stoppingError());
+      for (const waiting of [...starting]) waiting.reject(stoppingError());
     }
   }
 
-  #wait(
-    queue: Waiting[],
-    { isNew, isFirst, signal }: { isNew: boolean; isFirst: boolean; signal: AbortSignal },
-  ): Promise<void> {
+  #wait(queue: Waiting[], signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
       const end = () => {
@@ -156,14 +153,12 @@ export class ReportScheduler {
       };
       const cancel = () => waiting.reject(signal.reason);
       const waiting: Waiting = {
-        isNew,
         resume: () => (end(), resolve()),
         reject: (error) => (end(), reject(error)),
       };
       signal.addEventListener("abort", cancel);
       this.#waiting++;
-      if (isFirst) queue.unshift(waiting);
-      else queue.push(waiting);
+      queue.push(waiting);
       // No message is received during a slice: right after it, others may have arrived before the one being handled.
       if (performance.now() - this.#sliceEndedAt < unreadMs) this.#grantSoon();
       else if (!this.#isScheduled) this.#grant();
@@ -191,8 +186,9 @@ export class ReportScheduler {
 
   #next(): Waiting | undefined {
     for (const [organizationId, share] of this.#shares) {
-      const canStart = share.starting.length > 0 && share.running < this.#limits.runningPerOrganizationMax;
-      const waiting = canStart ? share.starting[0] : share.paused[0];
+      const [next = share.starting[0]] = share.returning;
+      const canStart = next !== undefined && share.running < this.#limits.runningPerOrganizationMax;
+      const waiting = canStart ? next : share.paused[0];
       if (waiting === undefined) continue;
       if (canStart) share.running++;
       this.#shares.delete(organizationId);

@@ -76,9 +76,9 @@ testApp(
     const answer = await test.send(path, { cookie: ada.cookie });
     const reader = answer.body?.getReader();
     await reader?.read();
-    assert.deepEqual(test.services.metrics.reports(), { running: 0, waiting: 1 });
+    assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 1 });
     await reader?.cancel();
-    assert.deepEqual(test.services.metrics.reports(), { running: 0, waiting: 0 });
+    assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 0 });
   },
 );
 

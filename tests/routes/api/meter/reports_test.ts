@@ -28,18 +28,18 @@ testApp("other requests are handled while an organization runs reports", async (
   await recordOne(test, apiKey);
   let finished = 0;
   const reports = Array.from({ length: 30 }, () => report().finally(() => finished++));
-  await poll(() => test.services.metrics.reports().running > 0);
+  await poll(() => test.services.reports.counts.running > 0);
   for (let n = 0; n < 3; n++) {
     const me = await test.send("/api/auth/me", { cookie: neighbour.cookie });
     assert.equal((await me.json()).authenticated, true);
     await recordOne(test, apiKey);
-    assert.ok(test.services.metrics.reports().running <= 2);
+    assert.ok(test.services.reports.counts.running <= 2);
   }
   const own = await test.send(`/api/v1/usage${month}`, { apiKey });
   assert.equal((await own.json()).data[0].count, 4);
   assert.ok(finished < reports.length, "all reports finished first");
   for (const answer of await Promise.all(reports)) assert.equal((await answer.json()).data.length, 10_000);
-  assert.deepEqual(test.services.metrics.reports(), { running: 0, waiting: 0 });
+  assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 0 });
 }, unlimited);
 
 testApp("rejects a report over an organization's limit, but not those of others", async (test) => {
@@ -48,7 +48,7 @@ testApp("rejects a report over an organization's limit, but not those of others"
   // Their clients don't read, so none of them ends.
   const open = await Promise.all(Array.from({ length: reportsOpenPerOrganizationMax }, report));
   assert.deepEqual(open.map(({ status }) => status), open.map(() => 200));
-  assert.deepEqual(test.services.metrics.reports(), {
+  assert.deepEqual(test.services.reports.counts, {
     running: 0,
     waiting: reportsOpenPerOrganizationMax,
   });
@@ -64,7 +64,7 @@ testApp("rejects a report over an organization's limit, but not those of others"
   await open[0]?.body?.cancel();
   assert.equal((await (await report()).json()).data.length, 1_000);
   for (const { body } of open.slice(1)) await body?.cancel();
-  assert.deepEqual(test.services.metrics.reports(), { running: 0, waiting: 0 });
+  assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 0 });
 }, unlimited);
 
 testApp("a report ends when its client disconnects", async (test) => {
@@ -92,7 +92,7 @@ testApp("a report ends when its client disconnects", async (test) => {
     await settled;
     await csv.body?.cancel().catch(() => {});
     await poll(() => {
-      const { running, waiting } = test.services.metrics.reports();
+      const { running, waiting } = test.services.reports.counts;
       return running + waiting === 0;
     });
     assert.equal(test.logged(), "");

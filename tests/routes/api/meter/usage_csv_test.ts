@@ -221,18 +221,18 @@ testApp("waits for a slow reader, and ends the report when it disconnects", asyn
   const person = await test.signUp();
   const { id: keyId } = await createTestKey(test, person);
   await test.opened.database.write(manySums({ series: 200, hours: 900, keyId, from }));
-  const { reports: openReports } = test.services.metrics;
+  const { reports } = test.services;
   const answer = await test.send(`/api/portal/usage.csv${hoursQuery(900)}`, { cookie: person.cookie });
   const reader = answer.body?.getReader();
   assert.ok(reader);
   for (let n = 0; n < 3; n++) {
     assert.equal((await reader.read()).done, false);
-    assert.deepEqual(openReports(), { running: 0, waiting: 1 });
+    assert.deepEqual(reports.counts, { running: 0, waiting: 1 });
   }
   const next = reader.read();
   await reader.cancel();
   await next;
-  assert.deepEqual(openReports(), { running: 0, waiting: 0 });
+  assert.deepEqual(reports.counts, { running: 0, waiting: 0 });
   assert.equal(test.logged(), "");
 }, unlimited);
 
