@@ -1,11 +1,11 @@
-// Times in queries and responses: read and written on the clocks of zones.
+// Times in queries and responses, in time zones.
 import assert from "node:assert/strict";
 import fc from "../support/fast_check.ts";
 import { isoTime, isoTimeIn, parseTime, parseTimestamp, timeFault } from "../../domain/time.ts";
 import { anyTime, hourMs, wall, wallTime, zones } from "./clocks.ts";
 import { holds } from "./properties.ts";
 
-Deno.test("isoTimeIn() is what a clock in the zone reads, with its offset, and means the same moment", () => {
+Deno.test("isoTimeIn() is the same moment in the zone, with its offset", () => {
   holds(fc.tuple(anyTime, fc.constantFrom(...zones)), ([ms, timezone]) => {
     const text = isoTimeIn(ms, timezone);
     assert.equal(text, timezone === "UTC" ? isoTime(ms) : wallTime(ms, timezone));
@@ -29,7 +29,7 @@ Deno.test("parseTime() reads a date as the first moment of the day in the zone",
   assert.equal(parseTime("2026-2-3"), null);
 });
 
-Deno.test("timeFault() says how to write an offset whose + was lost in a URL", () => {
+Deno.test("timeFault() explains how to encode an offset whose + was lost in a URL", () => {
   assert.match(timeFault("2026-10-01T00:00:00.000 02:00"), /write \+ as %2B\.$/);
   assert.doesNotMatch(timeFault("yesterday"), /%2B/);
 });
@@ -49,7 +49,7 @@ Deno.test("parseTimestamp() reads RFC 3339 and cuts off digits beyond millisecon
   assert.equal(parseTimestamp("1969-12-31T23:59:59.999Z"), -1);
 });
 
-Deno.test("parseTimestamp() refuses what is not a whole, possible time with an offset", () => {
+Deno.test("parseTimestamp() rejects incomplete and impossible times", () => {
   for (
     const text of [
       ...[
@@ -84,7 +84,7 @@ Deno.test("parseTimestamp() refuses what is not a whole, possible time with an o
   ) assert.equal(parseTimestamp(text), null, text);
 });
 
-Deno.test("isoTime() and parseTimestamp() are each other's inverse", () => {
+Deno.test("parseTimestamp() inverts isoTime()", () => {
   holds(
     fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) }),
     (ms) => assert.equal(parseTimestamp(isoTime(ms)), ms),

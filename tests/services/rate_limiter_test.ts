@@ -1,4 +1,4 @@
-// The rate limiter when its clock is set back, and when it sweeps many names out.
+// The rate limiter when its clock is set back, and when it deletes old names.
 import assert from "node:assert/strict";
 import { RateLimiter } from "../../services/rate_limiter.ts";
 
@@ -11,7 +11,7 @@ function limiterAt(start: number) {
   return { limiter, setClock: (ms: number) => now = ms };
 }
 
-Deno.test("RateLimiter: a clock that is set back starts a new window instead of a longer one", () => {
+Deno.test("RateLimiter starts a new window when the clock is set back", () => {
   const { limiter, setClock } = limiterAt(10 * windowMs);
   for (let n = 0; n < 3; n++) limiter.take("ada");
   assert.equal(limiter.peek("ada").isAllowed, false);
@@ -20,7 +20,7 @@ Deno.test("RateLimiter: a clock that is set back starts a new window instead of 
   assert.deepEqual(limiter.take("ada"), { isAllowed: true, remaining: 1, resetMs: windowMs });
 });
 
-Deno.test("RateLimiter: a clock that is set back by less than a window never makes a wait longer than one", () => {
+Deno.test("RateLimiter never waits longer than a window when the clock is set back by less than one", () => {
   const { limiter, setClock } = limiterAt(10 * windowMs);
   for (let n = 0; n < 3; n++) limiter.take("ada");
   setClock(10 * windowMs - 1);
@@ -28,7 +28,7 @@ Deno.test("RateLimiter: a clock that is set back by less than a window never mak
   assert(limiter.take("ada").resetMs <= windowMs);
 });
 
-Deno.test("RateLimiter: a sweep keeps the windows that are running, and drops those that have ended", () => {
+Deno.test("RateLimiter deletes windows that have ended and keeps the others", () => {
   const { limiter, setClock } = limiterAt(0);
   const manyNames = 30_000;
   for (let n = 0; n < manyNames; n++) limiter.take(`ended ${n}`);

@@ -1,7 +1,6 @@
 // Checks the usage stored in a database against a ledger and against a slow but simple sum.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
-import { sql } from "../../db/engine/database.ts";
 import { openRemote } from "../../db/engine/remote.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import type { Ledger, SentRecord } from "./ledger.ts";
@@ -41,7 +40,7 @@ export async function storedInFile(path: string): Promise<StoredUsage> {
   for (const end of ["", "-wal"]) await Deno.copyFile(`${path}${end}`, `${folder}/copy.db${end}`);
   const connection = new Connection(`${folder}/copy.db`, { readOnly: true });
   return {
-    read: (query) => Promise.resolve(connection.all(sql(query)) as Row[]),
+    read: (query) => Promise.resolve(connection.all({ sql: query, args: [] }) as Row[]),
     async close() {
       connection.close();
       await Deno.remove(folder, { recursive: true });
@@ -52,7 +51,7 @@ export async function storedInFile(path: string): Promise<StoredUsage> {
 /** @param url The URL of a libSQL server. */
 export function storedAtServer(url: string): StoredUsage {
   const database = openRemote({ url, authToken: undefined });
-  return { read: (query) => database.read(sql(query)), close: () => database.close() };
+  return { read: (query) => database.read({ sql: query, args: [] }), close: () => database.close() };
 }
 
 /**

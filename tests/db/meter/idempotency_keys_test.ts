@@ -1,4 +1,4 @@
-// The index of idempotency keys: wherever a key has moved to, it is found, and it is there once.
+// The index of idempotency keys: every key is found once, whichever table it has moved to.
 import assert from "node:assert/strict";
 import { type Database, sql } from "../../../db/engine/database.ts";
 import { insertUsageRecords, RecordEncoder, type RecordOutcome } from "../../../db/meter/recorder.ts";
@@ -7,8 +7,8 @@ import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
 import { databaseKinds } from "../../support/database.ts";
 
 const tables = ["usage_keys_recent", "usage_keys_middle", "usage_keys_settled"] as const;
-const works = "a".repeat(64);
-const worksToo = "b".repeat(64);
+const activeKey = "a".repeat(64);
+const otherActiveKey = "b".repeat(64);
 const revoked = "c".repeat(64);
 const now = 1_800_000_000_000;
 
@@ -18,12 +18,13 @@ async function insertKeys(database: Database): Promise<void> {
     ...["org_one", "org_two"].map((id) =>
       sql`INSERT INTO organizations (id, name, created_at) VALUES (${id}, 'Test', 0)`
     ),
-    ...([[works, "org_one", null], [worksToo, "org_two", null], [revoked, "org_one", 1]] as const).map((
-      [hash, organization, revokedAt],
-    ) =>
-      sql`INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_at, revoked_at)
+    ...([[activeKey, "org_one", null], [otherActiveKey, "org_two", null], [revoked, "org_one", 1]] as const)
+      .map((
+        [hash, organization, revokedAt],
+      ) =>
+        sql`INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_at, revoked_at)
         VALUES ('key_' || ${hash}, ${organization}, ${hash}, 'service_live_', 'Test', 0, ${revokedAt})`
-    ),
+      ),
   ]);
 }
 
@@ -37,7 +38,7 @@ interface Given {
 /** Where a record's text has the hash of its key. */
 const hashAt = { from: 47, to: 62 };
 
-function record(database: Database, records: readonly Given[], apiKey = works): Promise<RecordOutcome> {
+function record(database: Database, records: readonly Given[], apiKey = activeKey): Promise<RecordOutcome> {
   return insertUsageRecords(database, {
     now,
     seriesMax: usageSeriesMax,
@@ -65,12 +66,12 @@ const named = (name: string, from: number, count: number): Given[] =>
 const plain = (count: number): Given[] => Array.from({ length: count }, () => ({ idempotencyKey: null }));
 
 async function countOf(database: Database, from: string): Promise<number> {
-  return (await database.readFirst<{ count: number }>(sql(`SELECT count(*) AS count FROM ${from}`)))?.count ??
-    -1;
+  const statement = { sql: `SELECT count(*) AS count FROM ${from}`, args: [] };
+  return (await database.readFirst<{ count: number }>(statement))?.count ?? -1;
 }
 
-/** Every key of every record is in the three tables, once, and nothing else is. */
-async function assertKeysAreWhole(database: Database): Promise<number[]> {
+/** Asserts that the three tables have the key of every record once, and nothing else. */
+async function assertKeysAreComplete(database: Database): Promise<number[]> {
   const counts: number[] = [];
   for (const table of tables) counts.push(await countOf(database, table));
   const records = await countOf(database, "usage_records WHERE idempotency_key IS NOT NULL");
@@ -81,7 +82,7 @@ async function assertKeysAreWhole(database: Database): Promise<number[]> {
   return counts;
 }
 
-/** Everything that recording may write, as one text. */
+/** Everything that recording can write, as one text. */
 async function everything(database: Database): Promise<string> {
   const texts: string[] = [];
   for (
@@ -95,12 +96,12 @@ async function everything(database: Database): Promise<string> {
       ...tables,
     ]
   ) {
-    texts.push(table, JSON.stringify(await database.read(sql(`SELECT * FROM ${table}`))));
+    texts.push(table, JSON.stringify(await database.read({ sql: `SELECT * FROM ${table}`, args: [] })));
   }
   return texts.join("\n");
 }
 
-/** Puts the sweeps of both moves somewhere; they go on from there. */
+/** Sets the positions from which both sweeps continue. */
 function sweepFrom(database: Database, { recent, middle }: { recent: number; middle: number }) {
   return database.write([
     sql`UPDATE usage_cursor SET recent_moved = ${Math.floor(recent * idempotencyHashSpace)}, middle_moved = ${
@@ -126,17 +127,17 @@ for (const kind of databaseKinds) {
     });
 
   on(
-    "a repeat is known wherever its key has moved to, and no key is lost or there twice",
+    "finds a repeated key in whichever table it is, and loses or duplicates none",
     async (database) => {
       const groups = 8;
       const size = 4_000;
       for (let n = 0; n < groups; n++) {
-        // The second sweep is slow: it is put where the first has been, so that keys move through both.
+        // The second sweep is slow, so it starts where the first has been: keys then move through both.
         await sweepFrom(database, { recent: n / groups, middle: (n + 4) % groups / groups });
         const group = [
           ...named("key", n * size, size),
           ...plain(100),
-          // Repeats among them, of the group before.
+          // Repeats of the previous group.
           ...(n === 0 ? [] : named("key", (n - 1) * size, 50)),
         ];
         const outcome = await record(database, group);
@@ -144,11 +145,11 @@ for (const kind of databaseKinds) {
         assert.equal(outcome.existing.length, n === 0 ? 0 : 50);
         await record(database, plain(10));
         await record(database, named("key", n * size, 10), revoked);
-        await assertKeysAreWhole(database);
+        await assertKeysAreComplete(database);
       }
-      const counts = await assertKeysAreWhole(database);
+      const counts = await assertKeysAreComplete(database);
       for (const [index, count] of counts.entries()) assert.ok(count > 0, `${tables[index]} has no key`);
-      // Every one of them again, and again under the other organization's key, whose they are not.
+      // All of them again, then with other content, then some with the other organization's key.
       for (let n = 0; n < groups; n++) {
         const repeats = named("key", n * size, size);
         const again = await record(database, repeats);
@@ -167,13 +168,13 @@ for (const kind of databaseKinds) {
           other.existing.length === size && other.existing.every(({ differs }) => differs === 1),
         );
       }
-      const strangers = await record(database, named("key", 0, 100), worksToo);
+      const strangers = await record(database, named("key", 0, 100), otherActiveKey);
       assert.equal(strangers.inserted, 100);
-      await assertKeysAreWhole(database);
+      await assertKeysAreComplete(database);
     },
   );
 
-  on("a group of a revoked key, or of repeats alone, writes nothing", async (database) => {
+  on("writes nothing for a group of a revoked key or of repeats", async (database) => {
     await record(database, [...named("key", 0, 3_000), ...plain(5)]);
     const before = await everything(database);
     const refused = await record(
@@ -191,24 +192,24 @@ for (const kind of databaseKinds) {
   });
 
   on(
-    "two keys with one hash are both recorded, and both known later, wherever they are",
+    "records and finds two keys with the same hash, whichever table they are in",
     async (database) => {
       const keyHash = 77_777_777_777;
       const collide = (name: string): Given => ({ idempotencyKey: name, keyHash });
       assert.equal((await record(database, [collide("one"), collide("two")])).inserted, 2);
       assert.equal((await record(database, [collide("three"), collide("one")])).inserted, 1);
-      // A key of the other organization whose hash in the index is the same.
+      // A key of the other organization with the same hash in the index.
       const shifted = (keyHash + idempotencyHashSpace - 2654435761) % idempotencyHashSpace;
       const stranger: Given = { idempotencyKey: "one", keyHash: shifted };
-      assert.equal((await record(database, [stranger], worksToo)).inserted, 1);
+      assert.equal((await record(database, [stranger], otherActiveKey)).inserted, 1);
       const hashes = await database.read(sql`SELECT DISTINCT hash FROM usage_keys_recent`);
       assert.equal(hashes.length, 1, "the hashes are not the same");
       const names = ["one", "two", "three"];
       for (const [n, table] of tables.entries()) {
         if (n > 0) {
           await database.write([
-            sql(`INSERT INTO ${table} SELECT * FROM ${tables[n - 1]} ORDER BY seq LIMIT 3`),
-            sql(`DELETE FROM ${tables[n - 1]} WHERE seq IN (SELECT seq FROM ${table})`),
+            { sql: `INSERT INTO ${table} SELECT * FROM ${tables[n - 1]} ORDER BY seq LIMIT 3`, args: [] },
+            { sql: `DELETE FROM ${tables[n - 1]} WHERE seq IN (SELECT seq FROM ${table})`, args: [] },
           ]);
         }
         const again = await record(database, names.map(collide));
@@ -218,25 +219,25 @@ for (const kind of databaseKinds) {
           names.toSorted(),
           table,
         );
-        assert.equal((await record(database, [stranger], worksToo)).inserted, 0);
+        assert.equal((await record(database, [stranger], otherActiveKey)).inserted, 0);
       }
-      await assertKeysAreWhole(database);
+      await assertKeysAreComplete(database);
     },
   );
 
   on(
-    "keys at both ends of the hashes are moved, and a round ends where the next begins",
+    "moves keys at both ends of the hash space, and wraps around",
     async (database) => {
       const ends = [0, 1, idempotencyHashSpace - 1, idempotencyHashSpace - 2];
-      // The first organization's number shifts every hash.
+      // The organization's number shifts every hash.
       const given = ends.map((hash, n): Given => ({
         idempotencyKey: `end ${n}`,
         keyHash: (hash + idempotencyHashSpace - 2654435761) % idempotencyHashSpace,
       }));
       assert.equal((await record(database, given)).inserted, 4);
-      // The sweeps begin at 0.
+      // The sweeps start at 0.
       assert.equal(await countOf(database, "usage_keys_settled"), 2);
-      // From half a step before the end they go over it, and begin anew.
+      // From half a step before the end they pass it and start over.
       await sweepFrom(database, { recent: 1 - 0.5 / keysRecentMax, middle: 1 - 0.5 / keysMiddleMax });
       assert.equal((await record(database, [{ idempotencyKey: "one more" }])).inserted, 1);
       const at = await database.readFirst<Record<string, number>>(
@@ -244,7 +245,7 @@ for (const kind of databaseKinds) {
       );
       assert.deepEqual({ ...at }, { recent: 0, middle: 0 });
       assert.equal(await countOf(database, "usage_keys_settled"), 4);
-      await assertKeysAreWhole(database);
+      await assertKeysAreComplete(database);
       assert.equal((await record(database, given)).existing.length, 4);
     },
   );

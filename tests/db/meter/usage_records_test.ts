@@ -1,4 +1,4 @@
-// Scans of records: between any two places, however many records share a timestamp or a series.
+// Scans of records between any two positions, whatever timestamps and series they share.
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
 import { usageSeriesMax } from "../../../domain/limits.ts";
@@ -15,7 +15,7 @@ import { databaseKinds } from "../../support/database.ts";
 const organizationId = "org_test";
 const [first, second] = ["a".repeat(64), "b".repeat(64)];
 
-/** An organization with two keys, beside another with a key of its own. */
+/** An organization with two keys, and another one with one key. */
 async function insertKeys(database: Database): Promise<void> {
   await database.write([
     ...[organizationId, "org_other"].map((id) =>
@@ -30,15 +30,14 @@ async function insertKeys(database: Database): Promise<void> {
   ]);
 }
 
-/** Descending: the order of lists. */
+/** The order of lists: descending. */
 function compare(a: UsageRecordPosition, b: UsageRecordPosition): number {
   return b.timestamp - a.timestamp || b.series - a.series || b.seq - a.seq;
 }
 
 for (const kind of databaseKinds) {
   Deno.test({
-    name:
-      `${kind.name} database: a scan from any place to any other has what lies between, and knows its end`,
+    name: `${kind.name} database: scans the records between any two positions and finds the end of a scan`,
     ignore: kind.ignore,
     fn: async () => {
       const { database, dispose } = await kind.open();
@@ -79,7 +78,7 @@ for (const kind of databaseKinds) {
           ...times.map((timestamp) => ({ timestamp, series: 0, seq: 0 })),
           { timestamp: 0, series: 0, seq: 0 },
         ];
-        // Over a line each of these is a round trip: some will do.
+        // Remotely each of these is a round trip, so only some are tried.
         const step = kind.name === "remote" ? 5 : 1;
         for (const [n, before] of places.entries()) {
           for (const from of places.filter((_place, m) => (n + m) % step === 0)) {
@@ -105,7 +104,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-Deno.test("embedded database: a record is found by its id and by its idempotency key without a scan", async () => {
+Deno.test("embedded database: finds a record by its id and by its idempotency key without a scan", async () => {
   const kind = databaseKinds.find(({ name }) => name === "embedded");
   assert.ok(kind);
   const { database, dispose } = await kind.open();
@@ -129,7 +128,7 @@ Deno.test("embedded database: a record is found by its id and by its idempotency
         used.push(...(/SEARCH k USING PRIMARY KEY \(hash=\?/.exec(detail) ?? []));
       }
     }
-    // Each of the three tables of keys, for each of the two queries.
+    // Three tables of keys for each of two queries.
     assert.equal(used.length, 6);
   } finally {
     await dispose();

@@ -1,4 +1,4 @@
-// Voids: what takes the place of a smallest or largest record is found outside of the writer and checked in it.
+// Voids: the remaining minimum and maximum are found outside of the writer and verified in it.
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
 import { type RemainingExtremes, voidRecord } from "../../../db/meter/usage_voids.ts";
@@ -58,7 +58,7 @@ async function recordsOf(test: TestApp, quantities: readonly number[]) {
 }
 
 onEveryDatabase(
-  "a void takes records into account that arrive after the others were looked at",
+  "a void considers records that arrived after the scan",
   async (test) => {
     const usage = await recordsOf(test, [5, 1, 9, 2]);
     const largest = await usage.scan(2);
@@ -69,9 +69,9 @@ onEveryDatabase(
   },
 );
 
-onEveryDatabase("a void is not done with what is not true any more", async (test) => {
+onEveryDatabase("a void with outdated extremes does nothing", async (test) => {
   const usage = await recordsOf(test, [5, 1, 9, 8]);
-  assert.equal(await usage.void(2, null), null, "the others were not looked at");
+  assert.equal(await usage.void(2, null), null, "not scanned yet");
   const others = await usage.scan(2);
   assert.deepEqual(others?.largest?.value, "8000000");
   await voidOne(test, { apiKey: usage.apiKey, id: usage.ids[3] ?? "" });
@@ -79,13 +79,13 @@ onEveryDatabase("a void is not done with what is not true any more", async (test
   assert.deepEqual(await usage.minMax(), [3, 1, 9]);
   assert.notEqual(await usage.void(2, await usage.scan(2)), null);
   assert.deepEqual(await usage.minMax(), [2, 1, 5]);
-  // Neither smallest nor largest: no look is needed.
+  // Neither minimum nor maximum: no scan is needed.
   await recordOne(test, usage.apiKey, { quantity: 3 });
   const middle = await recordsOf(test, [1, 2, 3]);
   assert.notEqual(await middle.void(1, null), null);
 });
 
-testApp("a void finds every row that it reads or writes by a key", async (test) => {
+testApp("a void finds every row by an index", async (test) => {
   const usage = await recordsOf(test, [5, 1, 9]);
   const batches: (readonly Statement[])[] = [];
   const { database } = test.opened;
@@ -112,13 +112,13 @@ testApp("a void finds every row that it reads or writes by a key", async (test) 
   }
 }, unlimited);
 
-onEveryDatabase("smallest and largest are null when they depend on deleted records", async (test) => {
+onEveryDatabase("minimum and maximum are null when they depend on deleted records", async (test) => {
   const person = await test.signUp();
   const { fullKey: apiKey } = await createTestKey(test, person);
   const day = 24 * 3_600_000;
   const timestamp = new Date(test.now()).toISOString();
   const sent = (quantity: number) => ({ productSlug: "tiles", metric: "requests", quantity, timestamp });
-  // The first are deleted by retention; the others are of the same quarter of an hour, recorded 30 days later.
+  // Retention deletes the first ones. The others have the same timestamp and were recorded 30 days later.
   await recordAll(test, { apiKey, records: [sent(2), sent(3)] });
   test.advance(30 * day);
   await recordAll(test, { apiKey, records: [sent(9), sent(8), sent(1), sent(4)] });
@@ -133,7 +133,7 @@ onEveryDatabase("smallest and largest are null when they depend on deleted recor
   const voidQuantity = async (quantity: number) =>
     await voidOne(test, { apiKey, id: left.find((record) => record.quantity === quantity)?.id ?? "" });
   await voidQuantity(4);
-  assert.deepEqual(await minMax(), [[23, 5, 1, 9]], "neither smallest nor largest");
+  assert.deepEqual(await minMax(), [[23, 5, 1, 9]], "neither minimum nor maximum");
   await voidQuantity(9);
   assert.deepEqual(await minMax(), [[14, 4, 1, null]]);
   await voidQuantity(1);

@@ -1,15 +1,15 @@
-// What CloudEvents mean: one key for each pair of source and id, and a product only where the source names one.
+// CloudEvents: one idempotency key per source and id, and the product of a source.
 import assert from "node:assert/strict";
 import { cloudEventKey, jsonContentTypeForm, productOfSource } from "../../../domain/meter/cloud_event.ts";
 import { idempotencyKeyForm, slugForm } from "../../../domain/meter/usage_record.ts";
 import fc from "../../support/fast_check.ts";
 import { holds } from "../properties.ts";
 
-// Short texts of few characters, so that one pair's parts often make the same text as another's.
+// Short texts of few characters, so that different pairs often have the same concatenation.
 const part = fc.string({ unit: fc.constantFrom("1", ":", "a", "é"), maxLength: 4 });
 const pair = fc.record({ source: part, id: part });
 
-Deno.test("cloudEventKey() is an idempotency key, the same for the same pair and for no other", () => {
+Deno.test("cloudEventKey() returns a distinct idempotency key for each pair", () => {
   const seen = new Map<string, string>();
   holds(pair, (event) => {
     const key = cloudEventKey(event);
@@ -26,7 +26,7 @@ Deno.test("cloudEventKey() is an idempotency key, the same for the same pair and
   );
 });
 
-Deno.test("productOfSource() gives slugs only, also of what is no URI", () => {
+Deno.test("productOfSource() returns only slugs, even for invalid URIs", () => {
   holds(fc.oneof(fc.string({ unit: "binary" }), fc.webUrl({ withQueryParameters: true }), part), (source) => {
     const product = productOfSource(source);
     if (product !== null) assert.match(product, slugForm);
@@ -50,7 +50,7 @@ Deno.test("productOfSource() gives slugs only, also of what is no URI", () => {
   }
 });
 
-Deno.test("jsonContentTypeForm knows JSON by its name or its suffix", () => {
+Deno.test("jsonContentTypeForm accepts JSON by name or suffix", () => {
   for (
     const type of [
       "application/json",

@@ -1,4 +1,4 @@
-// The permutation that hides counts: the published test vector, both directions, and no trace of neighbors.
+// The permutation that hides counts: the published test vector, both directions, and unrelated neighbors.
 import assert from "node:assert/strict";
 import fc from "../../support/fast_check.ts";
 import { createPermutation } from "../../../domain/meter/permutation.ts";
@@ -6,12 +6,12 @@ import { createPermutation } from "../../../domain/meter/permutation.ts";
 const key = fc.stringMatching(/^[0-9a-f]{24}$/);
 const number = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 
-Deno.test("hide() gives the published result of Speck 48/96", () => {
+Deno.test("hide() returns the published result of Speck 48/96", () => {
   const { hide } = createPermutation("1a19181211100a0908020100");
   assert.equal(hide(0x6d2073_696874), "735e10b6445d");
 });
 
-Deno.test("reveal() undoes hide() for every key and number", () => {
+Deno.test("reveal() inverts hide() for every key and number", () => {
   fc.assert(fc.property(key, number, (key, number) => {
     const { hide, reveal } = createPermutation(key);
     const hidden = hide(number);
@@ -20,7 +20,7 @@ Deno.test("reveal() undoes hide() for every key and number", () => {
   }));
 });
 
-Deno.test("consecutive numbers are far apart, in other places with another key", () => {
+Deno.test("consecutive numbers are far apart, and elsewhere with another key", () => {
   const [one, other] = ["0123456789abcdef01234567", "0123456789abcdef01234568"].map(createPermutation);
   const distances = new Set<number>();
   for (let n = 1; n < 1_000; n++) {
@@ -30,6 +30,6 @@ Deno.test("consecutive numbers are far apart, in other places with another key",
   assert.equal(distances.size, 999);
 });
 
-Deno.test("a key of another form is rejected", () => {
+Deno.test("rejects a malformed key", () => {
   for (const key of ["", "0123", "g".repeat(24), "A".repeat(24)]) assert.throws(() => createPermutation(key));
 });

@@ -1,4 +1,4 @@
-// Quantities: what is taken, and that sums are exact, compared with arithmetic in whole millionths.
+// Quantities: which are accepted, and exact sums, compared with integer arithmetic.
 import assert from "node:assert/strict";
 import fc from "../../support/fast_check.ts";
 import {
@@ -45,11 +45,11 @@ function obviousMicros(quantities: readonly Quantity[]): bigint {
   return quantities.reduce((sum, { whole, micro }) => sum + BigInt(whole) * 1_000_000n + BigInt(micro), 0n);
 }
 
-Deno.test("splitQuantity() takes whole numbers up to 2^53 - 1", () => {
+Deno.test("splitQuantity() accepts integers up to 2^53 - 1", () => {
   holds(wholes, (whole) => assert.deepEqual(splitQuantity(whole), { whole, micro: 0 }));
 });
 
-Deno.test("splitQuantity() reads a number as the decimal that was written", () => {
+Deno.test("splitQuantity() reads a number by its decimal notation", () => {
   holds(splittable, (quantity) => assert.deepEqual(splitQuantity(Number(decimal(quantity))), quantity), {
     runs: 2_000,
   });
@@ -60,12 +60,12 @@ Deno.test("splitQuantity() reads a number as the decimal that was written", () =
   assert.deepEqual(splitQuantity(1e3), { whole: 1_000, micro: 0 });
 });
 
-Deno.test("splitQuantity() takes minus zero for zero", () => {
+Deno.test("splitQuantity() reads minus zero as zero", () => {
   const zero = splitQuantity(-0);
   assert.ok(Object.is(zero?.whole, 0) && Object.is(zero?.micro, 0));
 });
 
-Deno.test("splitQuantity() refuses what is negative, not finite, too great or too fine", () => {
+Deno.test("splitQuantity() rejects negative, infinite, too large and too precise numbers", () => {
   const bad = [
     ...[-1, -0.1, -1e-9, NaN, Infinity, -Infinity, max + 1, 1e300, Number.MAX_VALUE],
     ...[1e-7, 9.9e-7, 0.0000001, 1.0000001, 0.1234567, 0.1 + 0.2, Number.MIN_VALUE, 1.5e-6, 123456.1234567],
@@ -73,7 +73,7 @@ Deno.test("splitQuantity() refuses what is negative, not finite, too great or to
   for (const value of bad) assert.equal(splitQuantity(value), null, String(value));
 });
 
-Deno.test("splitQuantity() either refuses a number or loses nothing of it", () => {
+Deno.test("splitQuantity() either rejects a number or loses nothing", () => {
   holds(fc.double(), (value) => {
     const quantity = splitQuantity(value);
     if (quantity === null) return;
@@ -83,7 +83,7 @@ Deno.test("splitQuantity() either refuses a number or loses nothing of it", () =
   }, { runs: 2_000 });
 });
 
-Deno.test("parseQuantity() keeps every digit, and takes what splitQuantity() takes", () => {
+Deno.test("parseQuantity() keeps every digit and accepts what splitQuantity() accepts", () => {
   holds(fc.record({ whole: fc.nat(max - 1), micro: micros }, { noNullPrototype: true }), (quantity) => {
     assert.deepEqual(parseQuantity(decimal(quantity)), quantity);
     assert.deepEqual(parseQuantity(`${decimal(quantity)}000`), quantity);
@@ -109,19 +109,19 @@ Deno.test("parseQuantity() keeps every digit, and takes what splitQuantity() tak
   }
 });
 
-Deno.test("joinQuantity() gives back the number that was split", () => {
+Deno.test("joinQuantity() returns the number that was split", () => {
   holds(fc.oneof(wholes, splittable.map((quantity) => Number(decimal(quantity)))), (value) => {
     assert.equal(joinQuantity(splitQuantity(value) ?? assert.fail(`refused ${value}`)), value);
   }, { runs: 2_000 });
 });
 
-Deno.test("sumMicros() is exact: parts added one by one are the sum of the wholes", () => {
+Deno.test("sumMicros() is exact: the sum of the parts is the sum of the quantities", () => {
   holds(fc.array(fc.record({ whole: wholes, micro: micros }), { maxLength: 200 }), (quantities) => {
     assert.equal(sumMicros(addUp(quantities)), obviousMicros(quantities));
   });
 });
 
-Deno.test("sumMicros() is exact for more than 64 bits hold, while its parts fit 64 bits", () => {
+Deno.test("sumMicros() is exact beyond 64 bits while its parts fit into 64 bits", () => {
   const records = 2n ** 36n;
   const largest = addUp([{ whole: max, micro: 999_999 }]);
   const times = (text: string) => BigInt(text) * records;
@@ -134,13 +134,13 @@ Deno.test("sumMicros() is exact for more than 64 bits hold, while its parts fit 
   assert.equal(sumMicros(parts), records * obviousMicros([{ whole: max, micro: 999_999 }]));
 });
 
-Deno.test("one tenth ten times is one", () => {
+Deno.test("ten times one tenth is one", () => {
   const tenth = splitQuantity(0.1) ?? assert.fail();
   assert.equal(microsToNumber(sumMicros(addUp(Array(10).fill(tenth)))), 1);
   assert.equal(microsToDecimal(sumMicros(addUp(Array(3).fill(tenth)))), "0.3");
 });
 
-Deno.test("microsToDecimal() is exact and has no needless zeros", () => {
+Deno.test("microsToDecimal() is exact and has no trailing zeros", () => {
   assert.equal(microsToDecimal(0n), "0");
   assert.equal(microsToDecimal(1n), "0.000001");
   assert.equal(microsToDecimal(250_000n), "0.25");
@@ -154,7 +154,7 @@ Deno.test("microsToDecimal() is exact and has no needless zeros", () => {
   });
 });
 
-Deno.test("microsToNumber() is the exact whole number up to 2^53 - 1, and the nearest one else", () => {
+Deno.test("microsToNumber() is exact for integers up to 2^53 - 1, and the nearest number otherwise", () => {
   holds(wholes, (whole) => assert.equal(microsToNumber(BigInt(whole) * 1_000_000n), whole));
   holds(
     splittable,

@@ -1,5 +1,5 @@
-// Which stretch of time the usage page shows: whole days of the zone, the stretch before of the same kind, and for any
-// address at all something that can be shown or a sentence beside a field.
+// The period of the usage page: whole days of the zone, the previous period of the same kind, and for any URL a period or a
+// message at a field.
 import assert from "node:assert/strict";
 import { rollupQuarterMs } from "../../../domain/limits.ts";
 import {
@@ -75,7 +75,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`reportChoice() shows ${JSON.stringify(query)} as ${shown}, and compares as much of what was before`, () => {
+  Deno.test(`reportChoice() reads ${JSON.stringify(query)} as ${shown} and compares the same part of the previous period`, () => {
     const period = periodOf(query);
     assert.equal(words(period), shown);
     assert.equal(words(period.before), before);
@@ -83,21 +83,21 @@ for (
   });
 }
 
-Deno.test("reportChoice() compares whole months with as many months before, not with as many days", () => {
+Deno.test("reportChoice() compares whole months with as many months, not with as many days", () => {
   const { before } = periodOf({ from: "2026-03-01", to: "2026-03-31" });
   assert.equal(words(before), "2026-02-01T00:00 2026-03-01T00:00");
   const quarter = periodOf({ from: "2026-07-01", to: "2026-09-30" });
   assert.equal(words(quarter.before), "2026-04-01T00:00 2026-07-01T00:00");
 });
 
-Deno.test("reportChoice() compares by the clock when clocks changed in between", () => {
+Deno.test("reportChoice() compares by clock time when clocks changed in between", () => {
   const at = Date.parse("2026-10-25T14:03:00Z");
   const { compared } = periodOf({ range: "7d", timezone: "Europe/Berlin" }, at);
   // 15:15 in Berlin, in winter time and a week before in summer time.
   assert.equal(isoTime(compared.end), "2026-10-18T13:15:00.000Z");
 });
 
-Deno.test("reportChoice() gives windows that are neither few nor many, unless one chose them", () => {
+Deno.test("reportChoice() defaults to windows that are neither few nor many", () => {
   const unit = (query: PeriodQuery) => reportChoice(query, now).unit;
   assert.deepEqual(reportRanges.slice(0, 5).map((range) => unit({ range })), [
     "hour",
@@ -114,7 +114,7 @@ Deno.test("reportChoice() gives windows that are neither few nor many, unless on
   assert.equal(unit({ range: "90d", window: "minute" }), "day");
 });
 
-Deno.test("reportChoice() begins other days with the month up to today, in the zone", () => {
+Deno.test("reportChoice() defaults custom days to the month up to today, in the zone", () => {
   const at = Date.parse("2026-11-21T23:30:00Z");
   const { days } = reportChoice({ range: "custom", timezone: "Europe/Berlin" }, at);
   assert.deepEqual(days, { from: "2026-11-01", to: "2026-11-22" });
@@ -134,7 +134,7 @@ for (
     [{ from: "1890-01-01", to: "2026-11-10" }, { from: "Choose a day from 2000 to 2099." }],
   ] as const
 ) {
-  Deno.test(`reportChoice() says beside the field what is wrong with ${JSON.stringify(query)}`, () => {
+  Deno.test(`reportChoice() reports at the field what is wrong with ${JSON.stringify(query)}`, () => {
     const choice = reportChoice(query, now);
     assert.deepEqual(choice.faults, faults);
     assert.equal(choice.period, null);
@@ -143,7 +143,7 @@ for (
   });
 }
 
-Deno.test("reportChoice() falls back to UTC and says so", () => {
+Deno.test("reportChoice() falls back to UTC and reports it", () => {
   for (const timezone of ["Mars/Olympus", "+02:00", "\0", "Europe/Berlin\n"]) {
     const choice = reportChoice({ range: "7d", timezone }, now);
     assert.equal(choice.timezone, "UTC");
@@ -153,7 +153,7 @@ Deno.test("reportChoice() falls back to UTC and says so", () => {
   assert.equal(reportChoice({ timezone: "europe/berlin" }, now).timezone, "Europe/Berlin");
 });
 
-Deno.test("reportChoice() never throws, and what it gives can be read: for any address, at any time", () => {
+Deno.test("reportChoice() returns a valid choice for any URL at any time", () => {
   const day = fc.date({
     min: new Date("1999-06-01"),
     max: new Date("2100-06-01"),

@@ -1,4 +1,4 @@
-// What the usage page shows of the sums: nothing is lost when it is added up, and the largest comes first.
+// What the usage page shows of sums: nothing is lost, and the largest comes first.
 import assert from "node:assert/strict";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import {
@@ -29,7 +29,7 @@ Deno.test("reportChart() stacks the largest product first, in every window", () 
   ]);
 });
 
-Deno.test("reportChart() adds up what is more than four products as the last series", () => {
+Deno.test("reportChart() adds up more than four products as the last series", () => {
   const four = ["a", "b", "c", "d"].map((name, index) => sum(0, name, BigInt(10 - index)));
   assert.deepEqual(reportChart(four, 1).series, ["a", "b", "c", "d"]);
   const { series, windows } = reportChart([...four, sum(0, "others", 1n)], 1);
@@ -37,7 +37,7 @@ Deno.test("reportChart() adds up what is more than four products as the last ser
   assert.deepEqual(windows[0]?.sums, ["10", "9", "8", "8"]);
 });
 
-Deno.test("reportChart() has exact sums beyond what numbers hold", () => {
+Deno.test("reportChart() has exact sums beyond safe integers", () => {
   const huge = 2n ** 53n + 1n;
   const { windows } = reportChart(
     [sum(0, "a", huge), { ...sum(0, "b", huge), micros: huge * million + 1n }],
@@ -47,7 +47,7 @@ Deno.test("reportChart() has exact sums beyond what numbers hold", () => {
   assert.equal(windows[0]?.total, "18014398509481986.000001");
 });
 
-Deno.test("reportKeys() adds up each key over all windows, the most active first", () => {
+Deno.test("reportKeys() adds up each key over all windows, largest first", () => {
   const keys = [
     { apiKey: "key_1", micros: million, count: 1 },
     { apiKey: "key_2", micros: 2n * million, count: 7 },
@@ -63,7 +63,7 @@ Deno.test("reportKeys() adds up each key over all windows, the most active first
   });
 });
 
-Deno.test("reportKeys() names a last key rather than counting it, and more of them together", () => {
+Deno.test("reportKeys() names one extra key and combines more of them", () => {
   const keys = (count: number) =>
     Array.from({ length: count }, (_one, index) => ({
       apiKey: `key_${index}`,
@@ -81,12 +81,12 @@ Deno.test("reportKeys() rounds shares to one decimal", () => {
   assert.deepEqual(reportKeys(keys, 5).most.map(({ share }) => share), [66.7, 33.3]);
 });
 
-Deno.test("reportKeys() has no shares of nothing", () => {
+Deno.test("reportKeys() has no shares of a total of zero", () => {
   const { most } = reportKeys([{ apiKey: "key_1", micros: 0n, count: 3 }], 5);
   assert.deepEqual(most, [{ apiKeyId: "key_1", sum: "0", share: null, count: 3 }]);
 });
 
-Deno.test("the chart, the keys and the totals add up to the same", () => {
+Deno.test("the chart, the keys and the totals have the same sum", () => {
   const one = fc.record({
     position: fc.nat(4),
     productSlug: fc.constantFrom("a", "b", "c", "d", "e", "f", "g"),
@@ -114,7 +114,7 @@ Deno.test("the chart, the keys and the totals add up to the same", () => {
   });
 });
 
-Deno.test("percentChange() rounds to one decimal, in both directions, and knows no change from nothing", () => {
+Deno.test("percentChange() rounds to one decimal in both directions, and returns null after nothing", () => {
   assert.deepEqual(
     [
       percentChange(9n, 8n),

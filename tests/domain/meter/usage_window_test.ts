@@ -1,4 +1,4 @@
-// Windows of usage: compared with a slow and obvious walk through the range, quarter of an hour by quarter.
+// Windows of usage, compared with a slow and obvious walk through the range in quarters of an hour.
 import assert from "node:assert/strict";
 import fc from "../../support/fast_check.ts";
 import { AppError } from "../../../domain/errors.ts";
@@ -53,7 +53,7 @@ function fault(input: UsageRangeInput, now = 0): [string, ...string[]] {
 }
 
 for (const timezone of zones) {
-  Deno.test(`windows in ${timezone} are those of a clock on the wall`, () => {
+  Deno.test(`windows in ${timezone} are those of a wall clock`, () => {
     const quarter = fc.integer({
       min: Date.UTC(2019, 0) / rollupQuarterMs,
       max: Date.UTC(2030, 0) / rollupQuarterMs,
@@ -73,7 +73,7 @@ for (const timezone of zones) {
     }, { runs: 60 });
   });
 
-  Deno.test(`windows in ${timezone} are those of a clock on the wall whenever it is changed`, () => {
+  Deno.test(`windows in ${timezone} are those of a wall clock when it changes`, () => {
     const end = Temporal.Instant.from("2027-01-01T00:00:00Z");
     let at = Temporal.Instant.from("2022-01-01T00:00:00Z").toZonedDateTimeISO(timezone);
     for (;;) {
@@ -94,7 +94,7 @@ for (const timezone of zones) {
 
 const anyUnit = fc.constantFrom(...windowUnits, "total" as const);
 
-Deno.test("a range between quarters of an hour is the range of the quarters that contain its ends", () => {
+Deno.test("a range is widened to the quarters of an hour that contain its ends", () => {
   const lengthMax = { hour: 900 * hourMs, day: 900 * 24 * hourMs, week: 2e11, month: 2e11, total: 9e11 };
   const input = fc.record({
     from: anyTime,
@@ -117,7 +117,7 @@ Deno.test("a range between quarters of an hour is the range of the quarters that
   }, { runs: 600 });
 });
 
-Deno.test("windows tile the range exactly: no gap, no overlap, none empty", () => {
+Deno.test("windows tile the range without gaps, overlaps or empty windows", () => {
   // Before 2000 a few zones were not on a quarter of an hour; usage is never that old.
   const quarter = fc.integer({
     min: Date.UTC(2000, 0) / rollupQuarterMs,
@@ -143,7 +143,7 @@ Deno.test("windows tile the range exactly: no gap, no overlap, none empty", () =
   }, { runs: 400 });
 });
 
-Deno.test("a window does not depend on where the range around it begins", () => {
+Deno.test("a window does not depend on the start of the range", () => {
   for (const timezone of zones) {
     const at = (from: string) =>
       usageRange({ from, to: "2026-04-12T00:00:00Z", window: "hour", timezone }, 0).windows;
@@ -177,7 +177,7 @@ for (
   });
 }
 
-Deno.test("a repeated hour is two windows, and a skipped one is none", () => {
+Deno.test("a repeated hour is two windows, and a skipped hour is none", () => {
   const starts = (from: string, to: string) =>
     usageRange({ from, to, window: "hour", timezone: "Europe/Berlin" }, 0).windows.map(({ start }) =>
       isoTime(start)
@@ -202,7 +202,7 @@ Deno.test("weeks start on Monday, and the range cuts off the first and the last 
   ]]);
 });
 
-Deno.test("months are those of the calendar, also from the 31st", () => {
+Deno.test("months are calendar months, also from the 31st", () => {
   assert.deepEqual(
     hours({ from: "2028-01-31", to: "2028-04-01", window: "month" }).map((each) => each / 24),
     [1, 29, 31],
@@ -231,7 +231,7 @@ Deno.test("a range defaults to the current month in the time zone, by days", () 
   ]);
 });
 
-Deno.test("the current month ends with its last moment, also when its first hour was skipped", () => {
+Deno.test("the current month is complete, also when its first hour was skipped", () => {
   // Clocks went from 00:00 to 01:00 on Sunday, 1 October 2023.
   const { from, to, windows } = usageRange({ timezone: "America/Asuncion" }, Date.UTC(2023, 9, 10));
   assert.equal(isoTime(from), "2023-10-01T04:00:00.000Z");
@@ -239,7 +239,7 @@ Deno.test("the current month ends with its last moment, also when its first hour
   assert.equal(windows.length, 31);
 });
 
-Deno.test("windows and defaults begin at midnight, also on a day that has none", () => {
+Deno.test("windows and defaults start at the first moment of a day without midnight", () => {
   // Clocks went from 00:00 to 01:00 on Friday, 24 April 2026: this is the first moment of that day.
   const now = Date.UTC(2026, 3, 23, 22);
   const timezone = "Africa/Cairo";
@@ -254,7 +254,7 @@ Deno.test("windows and defaults begin at midnight, also on a day that has none",
   assert.deepEqual(ends("month"), ["2026-04-30T21:00:00.000Z", "2026-05-31T21:00:00.000Z"]);
 });
 
-Deno.test("a date is its first moment in the time zone, a time is what its offset says", () => {
+Deno.test("a date is its first moment in the time zone, and a time has an offset", () => {
   const from = (text: string, timezone: string) =>
     isoTime(usageRange({ from: text, to: "2027-01-01", timezone }, 0).from);
   assert.equal(from("2026-11-21", "Asia/Kathmandu"), "2026-11-20T18:15:00.000Z");
@@ -263,7 +263,7 @@ Deno.test("a date is its first moment in the time zone, a time is what its offse
   assert.equal(from("2026-09-06", "America/Santiago"), "2026-09-06T04:00:00.000Z");
 });
 
-Deno.test("a time zone is an IANA name; its case does not matter", () => {
+Deno.test("a time zone is an IANA name in any case", () => {
   for (
     const [text, name] of [["europe/berlin", "Europe/Berlin"], ["utc", "UTC"], [
       "Etc/GMT+1",
@@ -289,7 +289,7 @@ Deno.test("a time zone is an IANA name; its case does not matter", () => {
   }
 });
 
-Deno.test("ends are refused together, each with its name", () => {
+Deno.test("rejects both ends together, each with its name", () => {
   assert.deepEqual(fault({ from: "yesterday", to: "2026-02-30" }), ["validation_failed", "from", "to"]);
   assert.deepEqual(fault({ from: "2026-11-01T00:00:00", to: "2026-11-02" }), ["validation_failed", "from"]);
   assert.deepEqual(fault({ from: "2026-11-02", to: "2026-11-02" }), ["validation_failed", "to"]);

@@ -1,13 +1,13 @@
-// What requests are told after a commit: never more than what the database says that it did.
+// The results of requests after a commit: never more than what the database reported.
 import assert from "node:assert/strict";
 import type { RecordOutcome } from "../../../db/meter/recorder.ts";
 import { createUsageRecordIds } from "../../../domain/meter/usage_record_id.ts";
 import { buildGroup, type PendingRequest } from "../../../services/meter/commit_group.ts";
 import { completeRequests } from "../../../services/meter/commit_results.ts";
 
-/** @returns Requests with one record each, and what they were told. */
-function requests(count: number): { waiting: PendingRequest[]; told: string[] } {
-  const told: string[] = [];
+/** @returns Requests with one record each, and their results. */
+function requests(count: number): { waiting: PendingRequest[]; results: string[] } {
+  const results: string[] = [];
   const waiting = Array.from({ length: count }, (_, n) => ({
     keyHash: "a".repeat(64),
     organizationId: "org_test",
@@ -22,10 +22,10 @@ function requests(count: number): { waiting: PendingRequest[]; told: string[] } 
     bytes: 100,
     repeats: null,
     queuedAt: 0,
-    resolve: () => told.push(`resolve ${n}`),
-    reject: () => told.push(`reject ${n}`),
+    resolve: () => results.push(`resolve ${n}`),
+    reject: () => results.push(`reject ${n}`),
   }));
-  return { waiting, told };
+  return { waiting, results };
 }
 
 const ids = createUsageRecordIds("0123456789abcdef01234567");
@@ -38,28 +38,28 @@ const outcome: RecordOutcome = {
 };
 
 Deno.test("completeRequests() resolves every request when the database inserted exactly their records", () => {
-  const { waiting, told } = requests(3);
+  const { waiting, results } = requests(3);
   completeRequests(waiting, { ...buildGroup(waiting, 0), ids, outcome });
-  assert.deepEqual(told, ["resolve 0", "resolve 1", "resolve 2"]);
+  assert.deepEqual(results, ["resolve 0", "resolve 1", "resolve 2"]);
 });
 
 Deno.test("completeRequests() throws and acknowledges nothing when the database inserted more or fewer records", () => {
   for (const inserted of [0, 2, 4]) {
-    const { waiting, told } = requests(3);
+    const { waiting, results } = requests(3);
     assert.throws(
       () => completeRequests(waiting, { ...buildGroup(waiting, 0), ids, outcome: { ...outcome, inserted } }),
       new Error(`${inserted} records were inserted where 3 were expected`),
     );
-    assert.deepEqual(told, []);
+    assert.deepEqual(results, []);
   }
 });
 
-Deno.test("completeRequests() expects no records of a key that does not work", () => {
-  const { waiting, told } = requests(2);
+Deno.test("completeRequests() rejects the requests of an invalid key", () => {
+  const { waiting, results } = requests(2);
   completeRequests(waiting, {
     ...buildGroup(waiting, 0),
     ids,
     outcome: { ...outcome, activeKeys: [], inserted: 0 },
   });
-  assert.deepEqual(told, ["reject 0", "reject 1"]);
+  assert.deepEqual(results, ["reject 0", "reject 1"]);
 });

@@ -1,4 +1,4 @@
-// The recorder's queue: every request leaves it exactly once, bounds are kept, and organizations take turns.
+// The recorder's queue: every request leaves it exactly once, it keeps its limits, and it serves organizations by round robin.
 import assert from "node:assert/strict";
 import { FairQueue, type QueueLimits } from "../../../services/meter/fair_queue.ts";
 import { holds } from "../../domain/properties.ts";
@@ -12,7 +12,7 @@ interface TestRequest {
   readonly arrival: number;
 }
 
-const bounds: QueueLimits = {
+const limits: QueueLimits = {
   total: { records: 40, bytes: 400 },
   share: { records: 20, bytes: 200 },
   quantum: { records: 4, bytes: 40 },
@@ -37,16 +37,16 @@ const request = fc.record({
   ),
   bytes: fc.integer({ min: 1, max: 40 }),
 });
-/** Requests that arrive, and groups that are taken. */
+/** Arriving requests, and groups being taken. */
 const history = fc.array(fc.oneof({ arbitrary: request, weight: 8 }, fc.constant("take" as const)), {
   maxLength: 120,
   // Long enough to fill the queue.
   size: "max",
 });
 
-/** A queue beside a plain list of what should wait in it. */
+/** A queue and a plain list of what should be in it. */
 class Observed {
-  readonly queue = new FairQueue<TestRequest>(bounds);
+  readonly queue = new FairQueue<TestRequest>(limits);
   waiting: TestRequest[] = [];
   #arrivals = 0;
 
@@ -66,7 +66,7 @@ class Observed {
 
   #remove(requests: readonly TestRequest[]): void {
     assert.equal(new Set(requests).size, requests.length, "twice");
-    for (const one of requests) assert(this.waiting.includes(one), "it had left the queue already");
+    for (const one of requests) assert(this.waiting.includes(one), "it is no longer in the queue");
     this.waiting = this.waiting.filter((one) => !requests.includes(one));
     assert.equal(this.queue.records, records(this.waiting));
     assert.equal(this.queue.isEmpty, this.waiting.length === 0);
@@ -91,11 +91,11 @@ function replay(steps: readonly (Omit<TestRequest, "arrival"> | "take")[], check
   return observed;
 }
 
-Deno.test("FairQueue: every request is taken or turned away, exactly once", () => {
+Deno.test("FairQueue takes or evicts every request exactly once", () => {
   holds(history, (steps) => {
     const observed = replay(steps, {});
     for (let groups = 0; !observed.queue.isEmpty; groups++) {
-      assert(groups <= steps.length, "a group is empty although requests wait");
+      assert(groups <= steps.length, "a group is empty although requests are queued");
       observed.take();
     }
     assert.deepEqual(observed.waiting, []);
@@ -103,7 +103,7 @@ Deno.test("FairQueue: every request is taken or turned away, exactly once", () =
   });
 });
 
-Deno.test("FairQueue: clear() returns everything that waits", () => {
+Deno.test("FairQueue.clear() returns all queued requests", () => {
   holds(history, (steps) => {
     const observed = replay(steps, {});
     const cleared = observed.queue.clear();
@@ -114,19 +114,19 @@ Deno.test("FairQueue: clear() returns everything that waits", () => {
   });
 });
 
-Deno.test("FairQueue: neither the queue nor a share exceeds its bounds", () => {
+Deno.test("FairQueue and its shares stay within their limits", () => {
   holds(history, (steps) => {
     replay(steps, {
       onAdd({ waiting }, { added }) {
-        assert(records(waiting) <= bounds.total.records && bytes(waiting) <= bounds.total.bytes);
+        assert(records(waiting) <= limits.total.records && bytes(waiting) <= limits.total.bytes);
         const share = of(added.organizationId, waiting);
-        assert(records(share) <= bounds.share.records && bytes(share) <= bounds.share.bytes);
+        assert(records(share) <= limits.share.records && bytes(share) <= limits.share.bytes);
       },
     });
   });
 });
 
-Deno.test("FairQueue: an organization with less than an equal part of the queue is never turned away", () => {
+Deno.test("FairQueue never evicts an organization with less than an equal part of the queue", () => {
   holds(history, (steps) => {
     replay(steps, {
       onAdd(_, { added, evicted }, before) {
@@ -134,8 +134,8 @@ Deno.test("FairQueue: an organization with less than an equal part of the queue 
         const organizations = new Set(all.map(({ organizationId }) => organizationId));
         for (const { organizationId } of evicted) {
           const share = of(organizationId, all);
-          const hasEqualPart = records(share) > bounds.total.records / organizations.size ||
-            bytes(share) > bounds.total.bytes / organizations.size;
+          const hasEqualPart = records(share) > limits.total.records / organizations.size ||
+            bytes(share) > limits.total.bytes / organizations.size;
           assert(hasEqualPart, `${organizationId} had ${records(share)} records and ${bytes(share)} bytes`);
         }
       },
@@ -143,26 +143,26 @@ Deno.test("FairQueue: an organization with less than an equal part of the queue 
   });
 });
 
-Deno.test("FairQueue: a group keeps its bounds and has no idempotency key of an organization twice", () => {
+Deno.test("FairQueue takes groups within their limits, without an idempotency key twice per organization", () => {
   holds(history, (steps) => {
     replay(steps, {
       onTake(group, before) {
         assert.equal(group.length > 0, before.length > 0);
-        assert(records(group) <= bounds.group.records && bytes(group) <= bounds.group.bytes);
+        assert(records(group) <= limits.group.records && bytes(group) <= limits.group.bytes);
         for (const one of group) assert(!group.some((other) => collide(one, other)));
-        // The group goes as far as it can: of what could still be in it, something does not fit.
+        // The group is as large as possible: not all remaining requests would fit.
         const possible = before.filter((one) =>
           !group.includes(one) && !group.some((other) => collide(one, other))
         );
         const fits = ({ inputs, bytes: size }: TestRequest) =>
-          records(group) + inputs.length <= bounds.group.records && bytes(group) + size <= bounds.group.bytes;
+          records(group) + inputs.length <= limits.group.records && bytes(group) + size <= limits.group.bytes;
         assert(possible.length === 0 || !possible.every(fits));
       },
     });
   });
 });
 
-Deno.test("FairQueue: within an organization only a collision lets a later request go first", () => {
+Deno.test("FairQueue keeps the order within an organization except after a collision", () => {
   holds(history, (steps) => {
     replay(steps, {
       onTake(group, before) {
@@ -184,19 +184,19 @@ Deno.test("FairQueue: within an organization only a collision lets a later reque
   });
 });
 
-Deno.test("FairQueue: each of many organizations has its turn before any has a second one", () => {
-  // A turn is over by records, or by bytes.
+Deno.test("FairQueue serves every organization once before it serves one again", () => {
+  // Each uses up a quantum, by records or by bytes.
   const sizes = [{ inputs: Array(4).fill({ idempotencyKey: null }), bytes: 1 }, {
     inputs: [{ idempotencyKey: null }],
     bytes: 40,
   }];
-  const arrivalsOfTurns = fc.shuffledSubarray([..."abcde", ..."aaa", ..."b"], { minLength: 1 });
-  holds(fc.tuple(arrivalsOfTurns, fc.constantFrom(...sizes)), ([arrivals, size]) => {
+  const arrivalOrders = fc.shuffledSubarray([..."abcde", ..."aaa", ..."b"], { minLength: 1 });
+  holds(fc.tuple(arrivalOrders, fc.constantFrom(...sizes)), ([arrivals, size]) => {
     const observed = new Observed();
     for (const organizationId of arrivals) observed.add({ organizationId, ...size });
-    const turns: string[] = [];
+    const served: string[] = [];
     while (!observed.queue.isEmpty) {
-      turns.push(...observed.take().map(({ organizationId }) => organizationId));
+      served.push(...observed.take().map(({ organizationId }) => organizationId));
     }
     // Round n has each organization that has n requests or more, in the order of their first requests.
     const count = (organizationId: string) => arrivals.filter((one) => one === organizationId).length;
@@ -205,11 +205,11 @@ Deno.test("FairQueue: each of many organizations has its turn before any has a s
       { length: arrivals.length },
       (_, round) => organizations.filter((one) => count(one) > round),
     );
-    assert.deepEqual(turns, rounds.flat());
+    assert.deepEqual(served, rounds.flat());
   });
 });
 
-Deno.test("FairQueue: a flood of requests that share an idempotency key delays only its own organization", () => {
+Deno.test("FairQueue delays only the organization that floods it with one idempotency key", () => {
   const observed = new Observed();
   const flood = { organizationId: "a", inputs: [{ idempotencyKey: "same" }], bytes: 1 };
   for (let n = 0; n < 10; n++) observed.add(flood);
@@ -219,6 +219,6 @@ Deno.test("FairQueue: a flood of requests that share an idempotency key delays o
   const { added: unrelated } = observed.add({ ...flood, inputs: [{ idempotencyKey: null }] });
   const [first, second] = [observed.take(), observed.take()];
   assert.deepEqual(first.map(({ organizationId }) => organizationId).toSorted(), ["a", "a", "b"]);
-  assert(first.includes(unrelated), "the organization's other requests are not held up");
+  assert(first.includes(unrelated), "the organization's other requests are not delayed");
   assert.deepEqual(second.map(({ organizationId }) => organizationId).toSorted(), ["a", "b"]);
 });

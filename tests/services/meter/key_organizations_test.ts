@@ -1,4 +1,4 @@
-// Which organization a key belongs to: looked up once, remembered for a bounded number of keys.
+// The cache of which organization a key belongs to.
 import assert from "node:assert/strict";
 import { parseConfig } from "../../../config.ts";
 import { type Database, sql } from "../../../db/engine/database.ts";
@@ -8,7 +8,7 @@ import { embeddedTestDatabase } from "../../support/database.ts";
 
 const hashOf = (n: number) => String(n).padStart(64, "0");
 
-/** One organization with numbered keys, and a count of look-ups. */
+/** One organization with numbered keys, and a count of lookups. */
 async function organizationWithKeys(count: number) {
   const { database, dispose } = await embeddedTestDatabase();
   await database.write([
@@ -17,41 +17,41 @@ async function organizationWithKeys(count: number) {
        INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_at)
        SELECT 'key_' || n, 'org_test', format('%064d', n), 'service_live_', 'Test', 0 FROM c`,
   ]);
-  let lookUps = 0;
+  let lookups = 0;
   const counted: Database = {
     ...database,
     readFirst(statement) {
-      lookUps++;
+      lookups++;
       return database.readFirst(statement);
     },
   };
   const result = parseConfig({}, { isTerminal: false });
   assert("config" in result);
   const organizations = new KeyOrganizations({ config: result.config, database: counted, clock: () => 1 });
-  return { organizations, lookUps: () => lookUps, dispose };
+  return { organizations, lookups: () => lookups, dispose };
 }
 
-Deno.test("KeyOrganizations looks a key up once for all requests that arrive meanwhile, and remembers it", async () => {
-  const { organizations, lookUps, dispose } = await organizationWithKeys(1);
+Deno.test("KeyOrganizations looks a key up once for simultaneous requests, and caches it", async () => {
+  const { organizations, lookups, dispose } = await organizationWithKeys(1);
   assert.equal(organizations.known(hashOf(0)), undefined);
   const found = await Promise.all(Array.from({ length: 5 }, () => organizations.find(hashOf(0))));
   assert.deepEqual(found, Array(5).fill("org_test"));
-  assert.equal(lookUps(), 1);
+  assert.equal(lookups(), 1);
   assert.equal(organizations.known(hashOf(0)), "org_test");
   await dispose();
 });
 
-Deno.test("KeyOrganizations does not remember keys that do not work", async () => {
-  const { organizations, lookUps, dispose } = await organizationWithKeys(1);
+Deno.test("KeyOrganizations does not cache invalid keys", async () => {
+  const { organizations, lookups, dispose } = await organizationWithKeys(1);
   for (let n = 1; n <= 3; n++) {
     assert.equal(await organizations.find(hashOf(9)), undefined);
     assert.equal(organizations.known(hashOf(9)), undefined);
-    assert.equal(lookUps(), n);
+    assert.equal(lookups(), n);
   }
   await dispose();
 });
 
-Deno.test("KeyOrganizations remembers a bounded number of keys, and forgets the oldest first", async () => {
+Deno.test("KeyOrganizations caches a limited number of keys and evicts the oldest first", async () => {
   const { organizations, dispose } = await organizationWithKeys(rememberedApiKeysMax + 1);
   for (let n = 0; n <= rememberedApiKeysMax; n++) await organizations.find(hashOf(n));
   assert.equal(organizations.known(hashOf(0)), undefined);

@@ -1,4 +1,4 @@
-// The recorder beside others: other organizations in the same commit, and other writes that wait for the database.
+// Several organizations in one commit, and commits beside other queued writes.
 import assert from "node:assert/strict";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
 import { insertUsageRecords } from "../../../db/meter/recorder.ts";
@@ -27,10 +27,10 @@ for (const kind of databaseKinds) {
       },
     });
 
-  on("organizations that use the same idempotency key at the same time have a record each", async (test) => {
+  on("records the same idempotency key once for each organization in a commit", async (test) => {
     const keys = [];
     for (let n = 0; n < 3; n++) keys.push((await createTestKey(test, await test.signUp())).fullKey);
-    // Remembered keys go into the queue without a look-up between them.
+    // Requests with cached keys are queued without a lookup in between.
     for (const key of keys) assert.equal((await record(test, key, "first")).status, 201);
     const statuses = await Promise.all(
       keys.map((key) =>
@@ -45,7 +45,7 @@ for (const kind of databaseKinds) {
   });
 
   on(
-    "a commit of records is taken while as many other writes wait as may",
+    "commits records while the queue of other writes is full",
     async ({ opened: { database } }) => {
       const others = Array.from(
         { length: databaseWritesWaitingMax },

@@ -1,4 +1,4 @@
-// Turns on the reports thread: fair between organizations, bounded, and returned by reports that leave.
+// Time slices of the reports thread: shared between organizations, limited, and released by reports that end.
 import assert from "node:assert/strict";
 import { AppError } from "../../../domain/errors.ts";
 import { type ReportLimits, ReportScheduler } from "../../../services/reports/report_scheduler.ts";
@@ -10,18 +10,18 @@ const limits: ReportLimits = {
   openMax: 6,
 };
 
-/** Runs a report of so many turns. */
+/** Runs reports of some slices. */
 function runner(queue: ReportScheduler) {
   const log: string[] = [];
   return {
     log,
-    async run(organization: string, name: string, turns: number): Promise<void> {
+    async run(organization: string, name: string, slices: number): Promise<void> {
       const report = queue.enter(organization, new AbortController());
       try {
         await report.start();
         for (let n = 1;; n++) {
           log.push(name);
-          if (n === turns) return;
+          if (n === slices) return;
           await report.pause();
         }
       } finally {
@@ -35,21 +35,21 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof AppError && error.code === "unavailable" && error.retryAfterSeconds === 1;
 }
 
-Deno.test("organizations take turns, however many reports each of them has", async () => {
+Deno.test("organizations get alternating slices, whatever their number of reports", async () => {
   const { run, log } = runner(new ReportScheduler(limits));
   await Promise.all([run("a", "a1", 5), run("a", "a2", 5), run("a", "a3", 5), run("b", "b1", 3)]);
-  // The first came when there was no other.
+  // The first one started alone.
   assert.deepEqual(log.slice(1, 7).map((name) => name[0]), ["a", "b", "a", "b", "a", "b"]);
   assert.equal(log.length, 18);
 });
 
-Deno.test("two reports of an organization are under way, and the third begins when one has ended", async () => {
+Deno.test("an organization runs two reports, and the third starts when one has ended", async () => {
   const { run, log } = runner(new ReportScheduler(limits));
   await Promise.all([run("a", "a1", 3), run("a", "a2", 3), run("a", "a3", 1)]);
   assert.deepEqual(log, ["a1", "a2", "a1", "a2", "a1", "a3", "a2"]);
 });
 
-Deno.test("a report that waits for its client holds neither a turn nor a place", async () => {
+Deno.test("a report that waits for its client holds no slice and does not count as running", async () => {
   const queue = new ReportScheduler({ ...limits, runningPerOrganizationMax: 1 });
   const { run, log } = runner(queue);
   const client = Promise.withResolvers<void>();
@@ -65,7 +65,7 @@ Deno.test("a report that waits for its client holds neither a turn nor a place",
   assert.deepEqual(log.slice(2), ["slow", "a2"]);
 });
 
-Deno.test("rejects one report too many of an organization, and of all", async () => {
+Deno.test("rejects reports beyond the limits of an organization and of all", async () => {
   const queue = new ReportScheduler({ ...limits, openMax: 5 });
   const places = ["a", "a", "a", "a"].map((organization) => queue.enter(organization, new AbortController()));
   assert.throws(() => queue.enter("a", new AbortController()), isUnavailable);
@@ -79,7 +79,7 @@ Deno.test("rejects one report too many of an organization, and of all", async ()
   report.leave();
 });
 
-Deno.test("an organization with few reports takes a place of the one with the most", async () => {
+Deno.test("cancels a report of the organization with the most in favor of one with few", async () => {
   const queue = new ReportScheduler(limits);
   const reports = ["a", "a", "a", "b", "b", "b"].map((organization) => {
     const cancel = new AbortController();
@@ -100,13 +100,13 @@ Deno.test("an organization with few reports takes a place of the one with the mo
   await assert.rejects(begun, isUnavailable);
   assert.throws(() => queue.enter("c", new AbortController()), isUnavailable);
   for (const { place } of reports) place.leave();
-  // Each place was given up once: there is room for as many as before.
+  // Each report was released once: there is room for as many as before.
   const places = ["a", "a", "b", "b"].map((name) => queue.enter(name, new AbortController()));
   assert.throws(() => queue.enter("c", new AbortController()), isUnavailable);
   for (const place of [...places, first, second]) place.leave();
 });
 
-Deno.test("a cancelled report gives its place to the next, wherever it waited", async () => {
+Deno.test("a canceled report is released to the next one, wherever it waited", async () => {
   const queue = new ReportScheduler({ ...limits, runningPerOrganizationMax: 1 });
   const [first, second] = [new AbortController(), new AbortController()];
   const running = queue.enter("a", first);
@@ -130,7 +130,7 @@ Deno.test("a cancelled report gives its place to the next, wherever it waited", 
   third.leave();
 });
 
-Deno.test("draining rejects what has not begun, and lets the rest end", async () => {
+Deno.test("drain() rejects reports that have not started, and lets the others finish", async () => {
   const queue = new ReportScheduler({ ...limits, runningPerOrganizationMax: 1 });
   const running = queue.enter("a", new AbortController());
   await running.start();

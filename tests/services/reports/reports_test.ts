@@ -1,4 +1,4 @@
-// The reports thread as its callers see it: it ends cleanly, and a fault in it ends only what was open.
+// The reports thread as callers see it: it closes cleanly, and a failure ends only the open reports.
 import assert from "node:assert/strict";
 import { AppError } from "../../../domain/errors.ts";
 import { DatabaseError } from "../../../db/engine/database.ts";
@@ -8,7 +8,7 @@ import { embeddedTestDatabase } from "../../support/database.ts";
 
 const input = { organizationId: "org_none", now: Date.UTC(2026, 10, 21), limit: 10 };
 
-Deno.test("a fault in the reports thread is reported, and the next report has a new thread", async () => {
+Deno.test("reports a failure of the thread, and runs the next report in a new one", async () => {
   const { database, dispose } = await embeddedTestDatabase();
   const workers: Worker[] = [];
   const failures: string[] = [];
@@ -25,7 +25,7 @@ Deno.test("a fault in the reports thread is reported, and the next report has a 
       usageRecords: [],
       nextCursor: null,
     });
-    // No message has this form: it ends the thread.
+    // Not a valid message: the thread fails.
     workers[0]?.postMessage(null);
     await assert.rejects(
       reports.read("readUsageRecordPage", input),
@@ -44,7 +44,7 @@ Deno.test("a fault in the reports thread is reported, and the next report has a 
   }
 });
 
-Deno.test("errors come through the thread as they were thrown", async () => {
+Deno.test("passes errors of the thread on as they were thrown", async () => {
   const { database, dispose } = await embeddedTestDatabase();
   const reports = new Reports(database.source, { onFailure: assert.fail });
   try {
@@ -61,7 +61,7 @@ Deno.test("errors come through the thread as they were thrown", async () => {
   await assert.rejects(reports.read("readUsageRecordPage", input), { name: "DatabaseError" });
 });
 
-Deno.test("reports fail while the database cannot be opened, and work once it can", async () => {
+Deno.test("reports fail until the database can be opened", async () => {
   const { place, dispose } = await embeddedTestDatabase();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-reports-" });
   const path = `${folder}/later/gatehouse.db`;

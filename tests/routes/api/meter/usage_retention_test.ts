@@ -27,7 +27,7 @@ const keyed = (count: number, name: string): SentRecord[] =>
 /** @returns The number of rows of a table. */
 async function countOf(test: TestApp, table: string): Promise<number> {
   const row = await test.opened.database.readFirst<{ count: number }>(
-    sql(`SELECT count(*) AS count FROM ${table}`),
+    { sql: `SELECT count(*) AS count FROM ${table}`, args: [] },
   );
   return row?.count ?? -1;
 }
