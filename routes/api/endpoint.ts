@@ -7,11 +7,12 @@ import { check, type Output, type Schema } from "../schemas/check.ts";
 import {
   headersOf,
   type OwnHeaders,
+  requiresScheme,
   type Security,
   securityRequirements,
   type Tag,
 } from "./openapi/components.ts";
-import { endpointErrors, errorResponses } from "./openapi/error_responses.ts";
+import { commonErrors, errorResponses } from "./openapi/error_responses.ts";
 
 /** A successful response of a route. */
 export interface EndpointResponse {
@@ -44,7 +45,7 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
   readonly params?: Params;
   readonly headers?: z.ZodObject;
   readonly responses: Readonly<Record<number, EndpointResponse>>;
-  /** Its own errors, in addition to those of {@linkcode endpointErrors}. */
+  /** Its own errors, in addition to those that follow from its input. */
   readonly errors?: readonly ErrorCode[];
 }
 
@@ -171,6 +172,23 @@ export function describe(
     },
     responses: { ...Object.fromEntries(responses), ...errorResponses(errors) },
   } as RouteConfig;
+}
+
+/** @returns Every error of a route: its own, and those that follow from its input. */
+function endpointErrors(endpoint: Endpoint<Schema, Schema, Schema>): ErrorCode[] {
+  const codes: ErrorCode[] = [
+    ...commonErrors,
+    ...endpoint.errors ?? [],
+    // Unknown query parameters are always rejected, and every operation needs the database.
+    "validation_failed",
+    "unavailable",
+  ];
+  if (endpoint.body !== undefined) codes.push("request_timeout", "body_too_large", "unsupported_media_type");
+  if (endpoint.params !== undefined) codes.push("not_found");
+  if (requiresScheme(endpoint.security, "session")) codes.push("unauthenticated");
+  if (requiresScheme(endpoint.security, "apiKey")) codes.push("invalid_api_key", "rate_limited");
+  if (endpoint.method !== "get" && !endpoint.path.startsWith("/api/v1/")) codes.push("cross_site");
+  return codes;
 }
 
 function operationId({ method, path }: { method: string; path: string }): string {

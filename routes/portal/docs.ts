@@ -63,14 +63,10 @@ export function docsContent(document: OpenApiDocument): DocsContent {
     })),
     error: bodyDocs(["application/json", error], schemas),
     schemes: Object.entries(securitySchemes).map(([name, { description }]) => ({
-      name: schemeName(name),
+      name: securitySchemeNames[name] ?? name,
       description,
     })),
   };
-}
-
-function schemeName(name: string): string {
-  return securitySchemeNames[name] ?? name;
 }
 
 interface OperationContext {
@@ -90,7 +86,9 @@ function operationDocs(operation: Operation, context: OperationContext): DocsOpe
     path: context.path,
     summary: operation.summary,
     description: operation.description ?? null,
-    schemes: isPublic ? [] : operation.security.flatMap(Object.keys).map(schemeName),
+    schemes: isPublic
+      ? []
+      : operation.security.flatMap(Object.keys).map((name) => securitySchemeNames[name] ?? name),
     parameters: (operation.parameters ?? []).map(({ name, in: location, required, description, schema }) => ({
       name,
       type: `in the ${location}, ${typeWords(schema, schemas)}`,

@@ -10,43 +10,6 @@ export interface ChartWindow extends WindowName {
   readonly values: readonly number[];
 }
 
-/** A part of a bar. */
-export interface Segment {
-  /** The index of the series. */
-  readonly series: number;
-  readonly y: number;
-  readonly height: number;
-}
-
-/** A bar, and the slot around it. */
-export interface Bar {
-  readonly slotX: number;
-  readonly slotWidth: number;
-  readonly x: number;
-  readonly width: number;
-  /** From the bottom up, without zeros. */
-  readonly segments: readonly Segment[];
-}
-
-/** A label below the bars. */
-export interface TimeLabel {
-  readonly x: number;
-  readonly text: string;
-  /** Hidden on narrow screens. */
-  readonly isWideOnly: boolean;
-}
-
-/** The layout of a chart. */
-export interface ChartGeometry {
-  readonly bars: readonly Bar[];
-  /** Bars are too narrow for rounded corners and wide gaps. */
-  readonly isDense: boolean;
-  readonly lines: readonly { readonly y: number; readonly text: string }[];
-  /** Numbers on the axis need more room. */
-  readonly hasLongNumbers: boolean;
-  readonly labels: readonly TimeLabel[];
-}
-
 const linesWanted = 4;
 /** The number of labels that fit: without a year, and with one. */
 const labelsMax = { short: { wide: 12, narrow: 4 }, long: { wide: 7, narrow: 3 } } as const;
@@ -71,7 +34,7 @@ const steps = {
  * @param windows In order, without gaps. No value is negative.
  * @param by The length of a window.
  */
-export function chartGeometry(windows: readonly ChartWindow[], by: WindowUnit): ChartGeometry {
+export function chartGeometry(windows: readonly ChartWindow[], by: WindowUnit) {
   const highest = Math.max(0, ...windows.map((window) => sum(window.values)));
   const y = scaleLinear().domain([0, highest || 1]).range([100, 0]).nice(linesWanted);
   const top = y.domain()[1] ?? 1;
@@ -80,16 +43,20 @@ export function chartGeometry(windows: readonly ChartWindow[], by: WindowUnit): 
   const bars = slots.copy().paddingInner(isDense ? 0.2 : 0.32).paddingOuter(0.16);
   const lines = y.ticks(linesWanted).map((value) => ({ y: percent(y(value)), text: axisNumber(value, top) }));
   return {
+    /** Bars are too narrow for rounded corners and wide gaps. */
     isDense,
     bars: windows.map((window, index) => ({
       slotX: percent(slots(index) ?? 0),
       slotWidth: percent(slots.bandwidth()),
       x: percent(bars(index) ?? 0),
       width: percent(bars.bandwidth()),
+      /** From the bottom up, without zeros. `series`: an index. */
       segments: segmentsOf(window.values, y),
     })),
     lines,
+    /** Numbers on the axis need more room. */
     hasLongNumbers: lines.some(({ text }) => text.length > axisCharactersMax),
+    /** `isWideOnly`: hidden on narrow screens. */
     labels: timeLabels(windows, by).map((label) => ({
       ...label,
       x: percent((bars(label.x) ?? 0) + bars.bandwidth() / 2),
@@ -102,8 +69,8 @@ export function sum(values: readonly number[]): number {
   return Number(values.reduce((all, value) => all + value, 0).toFixed(6));
 }
 
-function segmentsOf(values: readonly number[], y: (value: number) => number): Segment[] {
-  const segments: Segment[] = [];
+function segmentsOf(values: readonly number[], y: (value: number) => number) {
+  const segments = [];
   let below = 0;
   for (const [series, value] of values.entries()) {
     if (value <= 0) continue;
@@ -115,7 +82,7 @@ function segmentsOf(values: readonly number[], y: (value: number) => number): Se
 }
 
 /** Chooses the labels that fit. Here, `x` is the index of the window. */
-function timeLabels(windows: readonly ChartWindow[], by: WindowUnit): TimeLabel[] {
+function timeLabels(windows: readonly ChartWindow[], by: WindowUnit) {
   const isByDays = by === "hour" && windows.length > hourLabelsMax;
   const candidates = windows.flatMap(({ label, startsDay }, x) =>
     isByDays && !startsDay ? [] : [{ x, text: label, startsDay }]

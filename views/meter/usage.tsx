@@ -7,9 +7,8 @@ import { Chart, ChartLegend, type ChartProps, ChartTable } from "../components/c
 import { CodeBlock } from "../components/code.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { Icon } from "../components/icon.tsx";
-import { type KeyUsageProps, KeyUsageTable } from "./key_usage_table.tsx";
-import { RecordTable, type UsageRecordRow } from "./record_table.tsx";
 import { type UsageAddress, UsageFilterBar, type UsageFilterProps, usageHref } from "./usage_filters.tsx";
+import { type KeyUsageProps, KeyUsageTable, RecordTable, type UsageRecordRow } from "./usage_tables.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 
 /** The numbers above the chart. */
@@ -136,38 +135,29 @@ function UsageView(props: UsagePageProps) {
 }
 
 function Report({ figures, chart, keys, address }: UsageReport & { address: UsageAddress }) {
-  const title = `Usage by ${chart.by}`;
   const { filters } = address;
-  if (figures.recordCount === 0) {
-    return (
-      <>
-        <Figures figures={figures} by={chart.by} />
-        <Card title={title}>
-          <NoUsage address={address} />
-        </Card>
-      </>
-    );
-  }
+  const allKeysHref = usageHref({ ...address, filters: { ...filters, apiKey: null } });
+  const isEmpty = figures.recordCount === 0;
   return (
     <>
       <Figures figures={figures} by={chart.by} />
-      <Card title={title} aside={<ChartLegend series={chart.series} />}>
-        <Chart {...chart} />
-        <ChartTable {...chart} />
+      <Card title={`Usage by ${chart.by}`} aside={isEmpty ? null : <ChartLegend series={chart.series} />}>
+        {isEmpty ? <NoUsage address={address} /> : (
+          <>
+            <Chart {...chart} />
+            <ChartTable {...chart} />
+          </>
+        )}
       </Card>
-      <Card
-        title="Most active keys"
-        aside={filters.apiKey === null
-          ? null
-          : (
-            <a class="small" href={usageHref({ ...address, filters: { ...filters, apiKey: null } })}>
-              Show all keys
-            </a>
-          )}
-        flush
-      >
-        <KeyUsageTable {...keys} />
-      </Card>
+      {isEmpty ? null : (
+        <Card
+          title="Most active keys"
+          aside={filters.apiKey === null ? null : <a class="small" href={allKeysHref}>Show all keys</a>}
+          flush
+        >
+          <KeyUsageTable {...keys} />
+        </Card>
+      )}
     </>
   );
 }

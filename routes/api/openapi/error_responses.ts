@@ -1,5 +1,4 @@
-// The error responses of each operation, in the OpenAPI document. Errors that follow from an operation's input are derived
-// here, so that definitions list only their own.
+// The error responses of the OpenAPI document.
 import {
   type AppError,
   type ErrorCode,
@@ -14,39 +13,12 @@ import {
   validationError,
 } from "../../../domain/errors.ts";
 import { required } from "../../schemas/messages.ts";
-import { headersOf, requiresScheme, responseHeaders, type Security } from "./components.ts";
+import { headersOf, responseHeaders } from "./components.ts";
 import { errorMeanings } from "./error_meanings.ts";
 import type { JsonSchema } from "./examples.ts";
 
-/** What determines the errors of an operation. */
-export interface ErrorSources {
-  readonly method: string;
-  readonly path: string;
-  readonly security: Security;
-  readonly body?: unknown;
-  readonly params?: unknown;
-  readonly errors?: readonly ErrorCode[];
-}
-
 /** Errors of every operation. */
 export const commonErrors = ["malformed_request", "uri_too_long", "headers_too_large", "internal"] as const;
-
-/** @returns Every error of an operation, by status. */
-export function endpointErrors(endpoint: ErrorSources): ErrorCode[] {
-  const codes: ErrorCode[] = [
-    ...commonErrors,
-    ...endpoint.errors ?? [],
-    // Unknown query parameters are always rejected, and every operation needs the database.
-    "validation_failed",
-    "unavailable",
-  ];
-  if (endpoint.body !== undefined) codes.push("request_timeout", "body_too_large", "unsupported_media_type");
-  if (endpoint.params !== undefined) codes.push("not_found");
-  if (requiresScheme(endpoint.security, "session")) codes.push("unauthenticated");
-  if (requiresScheme(endpoint.security, "apiKey")) codes.push("invalid_api_key", "rate_limited");
-  if (endpoint.method !== "get" && !endpoint.path.startsWith("/api/v1/")) codes.push("cross_site");
-  return codes;
-}
 
 const allCodes = Object.keys(errorStatuses) as ErrorCode[];
 const separator = "_or_";

@@ -1,0 +1,133 @@
+// The tables of the usage page: the most active keys and the latest records.
+import { countOf, groupDigits } from "../../domain/number_text.ts";
+import { exactTimeIn, zoneWords } from "../text/zone.ts";
+import { Badge } from "../components/badge.tsx";
+import { MomentTime } from "../components/relative_time.tsx";
+import { Cell, Row, Table } from "../components/table.tsx";
+
+interface Amounts {
+  /** A decimal string. */
+  readonly sum: string;
+  /** Percent of the total; null if the total is 0. */
+  readonly share: number | null;
+  /** The number of records. */
+  readonly count: number;
+}
+
+/** The values of {@linkcode KeyUsageTable}. */
+export interface KeyUsageProps {
+  /** `href`: the usage page with only this key. */
+  readonly keys: readonly (Amounts & { readonly name: string; readonly href: string })[];
+  /** The total of all other keys. */
+  readonly others: (Amounts & { readonly keys: number }) | null;
+  /** What is summed: `requests`. */
+  readonly unit: string;
+}
+
+/** The most active keys and their share of the usage. */
+export function KeyUsageTable({ keys, others, unit }: KeyUsageProps) {
+  const columns = [
+    { title: "API key" },
+    { title: "Share" },
+    { title: unit, isNumber: true },
+    { title: "Records", isNumber: true },
+  ];
+  const rows = [
+    ...keys.map(({ name, href, ...amounts }) => ({
+      ...amounts,
+      title: (
+        <a class="name" href={href}>
+          <bdi>{name}</bdi>
+        </a>
+      ),
+    })),
+    ...(others === null
+      ? []
+      : [{ ...others, title: <span class="muted">{countOf(others.keys, "other key")}</span> }]),
+  ];
+  return (
+    <Table label="Most active keys" columns={columns}>
+      {rows.map(({ title, share, sum, count }) => (
+        <Row>
+          <Cell place="title">{title}</Cell>
+          <Cell label="Share">
+            <span class="share">
+              <svg class="share-bar" aria-hidden="true">
+                <rect class="share-all" width="100%" height="100%" rx="3" />
+                {share ? <rect class="share-part" width={`${share}%`} height="100%" rx="3" /> : null}
+              </svg>
+              <span class="num">{share === null ? "–" : `${share.toFixed(1)}%`}</span>
+            </span>
+          </Cell>
+          <Cell label={unit} isNumber>{groupDigits(sum)}</Cell>
+          <Cell label="Records" isNumber>{groupDigits(count)}</Cell>
+        </Row>
+      ))}
+    </Table>
+  );
+}
+
+/** A record. */
+export interface UsageRecordRow {
+  readonly id: string;
+  /** ISO 8601 UTC. */
+  readonly timestamp: string;
+  readonly productSlug: string;
+  readonly metric: string;
+  /** A number or a decimal string. */
+  readonly quantity: number | string;
+  readonly apiKeyName: string;
+  /** When and why it was voided; null if it counts. */
+  readonly voidedAt: string | null;
+  readonly voidReason: string | null;
+}
+
+/** The latest records. `now`: milliseconds since 1970. `timezone`: an IANA name. */
+export function RecordTable(
+  { records, now, timezone }: { records: readonly UsageRecordRow[]; now: number; timezone: string },
+) {
+  const columns = [
+    { title: `Time (${zoneWords(timezone)})` },
+    { title: "Product" },
+    { title: "Metric" },
+    { title: "Quantity", isNumber: true },
+    { title: "API key" },
+    { title: "Status" },
+  ];
+  return (
+    <Table label="Latest records" columns={columns}>
+      {records.map((record) => (
+        <Row over={record.voidedAt !== null}>
+          <Cell place="title">
+            <MomentTime at={record.timestamp} now={now} timezone={timezone} />
+          </Cell>
+          <Cell label="Product">
+            <code>{record.productSlug}</code>
+          </Cell>
+          <Cell label="Metric">
+            <code>{record.metric}</code>
+          </Cell>
+          <Cell label="Quantity" isNumber>
+            <span class="name">{groupDigits(record.quantity)}</span>
+          </Cell>
+          <Cell label="API key">
+            <bdi>{record.apiKeyName}</bdi>
+          </Cell>
+          <Cell place="state">
+            <Status {...record} timezone={timezone} />
+          </Cell>
+        </Row>
+      ))}
+    </Table>
+  );
+}
+
+function Status({ voidedAt, voidReason, timezone }: UsageRecordRow & { timezone: string }) {
+  if (voidedAt === null) return <Badge tone="on">Counted</Badge>;
+  return (
+    <span class="state-words" title={`Voided on ${exactTimeIn(Date.parse(voidedAt), timezone)}`}>
+      <Badge tone="off">Voided</Badge>
+      {voidReason === null ? null : <span class="tiny">{voidReason}</span>}
+    </span>
+  );
+}
