@@ -31,27 +31,20 @@ const text = z.string({
   error: ({ input }) => input === undefined || input === null ? required : mustBe("string"),
 }).min(1, "must not be empty.");
 
-/** The parts of an event's data. */
-interface EventData {
-  readonly quantity: Quantity;
-  readonly properties: readonly (readonly [name: string, value: string])[];
-}
-
 const data = z.record(z.string(), z.unknown(), { error: mustBe("object") })
-  .transform((members, context): EventData => {
-    const fault = (name: string, message: string) => {
+  .transform((members, context): { quantity: Quantity; properties: Map<string, string> } => {
+    const fault = (name: string, message: string) =>
       context.addIssue({ code: "custom", path: [shortName(name)], message });
-    };
-    const properties: [string, string][] = [];
+    const properties = new Map<string, string>();
     let quantity: Quantity | null = one;
     for (const [name, value] of Object.entries(members)) {
       if (name === "quantity") {
         quantity = quantityOf(value);
         if (quantity === null) fault(name, quantityFault);
       } else if (value !== null) {
-        const property = propertyOf(name, value);
-        if ("message" in property) fault(name, property.message);
-        else properties.push([name, property.value]);
+        const message = propertyFault(name, value);
+        if (message === null) properties.set(name, String(value));
+        else fault(name, message);
       }
     }
     return quantity === null ? z.NEVER : { quantity, properties };
@@ -85,20 +78,15 @@ function quantityOf(value: unknown): Quantity | null {
   return typeof value === "string" ? parseQuantity(value) : null;
 }
 
-/** @returns The value of a property, or why it is invalid. */
-function propertyOf(name: string, value: unknown): { value: string } | { message: string } {
-  if (name === "" || name.length > usagePropertyNameCharactersMax) return { message: propertyFaults.name };
+/** @returns What is wrong with a property, or null. */
+function propertyFault(name: string, value: unknown): string | null {
+  if (name === "" || name.length > usagePropertyNameCharactersMax) return propertyFaults.name;
   // Parsing the JSON has already lost digits beyond these.
   if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
-    return { message: "has more digits than a JSON number can hold; send it as a string." };
+    return "has more digits than a JSON number can hold; send it as a string.";
   }
-  if (typeof value === "object") {
-    return { message: "must be a string, number or boolean." };
-  }
-  const property = String(value);
-  return property.length > usagePropertyValueCharactersMax
-    ? { message: propertyFaults.value }
-    : { value: property };
+  if (typeof value === "object") return "must be a string, number or boolean.";
+  return String(value).length > usagePropertyValueCharactersMax ? propertyFaults.value : null;
 }
 
 /** Valid names of extension attributes that are rejected, because ignoring them would lose what the sender meant. */
@@ -141,10 +129,7 @@ const attributes = z.looseObject({
     description: subjectWords,
     example: "customer-1",
   }),
-  datacontenttype: z.string().regex(
-    jsonContentTypeForm,
-    "must be a JSON content type, such as application/json.",
-  ).nullish()
+  datacontenttype: z.string().regex(jsonContentTypeForm, "must be a JSON content type.").nullish()
     .openapi({
       description: "The content type of the data. Only JSON is supported.",
       example: "application/json",
@@ -164,16 +149,15 @@ export const cloudEventSchema = attributes.transform((event, context): UsageInpu
       fault([shortName(name)], "is not a valid attribute name: use lowercase letters and digits.");
     }
   }
-  const { quantity, properties } = event.data ?? { quantity: one, properties: [] };
-  const all = new Map(properties);
+  const { quantity, properties } = event.data ?? { quantity: one, properties: new Map<string, string>() };
   const subject = event.subject ?? null;
   if (subject !== null) {
-    if ((all.get("subject") ?? subject) !== subject) {
+    if ((properties.get("subject") ?? subject) !== subject) {
       fault(["data", "subject"], "must not differ from the subject of the event.");
     }
-    all.set("subject", subject);
+    properties.set("subject", subject);
   }
-  if (all.size > usagePropertiesMax) {
+  if (properties.size > usagePropertiesMax) {
     fault(["data"], atMost(usagePropertiesMax, "properties, including the subject"));
   }
   return {
@@ -182,7 +166,7 @@ export const cloudEventSchema = attributes.transform((event, context): UsageInpu
     quantity,
     timestamp: event.time ?? null,
     idempotencyKey: cloudEventKey(event),
-    properties: Object.fromEntries(all),
+    properties: Object.fromEntries(properties),
   };
 }).openapi("CloudEvent", {
   description: "A CloudEvent, version 1.0. Extension attributes are ignored.",

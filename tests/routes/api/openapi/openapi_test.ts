@@ -312,14 +312,14 @@ testApp("assertDocumented() rejects responses that differ from the document", as
   );
   await assert.rejects(documented({ ...me, role: "KING" }), /allowed values/);
   await assert.rejects(documented({ authenticated: false }), /required/);
-  await assert.rejects(documented(me, 201), /no such response/);
+  await assert.rejects(documented(me, 201), /undocumented response/);
   const error = { error: { code: "last_owner", message: "No." }, requestId: "req_1" };
   await assert.rejects(documented(error, 503), /allowed values/);
   await documented({ ...error, error: { ...error.error, code: "unavailable" } }, 503);
   const unknown = (status: number) =>
     assertDocumented(test.app, request("/api/nothing"), Response.json(error, { status }));
   await unknown(404);
-  await assert.rejects(unknown(200), /no such path/);
+  await assert.rejects(unknown(200), /undocumented path/);
   const html = new Response("<p>", { headers: { "content-type": "text/html" } });
   await assert.rejects(assertDocumented(test.app, request("/api/auth/me"), html), /content type text\/html/);
 });
