@@ -8,11 +8,11 @@ import { nameCharactersMax } from "../../domain/limits.ts";
 import { nameFault } from "../../domain/name.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { roles } from "../../domain/sign_in/session.ts";
-import { listUsers } from "../../services/operator/user_list.ts";
 import {
   createUser,
   disableUser,
   enableUser,
+  listUsers,
   type PasswordLink,
   resetUserPassword,
 } from "../../services/operator/users.ts";

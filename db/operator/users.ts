@@ -1,7 +1,7 @@
 // All SQL of the operator's verbs. Unlike everything else it is not limited to an organization, so nothing that a request can
 // reach may use it.
 import type { Role } from "../../domain/sign_in/session.ts";
-import { insertUser, type NewUser } from "../account/users.ts";
+import { insertUser, type NewUser, type UserCredentials } from "../account/users.ts";
 import { activeApiKey } from "../api_keys.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
 import { insertLinkToken, type NewLinkToken } from "../mail/link_tokens.ts";
@@ -81,14 +81,8 @@ export function revokeInvitationOfUser(userId: string, { id, now }: { id: string
 }
 
 /** A user in the operator's list. Times in milliseconds since 1970. */
-export interface ListedUserRow {
-  readonly id: string;
-  readonly email: string;
-  readonly name: string;
+export interface ListedUserRow extends Omit<UserCredentials, "passwordHash" | "organizationId"> {
   readonly createdAt: number;
-  readonly emailVerifiedAt: number | null;
-  readonly disabledAt: number | null;
-  readonly hasTotp: number;
   /** Of the sessions that still exist. */
   readonly lastSignInAt: number | null;
   /** JSON: a list of `[id, name, role]`, in no particular order. */

@@ -1,65 +1,65 @@
-// What the program can write to people: a closed list of mails, and what each names.
+// The emails that the program can send, the facts that each mentions, and what their links are for.
 
-/** Every kind of mail with the facts that its text names. */
-export interface MailFields {
-  /** To a new account's address; with a link. */
-  readonly verify_email: { readonly name: string };
-  /** To the address that somebody wants to change to; with a link. */
-  readonly change_email: { readonly name: string; readonly from: string; readonly to: string };
-  /** To the address that is in use now, at the same time. */
-  readonly change_email_notice: { readonly name: string; readonly from: string; readonly to: string };
-  /** To an address that somebody wants to change to, while another account has it. */
-  readonly change_email_taken: { readonly to: string };
-  /** To both addresses, when the change is made. */
-  readonly email_changed: { readonly name: string; readonly from: string; readonly to: string };
-  /** With a link. */
-  readonly reset_password: { readonly name: string };
-  readonly password_changed: { readonly name: string };
-  /** Instead of `password_changed` when the address had never been confirmed. */
-  readonly account_taken_back: { readonly name: string };
-  /** With a link. */
-  readonly invitation: { readonly organization: string; readonly inviter: string; readonly role: string };
-  readonly two_step_enabled: { readonly name: string };
-  /** With a link. */
-  readonly turn_off_two_step: { readonly name: string };
-  readonly two_step_disabled: { readonly name: string };
-  readonly two_step_locked: { readonly name: string; readonly wrongCodes: string };
-  readonly recovery_codes_replaced: { readonly name: string };
-  readonly recovery_code_used: { readonly name: string; readonly left: string };
-  readonly passkey_added: { readonly name: string; readonly passkey: string };
-  /** Without `passkey`, all were removed. */
-  readonly passkey_removed: { readonly name: string; readonly passkey?: string };
-  readonly account_deleted: { readonly name: string };
+interface Named {
+  readonly name: string;
+}
+interface AddressChange extends Named {
+  readonly from: string;
+  readonly to: string;
 }
 
-/** A stable name of a kind of mail. */
+/** Every kind of email with the facts that its text mentions. */
+export interface MailFields {
+  /** To the address of a new account; with a link. */
+  readonly verify_email: Named;
+  /** To the new address when a change is requested; with a link. */
+  readonly change_email: AddressChange;
+  /** To the current address at the same time. */
+  readonly change_email_notice: AddressChange;
+  /** To the new address instead, if another account uses it. */
+  readonly change_email_taken: { readonly to: string };
+  /** To both addresses after the change. */
+  readonly email_changed: AddressChange;
+  /** With a link. */
+  readonly reset_password: Named;
+  readonly password_changed: Named;
+  /** Replaces `password_changed` if the address had never been confirmed. */
+  readonly account_taken_back: Named;
+  /** With a link. */
+  readonly invitation: { readonly organization: string; readonly inviter: string; readonly role: string };
+  readonly two_step_enabled: Named;
+  /** With a link. */
+  readonly turn_off_two_step: Named;
+  readonly two_step_disabled: Named;
+  readonly two_step_locked: Named & { readonly wrongCodes: string };
+  readonly recovery_codes_replaced: Named;
+  readonly recovery_code_used: Named & { readonly left: string };
+  readonly passkey_added: Named & { readonly passkey: string };
+  /** Without `passkey`, all were removed. */
+  readonly passkey_removed: Named & { readonly passkey?: string };
+  readonly account_deleted: Named;
+}
+
+/** The stable name of a kind of email. */
 export type MailKind = keyof MailFields;
 
-/** A mail to be written. */
+/** An email to write. */
 export type NewMail = {
   readonly [Kind in MailKind]: {
     readonly kind: Kind;
     /** A canonical address. */
     readonly to: string;
-    /** Whom a link in it is for: the user's id, or the invitation's. */
+    /** The id of the user or the invitation that a link in it is for. */
     readonly subject?: string;
-    /** The address was confirmed until this change: then no budget holds a notice back. */
+    /** The address was confirmed until this change, so no budget holds the notice back. */
     readonly wasConfirmed?: boolean;
     readonly fields: MailFields[Kind];
   };
 }[MailKind];
 
-/** What a token in a link is good for. */
-export type LinkPurpose =
-  | "verify_email"
-  | "change_email"
-  | "reset_password"
-  | "invitation"
-  | "turn_off_two_step";
-
 const hourMs = 3_600_000;
-/** How long a link works, in milliseconds; counted from when its mail is sent (SECURITY.md). */
-export const linkLifetimesMs: Readonly<Record<LinkPurpose, number>> = {
+/** How long links work after their email is sent, in milliseconds (SECURITY.md). */
+export const linkLifetimesMs = {
   verify_email: 24 * hourMs,
   change_email: 24 * hourMs,
   reset_password: hourMs,
@@ -67,16 +67,19 @@ export const linkLifetimesMs: Readonly<Record<LinkPurpose, number>> = {
   turn_off_two_step: hourMs,
 };
 
+/** What a link is for. */
+export type LinkPurpose = keyof typeof linkLifetimesMs;
+
 /**
- * @returns How soon a mail should go out where many wait, 0 first. Somebody sits before a page and waits for the link to
- *   their own account; whoever is invited does not know of it yet; a notice tells what is done already.
+ * @returns How urgent an email is when many are waiting, 0 first. Someone is waiting for the link to their own account;
+ *   invited people don't know of theirs yet; a notice is about something that has already happened.
  */
 export function mailUrgency(kind: MailKind): 0 | 1 | 2 {
   const purpose = linkPurpose(kind);
   return purpose === null ? 2 : purpose === "invitation" ? 1 : 0;
 }
 
-/** @returns What the link in a mail is good for, or null for mails without one. */
+/** @returns What the link in an email is for; null for emails without one. */
 export function linkPurpose(kind: MailKind): LinkPurpose | null {
   return kind in linkLifetimesMs ? kind as LinkPurpose : null;
 }
@@ -85,15 +88,14 @@ export function linkPurpose(kind: MailKind): LinkPurpose | null {
 export interface EmailLinks {
   /** The portal's public address, such as `https://auth.example.com`. */
   readonly home: string;
-  /** Where the email's button goes; null without a button. */
+  /** The target of the email's button; null without a button. */
   readonly link: string | null;
   /** How long the link works, in milliseconds. */
   readonly linkLifetimeMs: number;
 }
 
-/** The text of an email. */
+/** The text of an email. The subject is one line. */
 export interface EmailContent {
-  /** One line. */
   readonly subject: string;
   readonly text: string;
   readonly html: string;

@@ -18,42 +18,35 @@ export interface MailBudget {
 }
 
 const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
-
-/** A flood of resets cannot keep a person out: the window is as long as a link works, so its last link is still valid. */
-const accountLinks = { mailsMax: accountLinkMailsToRecipientPerHourMax, windowMs: hourMs } as const;
-/** One budget, so that nothing shows whether the new address has an account. */
-const emailChange: MailBudget = {
-  name: "change_email",
-  mailsMax: emailChangeMailsToRecipientPerDayMax,
-  windowMs: dayMs,
-};
-const asked: Readonly<Partial<Record<MailKind, MailBudget>>> = {
-  invitation: { name: "invitation", mailsMax: invitationMailsToRecipientPerDayMax, windowMs: dayMs },
-  verify_email: { name: "verify_email", mailsMax: verificationMailsToRecipientPerDayMax, windowMs: dayMs },
+const daily = (name: string, mailsMax: number): MailBudget => ({ name, mailsMax, windowMs: 24 * hourMs });
+/** The window is as long as a link works, so a flood of requests can't lock anyone out: the last link is still valid. */
+const hourly = (name: string): MailBudget => (
+  { name, mailsMax: accountLinkMailsToRecipientPerHourMax, windowMs: hourMs }
+);
+/** Shared, so that it doesn't reveal whether the new address has an account. */
+const emailChange = daily("change_email", emailChangeMailsToRecipientPerDayMax);
+const requested: Readonly<Partial<Record<MailKind, MailBudget>>> = {
+  invitation: daily("invitation", invitationMailsToRecipientPerDayMax),
+  verify_email: daily("verify_email", verificationMailsToRecipientPerDayMax),
   change_email: emailChange,
   change_email_taken: emailChange,
-  reset_password: { name: "reset_password", ...accountLinks },
-  turn_off_two_step: { name: "turn_off_two_step", ...accountLinks },
+  reset_password: hourly("reset_password"),
+  turn_off_two_step: hourly("turn_off_two_step"),
 };
 
-/** Notices say what was done to an account. Only one whose address is not confirmed has a budget for them. */
-export const noticeBudget: MailBudget = {
-  name: "notice",
-  mailsMax: noticesToUnconfirmedRecipientPerDayMax,
-  windowMs: dayMs,
-};
+/** The budget of notices, which say what was changed. It applies to unconfirmed addresses only. */
+export const noticeBudget = daily("notice", noticesToUnconfirmedRecipientPerDayMax);
 
-/** @returns The budget of a kind of email that is sent because someone asks for it; null for a notice. */
+/** @returns The budget of a kind of email that people request; null for a notice. */
 export function mailBudget(kind: MailKind): MailBudget | null {
-  return asked[kind] ?? null;
+  return requested[kind] ?? null;
 }
 
 /**
- * @param email Canonical. What follows a plus sign does not count: `ada+1@example.com` is almost always Ada's inbox. But the
- *   address without one has a budget of its own: anyone can make up tags until theirs is used up.
- * @param options `isConfirmed`: an account has confirmed this very address, tag included; it shares a budget with no other.
- * @returns A name for a recipient's budget that does not show the address.
+ * @param email Canonical. A tag after a plus sign doesn't count, since `ada+1@example.com` is almost always Ada's inbox. But
+ *   the address without a tag has a budget of its own. Otherwise anyone could use it up with made-up tags.
+ * @param options `isConfirmed`: an account has confirmed exactly this address; then it shares its budget with no other.
+ * @returns The name of a recipient's budget, which doesn't reveal the address.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 // The outbox and its worker. An email leaves the outbox only when the mail server has it, so it arrives at least once, with
 // the same Message-ID each time. A link's token is created for each attempt, and only its SHA-256 is stored.
 import type { Config } from "../../config.ts";
-import type { Database, Statement } from "../../db/engine/database.ts";
+import type { Statement } from "../../db/engine/database.ts";
 import { deleteEndedLinks, insertMailedLinkToken } from "../../db/mail/link_tokens.ts";
 import { deleteEndedMailBudgets } from "../../db/mail/mail_budgets.ts";
 import {
@@ -28,6 +28,7 @@ import {
   mailsLookedAtMax,
 } from "../../domain/limits.ts";
 import {
+  type EmailContent,
   type EmailTexts,
   linkLifetimesMs,
   type LinkPurpose,
@@ -43,13 +44,10 @@ import { MailError, type MailMessage, type MailTransport, smtpTransport } from "
 export type MailMode = "smtp" | "development" | "none";
 
 /** An email that was kept instead of sent. */
-export interface DevelopmentMail {
+export interface DevelopmentMail extends EmailContent {
   readonly id: string;
   readonly to: string;
-  readonly subject: string;
-  readonly text: string;
-  readonly html: string;
-  /** Where its button goes. */
+  /** The target of its button. */
   readonly link: string | null;
   /** Milliseconds since 1970. */
   readonly sentAt: number;
@@ -84,11 +82,8 @@ interface WrittenMail {
 /** The outbox and its worker. */
 export class Mail {
   readonly mode: MailMode;
-  readonly #config: Config;
-  readonly #database: Database;
-  readonly #clock: () => number;
-  readonly #log: MailLog;
-  readonly #texts: EmailTexts | undefined;
+  readonly #base: BaseContext;
+  readonly #options: MailOptions;
   readonly #transport: MailTransport | null;
   readonly #counts = { sent: 0, postponed: 0, given_up: 0 };
   readonly #kept: DevelopmentMail[] = [];
@@ -98,14 +93,14 @@ export class Mail {
   #woken = new AbortController();
   #isFailing = false;
 
-  constructor({ config, database, clock }: BaseContext, { log, texts, transport }: MailOptions) {
-    this.#config = config;
-    this.#database = database;
-    this.#clock = clock;
-    this.#log = log;
-    this.#texts = texts;
-    this.mode = mailMode(config);
-    this.#transport = this.mode === "smtp" ? transport ?? smtp(config) : null;
+  constructor(base: BaseContext, options: MailOptions) {
+    this.#base = base;
+    this.#options = options;
+    this.mode = mailMode(base.config);
+    const { smtpUrl = "", mailFrom = "", baseUrl } = base.config;
+    this.#transport = this.mode === "smtp"
+      ? options.transport ?? smtpTransport({ smtpUrl, mailFrom, baseUrl })
+      : null;
   }
 
   /** What became of the attempts to send since the start; updated in place. */
@@ -149,14 +144,14 @@ export class Mail {
       let restMs = mailPollIntervalMs;
       try {
         // Also when the clock was set back by as much.
-        if (Math.abs(this.#clock() - cleanedUpAt) >= endedLinksIntervalMs) {
-          cleanedUpAt = this.#clock();
+        if (Math.abs(this.#base.clock() - cleanedUpAt) >= endedLinksIntervalMs) {
+          cleanedUpAt = this.#base.clock();
           await this.#cleanUp();
         }
         const { nextDueAt } = await this.deliverDue();
-        if (nextDueAt !== null) restMs = Math.max(0, Math.min(restMs, nextDueAt - this.#clock()));
+        if (nextDueAt !== null) restMs = Math.max(0, Math.min(restMs, nextDueAt - this.#base.clock()));
       } catch (error) {
-        this.#log.warn("retrying failed delivery of emails", { error });
+        this.#options.log.warn("retrying failed delivery of emails", { error });
       }
       await sleep(restMs, AbortSignal.any([signal, this.#woken.signal]));
       this.#woken = new AbortController();
@@ -171,24 +166,24 @@ export class Mail {
    * @throws {DatabaseError}
    */
   async deliverDue(): Promise<{ sent: number; nextDueAt: number | null }> {
-    const texts = this.#texts;
+    const texts = this.#options.texts;
     if (this.mode === "none" || texts === undefined) return { sent: 0, nextDueAt: null };
-    const dueAt = await findNextMailDue(this.#database, texts.kinds);
-    if (dueAt === null || dueAt > this.#clock()) return { sent: 0, nextDueAt: dueAt };
+    const dueAt = await findNextMailDue(this.#base.database, texts.kinds);
+    if (dueAt === null || dueAt > this.#base.clock()) return { sent: 0, nextDueAt: dueAt };
     const written = await this.#write(await this.#claim(texts), texts);
     const sent = await Promise.all(written.map((mail) => this.#deliver(mail)));
     return {
       sent: sent.filter((isSent) => isSent).length,
-      nextDueAt: await findNextMailDue(this.#database, texts.kinds),
+      nextDueAt: await findNextMailDue(this.#base.database, texts.kinds),
     };
   }
 
   async #claim({ kinds }: EmailTexts): Promise<ClaimedMail[]> {
     const done = [...this.#delivered];
-    const [, result] = await this.#database.write([
+    const [, result] = await this.#base.database.write([
       deleteMails(done),
       claimMails(kinds, {
-        now: this.#clock(),
+        now: this.#base.clock(),
         leaseMs: mailLeaseMs,
         limit: mailsAtOnceMax,
         lookedAt: mailsLookedAtMax,
@@ -201,7 +196,7 @@ export class Mail {
 
   /** Leaves out emails that were withdrawn since they were claimed, and drops those whose links have become invalid. */
   async #write(claimed: readonly ClaimedMail[], texts: EmailTexts): Promise<WrittenMail[]> {
-    const now = this.#clock();
+    const now = this.#base.clock();
     const tokens = new Map<string, string>();
     const statements = claimed.flatMap((mail) => {
       const purpose = linkPurpose(mail.kind);
@@ -215,13 +210,15 @@ export class Mail {
         mail,
       );
     });
-    const results = statements.length === 0 ? [] : await this.#database.write(statements);
+    const results = statements.length === 0 ? [] : await this.#base.database.write(statements);
     const rows = results.flatMap((result) => result.rows);
     const valid = new Set(rows.map(({ tokenHash }) => tokenHash));
     const dropped = new Set(rows.map(({ droppedId }) => droppedId));
     return claimed.flatMap((mail) => {
       const { id: mailId, kind } = mail;
-      if (dropped.has(mailId)) this.#log.debug?.("dropped an email with an invalid link", { mailId, kind });
+      if (dropped.has(mailId)) {
+        this.#options.log.debug?.("dropped an email with an invalid link", { mailId, kind });
+      }
       const token = tokens.get(mailId);
       if (token !== undefined && !valid.has(hashToken(token))) return [];
       return [this.#compose(mail, { texts, token, now })];
@@ -232,11 +229,11 @@ export class Mail {
     claimed: ClaimedMail,
     { texts, token, now }: { texts: EmailTexts; token: string | undefined; now: number },
   ): WrittenMail {
-    const { baseUrl } = this.#config;
+    const { baseUrl } = this.#base.config;
     const purpose = linkPurpose(claimed.kind);
     const link = purpose === null || token === undefined
       ? null
-      : linkAddress(this.#config, { purpose, token });
+      : linkAddress(this.#base.config, { purpose, token });
     const content = texts.render(claimed.kind, JSON.parse(claimed.fields), {
       home: baseUrl.origin,
       link,
@@ -256,11 +253,11 @@ export class Mail {
       await this.#postpone(mail.claimed, error);
       return false;
     }
-    if (this.#isFailing) this.#log.info("the mail server accepts emails again", {});
+    if (this.#isFailing) this.#options.log.info("the mail server accepts emails again", {});
     this.#isFailing = false;
     this.#counts.sent++;
     this.#delivered.add(id);
-    await this.#database.write([deleteMails([id])]);
+    await this.#base.database.write([deleteMails([id])]);
     this.#delivered.delete(id);
     return true;
   }
@@ -268,7 +265,7 @@ export class Mail {
   #keep({ claimed: { id }, link, message: { to, subject, text, html, date } }: WrittenMail): void {
     this.#kept.push({ id, to, subject, text, html, link, sentAt: date });
     if (this.#kept.length > developmentMailsMax) this.#kept.shift();
-    this.#log.info("email not sent: SMTP_URL is not set", { to, subject, text });
+    this.#options.log.info("email not sent: SMTP_URL is not set", { to, subject, text });
   }
 
   async #postpone(claimed: ClaimedMail, error: unknown): Promise<void> {
@@ -276,25 +273,27 @@ export class Mail {
     const reason = error instanceof Error ? error.message : String(error);
     const failed = error instanceof MailError ? error.kind : null;
     const giveUpAt = createdAt + mailGiveUpMs;
-    if (failed === "rejected" || this.#clock() >= giveUpAt) {
-      this.#log.warn("gave up on an email", { mailId, kind, attempts, reason });
+    if (failed === "rejected" || this.#base.clock() >= giveUpAt) {
+      this.#options.log.warn("gave up on an email", { mailId, kind, attempts, reason });
       this.#counts.given_up++;
-      await this.#database.write([deleteMails([mailId])]);
+      await this.#base.database.write([deleteMails([mailId])]);
       return;
     }
     this.#counts.postponed++;
     if (!this.#isFailing && failed === "server" && !this.#stopped.signal.aborted) {
       this.#isFailing = true;
-      this.#log.warn("the mail server accepts no emails; retrying", { reason });
+      this.#options.log.warn("the mail server accepts no emails; retrying", { reason });
     }
     const waitMs = Math.min(mailRetryMaxMs, mailRetryMinMs * 2 ** (attempts - 1));
     // The last attempt is made exactly when the time is up.
-    await this.#database.write([updateMailDue(claimed, Math.min(this.#clock() + waitMs, giveUpAt))]);
+    await this.#base.database.write([
+      updateMailDue(claimed, Math.min(this.#base.clock() + waitMs, giveUpAt)),
+    ]);
   }
 
   async #cleanUp(): Promise<void> {
-    const now = this.#clock();
-    await this.#database.write([
+    const now = this.#base.clock();
+    await this.#base.database.write([
       hastenMails({ now, waitMaxMs: mailRetryMaxMs }),
       deleteEndedLinks(now),
       deleteEndedMailBudgets(now),
@@ -308,11 +307,6 @@ export class Mail {
 export function mailMode({ smtpUrl, secure }: Pick<Config, "smtpUrl" | "secure">): MailMode {
   if (smtpUrl !== undefined) return "smtp";
   return secure ? "none" : "development";
-}
-
-function smtp({ smtpUrl, mailFrom, baseUrl }: Config): MailTransport {
-  // The settings were checked: either both are set or neither.
-  return smtpTransport({ smtpUrl: smtpUrl ?? "", mailFrom: mailFrom ?? "", baseUrl });
 }
 
 const linkPaths: Readonly<Record<LinkPurpose, string>> = {

@@ -1,5 +1,4 @@
-// How a mail reaches the mail server: nodemailer, told in full what it may do, and its many errors sorted into three.
-import { isLoopbackHost } from "../../domain/loopback.ts";
+// Sends emails to the mail server. Sets all options of nodemailer that matter, and sorts its many errors into three kinds.
 import type { Config } from "../../config.ts";
 import {
   mailConnectTimeoutMs,
@@ -7,31 +6,30 @@ import {
   mailSendTimeoutMs,
   mailSilenceTimeoutMs,
 } from "../../domain/limits.ts";
+import { isLoopbackHost } from "../../domain/loopback.ts";
+import type { EmailContent } from "../../domain/mail/mail.ts";
 
-/** A mail as the server gets it. */
-export interface MailMessage {
-  /** With angle brackets; the same at every attempt, so that whoever gets it twice can tell. */
+/** An email as the server gets it. */
+export interface MailMessage extends EmailContent {
+  /** With angle brackets; the same for every attempt, so that duplicates can be recognized. */
   readonly messageId: string;
   readonly to: string;
-  readonly subject: string;
-  readonly text: string;
-  readonly html: string;
   /** Milliseconds since 1970. */
   readonly date: number;
 }
 
 /**
- * Hands one mail over.
+ * Sends one email.
  *
- * @param signal Ends the attempt; the server may have the mail all the same.
- * @throws {MailError} When the server did not say that it has the mail.
+ * @param signal Aborts the attempt; the server may have accepted the email all the same.
+ * @throws {MailError} Unless the server confirmed that it has accepted the email.
  */
 export type MailTransport = (message: MailMessage, signal: AbortSignal) => Promise<void>;
 
-/** Why a mail was not taken. It never has the words of a server that has seen the mail: they may quote the link in it. */
+/** Why an email was not sent. It never quotes a server that has seen the email, because that could contain the link. */
 export class MailError extends Error {
   /**
-   * @param kind `refused`: this mail, for good; `later`: this mail, for now; `server`: no mail can be sent now.
+   * @param kind `rejected`: this email, permanently; `later`: this email, for now; `server`: no email can be sent now.
    * @param reason For the log.
    */
   constructor(readonly kind: "rejected" | "later" | "server", reason: string, options?: ErrorOptions) {
@@ -40,7 +38,7 @@ export class MailError extends Error {
   }
 }
 
-/** What of the settings a connection needs. */
+/** `SMTP_URL`, `MAIL_FROM` and `BASE_URL`, checked. */
 export interface SmtpSettings {
   readonly smtpUrl: string;
   readonly mailFrom: string;
@@ -48,71 +46,71 @@ export interface SmtpSettings {
 }
 
 /**
- * @param settings `SMTP_URL`, `MAIL_FROM` and `BASE_URL` as checked.
- * @param options `authority`: a certificate authority (PEM) to believe instead of the usual ones.
- * @returns What sends mails by SMTP. `smtps://` is encrypted from the start. `smtp://` is encrypted when there are
- *   credentials, or the server is not on this machine and can; certificates are always checked.
+ * Creates a transport that uses SMTP. `smtps://` is encrypted from the start. `smtp://` is encrypted if there are
+ * credentials, or if the server is on another machine and supports it. Certificates are always checked.
+ *
+ * @param options `authority`: a certificate authority (PEM) to trust instead of the usual ones.
  */
 export function smtpTransport(
   settings: SmtpSettings,
   options: { authority?: string | undefined } = {},
 ): MailTransport {
   const connection = smtpConnection(settings, options);
-  return async (message, signal) => {
-    // Loaded with the first mail: most of the time there is none.
+  return async ({ messageId, to, subject, text, html, date }, signal) => {
+    // Loaded with the first email, because often there is none.
     const { createTransport } = await import("nodemailer");
     try {
       await createTransport(connection).sendMail({
-        messageId: message.messageId,
+        messageId,
+        subject,
+        text,
+        html,
         from: settings.mailFrom,
-        // Not as a text: it is one address, whatever it looks like.
-        to: { name: "", address: message.to },
-        subject: message.subject,
-        text: message.text,
-        html: message.html,
-        date: new Date(message.date),
+        // As an object, it is always one address, whatever it looks like.
+        to: { name: "", address: to },
+        date: new Date(date),
         headers: { "Auto-Submitted": "auto-generated" },
         signal: AbortSignal.any([signal, AbortSignal.timeout(mailSendTimeoutMs)]),
       });
     } catch (error) {
-      throw mailError(error);
+      throw toMailError(error as SmtpFailure);
     }
   };
 }
 
 /**
- * Connects, encrypts and signs in as for a mail, and sends none.
+ * Connects, encrypts and signs in as for an email, but sends none.
  *
- * @throws {MailError} When a mail would have failed there; it never has the server's words about the user.
+ * @throws {MailError} If that fails. It never quotes what the server said about the user.
  */
 export async function verifySmtp(settings: SmtpSettings): Promise<void> {
   const { createTransport } = await import("nodemailer");
   try {
     await createTransport(smtpConnection(settings, {})).verify();
   } catch (error) {
-    const { message, code, command, responseCode } = error as SmtpFailure;
+    const { message, code = "", command = "CONN", responseCode } = error as SmtpFailure;
     const reason = responseCode === undefined
       ? message || "no connection"
-      : `${command ?? "CONN"} was answered with ${responseCode}`;
-    throw new MailError("server", `${code ?? ""} ${reason}`.trim().slice(0, 300), { cause: error });
+      : `the response to ${command} was ${responseCode}`;
+    throw new MailError("server", `${code} ${reason}`.trim().slice(0, 300), { cause: error });
   }
 }
 
 function smtpConnection(
   { smtpUrl, baseUrl }: SmtpSettings,
-  options: { authority?: string | undefined },
+  { authority }: { authority?: string | undefined },
 ) {
-  const url = new URL(smtpUrl);
-  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  const secure = url.protocol === "smtps:";
-  const hasCredentials = url.username !== "";
+  const { protocol, hostname, port, username, password } = new URL(smtpUrl);
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const secure = protocol === "smtps:";
+  const hasCredentials = username !== "";
   return {
     host,
-    port: Number(url.port) || (secure ? 465 : hasCredentials ? 587 : 25),
+    port: Number(port) || (secure ? 465 : hasCredentials ? 587 : 25),
     secure,
     requireTLS: !secure && hasCredentials,
-    // A relay on this machine has a certificate for another name, if any, and there is no line to listen on.
-    ignoreTLS: !secure && !hasCredentials && isLoopbackHost(host),
+    // A relay on this machine has no certificate, or one for another name, and no one can listen in between.
+    ignoreTLS: !secure && !hasCredentials && isLoopbackHost(hostname),
     name: baseUrl.hostname,
     connectionTimeout: mailConnectTimeoutMs,
     dnsTimeout: mailConnectTimeoutMs,
@@ -120,17 +118,14 @@ function smtpConnection(
     socketTimeout: mailSilenceTimeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
-    tls: {
-      rejectUnauthorized: true,
-      ...(options.authority === undefined ? {} : { ca: options.authority }),
-    },
+    tls: { rejectUnauthorized: true, ...(authority === undefined ? {} : { ca: authority }) },
     ...(hasCredentials
-      ? { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }
+      ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }
       : {}),
   };
 }
 
-/** What nodemailer's errors have, as far as it matters. */
+/** The properties of nodemailer's errors that matter here. */
 interface SmtpFailure {
   readonly message: string;
   readonly code?: string;
@@ -139,17 +134,17 @@ interface SmtpFailure {
   readonly responseCode?: number;
 }
 
-function mailError(error: unknown): MailError {
-  const { message, code, command, response, responseCode } = error as SmtpFailure;
-  const aboutMail = command === "RCPT TO" || command === "DATA";
-  if (aboutMail && responseCode !== undefined) {
+function toMailError(
+  { message, code, command = "CONN", response = "", responseCode }: SmtpFailure,
+): MailError {
+  if ((command === "RCPT TO" || command === "DATA") && responseCode !== undefined) {
     // 421 closes the connection, whatever it was about (RFC 5321, section 3.8).
     if (responseCode === 421) return new MailError("server", `${command}: 421`);
-    const detail = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response ?? "")?.[1];
+    const detail = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1];
     const reason = `${command}: ${responseCode}${detail === undefined ? "" : ` ${detail}`}`;
     return new MailError(responseCode >= 500 ? "rejected" : "later", reason);
   }
-  // An address that cannot be written in SMTP was never sent anywhere.
+  // An address that SMTP can't represent was never sent anywhere.
   if (code === "EENVELOPE" && command === "API") return new MailError("rejected", "not an address");
-  return new MailError("server", `${command ?? "CONN"}: ${code ?? ""} ${message}`.slice(0, 500));
+  return new MailError("server", `${command}: ${code ?? ""} ${message}`.slice(0, 500));
 }

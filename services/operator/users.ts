@@ -14,8 +14,11 @@ import {
   countActiveKeysOfUser,
   findActiveKeysOfUser,
   findPendingInvitationsOfUser,
+  findUsers,
   insertJoiningUser,
   insertLinkForUser,
+  type ListedMemberships,
+  type ListedUserRow,
   markUserDisabled,
   markUserEnabled,
   revokeInvitationOfUser,
@@ -105,6 +108,49 @@ function joiningAccount(
     insertMembership({ userId, organizationId, role, now }, account.id),
     insertAuditEvent(actor, { ...entry, action: "member.joined", details: { role } }, { now }).statement,
   ];
+}
+
+/** A user as the operator sees them; a line of `user list --json`. Times in ISO 8601 UTC. */
+export interface OperatorUser {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly emailVerifiedAt: string | null;
+  readonly disabledAt: string | null;
+  readonly twoStep: boolean;
+  /** Of the sessions that are still signed in. */
+  readonly lastSignInAt: string | null;
+  readonly organizations: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
+}
+
+/** Lists every user by email address. @returns One page at a time. @throws {DatabaseError} */
+export async function* listUsers({ database }: Context): AsyncGenerator<readonly OperatorUser[]> {
+  for (let after = "";;) {
+    const rows = await findUsers(database, { after, limit: operatorPageItemsMax });
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows.map(toOperatorUser);
+    after = last.email;
+  }
+}
+
+function toOperatorUser(row: ListedUserRow): OperatorUser {
+  const { id, email, name, createdAt, emailVerifiedAt, disabledAt, hasTotp, lastSignInAt } = row;
+  const time = (ms: number | null) => ms === null ? null : isoTime(ms);
+  return {
+    id,
+    email,
+    name,
+    createdAt: isoTime(createdAt),
+    emailVerifiedAt: time(emailVerifiedAt),
+    disabledAt: time(disabledAt),
+    twoStep: hasTotp === 1,
+    lastSignInAt: time(lastSignInAt),
+    organizations: (JSON.parse(row.memberships) as ListedMemberships)
+      .map(([id, name, role]) => ({ id, name, role }))
+      .sort((a, b) => a.name.localeCompare(b.name, "en") || (a.id < b.id ? -1 : 1)),
+  };
 }
 
 /**

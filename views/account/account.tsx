@@ -1,10 +1,10 @@
 // The pages of one's own account: the name, the email address, and deleting the account.
-import { emailCharactersMax, nameCharactersMax } from "../../domain/limits.ts";
+import { nameCharactersMax } from "../../domain/limits.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { ConfirmPanel } from "../components/confirm_panel.tsx";
-import { type FormErrors, TextField } from "../components/field.tsx";
+import { EmailField, type FormErrors, TextField } from "../components/field.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { namesInWords } from "../text/names.ts";
@@ -155,15 +155,11 @@ export function changeEmailPage({ frame, value, rejected }: ChangeEmailPageProps
         back={accountBack}
         error={rejected?.message ?? null}
       >
-        <TextField
+        <EmailField
           label="New address"
-          name="email"
-          type="email"
           value={value}
           error={rejected?.fields["email"]}
           autocomplete="email"
-          required
-          maxlength={emailCharactersMax}
           autofocus
         />
       </ConfirmPanel>
@@ -225,15 +221,11 @@ export function deleteAccountPage(props: DeleteAccountPageProps): Page {
           )}
           <li>You leave all other organizations. Their usage records stay.</li>
         </ul>
-        <TextField
+        <EmailField
           label="Type your email address to confirm"
-          name="email"
-          type="email"
           value={value}
           error={rejected?.fields["email"]}
           autocomplete="off"
-          required
-          maxlength={emailCharactersMax}
         />
       </ConfirmPanel>
     </PortalPage>

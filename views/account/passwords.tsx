@@ -1,7 +1,6 @@
 // The pages for a forgotten password. They don't reveal whether an account exists.
-import { emailCharactersMax } from "../../domain/limits.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { type FormErrors, PasswordField, TextField } from "../components/field.tsx";
+import { EmailField, type FormErrors, PasswordField } from "../components/field.tsx";
 import { GateCard } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
@@ -49,15 +48,11 @@ export function forgotPasswordPage(
           />
         )
         : null}
-      <TextField
+      <EmailField
         label="Email"
-        name="email"
-        type="email"
         value={email}
         error={rejected?.fields["email"]}
         autocomplete="username"
-        required
-        maxlength={emailCharactersMax}
         autofocus={!isSent}
       />
       <SubmitButton tone={isSent ? "plain" : "primary"}>{isSent ? "Send again" : "Send link"}</SubmitButton>

@@ -1,8 +1,8 @@
 // The sign-up page. It creates an account and its organization, or says that sign-up is closed.
-import { emailCharactersMax, nameCharactersMax } from "../../domain/limits.ts";
+import { nameCharactersMax } from "../../domain/limits.ts";
 import { withReturnTo } from "../../domain/sign_in/return_to.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { type FormErrors, PasswordField, TextField } from "../components/field.tsx";
+import { EmailField, type FormErrors, PasswordField, TextField } from "../components/field.tsx";
 import { GateCard } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
@@ -56,15 +56,11 @@ export function signUpPage(props: SignUpPageProps): Page {
         maxlength={nameCharactersMax}
         autofocus={Object.keys(rejected?.fields ?? {}).length === 0}
       />
-      <TextField
+      <EmailField
         label="Email"
-        name="email"
-        type="email"
         value={values.email}
         error={rejected?.fields["email"]}
         autocomplete="username"
-        required
-        maxlength={emailCharactersMax}
       />
       <PasswordField label="Password" name="password" isNew error={rejected?.fields["password"]} />
       <TextField

@@ -1,6 +1,6 @@
 // Form fields: a label, the input, a hint, and an error.
 import type { Child } from "hono/jsx";
-import { passwordCharactersMax, passwordCharactersMin } from "../../domain/limits.ts";
+import { emailCharactersMax, passwordCharactersMax, passwordCharactersMin } from "../../domain/limits.ts";
 import { Icon } from "./icon.tsx";
 
 /** What every field has. */
@@ -80,6 +80,13 @@ export function TextField(props: TextFieldProps) {
       />
     </Field>
   );
+}
+
+/** An input for an email address, named `email`. */
+export function EmailField(
+  props: Omit<FieldProps, "name"> & Pick<TextFieldProps, "autocomplete" | "autofocus">,
+) {
+  return <TextField {...props} name="email" type="email" required maxlength={emailCharactersMax} />;
 }
 
 /** A password input. `isNew`: for choosing a password, with the rules below. */

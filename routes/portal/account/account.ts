@@ -12,13 +12,13 @@ import {
   requestEmailVerification,
 } from "../../../services/account/email_addresses.ts";
 import { accountPage, changeEmailPage, deleteAccountPage } from "../../../views/account/account.tsx";
-import type { Assets } from "../../../views/layout.tsx";
+import type { Assets, Page } from "../../../views/layout.tsx";
 import { readFormBody } from "../../body.ts";
 import { clearSessionCookies } from "../../cookies.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { nameSchema } from "../../schemas/common.ts";
-import { formError } from "../errors.ts";
+import { type FormError, formError } from "../errors.ts";
 import {
   askToReauthenticate,
   needsReauthentication,
@@ -39,8 +39,6 @@ const flashes: ReadonlyMap<string, string> = new Map([
   ["changed", "Your email address has been changed. Sign in with it from now on."],
 ]);
 
-type Rejected = ReturnType<typeof formError>;
-
 /** Mounts `/portal/account`. */
 export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
@@ -50,8 +48,8 @@ export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): 
     session: SessionActor,
     { name = session.user.name, rejected, unsent }: {
       name?: string;
-      rejected?: Rejected;
-      unsent?: Rejected;
+      rejected?: FormError;
+      unsent?: FormError;
     } = {},
   ): Promise<Response> {
     const [pendingEmail, { ownerless }] = await Promise.all([
@@ -104,54 +102,57 @@ export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): 
     }),
   );
 
-  changeEmailRoutes(app, parts, assets);
-  deleteAccountRoutes(app, parts, assets);
+  sensitiveRoutes(app, parts, assets);
 }
 
-function changeEmailRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const page = `${path}/email`;
-  const show = (c: AppContext, session: SessionActor, rejected?: { value: string; rejected: Rejected }) => {
-    const frame = portalFrame(parts, assets, session);
-    return sendPage(c, changeEmailPage({ frame, value: "", ...rejected }), rejected?.rejected.status);
-  };
-
-  app.get(
-    page,
-    signedIn(parts, (c, session) => reauthenticationIfNeeded(c, parts, session) ?? show(c, session)),
-  );
-
-  app.post(
-    page,
-    signedIn(parts, async (c, session) => {
-      const { email = "" } = await readFormBody(c);
-      try {
-        await requestEmailChange(parts.services, session, email);
-        return redirect(c, `${path}?done=asked`);
-      } catch (error) {
-        if (needsReauthentication(error)) return askToReauthenticate(c, page);
-        return await show(c, session, { value: email, rejected: formError(c, error) });
-      }
-    }),
-  );
-}
-
-function deleteAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
+/** Mounts the pages that take recent authentication. */
+function sensitiveRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
-  const page = `${path}/delete`;
-  const show = async (
-    c: AppContext,
-    session: SessionActor,
-    rejected?: { value: string; rejected: Rejected },
-  ) => {
-    const frame = portalFrame(parts, assets, session);
-    const affected = await previewAccountDeletion(services, session);
-    const view = deleteAccountPage({ frame, value: "", ...affected, ...rejected });
-    return sendPage(c, view, rejected?.rejected.status);
-  };
 
+  mountEmailForm(app, parts, {
+    page: `${path}/email`,
+    view: (session, form) => changeEmailPage({ frame: portalFrame(parts, assets, session), ...form }),
+    async submit(c, session, email) {
+      await requestEmailChange(services, session, email);
+      return redirect(c, `${path}?done=asked`);
+    },
+  });
+
+  mountEmailForm(app, parts, {
+    page: `${path}/delete`,
+    view: async (session, form) => {
+      const affected = await previewAccountDeletion(services, session);
+      return deleteAccountPage({ frame: portalFrame(parts, assets, session), ...affected, ...form });
+    },
+    async submit(c, session, email) {
+      if (canonicalEmail(email) !== session.user.email) {
+        throw validationError([{ path: "email", message: "Enter the email address of your account." }]);
+      }
+      await deleteAccount(services, session);
+      clearSessionCookies(c, config);
+      return redirect(c, "/sign-in?deleted=1", { frameChanges: true });
+    },
+  });
+}
+
+/** A page that takes an email address and recent authentication. */
+interface EmailForm {
+  readonly page: string;
+  readonly view: (
+    session: SessionActor,
+    form: { value: string; rejected?: FormError },
+  ) => Page | Promise<Page>;
+  readonly submit: (c: AppContext, session: SessionActor, email: string) => Promise<Response>;
+}
+
+function mountEmailForm(app: App, parts: AppParts, { page, view, submit }: EmailForm): void {
   app.get(
     page,
-    signedIn(parts, (c, session) => reauthenticationIfNeeded(c, parts, session) ?? show(c, session)),
+    signedIn(
+      parts,
+      async (c, session) =>
+        reauthenticationIfNeeded(c, parts, session) ?? await sendPage(c, await view(session, { value: "" })),
+    ),
   );
 
   app.post(
@@ -159,15 +160,11 @@ function deleteAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
     signedIn(parts, async (c, session) => {
       const { email = "" } = await readFormBody(c);
       try {
-        if (canonicalEmail(email) !== session.user.email) {
-          throw validationError([{ path: "email", message: "Enter the email address of your account." }]);
-        }
-        await deleteAccount(services, session);
-        clearSessionCookies(c, config);
-        return redirect(c, "/sign-in?deleted=1", { frameChanges: true });
+        return await submit(c, session, email);
       } catch (error) {
         if (needsReauthentication(error)) return askToReauthenticate(c, page);
-        return await show(c, session, { value: email, rejected: formError(c, error) });
+        const rejected = formError(c, error);
+        return await sendPage(c, await view(session, { value: email, rejected }), rejected.status);
       }
     }),
   );

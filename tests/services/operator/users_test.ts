@@ -4,8 +4,13 @@ import { sql } from "../../../db/engine/database.ts";
 import type { OperatorActor } from "../../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../../domain/errors.ts";
 import { operatorLinkLifetimeMs, operatorPageItemsMax } from "../../../domain/limits.ts";
-import { listUsers } from "../../../services/operator/user_list.ts";
-import { createUser, disableUser, enableUser, resetUserPassword } from "../../../services/operator/users.ts";
+import {
+  createUser,
+  disableUser,
+  enableUser,
+  listUsers,
+  resetUserPassword,
+} from "../../../services/operator/users.ts";
 import { hashToken } from "../../../services/sign_in/session_tokens.ts";
 import { createTestKey, type TestApp, testPassword, type TestPerson } from "../../support/app.ts";
 import { onEveryDatabase } from "../../support/usage.ts";
