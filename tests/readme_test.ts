@@ -1,8 +1,8 @@
-// The README's tour: its lines run as they stand, one after the other, against a new server.
+// The README's tour: its commands run unchanged and in order against a new server.
 import assert from "node:assert/strict";
 import { isReady, startProgram } from "./support/program.ts";
 
-Deno.test("the README's curl lines work as they stand", async () => {
+Deno.test("the README's tour works unchanged", async () => {
   const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));
   const tour = /## A tour with curl\n([\s\S]*?)\n## /.exec(readme)?.[1] ?? "";
   const blocks = [...tour.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines = ""]) => lines);
@@ -10,7 +10,7 @@ Deno.test("the README's curl lines work as they stand", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-readme-" });
   const program = startProgram({ folder, env: { BASE_URL: "http://localhost:8000" } });
   await isReady(program);
-  // Port 8000 may be taken here: curl connects to the server's own, and the lines stay as they are.
+  // Port 8000 may be in use: curl connects to the server's own port, and the commands stay unchanged.
   const port = new URL(program.baseUrl).port;
   const script = [
     `curl() { command curl --fail-with-body --connect-to localhost:8000:127.0.0.1:${port} "$@"; }`,

@@ -10,7 +10,7 @@ import { type Finding, readTree, type Rules } from "./tidy/source.ts";
 import { textRules } from "./tidy/texts.ts";
 
 /** The document with the table of settings. */
-const settingsDocument = "README.md";
+const settingsDocument = "docs/settings.md";
 
 /** Findings that are allowed, as the path and the start of the message, with the reason. */
 const exceptions: Readonly<Record<string, string>> = {

@@ -1,16 +1,16 @@
-// The meters of docs/guides/metering.md under faults of Gatehouse, the network and the application: recording never throws,
-// the queue is bounded and retried, and losses are counted and reported.
+// The clients of examples/metering/ under faults of Gatehouse, the network and the application: recording never throws,
+// the queue is bounded and resent, and losses are counted and reported.
 import assert from "node:assert/strict";
-import { readGuide } from "../support/guides.ts";
+import { readExamples } from "../support/guides.ts";
 import { cookieOf, testPassword } from "../support/app.ts";
 import { sendJson } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 import { freePort } from "../support/sqld.ts";
 
-const block = await readGuide("metering.md");
+const source = await readExamples("metering");
 
-/** Drives a meter: reads a command per line, and writes JSON per line. Its log is broken, too. */
+/** Programs that drive a client: they read a command per line and print JSON per line. Their logging always throws. */
 const drivers = {
   ts: `import process from "node:process";
     import { createInterface } from "node:readline";
@@ -69,7 +69,7 @@ for line in sys.stdin:
 } as const;
 type Language = keyof typeof drivers;
 
-/** Constants of the meters that tests reduce to run faster. */
+/** Constants of the clients that tests reduce to run faster. */
 const pauses = {
   ts: ["pauseMaxMs = 60_000", "pauseMaxMs = 50"],
   py: ["MAX_SECONDS = 60", "MAX_SECONDS = 0.05"],
@@ -94,14 +94,14 @@ interface Counts {
 }
 
 interface Driven {
-  /** @returns The meter's counts afterwards. */
+  /** @returns The client's counts afterwards. */
   run(command: Command): Promise<Counts>;
   readonly reports: string[];
   /** Ends the application by closing its input. @returns Its exit status. */
   end(): Promise<number>;
 }
 
-/** @returns A key of a new organization. */
+/** Creates an organization. @returns Its API key. */
 async function newKey(baseUrl: string, name: string): Promise<string> {
   const json = { name, email: `${name}@example.com`, password: testPassword };
   const signUp = await sendJson(baseUrl, "/api/auth/sign-up", { json });
@@ -112,13 +112,13 @@ async function newKey(baseUrl: string, name: string): Promise<string> {
 interface Line {
   readonly port: number;
   readonly url: string;
-  /** Each batch: its records, the response, and the time in milliseconds since 1970. */
+  /** Each batch received: its records, the status of its response, and its time in milliseconds since 1970. */
   readonly batches: { records: { quantity: number }[]; ids: string[]; status: number; at: number }[];
   open(): void;
   close(): Promise<void>;
 }
 
-/** @param refusal The response to send instead of forwarding a batch. */
+/** @param refusal Returns the response to send instead of forwarding a batch, or null. */
 function newLine(program: Program, refusal: (line: Line, body: string) => Response | null): Line {
   const port = freePort();
   let server: Deno.HttpServer | undefined;
@@ -154,7 +154,7 @@ async function drive(
   },
 ): Promise<Driven> {
   const cwd = await Deno.makeTempDir({ dir: folder });
-  let meter = block(`meter.${language}`);
+  let meter = source(`meter.${language}`);
   for (const change of smaller) {
     const [from = "", to = ""] = change[language];
     assert.equal(meter.split(from).length, 2, from);
@@ -218,7 +218,7 @@ interface Scene {
   readonly key: string;
 }
 
-/** Gatehouse is down, then responds with every error, then accepts the queue: once, with the keys of the first attempt. */
+/** Gatehouse is down, then rejects batches in every way, then records everything once, with the original keys. */
 async function waitsForGatehouse(language: Language, { program, folder, key }: Scene): Promise<void> {
   const json = (status: number, retryAfter: string) =>
     Response.json({ error: {} }, { status, headers: { "Retry-After": retryAfter } });
@@ -246,12 +246,12 @@ async function waitsForGatehouse(language: Language, { program, folder, key }: S
   assert.deepEqual(line.batches.map(({ status }) => status).slice(0, 6), [503, 429, 401, 502, 500, 201]);
   for (const { ids } of line.batches.slice(0, 6)) assert.deepEqual(ids, ["a0", "a1", "a2"]);
   const [, limited, next] = line.batches;
-  // A timer may fire a millisecond early.
+  // A timer may fire a millisecond early by the wall clock.
   assert.ok((next?.at ?? 0) - (limited?.at ?? 0) >= 990, "before Retry-After");
   assert.deepEqual(await sumsOf(program, key), { requests: [5, 5] });
 }
 
-/** Invalid records in a batch cost one more request, and only they are lost. */
+/** Invalid records among many cost one more request, and nothing else is lost. */
 async function leavesOutBadRecords(language: Language, { program, folder, key }: Scene): Promise<void> {
   const line = newLine(program, () => null);
   line.open();
@@ -266,7 +266,7 @@ async function leavesOutBadRecords(language: Language, { program, folder, key }:
     assert.deepEqual(sizes(), [[1000, 422], [999, 201]]);
     assert.equal(meter.reports.length, 1);
     assert.match(meter.reports[0] ?? "", /^usage: records lost: 1; .*records\[537\]\.metric/);
-    // Several in one batch, and an id that was used for another record.
+    // Several invalid records, and an id that was used for other content.
     for (const n of [0, 1, 2]) await meter.run({ ...record, id: `c${n}`, quantity: n === 1 ? -1 : 1 });
     for (const n of [3, 4]) await meter.run({ ...record, id: `c${n}`, quantity: -n });
     assert.deepEqual(await meter.run({ act: "flush" }), { waiting: 0, lost: 4 });
@@ -275,10 +275,10 @@ async function leavesOutBadRecords(language: Language, { program, folder, key }:
     await meter.run({ ...record, id: "c9" });
     assert.deepEqual(await meter.run({ act: "flush" }), { waiting: 0, lost: 5 });
     assert.deepEqual(sizes(), [[2, 409], [1, 201]]);
-    // A single record, which has no position in a batch.
+    // A single invalid record has no path in a batch.
     await meter.run({ ...record, id: "c0", quantity: 7 });
     assert.deepEqual(await meter.run({ act: "flush" }), { waiting: 0, lost: 6 });
-    // Rounding errors of binary fractions are removed.
+    // Errors of binary fractions are rounded away.
     await meter.run({ ...record, metric: "noise", id: "noise", quantity: 0.1 + 0.2 });
     await meter.run({ ...record, metric: "most", id: "most", quantity: Number.MAX_SAFE_INTEGER });
     await meter.run({ act: "close", timeoutMs: 10_000 });
@@ -293,7 +293,7 @@ async function leavesOutBadRecords(language: Language, { program, folder, key }:
   });
 }
 
-/** Batches that are too large for a proxy are split, and single records that are too large are dropped. */
+/** A batch that is too large for a proxy is split, and a record that is too large alone is left out. */
 async function sendsSmallerBatches(language: Language, { program, folder, key }: Scene): Promise<void> {
   const tooLarge = (body: string) =>
     body.length > 4_000 ? new Response("<html>413</html>", { status: 413 }) : null;
@@ -314,7 +314,7 @@ async function sendsSmallerBatches(language: Language, { program, folder, key }:
   assert.deepEqual(await sumsOf(program, key), { requests: [120, 120] });
 }
 
-/** Misuse, a full queue and an unavailable Gatehouse never throw, use bounded memory and time, and are counted. */
+/** Misuse, a full queue and an absent Gatehouse throw nothing, use bounded memory and time, and are counted. */
 async function neverThrows(language: Language, { program, folder, key }: Scene): Promise<void> {
   const line = newLine(program, () => null);
   const meter = await drive(language, { folder, url: line.url, key, smaller: [pauses, queue] });
@@ -329,18 +329,18 @@ async function neverThrows(language: Language, { program, folder, key }: Scene):
     String(meter.reports),
   );
   assert.ok(meter.reports.some((report) => /records lost: 5; .*process ended/.test(report)));
-  // A report per attempt, not per record.
+  // There is a report per attempt, not per record.
   assert.ok(meter.reports.length < 100, `${meter.reports.length} reports`);
 }
 
 const promises = {
-  "waits for a Gatehouse that is away or refuses, and sends what waited once": waitsForGatehouse,
-  "leaves bad records out with one more request": leavesOutBadRecords,
-  "sends smaller batches where one is too large": sendsSmallerBatches,
+  "waits while Gatehouse is down or rejects batches, and sends everything once": waitsForGatehouse,
+  "leaves out invalid records with one more request": leavesOutBadRecords,
+  "splits a batch that is too large": sendsSmallerBatches,
   "never throws into the application": neverThrows,
 };
 
-Deno.test("the meters of the metering guide survive faults", async (t) => {
+Deno.test("the metering clients survive faults", async (t) => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-meters-" });
   const program = startProgram({ folder });
   try {

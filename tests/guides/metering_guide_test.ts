@@ -1,7 +1,7 @@
-// The clients of docs/guides/metering.md: each meters an application over a connection that fails requests, loses responses
-// and breaks, and every record is counted once.
+// The clients of examples/metering/ and the commands of docs/metering.md: each meters an application over a connection
+// that rejects requests, loses responses and breaks, and every record counts once.
 import assert from "node:assert/strict";
-import { readGuide, runLines, type RunningCommand, startCommand } from "../support/guides.ts";
+import { readExamples, readGuide, runLines, type RunningCommand, startCommand } from "../support/guides.ts";
 import { cookieOf, testPassword } from "../support/app.ts";
 import { sendJson } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
@@ -10,9 +10,10 @@ import { cachedPackage, freePort } from "../support/sqld.ts";
 import { startTcpProxy } from "../support/tcp_proxy.ts";
 
 const block = await readGuide("metering.md");
+const source = await readExamples("metering");
 const parallel = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
 
-/** @returns A key of a new organization. */
+/** Creates an organization. @returns Its API key. */
 async function newKey(baseUrl: string, name: string): Promise<string> {
   const json = { name, email: `${name}@example.com`, password: testPassword };
   const signUp = await sendJson(baseUrl, "/api/auth/sign-up", { json });
@@ -26,12 +27,12 @@ async function newKey(baseUrl: string, name: string): Promise<string> {
 
 interface BadLine {
   readonly url: string;
-  /** The batches with the result and the time of each, in milliseconds since 1970. */
+  /** The batches received, each with its outcome and its time in milliseconds since 1970. */
   readonly batches: readonly { readonly fate: string; readonly at: number }[];
   close(): Promise<void>;
 }
 
-/** A connection to the program that rejects the first batches and loses the response of the third. */
+/** Starts a proxy that rejects the first two batches, and forwards the third but loses its response. */
 function startBadLine(program: Program): BadLine {
   const refusals = [503, 429];
   const batches: { fate: string; at: number }[] = [];
@@ -48,7 +49,7 @@ function startBadLine(program: Program): BadLine {
     }
     const answer = await fetch(program.baseUrl + pathname + search, { method, headers, body });
     const sent = new Response(await answer.bytes(), answer);
-    // There are other requests at the same time: only this response is lost.
+    // Other requests share the connection: only this response is lost.
     if (isBatch && fate === "lost") sent.headers.set("x-fate", "lost");
     return sent;
   });
@@ -64,7 +65,7 @@ function startBadLine(program: Program): BadLine {
   };
 }
 
-/** @returns The sums and record counts of an organization this month, by metric. */
+/** @returns An organization's sums and counts of this month, by metric. */
 async function sumsOf(program: Program, key: string): Promise<Record<string, [sum: number, count: number]>> {
   const answer = await sendJson(program.baseUrl, "/api/v1/usage?window=month&groupBy=metric", {
     apiKey: key,
@@ -73,7 +74,7 @@ async function sumsOf(program: Program, key: string): Promise<Record<string, [su
   return Object.fromEntries(data.map(({ metric, sum, count }) => [metric, [sum, count]]));
 }
 
-/** Starts an application of the guide, uses it three times, ends it, and checks the counts. */
+/** Starts an application of the guide, uses it five times, stops it, and checks its usage. */
 async function meters(
   program: Program,
   { name, folder, command }: { name: string; folder: string; command: string },
@@ -90,11 +91,11 @@ async function meters(
   try {
     await poll(async () => (await get("/usage"))?.trim() === "[]");
     for (let i = 0; i < 3; i++) assert.equal(await get("/"), "Here is your tile.\n");
-    // The application can read its own sums.
+    // The application reads its own sums back.
     await poll(async () => (await get("/usage"))?.includes('"count"') ?? false);
     await poll(() => line.batches.length >= 4);
     for (let i = 0; i < 2; i++) assert.equal(await get("/"), "Here is your tile.\n");
-    // Before its next flush.
+    // Stop before the application flushes by itself.
     assert.equal(await app.stop(), 0, app.output());
   } catch (error) {
     throw new Error(`${name}: ${app.output()}`, { cause: error });
@@ -110,11 +111,11 @@ async function meters(
     "lost",
     "answered",
   ]);
-  // A timer may fire a millisecond early.
+  // A timer may fire a millisecond early by the wall clock.
   assert.ok((lost?.at ?? 0) - (limited?.at ?? 0) >= 990, "before Retry-After");
 }
 
-/** Strips types, for versions of Node.js that don't. */
+/** Strips types, for versions of Node.js that can't. */
 async function forNode(folder: string, names: readonly string[]): Promise<void> {
   const amaro = `${await cachedPackage("amaro", "1.2.1")}/dist/index.js`;
   const script = `const { transformSync } = require(${JSON.stringify(amaro)});
@@ -124,9 +125,9 @@ async function forNode(folder: string, names: readonly string[]): Promise<void> 
     const stripped = await runLines('node -e "$SCRIPT"', {
       cwd: folder,
       env: { SCRIPT: script },
-      stdin: block(name),
+      stdin: source(name),
     });
-    // Such versions don't accept the file extension either.
+    // These versions don't accept the file extension either.
     await Deno.writeTextFile(
       `${folder}/${name.replace(/ts$/, "mjs")}`,
       stripped.replace("./meter.ts", "./meter.mjs"),
@@ -134,13 +135,13 @@ async function forNode(folder: string, names: readonly string[]): Promise<void> 
   }
 }
 
-Deno.test("the clients of the metering guide count once over a bad connection and at exit", async (t) => {
+Deno.test("the metering clients record everything once, over a bad connection and at exit", async (t) => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-metering-" });
   const program = startProgram({ folder });
   try {
     await isReady(program);
     for (const name of ["meter.ts", "app.ts", "meter.py", "app.py"]) {
-      await Deno.writeTextFile(`${folder}/${name}`, block(name));
+      await Deno.writeTextFile(`${folder}/${name}`, source(name));
     }
     const version = await runLines("node --version", { cwd: folder });
     const [major = 0, minor = 0] = version.slice(1).split(".").map(Number);
@@ -157,17 +158,21 @@ Deno.test("the clients of the metering guide count once over a bad connection an
         t.step({ name, ...parallel, fn: () => meters(program, { name, folder, command }) })
       ),
       t.step({
-        name: "the TypeScript type-checks",
+        name: "the TypeScript client has no type errors",
         ...parallel,
         fn: async () =>
           void await runLines(`"$DENO" check app.ts`, { cwd: folder, env: { DENO: Deno.execPath() } }),
       }),
       t.step({
-        name: "one bad record, TypeScript",
+        name: "the TypeScript client leaves out one invalid record",
         ...parallel,
         fn: () => keepsOthers(program, folder, "ts"),
       }),
-      t.step({ name: "one bad record, Python", ...parallel, fn: () => keepsOthers(program, folder, "py") }),
+      t.step({
+        name: "the Python client leaves out one invalid record",
+        ...parallel,
+        fn: () => keepsOthers(program, folder, "py"),
+      }),
       t.step({ name: "curl", ...parallel, fn: () => countsWithCurl(program, folder) }),
     ]);
   } finally {
@@ -195,7 +200,7 @@ meter.record("tiles", "jobs")
 `,
 };
 
-/** An invalid record is dropped, and a repeated id counts once. */
+/** A record that is rejected permanently is left out, and an id that is recorded twice counts once. */
 async function keepsOthers(program: Program, folder: string, language: "ts" | "py"): Promise<void> {
   const key = await newKey(program.baseUrl, `bad-${language}`);
   await Deno.writeTextFile(`${folder}/bad.${language}`, badRecords[language]);
@@ -207,7 +212,7 @@ async function keepsOthers(program: Program, folder: string, language: "ts" | "p
   assert.deepEqual(await sumsOf(program, key), { jobs: [3, 2] });
 }
 
-/** The curl commands: run twice, they count once, even if the batch is rejected and its response lost. */
+/** The curl scripts count once when they run twice, a batch is rejected, or a response is lost. */
 async function countsWithCurl(program: Program, folder: string): Promise<void> {
   const key = await newKey(program.baseUrl, "curl");
   const cwd = await Deno.makeTempDir({ dir: folder });
@@ -216,11 +221,11 @@ async function countsWithCurl(program: Program, folder: string): Promise<void> {
   try {
     await runLines(block("curl, one record"), { cwd, env });
     await runLines(block("curl, one record"), { cwd, env });
-    assert.equal(JSON.parse(await Deno.readTextFile(`${cwd}/answer.json`)).duplicate, true);
+    assert.equal(JSON.parse(await Deno.readTextFile(`${cwd}/response.json`)).duplicate, true);
     await runLines(block("curl, many records"), { cwd, env });
-    assert.equal(await Deno.readTextFile(`${cwd}/answer.json`), '{"accepted":0,"duplicates":2}');
+    assert.equal(await Deno.readTextFile(`${cwd}/response.json`), '{"accepted":0,"duplicates":2}');
     await runLines(block("curl, reading back"), { cwd, env });
-    // An error ends the script with a message.
+    // A rejected request fails the script and prints why.
     const wrongKey = { GATEHOUSE_URL: program.baseUrl, GATEHOUSE_KEY: "service_live_x" };
     for (const name of ["curl, one record", "curl, many records", "curl, reading back"]) {
       const refused = runLines(block(name).replaceAll("sums.json", "refused.json"), { cwd, env: wrongKey });

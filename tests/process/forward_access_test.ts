@@ -14,7 +14,7 @@ import { readGuide } from "../support/guides.ts";
 import { proxyKinds } from "../support/proxies.ts";
 import { mailedToken, type ProxyScene, type ScenePerson, withProxyScene } from "../support/proxy_scene.ts";
 
-const documented = await readGuide("../recipes/forward-auth.md");
+const documented = await readGuide("forward-auth.md");
 const recipe = { settings: documented("settings"), command: documented("four applications") };
 const hosts = ["auth", "app", "team", "admin"].map((name) => [`${name}.example.com`, "127.0.0.1"]);
 

@@ -1,5 +1,5 @@
 // Tests which requests and headers reach an application behind the real nginx and Caddy, with the configuration that the
-// command in docs/recipes/forward-auth.md prints.
+// command in docs/forward-auth.md prints.
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import { type Browser, browserMissing, launchBrowser, watchedPage } from "../support/browser.ts";
@@ -11,7 +11,7 @@ import { cookieFrom, type ProxyScene, withProxyScene } from "../support/proxy_sc
 import { visitSocket } from "../support/visit.ts";
 import { inPage, signInWords } from "../support/words/sign_in.ts";
 
-const documented = await readGuide("../recipes/forward-auth.md");
+const documented = await readGuide("forward-auth.md");
 const recipe = { settings: documented("settings"), command: documented("four applications") };
 const page = { accept: "text/html", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
 const claims = [

@@ -1,11 +1,11 @@
 // Tests that the documentation shows the output of `gatehouse proxy`, and that it rejects invalid arguments.
-// forward_proxies_test.ts and proxies_guide_test.ts run the output.
+// forward_proxies_test.ts and reverse_proxy_guide_test.ts run the output.
 import assert from "node:assert/strict";
 import { codeBlocks, installGatehouse, readGuide, runLines } from "../support/guides.ts";
 import { programCommand } from "../support/program.ts";
 import { proxyNames } from "../../commands/proxy/configuration.ts";
 
-const recipe = await readGuide("../recipes/forward-auth.md");
+const recipe = await readGuide("forward-auth.md");
 const settings = Object.fromEntries(
   recipe("settings").trim().split("\n").map((line) => line.split("=", 2) as [string, string]),
 );
@@ -32,15 +32,15 @@ Deno.test("the recipe shows the output of its command", async () => {
     const blocks = { nginx: recipe("nginx"), caddy: recipe("caddy"), traefik: recipe("traefik") };
     for (const name of proxyNames) {
       const printed = await runLines(recipe("command").replace("nginx", name), { cwd: folder, env });
-      assert.equal(printed, blocks[name], `docs/recipes/forward-auth.md: ${name}`);
+      assert.equal(printed, blocks[name], `docs/forward-auth.md: ${name}`);
     }
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 });
 
-Deno.test("the guide shows the output of the command without applications", async () => {
-  const guide = codeBlocks(await Deno.readTextFile(new URL("../../docs/guides/proxies.md", import.meta.url)));
+Deno.test("the reverse proxy guide shows the output of the command without applications", async () => {
+  const guide = codeBlocks(await Deno.readTextFile(new URL("../../docs/reverse-proxy.md", import.meta.url)));
   for (const name of proxyNames) {
     const { out } = await print([name]);
     const shown = guide.filter(({ mark }) => mark?.endsWith(`: ${name}`));

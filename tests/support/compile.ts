@@ -106,7 +106,7 @@ export async function compile(
 export function explained(output: string): string {
   return /base binary|denort/.test(output)
     ? `compile: no base runtime. Deno downloads it from dl.deno.land; where that can't be reached, set DENORT_BIN to the ` +
-      `denort program of Deno ${Deno.version.deno} (see "The binary" in README.md).`
+      `denort program of Deno ${Deno.version.deno} (see "Build the binary" in docs/operations.md).`
     : output.replace(/\n*Stack backtrace:[\s\S]*$/, "").trim();
 }
 

@@ -1,4 +1,4 @@
-// Lets tests run the guides in docs/guides/: finds their code blocks by name and runs shell commands.
+// Lets tests run the guides in docs/ and the programs in examples/: finds code blocks by name and runs shell commands.
 import { sourceCommand } from "./program.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -30,7 +30,7 @@ export function codeBlocks(markdown: string): CodeBlock[] {
 
 /** @returns A function that finds a block of a guide by the name in its mark. It throws unless exactly one matches. */
 export async function readGuide(file: string): Promise<(name: string) => string> {
-  const blocks = codeBlocks(await Deno.readTextFile(new URL(`docs/guides/${file}`, root)));
+  const blocks = codeBlocks(await Deno.readTextFile(new URL(`docs/${file}`, root)));
   return (name) => {
     const [block, ...more] = blocks.filter(({ mark }) =>
       mark?.startsWith("run by ") && mark.endsWith(`: ${name}`)
@@ -39,6 +39,18 @@ export async function readGuide(file: string): Promise<(name: string) => string>
       throw new Error(`${file}: expected exactly one block called ${name}`);
     }
     return block.text;
+  };
+}
+
+/** @returns A function that returns a file of a folder in examples/ by its name. It throws if there is none. */
+export async function readExamples(folder: string): Promise<(name: string) => string> {
+  const url = new URL(`examples/${folder}/`, root);
+  const texts = new Map<string, string>();
+  for await (const { name } of Deno.readDir(url)) texts.set(name, await Deno.readTextFile(new URL(name, url)));
+  return (name) => {
+    const text = texts.get(name);
+    if (text === undefined) throw new Error(`examples/${folder}: there is no ${name}`);
+    return text;
   };
 }
 

@@ -1,5 +1,5 @@
-// docs/guides/leaked_key.md: its commands run in order against the real program, and its patterns and checks are tested with
-// real keys and near misses.
+// docs/api-keys.md: its commands run in order against the real program, and its patterns and checksums are checked
+// against real keys and near misses.
 import assert from "node:assert/strict";
 import { generateApiKey, isWellFormedApiKey } from "../../domain/api_key.ts";
 import { testPassword } from "../support/app.ts";
@@ -7,10 +7,10 @@ import { readGuide, runLines } from "../support/guides.ts";
 import { sendJson } from "../support/journey.ts";
 import { isReady, killProgram, startProgram } from "../support/program.ts";
 
-const block = await readGuide("leaked_key.md");
+const block = await readGuide("api-keys.md");
 const record = { productSlug: "tiles", metric: "requests", quantity: 5 };
 
-Deno.test("the guide revokes a leaked key, finds all of its records and voids only those", async () => {
+Deno.test("the guide stops a leaked key, finds everything it did, and undoes only that", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-leaked-" });
   const program = startProgram({ folder });
   try {
@@ -31,7 +31,7 @@ Deno.test("the guide revokes a leaked key, finds all of its records and voids on
       const body = await answer.json();
       return { status: answer.status, body };
     };
-    // More than a page of records, and one record of another key that the leaked one voided.
+    // More than one page of records, and a record of another key that the leaked one voided.
     const records = Array.from({ length: 120 }, () => record);
     assert.equal((await send(leaked.fullKey, { records }, "/api/v1/usage/batch")).status, 201);
     await send(other.fullKey, { ...record, quantity: 1 });
@@ -39,7 +39,7 @@ Deno.test("the guide revokes a leaked key, finds all of its records and voids on
     await send(leaked.fullKey, { reason: "Ha!" }, `/api/v1/usage/records/${victim.id}/void`);
 
     const names = ["find", "rotate", "records", "sums", "audit", "voided", "void", "revoke"];
-    // Rotated first, to see the hour in which the old key still works; then revoked within that hour.
+    // The key is rotated first, so that it keeps working for an hour, and revoked within that hour.
     const script = names.map((name) =>
       `${block(name)}\necho; echo "--- $NEW_KEY"\n` + (name === "rotate" ? 'echo "$NEW_KEY" > new_key\n' : "")
     ).join("\n");
@@ -71,7 +71,7 @@ Deno.test("the guide revokes a leaked key, finds all of its records and voids on
   }
 });
 
-/** Where keys occur in files, and a pattern must find them. */
+/** Contexts in which a pattern must find a key. */
 const places = [
   (key: string) => key,
   (key: string) => `KEY=${key}\n`,
@@ -98,7 +98,7 @@ const nearMisses = [
   generateApiKey().keyPrefix,
 ];
 
-/** Shannon entropy in bits per character, as both scanners compute it. */
+/** Shannon's entropy in bits per character, as both scanners compute it. */
 function entropy(text: string): number {
   const counts = new Map<string, number>();
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -115,11 +115,11 @@ function line(text: string, form: RegExp): string {
 }
 
 interface Pattern {
-  /** @returns The secrets in a text. */
+  /** @returns The secrets that the pattern finds in a text. */
   readonly find: (text: string) => string[];
 }
 
-/** The patterns mean the same in Go and JavaScript: `$` without flags is the end of the text in both. */
+/** Runs a Go pattern as JavaScript. What the patterns use means the same in both: `$` without flags is the end of the text. */
 function goPattern(expression: string, options: { keyword: string; entropyMin: number }): Pattern {
   return {
     find: (text) => {
@@ -160,7 +160,7 @@ function gitHub(): Pattern {
 }
 
 for (const [name, make] of Object.entries({ gitleaks, trufflehog, gitHub })) {
-  Deno.test(`the guide's pattern for ${name} finds every key and no near miss`, () => {
+  Deno.test(`the guide's pattern for ${name} finds every key in every context, and no near miss`, () => {
     const { find } = make();
     for (const [index, place] of places.entries()) {
       for (const key of keys) assert.deepEqual(find(place(key)), [key], `place ${index}`);
@@ -179,12 +179,12 @@ Deno.test("the guide's configuration for gitleaks is valid TOML", async () => {
   assert.equal(rule.regex, line(block("gitleaks"), /^regex = '''(.*)'''$/m));
 });
 
-Deno.test("the guide's checksum tells valid keys from mistyped ones, in Python and in TypeScript", async () => {
+Deno.test("the guide's checksum recognizes real keys and rejects mistyped ones, in Python and in TypeScript", async () => {
   const mistyped = keys.slice(0, 50).map((key, index) => {
     const at = "service_live_".length + index % 38;
     return `${key.slice(0, at)}${key[at] === "7" ? "8" : "7"}${key.slice(at + 1)}`;
   });
-  // Two swapped characters.
+  // Two characters are swapped.
   const swapped = keys.slice(50, 100).filter((key) => key[20] !== key[21]).map((key) =>
     key.slice(0, 20) + key[21] + key[20] + key.slice(22)
   );
@@ -193,14 +193,14 @@ Deno.test("the guide's checksum tells valid keys from mistyped ones, in Python a
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-checksum-" });
   try {
     const stdin = [...keys, ...wrong].join("\n") + "\n";
-    const expected = [...keys.map(() => "real"), ...wrong.map(() => "no key")];
+    const expected = [...keys.map(() => "real"), ...wrong.map(() => "not a key")];
     await Deno.writeTextFile(`${folder}/checksum.py`, block("checksum.py"));
     const python = await runLines("python3 checksum.py", { cwd: folder, stdin });
     assert.deepEqual(python.trim().split("\n"), expected);
     await Deno.writeTextFile(`${folder}/checksum.ts`, block("checksum.ts"));
     const { isGatehouseKey } = await import(`file://${folder}/checksum.ts`);
     assert.deepEqual(
-      [...keys, ...wrong].map((text) => isGatehouseKey(text) ? "real" : "no key"),
+      [...keys, ...wrong].map((text) => isGatehouseKey(text) ? "real" : "not a key"),
       expected,
     );
   } finally {

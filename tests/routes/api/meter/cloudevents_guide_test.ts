@@ -1,7 +1,7 @@
-// The commands and programs of docs/recipes/cloudevents.md run unchanged except for the address.
+// docs/cloudevents.md: its commands and programs run unchanged, except for the address.
 import assert from "node:assert/strict";
 import { createTestKey, testApp } from "../../../support/app.ts";
-// The programs of the recipe import these by name.
+// The guide's programs import these by their bare names.
 // deno-lint-ignore no-import-prefix
 import "npm:@openmeter/sdk@1.0.0-beta.232";
 import "../../../support/cloud_events.ts";
@@ -9,10 +9,10 @@ import { listAll, unlimited } from "../../../support/usage.ts";
 
 const packages = { cloudevents: "10.0.0", "@openmeter/sdk": "1.0.0-beta.232" };
 
-testApp("the recipe for senders of CloudEvents works", async (test) => {
-  const recipe = await Deno.readTextFile(new URL("../../../../docs/recipes/cloudevents.md", import.meta.url));
+testApp("the CloudEvents guide works unchanged", async (test) => {
+  const guide = await Deno.readTextFile(new URL("../../../../docs/cloudevents.md", import.meta.url));
   const blocks = (language: string) =>
-    [...recipe.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, "g"))].map(([, lines = ""]) =>
+    [...guide.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, "g"))].map(([, lines = ""]) =>
       lines
     );
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
@@ -32,7 +32,7 @@ testApp("the recipe for senders of CloudEvents works", async (test) => {
       assert(curl.success, new TextDecoder().decode(curl.stdout));
     }
     assert.deepEqual(statuses.splice(0), [201, 200, 201]);
-    // The events of the programs have a fixed time.
+    // The programs' events happen now.
     test.advance(Date.now() - test.now());
     for (const [n, lines] of blocks("ts").entries()) {
       const program = Object.entries(packages).reduce(

@@ -1,4 +1,4 @@
-// docs/guides/sso.md: its commands run on free ports, and both products in a real browser.
+// docs/single-sign-on.md: its commands run on free ports, and a real browser uses both products.
 import assert from "node:assert/strict";
 import { parseConfig } from "../../config.ts";
 import { cookieOf, testPassword } from "../support/app.ts";
@@ -7,10 +7,10 @@ import { installGatehouse, readGuide, runLines, startCommand } from "../support/
 import { poll } from "../support/poll.ts";
 import { freePort } from "../support/sqld.ts";
 
-const guide = await readGuide("sso.md");
+const guide = await readGuide("single-sign-on.md");
 
 const says = (page: Page, text: string) => page.locator("#who", { hasText: text }).waitFor();
-/** @returns The response of the product's server to this browser. */
+/** @returns The response of the product's own server to this browser. */
 const secret = (page: Page) =>
   page.evaluate(async () => {
     const answer = await fetch("/secret");
@@ -18,13 +18,13 @@ const secret = (page: Page) =>
   });
 
 Deno.test({
-  name: "the guide to single sign-on builds two products that share an account",
+  name: "the products of the single sign-on guide share one account",
   ignore: browserMissing(),
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {
     const ports = new Map(["8000", "3001", "3002"].map((port) => [port, String(freePort())]));
-    // These ports may be in use.
+    // Any of these ports may be in use on this machine.
     const block = (name: string) =>
       guide(name).replaceAll(/\b(8000|3001|3002)\b/g, (port) => ports.get(port) ?? port);
     const at = (port: string) => `http://localhost:${ports.get(port)}`;
@@ -47,7 +47,7 @@ Deno.test({
       }
       const { page, troubles } = await watchedPage(await browser.newContext());
       await page.goto(at("3001"));
-      await says(page, "Nobody is signed in.");
+      await says(page, "Not signed in.");
       assert.equal(await secret(page), "401 Sign in first.");
       await page.goto(`${at("8000")}/sign-up`);
       await page.getByLabel("Your name").fill("Ada Lovelace");
@@ -61,11 +61,11 @@ Deno.test({
         assert.equal(await secret(page), `200 ${name} has a secret for ada@example.com.`);
       }
       await page.getByRole("button", { name: "Sign out" }).click();
-      await says(page, "Nobody is signed in.");
+      await says(page, "Not signed in.");
       await page.goto(at("3001"));
-      await says(page, "Nobody is signed in.");
+      await says(page, "Not signed in.");
       assert.equal(await secret(page), "401 Sign in first.");
-      // Through the sign-in link, and back.
+      // Sign in through the link and return.
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.locator("#email").fill("ada@example.com");
       await page.getByLabel("Password", { exact: true }).fill(testPassword);
@@ -74,7 +74,7 @@ Deno.test({
       await says(page, "Ada Lovelace, OWNER");
       assert.deepEqual(troubles, []);
 
-      // Conflicting cookies of two users are rejected in either order.
+      // Cookies of two people at once count as not signed in, in either order.
       const eve = await fetch(`${at("8000")}/api/auth/sign-up`, {
         method: "POST",
         headers: { Origin: at("8000"), "Content-Type": "application/json" },
@@ -109,7 +109,7 @@ Deno.test({
   },
 });
 
-Deno.test("the settings for your own domain allow the products and no one else", () => {
+Deno.test("the settings for your own domain are valid, and allow only the products", () => {
   const lines = guide("settings").trim().split("\n").map((line) => line.split("=") as [string, string]);
   const result = parseConfig(Object.fromEntries(lines), { isTerminal: false });
   assert.ok("config" in result, JSON.stringify(result));

@@ -1,5 +1,5 @@
-// docs/guides/proxies.md: Gatehouse behind Debian's Caddy and nginx, with the guide's configuration except for ports and
-// paths. The client is curl at its own address, 127.0.0.5; the proxy's is 127.0.0.1.
+// docs/reverse-proxy.md: Gatehouse behind Debian's Caddy and nginx with the guide's blocks, with only ports and paths
+// changed. The client is curl at its own address, 127.0.0.5; the proxy's is 127.0.0.1.
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import { readGuide, runLines, startCommand } from "../support/guides.ts";
@@ -8,7 +8,7 @@ import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 import { freePort } from "../support/sqld.ts";
 
-const block = await readGuide("proxies.md");
+const block = await readGuide("reverse-proxy.md");
 const clientAddress = "127.0.0.5";
 const settings = Object.fromEntries(
   block("settings").trim().split("\n").map((line) => line.split("=") as [string, string]),
@@ -18,7 +18,7 @@ const settings = Object.fromEntries(
 interface Proxy {
   readonly https: number;
   readonly http: number;
-  /** The file of its certificate authority. */
+  /** The path of its certificate authority. */
   readonly authority: string;
   readonly output: () => string;
   stop(): Promise<unknown>;
@@ -28,7 +28,7 @@ type StartProxy = (program: Program, folder: string) => Promise<Proxy>;
 
 const startCaddy: StartProxy = async (program, folder) => {
   const [https, http] = [freePort(), freePort()];
-  // Before the guide's block: what Caddy would set up itself for a public name.
+  // Options in front of the guide's block replace what Caddy does with a public name.
   const options = `{
     admin off
     local_certs
@@ -81,7 +81,7 @@ const startNginx: StartProxy = async (program, folder) => {
   return { https, http, authority: `${folder}/cert.pem`, output: command.output, stop: command.stop };
 };
 
-/** Runs commands whose `curl` reaches the proxy by the guide's name, from the client's address. */
+/** @returns The lines with a `curl` that connects to the proxy under the guide's name, from the client's own address. */
 function curlLines(lines: string, proxy: Proxy): string {
   return `curl() { command curl --max-time 20 --interface ${clientAddress} --cacert '${proxy.authority}' \
     --connect-to auth.example.com:443:127.0.0.1:${proxy.https} \
@@ -127,7 +127,7 @@ async function usesIt(run: Run, folder: string): Promise<void> {
   );
   assert.match(moved, /^30[18] https:\/\/auth\.example\.com\/a\?b=c$/);
 
-  // Signing up, with a forged client address.
+  // Sign up with a forged client address.
   const signUp = await run(
     `curl --silent --include --cookie-jar jar.txt ${site}/api/auth/sign-up ${json} \
       -H "X-Forwarded-For: 6.6.6.6" -H "Forwarded: for=6.6.6.6" -H "X-Real-IP: 6.6.6.6" -H "X-Forwarded-Proto: http" \
@@ -143,14 +143,14 @@ async function usesIt(run: Run, folder: string): Promise<void> {
   };
   assert.deepEqual(await addresses("jar.txt"), [clientAddress]);
 
-  // The guide's commands.
+  // Run the guide's own commands.
   const { sessions } = JSON.parse(await run(block("look")));
   assert.deepEqual(sessions.map(({ address }: { address: string }) => address), [
     clientAddress,
     clientAddress,
   ]);
 
-  // A form, as a browser sends it.
+  // Send a page's form as a browser does.
   const form = await run(
     `curl --silent -o /dev/null -w '%{http_code} %{redirect_url}' ${site}/sign-in -H "Origin: ${site}" \
       -H "Sec-Fetch-Site: same-origin" --data-urlencode email=ada@example.com \
@@ -158,21 +158,21 @@ async function usesIt(run: Run, folder: string): Promise<void> {
   );
   assert.match(form, /^303 https:\/\/auth\.example\.com\/portal/);
 
-  // The longest return address, in the headers of a redirect.
+  // The longest return address passes through the headers of a redirect.
   const back = encodeURIComponent("/portal?".padEnd(1_960, "&"));
   const led = await run(
     `curl --silent -o /dev/null -w '%{http_code} %{redirect_url}' '${site}/sign-in/continue?return_to=${back}'`,
   );
   assert.equal(led, `303 ${site}/sign-in?return_to=${back}`);
 
-  // Responses are not compressed, and metrics are not available.
+  // Nothing is compressed, and metrics are not public.
   const encoding = `curl --silent -o /dev/null -D - -H 'Accept-Encoding: gzip, br, zstd' --cookie jar.txt`;
   for (const path of ["/api/auth/me", "/portal/api-keys"]) {
     assert.doesNotMatch(await run(`${encoding} ${site}${path}`), /content-encoding/i, path);
   }
   assert.equal(await run(`curl --silent -o /dev/null -w '%{http_code}' ${site}/metrics`), "404");
 
-  // A body of 1 MiB is accepted, a larger one is not.
+  // Bodies of 1 MiB are accepted, and larger ones are not.
   const created = JSON.parse(
     await run(
       `curl --silent --cookie jar.txt ${site}/api/portal/api-keys ${json} -d '{"name": "Production"}'`,
@@ -192,7 +192,7 @@ async function usesIt(run: Run, folder: string): Promise<void> {
     );
   };
   assert.match(await batch(1024 * 1024), /^\{"accepted":\d{3},"duplicates":0\}\n201$/);
-  // Gatehouse rejects it by its length and disconnects. How the proxy responds depends on what it has sent by then.
+  // Gatehouse rejects by the length alone and closes the connection. What the proxy responds depends on what it had sent.
   for (const bytes of [1024 * 1024 + 1, 3_000_000]) {
     assert.match(await batch(bytes), /\n(413|50\d|000)$/, `${bytes} bytes`);
   }
@@ -200,8 +200,8 @@ async function usesIt(run: Run, folder: string): Promise<void> {
 
 for (const [name, start] of [["caddy", startCaddy], ["nginx", startNginx]] as const) {
   Deno.test({
-    name: `behind ${name}, with the guide's configuration, signing up works and clients keep their addresses`,
-    // 127.0.0.0/8 requires Linux.
+    name: `behind ${name} as in the guide, signing up works and clients keep their own addresses`,
+    // Only Linux has all of 127.0.0.0/8.
     ignore: Deno.build.os !== "linux" ||
       programsMissing(name === "nginx" ? "/usr/sbin/nginx" : name, "openssl", "curl"),
     fn: () => behind(start),
