@@ -1,4 +1,4 @@
-// All that a product's page does for single sign-on. Where the address is known, it is one line:
+// Everything that a product's page needs for single sign-on. If the address is fixed, import the client in one line:
 //
 //   import { me, onChange, signIn, signOut, switchOrganization } from "https://auth.example.com/gatehouse.js";
 
@@ -8,21 +8,21 @@ const { me, onChange, signIn, signOut, switchOrganization } = await import(`${ga
 const element = (id) => document.getElementById(id);
 
 function show({ authenticated, user, organizationId, role, memberships }) {
-  element("nobody").hidden = authenticated;
-  element("somebody").hidden = !authenticated;
-  element("who").textContent = authenticated ? `${user.name}, ${role ?? "in no organization"}` : "Nobody";
+  element("signed-out").hidden = authenticated;
+  element("signed-in").hidden = !authenticated;
+  element("who").textContent = authenticated ? `${user.name}, ${role ?? "no organization"}` : "Not signed in";
   const choices = memberships.map((one) =>
     new Option(one.name, one.organizationId, false, one.organizationId === organizationId)
   );
   element("organizations").replaceChildren(...choices);
 }
 
-async function attempt(act) {
-  element("trouble").textContent = "";
+async function attempt(action) {
+  element("error").textContent = "";
   try {
-    await act();
+    await action();
   } catch (error) {
-    element("trouble").textContent = error.message;
+    element("error").textContent = error.message;
   }
 }
 

@@ -1,4 +1,4 @@
-// The example product's server: three files, and one page that asks Gatehouse itself, by the cookie that came along.
+// The example product's server: it serves three files, and at /server asks Gatehouse who sent the request.
 //
 //   deno run --allow-net --allow-read=. server.ts http://localhost:8000 8001
 
@@ -6,12 +6,12 @@ const files = { "/": "index.html", "/product.js": "product.js", "/product.css": 
 const types = { html: "text/html", js: "text/javascript", css: "text/css" };
 
 /**
- * Answers a request to the product.
+ * Responds to a request to the product.
  *
- * @param gatehouse The service's origin, such as `https://auth.example.com`.
- * @param ask Sends a request to it.
+ * @param gatehouse Gatehouse's origin, such as `https://auth.example.com`.
+ * @param ask Sends a request to Gatehouse.
  */
-export async function answer(request: Request, gatehouse: string, ask = fetch): Promise<Response> {
+export async function respond(request: Request, gatehouse: string, ask = fetch): Promise<Response> {
   const { pathname } = new URL(request.url);
   const policy =
     `default-src 'none'; script-src 'self' ${gatehouse}; style-src 'self'; connect-src ${gatehouse}; ` +
@@ -20,12 +20,12 @@ export async function answer(request: Request, gatehouse: string, ask = fetch): 
   if (pathname === "/server") {
     const cookie = request.headers.get("Cookie") ?? "";
     const who = await ask(`${gatehouse}/api/auth/me`, { headers: { Cookie: cookie } }).catch(() => null);
-    // Who it is is not known while the service is down or refuses: nobody is let in then.
+    // If Gatehouse can't be asked, deny access.
     if (who?.ok !== true) return new Response("Try again shortly.", { status: 503, headers });
     return Response.json(await who.json(), { headers });
   }
   const name = files[pathname as keyof typeof files];
-  if (name === undefined) return new Response("There is nothing here.", { status: 404, headers });
+  if (name === undefined) return new Response("Page not found.", { status: 404, headers });
   const text = await Deno.readTextFile(new URL(name, import.meta.url));
   const type = types[name.split(".")[1] as keyof typeof types];
   return new Response(text.replace("GATEHOUSE", gatehouse), {
@@ -35,5 +35,5 @@ export async function answer(request: Request, gatehouse: string, ask = fetch): 
 
 if (import.meta.main) {
   const [gatehouse = "http://localhost:8000", port = "8001"] = Deno.args;
-  Deno.serve({ port: Number(port), hostname: "127.0.0.1" }, (request) => answer(request, gatehouse));
+  Deno.serve({ port: Number(port), hostname: "127.0.0.1" }, (request) => respond(request, gatehouse));
 }

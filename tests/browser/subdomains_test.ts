@@ -8,7 +8,7 @@ import {
   type Page,
   watchedPage,
 } from "../support/browser.ts";
-import { answer as answerOfProduct } from "../../examples/product/server.ts";
+import { respond as answerOfProduct } from "../../examples/product/server.ts";
 import { signInAgain } from "../support/people.ts";
 import { poll } from "../support/poll.ts";
 import { codeOf, turnOn } from "../support/second_step.ts";
@@ -79,7 +79,7 @@ Deno.test({
       const context = await profile();
       const { page, troubles } = await watchedPage(context);
       await page.goto(`${app}/?page=1#part`);
-      await says(page, "Nobody");
+      await says(page, "Not signed in");
       await page.getByRole("button", { name: "Sign in" }).click();
       await page.waitForURL(`${auth}/sign-in?**`);
       await signIn(page, bob.email);
@@ -127,11 +127,11 @@ Deno.test({
 
       // Signing out on one.
       await other.getByRole("button", { name: "Sign out" }).click();
-      await says(other, "Nobody");
+      await says(other, "Not signed in");
       assert.deepEqual(await ask(page, auth), nobody);
       assert.deepEqual(await askServer(context, app), nobody);
       await comeBack(page);
-      await says(page, "Nobody");
+      await says(page, "Not signed in");
       await page.goto(`${auth}/portal/api-keys`);
       await page.getByRole("heading", { name: "Sign in", level: 1 }).waitFor();
       assert.deepEqual(await cookieDomains(context), []);
@@ -154,7 +154,7 @@ Deno.test({
       for (const origin of [other, evil]) {
         await page.goto(`${origin}/`);
         // The client itself loads anywhere, and gets nothing.
-        await page.locator("#trouble", { hasText: /./ }).waitFor();
+        await page.getByRole("alert").filter({ hasText: /./ }).waitFor();
         seen.length = 0;
         assert.equal(await ask(page, auth), "TypeError");
         assert.equal(await ask(page, auth, "/api/auth/sign-out", { method: "POST" }), "TypeError");
@@ -370,7 +370,7 @@ Deno.test({
       const { page, troubles } = await watchedPage(context);
       const { page: other } = await watchedPage(context);
       await other.goto(`${second}/`);
-      await says(other, "Nobody");
+      await says(other, "Not signed in");
       await page.goto(`${first}/`);
       await page.getByRole("button", { name: "Sign in" }).click();
       await signIn(page, ada.email);
@@ -380,9 +380,9 @@ Deno.test({
       await comeBack(other);
       await says(other, "Ada Lovelace, OWNER");
       await other.getByRole("button", { name: "Sign out" }).click();
-      await says(other, "Nobody");
+      await says(other, "Not signed in");
       await comeBack(page);
-      await says(page, "Nobody");
+      await says(page, "Not signed in");
       assert.deepEqual(await askServer(context, first), nobody);
       assert.deepEqual(troubles, []);
     } finally {

@@ -2,7 +2,7 @@
 // it is shown in tests/browser/subdomains_test.ts.
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
-import { answer as answerOfProduct } from "../../examples/product/server.ts";
+import { respond as answerOfProduct } from "../../examples/product/server.ts";
 import { returnToCharactersMax } from "../../domain/limits.ts";
 import { startTestApp, testApp } from "../support/app.ts";
 import { clientTest } from "../support/client_stage.ts";

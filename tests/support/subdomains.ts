@@ -1,5 +1,5 @@
 // Serves Gatehouse at auth.example.test and the example product at sibling domains, over TLS on one port.
-import { answer as answerOfProduct } from "../../examples/product/server.ts";
+import { respond as answerOfProduct } from "../../examples/product/server.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { type Browser, type BrowserContext, launchBrowser } from "./browser.ts";
 import { testAuthority } from "./smtp_tls.ts";
