@@ -46,7 +46,9 @@ export async function readGuide(file: string): Promise<(name: string) => string>
 export async function readExamples(folder: string): Promise<(name: string) => string> {
   const url = new URL(`examples/${folder}/`, root);
   const texts = new Map<string, string>();
-  for await (const { name } of Deno.readDir(url)) texts.set(name, await Deno.readTextFile(new URL(name, url)));
+  for await (const { name } of Deno.readDir(url)) {
+    texts.set(name, await Deno.readTextFile(new URL(name, url)));
+  }
   return (name) => {
     const text = texts.get(name);
     if (text === undefined) throw new Error(`examples/${folder}: there is no ${name}`);
