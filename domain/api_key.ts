@@ -1,18 +1,18 @@
-// API keys: how one is written, checked and shown. The whole key exists only in the answer that creates it;
-// the database holds its SHA-256 and the prefix.
+// The format and the status of API keys. The full key exists only in the response that creates it; the database has its SHA-256
+// and its prefix.
 import { crc32 } from "node:zlib";
 import { hash, randomInt } from "node:crypto";
 
-/** What every key begins with, so that people and secret scanners recognise it. */
+/** The start of every key, for people and secret scanners. */
 export const apiKeyTag = "service_live_";
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** 32 characters of base62 hold 190.5 bits. */
+/** 32 base62 characters are 190.5 bits. */
 const randomCharacters = 32;
 const checksumCharacters = 6;
-const shownCharacters = 8;
+const prefixCharacters = 8;
 const form = new RegExp(`^${apiKeyTag}[0-9A-Za-z]{${randomCharacters + checksumCharacters}}$`);
 
-/** Whether a key works, and if not, why. */
+/** Whether a key works, or why not. */
 export type ApiKeyStatus = "active" | "revoked" | "expired";
 
 /** A key as callers see it. Times are ISO 8601 UTC. */
@@ -21,7 +21,7 @@ export interface ApiKey {
   readonly name: string;
   readonly keyPrefix: string;
   readonly createdAt: string;
-  /** The user who made it, or null when that account is gone. */
+  /** The user who created it, or null if that account was deleted. */
   readonly createdBy: { readonly id: string; readonly name: string } | null;
   readonly lastUsedAt: string | null;
   readonly expiresAt: string | null;
@@ -30,27 +30,26 @@ export interface ApiKey {
 }
 
 /**
- * Makes a new key: `service_live_`, 32 random base62 characters, and a checksum of 6.
+ * Generates a key: `service_live_`, 32 random base62 characters, and a checksum of 6.
  *
- * The checksum is the CRC-32 of the random part in base62, as in GitHub's tokens: a mistyped key is refused
- * without a look-up, and scanners find keys without false alarms.
+ * The checksum is the CRC-32 of the random part in base62, as in GitHub's tokens. With it, mistyped keys are rejected without a
+ * lookup, and secret scanners have no false positives.
  *
- * @returns The whole key and the prefix that may be shown later.
+ * @returns The full key, and the prefix that may be shown later.
  */
 export function generateApiKey(): { fullKey: string; keyPrefix: string } {
   let random = "";
   for (let i = 0; i < randomCharacters; i++) random += base62[randomInt(base62.length)];
   return {
     fullKey: `${apiKeyTag}${random}${checksum(random)}`,
-    keyPrefix: `${apiKeyTag}${random.slice(0, shownCharacters)}…`,
+    keyPrefix: `${apiKeyTag}${random.slice(0, prefixCharacters)}…`,
   };
 }
 
 /**
- * Says whether a text can be a key at all: its form and its checksum.
+ * Checks a key's form and checksum.
  *
- * @param text What the caller sent.
- * @returns False for anything that no Gatehouse ever issued.
+ * @returns False for anything that Gatehouse never issues.
  *
  * @example
  * ```ts
@@ -67,20 +66,17 @@ export function isWellFormedApiKey(text: string): boolean {
 }
 
 /**
- * The form in which a key is stored and looked up.
+ * Hashes a key for storage and lookup. Keys have 190 random bits and cannot be guessed, so a fast hash without salt is enough.
  *
- * A key has 190 bits of randomness, so a fast hash without salt is enough: there is nothing to guess.
- *
- * @param fullKey The whole key.
- * @returns Its SHA-256 as 64 hexadecimal digits.
+ * @returns The SHA-256 as 64 hexadecimal digits.
  */
 export function hashApiKey(fullKey: string): string {
   return hash("sha256", fullKey, "hex");
 }
 
 /**
- * @param key Times in milliseconds since 1970; `now` likewise.
- * @returns Whether the key works at `now`. A revoked key stays "revoked" when it also expires.
+ * @param key Times in milliseconds since 1970, like `now`.
+ * @returns Whether the key works at `now`. A revoked key stays "revoked" after it expires.
  */
 export function apiKeyStatus(
   key: { revokedAt: number | null; expiresAt: number | null },

@@ -1,34 +1,34 @@
-// What the audit log can say: a closed list of actions, and the words for each.
+// The actions in the audit log, their names and groups.
 import type { Actor } from "./actor.ts";
 
-/** Every action with what people read. A new act gets a line here. */
+/** Every action with its name for people. */
 export const auditActions = {
   "session.created": "Signed in",
-  "session.refused": "Sign-in refused",
-  "session.limited": "Sign-ins slowed down",
-  "session.second_step_asked": "Second step asked for",
-  "session.second_step_refused": "Second step refused",
-  "session.proved": "Confirmed with a code",
+  "session.refused": "Sign-in failed",
+  "session.limited": "Sign-in rate limited",
+  "session.second_step_asked": "Second step required",
+  "session.second_step_refused": "Second step failed",
+  "session.proved": "Identity confirmed",
   "session.ended": "Signed out",
-  "session.others_ended": "Signed out everywhere else",
+  "session.others_ended": "Other sessions signed out",
   "account.created": "Account created",
   "account.renamed": "Name changed",
-  "account.taken_back": "Account taken back",
+  "account.taken_back": "Account reclaimed",
   "account.deleted": "Account deleted",
   "account.disabled": "Account disabled",
   "account.enabled": "Account enabled",
-  "email.verification_requested": "Confirmation mail asked for",
-  "email.verified": "Address confirmed",
-  "email.change_requested": "Change of address asked for",
-  "email.changed": "Address changed",
-  "password.reset_requested": "Password reset asked for",
+  "email.verification_requested": "Confirmation email requested",
+  "email.verified": "Email address confirmed",
+  "email.change_requested": "Email address change requested",
+  "email.changed": "Email address changed",
+  "password.reset_requested": "Password reset requested",
   "password.reset": "Password reset",
   "password.changed": "Password changed",
-  "password.refused": "Password refused",
+  "password.refused": "Wrong password entered",
   "two_step.enabled": "Two-step sign-in turned on",
   "two_step.disabled": "Two-step sign-in turned off",
   "two_step.turn_off_requested": "Link to turn off two-step sign-in requested",
-  "two_step.locked": "Codes of the app locked",
+  "two_step.locked": "Authenticator app codes locked",
   "recovery_codes.replaced": "Recovery codes replaced",
   "passkey.added": "Passkey added",
   "passkey.renamed": "Passkey renamed",
@@ -42,18 +42,18 @@ export const auditActions = {
   "member.removed": "Member removed",
   "member.left": "Member left",
   "invitation.created": "Invitation sent",
-  "invitation.resent": "Invitation sent again",
+  "invitation.resent": "Invitation resent",
   "invitation.revoked": "Invitation revoked",
   "api_key.created": "API key created",
   "api_key.renamed": "API key renamed",
   "api_key.rotated": "API key rotated",
   "api_key.revoked": "API key revoked",
-  "api_key.limited": "API key over its limit",
-  "mail.limited": "Mails over their limit",
-  "access.denied": "Attempt denied",
+  "api_key.limited": "API key rate limited",
+  "mail.limited": "Email rate limited",
+  "access.denied": "Permission denied",
 } as const;
 
-/** A stable name of an action, for programs. */
+/** The stable name of an action, for programs. */
 export type AuditAction = keyof typeof auditActions;
 
 /** @returns Whether a text is the name of an action. */
@@ -61,7 +61,7 @@ export function isAuditAction(text: string): text is AuditAction {
   return Object.hasOwn(auditActions, text);
 }
 
-/** What people look for together: by the noun that an action begins with. */
+/** Groups for filtering, by the noun that an action begins with. */
 const groupNouns = {
   "sign-ins": ["session"],
   accounts: ["account", "email", "password", "two_step", "recovery_codes", "passkey", "mail"],
@@ -69,51 +69,51 @@ const groupNouns = {
   keys: ["api_key"],
   organization: ["organization"],
 } as const;
-const isRefusal = /(refused|limited|denied|locked)$/;
+const isDenial = /(refused|limited|denied|locked)$/;
 
-/** A group of actions; `refusals` are those of every noun that say that something was not done. */
+/** A group of actions. `refusals`: everything that was denied, across all nouns. */
 export type AuditGroup = keyof typeof groupNouns | "refusals";
 
-/** Every group with what people read. */
+/** Every group with its name for people. */
 export const auditGroups: Readonly<Record<AuditGroup, string>> = {
   "sign-ins": "Sign-ins",
-  accounts: "Accounts and passwords",
-  people: "People",
+  accounts: "Accounts",
+  people: "Members and invitations",
   keys: "API keys",
   organization: "Organization",
-  refusals: "Refused and limited",
+  refusals: "Failed and denied",
 };
 
 /**
  * @param name The name of an action or of a group.
- * @returns The actions that it stands for; none for a name that is neither.
+ * @returns Its actions; none for an unknown name.
  */
 export function auditActionsOf(name: string): readonly AuditAction[] {
   if (isAuditAction(name)) return [name];
   if (!Object.hasOwn(auditGroups, name)) return [];
   const all = Object.keys(auditActions).filter(isAuditAction);
-  if (name === "refusals") return all.filter((action) => isRefusal.test(action));
+  if (name === "refusals") return all.filter((action) => isDenial.test(action));
   const nouns: readonly string[] = groupNouns[name as keyof typeof groupNouns];
   return all.filter((action) => nouns.includes(action.slice(0, action.indexOf("."))));
 }
 
-/** Something that an act was done to: an id, and the name that it had then. */
+/** What an action was done to, with its name at that time. */
 export interface AuditTarget {
   readonly id: string | null;
   readonly name: string | null;
 }
 
-/** What an act adds to the audit log. */
+/** What an action adds to the audit log. */
 export interface AuditEntry {
   readonly action: AuditAction;
-  /** Whose audit log it belongs to; null: of no organization. Left out: the actor's active one. */
+  /** The organization whose log gets the entry, or null for none. The actor's active one by default. */
   readonly organizationId?: string | null | undefined;
   readonly target?: AuditTarget;
-  /** Further facts, such as `from` and `to` of a role. Never a secret. */
+  /** Further details, such as `from` and `to` of a role. Never secrets. */
   readonly details?: Readonly<Record<string, string>>;
 }
 
-/** An entry as it leaves the program. */
+/** The public form of an entry. */
 export interface AuditEvent {
   /** Such as `aud_0199…`. */
   readonly id: string;

@@ -1,11 +1,11 @@
-// Names that people give: to themselves, to organizations, keys and passkeys.
+// Names that people choose: for themselves, organizations, keys and passkeys.
 import { nameCharactersMax } from "./limits.ts";
 
-/** What leaves no mark: spaces, what only joins or turns other characters, accents without a letter, the empty Braille cell. */
-const unseen = /[\p{Z}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+/** Invisible characters: spaces, joiners, direction marks, combining accents, the empty Braille cell. */
+const invisible = /[\p{Z}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /**
- * @returns Whether there is anything to see of a name. Without it nobody could tell who did something, or type the name.
+ * @returns Whether a name has a visible character. Without one, people could not see who did something, or type the name.
  *
  * @example
  * ```ts
@@ -15,14 +15,14 @@ const unseen = /[\p{Z}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
  * ```
  */
 export function isVisibleName(name: string): boolean {
-  return name.replaceAll(unseen, "") !== "";
+  return name.replaceAll(invisible, "") !== "";
 }
 
-/** Characters that turn the direction of the text around them: explicit embeddings, overrides and isolates (UAX #9). */
+/** Characters that change the direction of the text around them: embeddings, overrides and isolates (UAX #9). */
 const directionControls = /[\u202a-\u202e\u2066-\u2069]/;
 
 /**
- * @returns What is wrong with a name beyond its length, as the end of a sentence, or null.
+ * @returns What is wrong with a name apart from its length, as the end of a sentence, or null.
  *
  * @example
  * ```ts
@@ -35,12 +35,12 @@ export function nameFault(name: string): string | null {
   if (directionControls.test(name)) {
     return "must not contain characters that change the direction of text (U+202A–U+202E, U+2066–U+2069).";
   }
-  return name === "" || isVisibleName(name) ? null : "must have a character that can be seen.";
+  return name === "" || isVisibleName(name) ? null : "must have a visible character.";
 }
 
 /**
- * @param person What its owner is called.
- * @returns The name of an organization that was given none; cut where it would be longer than a name may be.
+ * @param person The owner's name.
+ * @returns A name for an organization without one, shortened to the maximum length.
  */
 export function ownOrganizationName(person: string): string {
   const end = "’s organization";

@@ -1,19 +1,18 @@
-// A name that somebody types to confirm what cannot be taken back. It takes care, not a typographer's keyboard.
+// Names that people type to confirm something that can't be undone. Typographic characters may be typed as plain ones.
 
-/** What keyboards have for the signs that names are set with. */
+/** What keyboards have instead of typographic characters. */
 const plainSigns: readonly (readonly [RegExp, string])[] = [
   [/[\u2018\u2019\u201a\u201b\u2032\u00b4`]/g, "'"],
   [/[\u201c-\u201f\u2033]/g, '"'],
   [/[\u2010-\u2015\u2212]/g, "-"],
-  // Marks of direction and joiners, which nobody sees.
+  // Invisible direction marks and joiners.
   [/[\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g, ""],
   [/\s+/g, " "],
 ];
 
 /**
- * @param typed As a person typed it.
- * @param name The name that is meant.
- * @returns Whether they are the same letters in the same case: quotation marks, dashes and spaces may be plain ones.
+ * @param name The expected name.
+ * @returns Whether they match. Case matters; quotation marks, dashes and spaces may be plain ones.
  */
 export function isTypedName(typed: string, name: string): boolean {
   return plain(typed) === plain(name);

@@ -13,9 +13,7 @@ import { textRules } from "./tidy/texts.ts";
 const settingsDocument = "docs/settings.md";
 
 /** Findings that are allowed, as the path and the start of the message, with the reason. */
-const exceptions: Readonly<Record<string, string>> = {
-  "views/organization/organization.tsx organizationPage": "one page, read from top to bottom",
-};
+const exceptions: Readonly<Record<string, string>> = {};
 
 const rules: Rules = {
   ...importRules,

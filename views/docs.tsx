@@ -1,5 +1,4 @@
 // The API reference: authentication, every operation by group, and every error. It needs no scripts.
-// deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
 import type { Child } from "hono/jsx";
 import { Badge } from "./components/badge.tsx";
 import { Card } from "./components/card.tsx";

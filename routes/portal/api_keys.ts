@@ -1,9 +1,8 @@
-// The pages of API keys. The page that shows a new key is the answer to the POST itself, once, and no cache keeps it.
-import type { ContentfulStatusCode } from "hono/utils/http-status";
+// The pages of API keys. A new key is shown only in the response to the form, which is never cached.
+import { AppError, validationError } from "../../domain/errors.ts";
 import { apiKeyCountsTimeoutMs, pageItemsDefault } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/time.ts";
-import { countUsageOfApiKeys } from "../../services/meter/usage.ts";
 import {
   countApiKeys,
   createApiKey,
@@ -13,25 +12,30 @@ import {
   revokeApiKey,
   rotateApiKey,
 } from "../../services/api_keys.ts";
-import { type ApiKeyRow, apiKeysPage, type NewKey } from "../../views/api_keys/api_keys.tsx";
+import { countUsageOfApiKeys } from "../../services/meter/usage.ts";
+import { renameApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
+import { apiKeysPage, type NewKey } from "../../views/api_keys/api_keys.tsx";
 import type { Assets } from "../../views/layout.tsx";
-import { renameApiKeyPage } from "../../views/api_keys/rename_api_key.tsx";
-import { revokeApiKeyPage } from "../../views/api_keys/revoke_api_key.tsx";
-import { rotateApiKeyPage } from "../../views/api_keys/rotate_api_key.tsx";
-import { check } from "../schemas/check.ts";
-import { renameApiKeySchema } from "../schemas/api_keys.ts";
 import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
-import { AppError, validationError } from "../../domain/errors.ts";
-import { formError } from "./errors.ts";
-import { inOrganization, portalFrame, readOrganizationForm, redirect, sendPage } from "./page.ts";
+import { renameApiKeySchema } from "../schemas/api_keys.ts";
+import { check } from "../schemas/check.ts";
+import { flashOf, type FormState, newForm, queryOf, submitForm } from "./form.ts";
+import {
+  inOrganization,
+  type MemberActor,
+  portalFrame,
+  readOrganizationForm,
+  redirect,
+  sendPage,
+} from "./page.ts";
 
 const path = "/portal/api-keys";
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const sparklineDays = 30;
 
-/** The choices of the form, with what they mean in milliseconds; null: never. */
+/** The choices of the forms in milliseconds. Null: never. */
 const lifetimes: ReadonlyMap<string, number | null> = new Map([
   ["never", null],
   ["7d", 7 * dayMs],
@@ -39,206 +43,209 @@ const lifetimes: ReadonlyMap<string, number | null> = new Map([
   ["90d", 90 * dayMs],
   ["365d", 365 * dayMs],
 ]);
+/** Null: immediately. */
 const graces: ReadonlyMap<string, number | null> = new Map([
   ["now", null],
   ["1h", hourMs],
   ["24h", dayMs],
   ["7d", 7 * dayMs],
 ]);
-const flashes: ReadonlyMap<string, string> = new Map([
-  ["revoked", "The key is revoked. It is refused from now on."],
-  ["renamed", "The key has its new name."],
-]);
 
-/** What is shown of the list when it could not be read. */
-const nothingRead = [
-  { apiKeys: [], nextCursor: null },
-  { active: 0, inactive: 0 },
-] as const;
-
-/** What the list page shows beyond the list. */
-interface ListOptions {
+/** What the list page shows besides the list. */
+interface ListState extends FormState {
   readonly newKey?: NewKey;
-  readonly form?: {
-    values: { name: string; expires: string };
-    fieldErrors: Record<string, string>;
-    error: string | null;
-  };
-  readonly status?: ContentfulStatusCode;
+  readonly values?: { readonly name: string; readonly expires: string };
 }
+
+type ShowList = (c: AppContext, session: MemberActor, state?: ListState) => Promise<Response>;
 
 /** Mounts `/portal/api-keys`. */
 export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
-  const { clock } = services;
-  const usageUrl = `${parts.config.baseUrl.origin}/api/v1/usage`;
-  const emptyForm = { values: { name: "", expires: "never" }, fieldErrors: {}, error: null };
-
-  async function list(c: AppContext, session: Session, options: ListOptions = {}): Promise<Response> {
-    const cursor = c.req.method === "GET" ? c.req.query("cursor") : undefined;
-    const page = { limit: pageItemsDefault, ...(cursor === undefined ? {} : { cursor }) };
-    const reading = Promise.all([listApiKeys(services, session, page), countApiKeys(services, session)]);
-    // A new key is shown even when the list cannot be read now: there is no second time.
-    const read = options.newKey === undefined ? await reading : await reading.catch(() => null);
-    const [{ apiKeys: keys, nextCursor }, counts] = read ?? nothingRead;
-    const days = await lastDays(session, keys.map(({ id }) => id));
-    const rows: ApiKeyRow[] = keys.map((key) => {
-      const ofKey = days?.counts.get(key.id);
-      const values = days?.starts.map((start, position) => ({
-        start: isoTime(start),
-        value: ofKey?.[position] ?? 0,
-      })) ?? null;
-      return {
-        ...key,
-        createdByYou: key.createdBy?.id === session.user.id,
-        days: values,
-      };
-    });
-    const frame = portalFrame(parts, assets, session);
-    const view = apiKeysPage({
-      frame,
-      apiKeys: rows,
-      counts,
-      nextCursor,
-      newKey: options.newKey ?? null,
-      form: options.form ?? emptyForm,
-      usageUrl,
-      flash: c.req.method === "GET" ? flashes.get(c.req.query("done") ?? "") ?? null : null,
-    });
-    return sendPage(c, view, options.status);
-  }
-
-  /** @returns Null when the counts are not there in time: keys must be revocable while reports are busy. */
-  async function lastDays(session: Session, apiKeyIds: readonly string[]) {
-    if (apiKeyIds.length === 0) return null;
-    const end = (Math.floor(clock() / dayMs) + 1) * dayMs;
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), apiKeyCountsTimeoutMs);
-    try {
-      const query = { from: isoTime(end - sparklineDays * dayMs), to: isoTime(end), apiKeyIds };
-      return await countUsageOfApiKeys(services, session, { query, signal: late.signal });
-    } catch (error) {
-      const isBusy = error instanceof AppError && error.code === "unavailable";
-      if (!isBusy && !late.signal.aborted) throw error;
-      return null;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  app.get(path, inOrganization(parts, list));
+  const list = showList(parts, assets);
+  app.get(path, inOrganization(parts, (c, session) => list(c, session)));
 
   app.post(
     path,
     inOrganization(parts, async (c, session) => {
       const form = await readOrganizationForm(c, session);
       const values = { name: form["name"] ?? "", expires: form["expires"] ?? "never" };
-      try {
-        const { name } = check(renameApiKeySchema, { name: values.name }, "body");
-        const lifetime = choice(lifetimes, "expires", values.expires);
-        const expiresAt = lifetime === null ? null : clock() + lifetime;
-        const { apiKey, fullKey } = await createApiKey(services, session, { name, expiresAt });
-        return await list(c, session, {
-          newKey: { name: apiKey.name, fullKey, replaced: null },
-          status: 201,
-        });
-      } catch (error) {
-        const { message, fields, status } = formError(c, error);
-        return await list(c, session, { form: { values, fieldErrors: fields, error: message }, status });
-      }
+      return await submitForm(c, {
+        async submit() {
+          const { name } = check(renameApiKeySchema, { name: values.name }, "body");
+          const expiresAt = timeAfter(services.clock(), lifetimes, { expires: values.expires });
+          const { fullKey } = await createApiKey(services, session, { name, expiresAt });
+          return await list(c, session, {
+            ...newForm,
+            newKey: { name, fullKey, replaced: null },
+            status: 201,
+          });
+        },
+        showAgain: (state) => list(c, session, { ...state, values }),
+      });
     }),
   );
+  renameRoutes(app, parts, assets);
+  revokeRoutes(app, parts, assets);
+  rotateRoutes(app, parts, { assets, list });
+}
 
-  app.get(
-    `${path}/:id/rename`,
-    inOrganization(parts, async (c, session) => {
-      const apiKey = await getApiKey(services, session, id(c));
-      const frame = portalFrame(parts, assets, session);
-      return sendPage(c, renameApiKeyPage({ frame, apiKey, value: apiKey.name, fieldErrors: {} }));
-    }),
-  );
+function showList(parts: AppParts, assets: Assets): ShowList {
+  const { services } = parts;
+  return async (c, session, state = newForm) => {
+    const page = { limit: pageItemsDefault, cursor: queryOf(c, "cursor") };
+    const reading = Promise.all([listApiKeys(services, session, page), countApiKeys(services, session)]);
+    // A new key is shown even if the list cannot be read: it cannot be shown again.
+    const read = state.newKey === undefined ? await reading : await reading.catch(() => null);
+    const [{ apiKeys, nextCursor }, counts] = read ??
+      [{ apiKeys: [], nextCursor: null }, { active: 0, inactive: 0 }];
+    const usage = await recentUsage(parts, session, apiKeys.map(({ id }) => id));
+    const view = apiKeysPage({
+      frame: portalFrame(parts, assets, session),
+      apiKeys: apiKeys.map((key) => ({
+        ...key,
+        createdByYou: key.createdBy?.id === session.user.id,
+        dailyRecords: usage && (usage.counts.get(key.id) ?? usage.starts.map(() => 0)),
+      })),
+      counts,
+      nextCursor,
+      newKey: state.newKey ?? null,
+      form: { ...state, values: state.values ?? { name: "", expires: "never" } },
+      usageUrl: `${parts.config.baseUrl.origin}/api/v1/usage`,
+      flash: await flash(parts, c, session),
+    });
+    return sendPage(c, view, state.status);
+  };
+}
 
+/** @returns Null if the counts are not available in time: keys must be revocable while reports are busy. */
+async function recentUsage({ services }: AppParts, session: Session, apiKeyIds: readonly string[]) {
+  if (apiKeyIds.length === 0) return null;
+  const end = (Math.floor(services.clock() / dayMs) + 1) * dayMs;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), apiKeyCountsTimeoutMs);
+  try {
+    const query = { from: isoTime(end - sparklineDays * dayMs), to: isoTime(end), apiKeyIds };
+    return await countUsageOfApiKeys(services, session, { query, signal: late.signal });
+  } catch (error) {
+    const isBusy = error instanceof AppError && error.code === "unavailable";
+    if (!isBusy && !late.signal.aborted) throw error;
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The address has the key's id and not its name: nobody can put words into the page with a link. */
+async function flash({ services }: AppParts, c: AppContext, session: Session): Promise<string | null> {
+  const id = queryOf(c, "id");
+  if (id === undefined) return null;
+  const { name } = await getApiKey(services, session, id);
+  return flashOf(c, { revoked: `“${name}” has been revoked.`, renamed: `Renamed to “${name}”.` });
+}
+
+function renameRoutes(app: App, parts: AppParts, assets: Assets): void {
+  const { services } = parts;
+
+  async function show(c: AppContext, session: Session, state: FormState & { value?: string }) {
+    const apiKey = await getApiKey(services, session, idOf(c));
+    const frame = portalFrame(parts, assets, session);
+    return await sendPage(c, renameApiKeyPage({ frame, apiKey, value: apiKey.name, ...state }), state.status);
+  }
+
+  app.get(`${path}/:id/rename`, inOrganization(parts, (c, session) => show(c, session, newForm)));
   app.post(
     `${path}/:id/rename`,
     inOrganization(parts, async (c, session) => {
-      const form = await readFormBody(c);
-      const apiKey = await getApiKey(services, session, id(c));
-      try {
-        const { name } = check(renameApiKeySchema, { name: form["name"] ?? "" }, "body");
-        await renameApiKey(services, session, { id: apiKey.id, name });
-        return redirect(c, `${path}?done=renamed`);
-      } catch (error) {
-        const { fields, status } = formError(c, error);
-        const frame = portalFrame(parts, assets, session);
-        return sendPage(
-          c,
-          renameApiKeyPage({ frame, apiKey, value: form["name"] ?? "", fieldErrors: fields }),
-          status,
-        );
-      }
+      const { name: value = "" } = await readFormBody(c);
+      return await submitForm(c, {
+        async submit() {
+          const { id } = await getApiKey(services, session, idOf(c));
+          const { name } = check(renameApiKeySchema, { name: value }, "body");
+          await renameApiKey(services, session, { id, name });
+          return redirect(c, `${path}?done=renamed&id=${id}`);
+        },
+        showAgain: (state) => show(c, session, { ...state, value }),
+      });
     }),
   );
+}
+
+function revokeRoutes(app: App, parts: AppParts, assets: Assets): void {
+  const { services } = parts;
 
   app.get(
     `${path}/:id/revoke`,
     inOrganization(parts, async (c, session) => {
-      const apiKey = await getApiKey(services, session, id(c));
+      const apiKey = await getApiKey(services, session, idOf(c));
       if (apiKey.status === "revoked") return redirect(c, path);
       return sendPage(c, revokeApiKeyPage({ frame: portalFrame(parts, assets, session), apiKey }));
     }),
   );
-
   app.post(
     `${path}/:id/revoke`,
     inOrganization(parts, async (c, session) => {
-      await revokeApiKey(services, session, id(c));
-      return redirect(c, `${path}?done=revoked`);
+      const { id } = await revokeApiKey(services, session, idOf(c));
+      return redirect(c, `${path}?done=revoked&id=${id}`);
     }),
   );
+}
+
+function rotateRoutes(app: App, parts: AppParts, { assets, list }: { assets: Assets; list: ShowList }): void {
+  const { services } = parts;
+
+  async function show(c: AppContext, session: Session, { value, ...state }: FormState & { value: string }) {
+    const apiKey = await getApiKey(services, session, idOf(c));
+    const { error, fieldErrors, status } = state;
+    if (apiKey.status !== "active" && status === 200) return redirect(c, path);
+    const message = error ?? fieldErrors["id"];
+    const errors = message === undefined ? fieldErrors : { expireOld: message };
+    const frame = portalFrame(parts, assets, session);
+    return await sendPage(c, rotateApiKeyPage({ frame, apiKey, value, fieldErrors: errors }), status);
+  }
 
   app.get(
     `${path}/:id/rotate`,
-    inOrganization(parts, async (c, session) => {
-      const apiKey = await getApiKey(services, session, id(c));
-      if (apiKey.status !== "active") return redirect(c, path);
-      const frame = portalFrame(parts, assets, session);
-      return sendPage(c, rotateApiKeyPage({ frame, apiKey, value: "now", fieldErrors: {} }));
-    }),
+    inOrganization(parts, (c, session) => show(c, session, { ...newForm, value: "now" })),
   );
-
   app.post(
     `${path}/:id/rotate`,
     inOrganization(parts, async (c, session) => {
-      const form = await readFormBody(c);
-      const apiKey = await getApiKey(services, session, id(c));
-      const value = form["expireOld"] ?? "now";
-      try {
-        const grace = choice(graces, "expireOld", value);
-        const expireOldAt = grace === null ? null : clock() + grace;
-        const { fullKey } = await rotateApiKey(services, session, { id: apiKey.id, expireOldAt });
-        const endsAt = expireOldAt === null ? null : isoTime(expireOldAt);
-        // The page is the list: going back to it, or loading it again, must not ask to rotate once more.
-        c.header("HX-Push-Url", path);
-        const newKey = { name: apiKey.name, fullKey, replaced: { name: apiKey.name, endsAt } };
-        return await list(c, session, { newKey, status: 201 });
-      } catch (error) {
-        const { message, fields, status } = formError(c, error);
-        const frame = portalFrame(parts, assets, session);
-        const errors = message === null ? fields : { ...fields, expireOld: message };
-        return sendPage(c, rotateApiKeyPage({ frame, apiKey, value, fieldErrors: errors }), status);
-      }
+      const { expireOld: value = "now" } = await readFormBody(c);
+      return await submitForm(c, {
+        async submit() {
+          const { id, name } = await getApiKey(services, session, idOf(c));
+          const expireOldAt = timeAfter(services.clock(), graces, { expireOld: value });
+          const { fullKey } = await rotateApiKey(services, session, { id, expireOldAt });
+          const endsAt = expireOldAt === null ? null : isoTime(expireOldAt);
+          // Reloading the page, or going back to it, must not ask to rotate once more.
+          c.header("HX-Push-Url", path);
+          return await list(c, session, {
+            ...newForm,
+            newKey: { name, fullKey, replaced: { endsAt } },
+            status: 201,
+          });
+        },
+        showAgain: (state) => show(c, session, { ...state, value }),
+      });
     }),
   );
 }
 
-function id(c: AppContext): string {
+function idOf(c: AppContext): string {
   return c.req.param("id") ?? "";
 }
 
-function choice(choices: ReadonlyMap<string, number | null>, path: string, value: string): number | null {
-  const found = choices.get(value);
-  if (found === undefined) {
+/** @param field A field's name and its value, one of the choices. @returns The time that it stands for, or null. */
+function timeAfter(
+  now: number,
+  choices: ReadonlyMap<string, number | null>,
+  field: Readonly<Record<string, string>>,
+): number | null {
+  const [[path = "", value = ""] = []] = Object.entries(field);
+  const duration = choices.get(value);
+  if (duration === undefined) {
     throw validationError([{ path, message: `must be one of ${[...choices.keys()].join(", ")}.` }]);
   }
-  return found;
+  return duration === null ? null : now + duration;
 }

@@ -1,4 +1,4 @@
-// The page of the audit log. Whatever its address says, it answers with a page.
+// The page of the audit log. Any address shows a page.
 import { auditActionsOf } from "../../domain/audit.ts";
 import { isId } from "../../domain/id.ts";
 import { pageItemsDefault } from "../../domain/limits.ts";
@@ -10,8 +10,8 @@ import {
   listAuditEvents,
   parseAuditCursor,
 } from "../../services/audit.ts";
-import { type AuditAddress, auditPage } from "../../views/audit/audit.tsx";
-import type { AuditFaults } from "../../views/audit/audit_filters.tsx";
+import { auditPage } from "../../views/audit/audit.tsx";
+import type { AuditAddress, AuditErrors } from "../../views/audit/audit_filters.tsx";
 import type { Assets } from "../../views/layout.tsx";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { deviceNames } from "./sign_in/device_name.ts";
@@ -25,7 +25,7 @@ export function portalAuditRoutes(app: App, parts: AppParts, assets: Assets): vo
     "/portal/audit",
     signedIn(parts, async (c, actor) => {
       const people = await listAuditActors(services, actor);
-      const { address, filter, faults } = choice(c);
+      const { address, filter, errors } = choice(c);
       const { events, nextCursor } = filter === null ? nothing : await listAuditEvents(services, actor, {
         ...filter,
         limit: pageItemsDefault,
@@ -38,7 +38,7 @@ export function portalAuditRoutes(app: App, parts: AppParts, assets: Assets): vo
           frame: portalFrame(parts, assets, actor),
           address,
           people,
-          faults,
+          errors,
           events: events.map((event) => ({ ...event, device: devices.get(event.userAgent) ?? null })),
           nextCursor,
           csvHref: filter === null ? null : csvHref(address.action, filter),
@@ -51,10 +51,10 @@ export function portalAuditRoutes(app: App, parts: AppParts, assets: Assets): vo
 const nothing = { events: [], nextCursor: null };
 const dayMs = 24 * 3_600_000;
 
-/** @returns What the address says; no filter where what it says cannot be shown. */
+/** @returns The choices in the address, and what is wrong with them. Without a filter, nothing can be shown. */
 function choice(
   c: AppContext,
-): { address: AuditAddress; filter: AuditFilter | null; faults: AuditFaults } {
+): { address: AuditAddress; filter: AuditFilter | null; errors: AuditErrors } {
   const given = (name: string) => c.req.query(name)?.trim() || null;
   const action = given("action");
   const actions = action === null ? undefined : auditActionsOf(action);
@@ -62,13 +62,13 @@ function choice(
   const actorId = given("actorId");
   const isActor = actorId === null || isId("usr", actorId) || isId("key", actorId);
   const [from, to] = [dayOf(given("from")), dayOf(given("to"))];
-  const isTurned = from.start !== undefined && to.start !== undefined && from.start > to.start;
-  const lastFault = to.fault ?? (isTurned ? periodFaults.dayOrder : undefined);
-  const faults: AuditFaults = {
-    ...(isAction ? {} : { action: "There is no such entry: all are shown." }),
-    ...(isActor ? {} : { actorId: "There is nobody like that: all are shown." }),
-    ...(from.fault === undefined ? {} : { from: from.fault }),
-    ...(lastFault === undefined ? {} : { to: lastFault }),
+  const isReversed = from.start !== undefined && to.start !== undefined && from.start > to.start;
+  const toError = to.error ?? (isReversed ? periodFaults.dayOrder : undefined);
+  const errors: AuditErrors = {
+    ...(isAction ? {} : { action: "Unknown action. All actions are shown." }),
+    ...(isActor ? {} : { actorId: "Unknown actor. All actors are shown." }),
+    ...(from.error === undefined ? {} : { from: from.error }),
+    ...(toError === undefined ? {} : { to: toError }),
   };
   const cursor = given("cursor");
   return {
@@ -79,23 +79,23 @@ function choice(
       to: given("to"),
       cursor: cursor !== null && parseAuditCursor(cursor) !== null ? cursor : null,
     },
-    filter: from.fault !== undefined || lastFault !== undefined ? null : {
+    filter: from.error !== undefined || toError !== undefined ? null : {
       actions: isAction ? actions : undefined,
       actorId: isActor ? actorId ?? undefined : undefined,
       from: from.start,
       to: to.start === undefined ? undefined : to.start + dayMs,
     },
-    faults,
+    errors,
   };
 }
 
-function dayOf(text: string | null): { start?: number; fault?: string } {
+function dayOf(text: string | null): { start?: number; error?: string } {
   if (text === null) return {};
   const day = parseDay(text);
-  return typeof day === "string" ? { fault: day } : { start: day.toZonedDateTime("UTC").epochMilliseconds };
+  return typeof day === "string" ? { error: day } : { start: day.toZonedDateTime("UTC").epochMilliseconds };
 }
 
-/** The same entries as a file, from `GET /api/portal/audit.csv`. */
+/** @returns The address of the same entries as a file. */
 function csvHref(action: string | null, { actorId, from, to }: AuditFilter): string {
   const query = new URLSearchParams();
   if (action !== null) query.set("action", action);

@@ -1,5 +1,5 @@
-// The main job in a real browser, with scripts and without: sign up, make a key, run the line that the page shows,
-// see the number, revoke. On the way axe-core looks at every page, light and dark, on a phone and on a desk.
+// The main job in a real browser, with scripts and without: sign up, create a key, run the command that the page shows, see
+// the usage, revoke the key. axe-core checks every page, light and dark, on a phone and on a desktop.
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import {
@@ -10,6 +10,7 @@ import {
   watchedPage,
 } from "../support/browser.ts";
 import { withProgram } from "../support/browser_app.ts";
+import { apiKeyWords } from "../support/words/api_keys.ts";
 import { enterName } from "../../routes/schemas/messages.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
@@ -24,7 +25,7 @@ async function signUp(page: Page, baseUrl: string, email: string): Promise<void>
   await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
 }
 
-/** Runs the line that the page shows, as it stands. */
+/** Runs the command that the page shows. */
 async function pasteCurl(page: Page): Promise<void> {
   const line = await page.locator("pre", { hasText: "curl" }).first().innerText();
   const { success, stdout } = await new Deno.Command("sh", {
@@ -48,7 +49,7 @@ for (const scripts of [true, false]) {
         const { page, troubles } = await watchedPage(context);
         if (scripts) await page.clock.install();
         let loads = 0;
-        // Not by the event of a page that has loaded: it may come after the page is looked at.
+        // The load event may come too late.
         page.on("request", (request) => {
           if (request.isNavigationRequest()) loads++;
         });
@@ -58,7 +59,7 @@ for (const scripts of [true, false]) {
         const loadsBefore = loads;
         await page.getByLabel("Name", { exact: true }).fill("Production");
         await page.getByRole("button", { name: "Create key" }).click();
-        await page.getByText("will not be shown again").first().waitFor();
+        await page.getByText(apiKeyWords.shownOnce).first().waitFor();
         const key = await page.locator("code", { hasText: /^service_live_[0-9A-Za-z]{38}$/ }).first()
           .innerText();
         const copy = page.getByRole("button", { name: "Copy key" });
@@ -69,7 +70,7 @@ for (const scripts of [true, false]) {
         } else assert.equal(await copy.isVisible(), false);
         await pasteCurl(page);
 
-        // The number goes up.
+        // The usage goes up.
         await page.getByRole("link", { name: "Usage" }).click();
         await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
         assert.match(await page.locator("#main").innerText(), /my-product/);
@@ -90,16 +91,16 @@ for (const scripts of [true, false]) {
         await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
         assert.doesNotMatch(await page.content(), new RegExp(key));
         await page.getByRole("link", { name: /Revoke/ }).click();
-        await page.getByText("refused from their next request").first().waitFor();
+        await page.getByText(apiKeyWords.revocation).first().waitFor();
         await page.getByRole("button", { name: "Revoke key" }).click();
-        await page.getByText("The key is revoked").first().waitFor();
+        await page.getByText(apiKeyWords.revoked("Production")).first().waitFor();
         assert.match(await page.locator("table").innerText(), /Revoked/);
         const refused = await fetch(`${baseUrl}/api/v1/usage`, {
           headers: { authorization: `Bearer ${key}` },
         });
         await refused.body?.cancel();
         assert.equal(refused.status, 401);
-        // htmx swaps the middle of the page: nothing was loaded anew since the sign-up.
+        // htmx swaps the middle of the page: no page was loaded since the sign-up.
         if (scripts) assert.equal(loads, loadsBefore);
 
         await page.goBack();
@@ -118,7 +119,7 @@ for (const scripts of [true, false]) {
 
 Deno.test({
   ...options,
-  name: "axe-core finds nothing on any page, light and dark, phone and desk, and nothing scrolls sideways",
+  name: "axe-core finds nothing on any page, light and dark, phone and desktop, and nothing scrolls sideways",
   fn: () =>
     withProgram(async (baseUrl, browser) => {
       const first = await browser.newContext();
@@ -128,7 +129,7 @@ Deno.test({
       for (const name of ["Production", longName, "Old website"]) {
         await page.getByLabel("Name", { exact: true }).fill(name);
         await page.getByRole("button", { name: "Create key" }).click();
-        await page.getByText("will not be shown again").first().waitFor();
+        await page.getByText(apiKeyWords.shownOnce).first().waitFor();
       }
       const emptyUsage = await visit(await first.newPage(), `${baseUrl}/portal/usage`);
       assert.deepEqual(emptyUsage, []);

@@ -1,5 +1,5 @@
-// What people do with each other, in real browsers, with scripts and without: sign up, prove the address, invite, accept,
-// change a role, switch organizations, sign in with two steps, reset the password, end a session.
+// A team in real browsers, with scripts and without: sign up, confirm the address, invite, accept, change a role, switch
+// organizations, use two-step sign-in, reset the password, end a session.
 import assert from "node:assert/strict";
 import { totpPeriodMs } from "../../domain/limits.ts";
 import { type TestApp, testPassword } from "../support/app.ts";
@@ -7,6 +7,7 @@ import { browserMissing, type Page, watchedPage } from "../support/browser.ts";
 import { withApp } from "../support/browser_app.ts";
 import { lastMail } from "../support/people.ts";
 import { codeOf } from "../support/second_step.ts";
+import { organizationWords as words } from "../support/words/organization.ts";
 import { signInWords } from "../support/words/sign_in.ts";
 
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
@@ -17,7 +18,7 @@ const heading = (page: Page, name: string | RegExp) =>
 const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).first().click();
 const follow = (page: Page, name: string | RegExp) => page.getByRole("link", { name }).first().click();
 
-/** Opens the link in the newest mail to an address. */
+/** Opens the link in the latest email to an address. */
 async function openMail(test: TestApp, page: Page, email: string): Promise<void> {
   await page.goto((await lastMail(test, email)).link ?? "about:blank");
 }
@@ -28,24 +29,24 @@ async function fillSignIn(page: Page, email: string, password: string): Promise<
   await press(page, "Sign in");
 }
 
-/** What was done is told once, and a refused form that is far down the page is in sight, and read out. */
-async function refusedFarDown(page: Page, { scripts }: { scripts: boolean }): Promise<void> {
-  const desk = page.viewportSize() ?? { width: 1280, height: 720 };
-  await page.setViewportSize({ ...desk, height: 400 });
+/** A notice is shown once, and the error of a form far down the page is in view and read out. */
+async function rejectedFarDown(page: Page, { scripts }: { scripts: boolean }): Promise<void> {
+  const desktop = page.viewportSize() ?? { width: 1280, height: 720 };
+  await page.setViewportSize({ ...desktop, height: 400 });
   await page.locator("#email").fill("ada@example.com");
   await press(page, "Send invitation");
-  const words = page.getByText("is a member already").last();
-  await words.waitFor();
-  const { y = -1, height = 0 } = await words.boundingBox() ?? {};
+  const message = page.getByText(words.alreadyMember).last();
+  await message.waitFor();
+  const { y = -1, height = 0 } = await message.boundingBox() ?? {};
   assert(y > 0 && y + height < 400, `the message is at ${y}`);
-  await page.setViewportSize(desk);
+  await page.setViewportSize(desktop);
   if (!scripts) return;
   assert.equal(await page.evaluate("document.activeElement.getAttribute('aria-describedby')"), "email-error");
   assert.equal(await page.locator("#announcer").innerText(), "");
   assert.equal(new URL(page.url()).search, "");
   await page.reload();
-  await page.getByText("Waiting").first().waitFor();
-  assert.equal(await page.getByText("is on its way").count(), 0);
+  await page.getByText(words.pending).first().waitFor();
+  assert.equal(await page.getByText(words.invited).count(), 0);
   await follow(page, "Organization");
   await heading(page, "Analytical Engines");
   assert.equal(await page.locator("#announcer").innerText(), "Organization · Gatehouse");
@@ -54,7 +55,7 @@ async function refusedFarDown(page: Page, { scripts }: { scripts: boolean }): Pr
 for (const scripts of [true, false]) {
   Deno.test({
     ...options,
-    name: `people join, get roles, prove who they are and are signed out ${
+    name: `people join, get roles, sign in with two steps and are signed out ${
       scripts ? "with scripts" : "without scripts"
     }`,
     fn: () =>
@@ -65,7 +66,7 @@ for (const scripts of [true, false]) {
         const { page: ada, troubles } = await profile();
         const { page: grace, troubles: troublesOfGrace } = await profile();
 
-        // Sign up, and prove the address by the mail's link.
+        // Sign up, and confirm the address with the link in the email.
         await ada.goto(`${origin}/sign-up`);
         await ada.getByLabel("Your name").fill("Ada Lovelace");
         await ada.locator("#email").fill("ada@example.com");
@@ -82,8 +83,8 @@ for (const scripts of [true, false]) {
         await ada.goto(`${origin}/portal/members`);
         await ada.locator("#email").fill("grace@example.com");
         await press(ada, "Send invitation");
-        await ada.getByText("Waiting").first().waitFor();
-        await refusedFarDown(ada, { scripts });
+        await ada.getByText(words.pending).first().waitFor();
+        await rejectedFarDown(ada, { scripts });
         await openMail(test, grace, "grace@example.com");
         await heading(grace, "Join Analytical Engines");
         await grace.getByLabel("Your name").fill("Grace Hopper");
@@ -92,7 +93,7 @@ for (const scripts of [true, false]) {
         await heading(grace, "Members");
         assert.equal(await grace.getByRole("link", { name: "Audit log" }).count(), 0);
 
-        // A role that changes holds at the other's next click.
+        // A new role takes effect with the next request.
         await ada.goto(`${origin}/portal/members`);
         await follow(ada, /Change role.*Grace/);
         await ada.getByRole("radio", { name: /Admin/ }).check();
@@ -105,7 +106,7 @@ for (const scripts of [true, false]) {
         await grace.locator("tr", { hasText: /Ada Lovelace.*role.*Grace Hopper|Grace Hopper.*role/s }).first()
           .waitFor();
 
-        // A second organization, and back to the first by the menu.
+        // A second organization, and back to the first with the menu.
         await ada.goto(`${origin}/portal/organizations`);
         await ada.getByLabel("Name").fill("Second Venture");
         await press(ada, "Create organization");
@@ -114,9 +115,9 @@ for (const scripts of [true, false]) {
         await ada.locator("#side summary:visible").first().click();
         await ada.locator("#side button.menu-item:visible", { hasText: "Analytical Engines" }).first()
           .click();
-        await ada.getByText("Members of Analytical Engines").first().waitFor();
+        await ada.locator("#side summary:visible", { hasText: "Analytical Engines" }).first().waitFor();
 
-        // Two-step sign-in: after the password there is no session yet.
+        // Two-step sign-in: the password alone starts no session.
         await ada.goto(`${origin}/portal/account/two-step`);
         await press(ada, /Set up/);
         await heading(ada, signInWords.setUp);
@@ -137,7 +138,7 @@ for (const scripts of [true, false]) {
         await press(ada, "Sign in");
         await heading(ada, "API keys");
 
-        // A forgotten password signs everything out; the second step stays.
+        // Resetting the password ends all sessions; two-step sign-in stays on.
         const { page: other } = await profile();
         await other.goto(`${origin}/sign-in`);
         await follow(other, "Forgot your password?");
@@ -155,7 +156,7 @@ for (const scripts of [true, false]) {
         await press(other, "Sign in");
         await heading(other, "API keys");
 
-        // Ending a session signs the other browser out at its next click.
+        // Ending a session signs the other browser out.
         await fillSignIn(ada, "ada@example.com", newPassword);
         test.advance(totpPeriodMs);
         await ada.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));

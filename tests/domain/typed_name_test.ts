@@ -1,4 +1,4 @@
-// Names that are typed to confirm: what keyboards lack may be plain, and nothing else may differ.
+// Names that are typed to confirm: typographic characters may be plain, and nothing else may differ.
 import assert from "node:assert/strict";
 import { isTypedName } from "../../domain/typed_name.ts";
 
@@ -14,7 +14,7 @@ for (
     ["مؤسسة الخرائط", "\u2067مؤسسة الخرائط\u2069"],
   ] as const
 ) {
-  Deno.test(`isTypedName() takes ${JSON.stringify(typed)} for ${name}`, () => {
+  Deno.test(`isTypedName() accepts ${JSON.stringify(typed)} for ${name}`, () => {
     assert.equal(isTypedName(typed, name), true);
   });
 }
@@ -29,7 +29,7 @@ for (
     ["Ada's organization", "Ada\u0301’s organization"],
   ] as const
 ) {
-  Deno.test(`isTypedName() does not take ${JSON.stringify(typed)} for ${name}`, () => {
+  Deno.test(`isTypedName() rejects ${JSON.stringify(typed)} for ${name}`, () => {
     assert.equal(isTypedName(typed, name), false);
   });
 }

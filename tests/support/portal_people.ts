@@ -11,7 +11,7 @@ export interface TestPage {
   readonly answer: Response;
 }
 
-/** Loads a page. */
+/** Requests a page. */
 export async function page(
   test: TestApp,
   path: string,
@@ -76,10 +76,15 @@ export function news(html: string): string[] {
   );
 }
 
-/** @returns The labels of the buttons in the row of a member or an invitation. */
-export function actsOf(html: string, text: string): string[] {
-  const row = html.split("<tr").slice(1).find((part) => part.includes(`>${text}<`)) ?? "";
-  return [...row.matchAll(/class="button quiet[^"]*"[^>]*>([^<]+)</g)].map(([, words = ""]) => words.trim());
+/** @returns The name of the organization that the portal shows. */
+export function activeOrganization(html: string): string | undefined {
+  return /<summary aria-label="([^"]*), menu"/.exec(html)?.[1];
+}
+
+/** @returns The actions in the row of a member or an invitation, as in their addresses. */
+export function actionsOf(html: string, text: string): string[] {
+  const row = html.split("<tr").slice(1).find((part) => part.includes(`>${text}<`))?.split("</tr>")[0] ?? "";
+  return [...row.matchAll(/(?:href|action)="[^"]*\/(\w+)"/g)].map(([, action = ""]) => action);
 }
 
 async function read(answer: Response): Promise<TestPage> {

@@ -1,13 +1,12 @@
 // Pages with sample data, for the tests of the views: every page once, each text of a stranger's replaceable.
 import { exampleCurl } from "../../views/components/code.tsx";
-import { auditPage, type AuditPageProps, wholeAuditLog } from "../../views/audit/audit.tsx";
+import { auditPage, type AuditPageProps } from "../../views/audit/audit.tsx";
+import { wholeAuditLog } from "../../views/audit/audit_filters.tsx";
 import { apiKeysPage, type ApiKeysPageProps } from "../../views/api_keys/api_keys.tsx";
 import { devMailPage, devMailsPage } from "../../views/mail/dev_mail.tsx";
 import { errorPage } from "../../views/error.tsx";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { renameApiKeyPage } from "../../views/api_keys/rename_api_key.tsx";
-import { revokeApiKeyPage } from "../../views/api_keys/revoke_api_key.tsx";
-import { rotateApiKeyPage } from "../../views/api_keys/rotate_api_key.tsx";
+import { renameApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
 import { peoplePages } from "./sample_people.ts";
 import { continuePage, signInPage } from "../../views/sign_in/sign_in.tsx";
 import { signUpPage } from "../../views/account/sign_up.tsx";
@@ -51,8 +50,7 @@ export function apiKeysProps(text: string): ApiKeysPageProps {
     revokedAt: null,
     status: "active",
     createdByYou: false,
-    days: [{ start: "2026-11-20T00:00:00.000Z", value: 1 }, { start: "2026-11-21T00:00:00.000Z", value: 2 }],
-    total: 412_906,
+    dailyRecords: [1, 2],
   } as const;
   return {
     frame: portalFrame(text),
@@ -67,7 +65,7 @@ export function apiKeysProps(text: string): ApiKeysPageProps {
     newKey: {
       name: text,
       fullKey: "service_live_1",
-      replaced: { name: text, endsAt: "2026-11-22T14:05:11.000Z" },
+      replaced: { endsAt: "2026-11-22T14:05:11.000Z" },
     },
     form: { values: { name: text, expires: "30d" }, fieldErrors: { name: text, expires: text }, error: text },
     usageUrl: "https://auth.example.com/api/v1/usage",
@@ -157,7 +155,7 @@ export function auditProps(text: string): AuditPageProps {
     frame: portalFrame(text),
     address: { action: "keys", actorId: text, from: text, to: text, cursor: text },
     people: [{ id: "usr_1", name: text, email: text }, { id: "usr_2", name: text, email: null }],
-    faults: { action: text, actorId: text, from: text, to: text },
+    errors: { action: text, actorId: text, from: text, to: text },
     events: [
       event,
       {

@@ -1,4 +1,4 @@
-// Sample pages of organizations, members and invitations, each text of a stranger's replaceable.
+// Sample pages of organizations, members and invitations. The text that others write can be replaced.
 import { accessPage, type AccessState } from "../../views/meter/access.tsx";
 import {
   acceptInvitationPage,
@@ -7,17 +7,21 @@ import {
 } from "../../views/organization/accept_invitation.tsx";
 import { requestFacts } from "../../domain/browser_request.ts";
 import { browserRequestPage } from "../../views/browser_request.tsx";
-import { deleteOrganizationPage } from "../../views/organization/delete_organization.tsx";
-import { handOverPage } from "../../views/organization/transfer_ownership.tsx";
+import {
+  deleteOrganizationPage,
+  transferOrganizationPage,
+} from "../../views/organization/organization_danger_zone.tsx";
 import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { leaveOrganizationPage } from "../../views/organization/leave_organization.tsx";
-import { makeOwnerPage } from "../../views/organization/make_owner.tsx";
-import { memberRolePage } from "../../views/organization/member_role.tsx";
+import {
+  leaveOrganizationPage,
+  memberRolePage,
+  removeMemberPage,
+  transferToMemberPage,
+} from "../../views/organization/member.tsx";
 import { membersPage, type MembersPageProps } from "../../views/organization/members.tsx";
 import { organizationPage } from "../../views/organization/organization.tsx";
 import { organizationsPage } from "../../views/organization/organizations.tsx";
-import { removeMemberPage } from "../../views/organization/remove_member.tsx";
-import { revokeInvitationPage } from "../../views/organization/revoke_invitation.tsx";
+import { revokeInvitationPage } from "../../views/organization/invitation_table.tsx";
 
 function browserRequestFacts(text: string, form: { origin: string; site: null } | null = null) {
   return requestFacts({
@@ -34,7 +38,7 @@ function browserRequestFacts(text: string, form: { origin: string; site: null } 
   }, new URL("https://auth.example.com"));
 }
 
-/** @returns What the page of members shows: one of each state. */
+/** @returns The members page with one member and invitation of each status. */
 export function membersProps(text: string, frame: PortalFrame): MembersPageProps {
   const member = {
     role: "OWNER",
@@ -56,14 +60,14 @@ export function membersProps(text: string, frame: PortalFrame): MembersPageProps
   return {
     frame,
     members: [
-      { ...member, user: { id: "usr_1", name: text, email: text }, isYou: true, acts: ["role", "leave"] },
+      { ...member, user: { id: "usr_1", name: text, email: text }, isYou: true, actions: ["role", "leave"] },
       {
         ...member,
         user: { id: `usr_2/${text}`, name: text, email: text },
         role: "MEMBER",
         twoStep: false,
         isYou: false,
-        acts: ["role", "owner", "remove"],
+        actions: ["role", "owner", "remove"],
       },
     ],
     counts: { OWNER: 1, ADMIN: 0, MEMBER: 1 },
@@ -87,11 +91,11 @@ export function membersProps(text: string, frame: PortalFrame): MembersPageProps
       isContinued: true,
     },
     flash: text,
-    trouble: text,
+    error: text,
   };
 }
 
-/** @returns Every page about people by a name. */
+/** @returns Every page about organizations and their members, by name. */
 export function peoplePages(
   text: string,
   { frame, gateFrame }: { frame: PortalFrame; gateFrame: GateFrame },
@@ -102,7 +106,7 @@ export function peoplePages(
   const alone = { ...frame, session: { ...session, organization: null, memberships: [] } };
   const [member] = props.members;
   const [invitation] = props.inviting?.invitations ?? [];
-  if (member === undefined || invitation === undefined) throw new Error("the sample has nobody");
+  if (member === undefined || invitation === undefined) throw new Error("the sample has no members");
   const organization = {
     id: `org_1/${text}`,
     name: text,
@@ -111,7 +115,6 @@ export function peoplePages(
     createdAt: "2026-08-23T14:05:11.000Z",
   } as const;
   const name = { value: text, fieldErrors: { name: text }, error: text };
-  const names = { values: { name: text }, fieldErrors: { name: text }, error: text };
   const offer = { organization: { name: text }, email: text, role: "ADMIN", invitedBy: text } as const;
   const accept = (invitee: Invitee) =>
     acceptInvitationPage({ frame: gateFrame, token: text, offer, invitee, error: text });
@@ -137,7 +140,7 @@ export function peoplePages(
     }),
     "access: no organization": access({ ...denied, membership: null }),
     "members": membersPage(props),
-    "members, as a member": membersPage({ ...props, inviting: null, nextHref: null, trouble: null }),
+    "members, as a member": membersPage({ ...props, inviting: null, nextHref: null, error: null }),
     "members, without mail": membersPage({ ...props, frame: { ...frame, sendsMail: false } }),
     "members, alone and unverified": membersPage({
       ...props,
@@ -167,10 +170,10 @@ export function peoplePages(
       fieldErrors: {},
       error: null,
     }),
-    "making an owner": makeOwnerPage({ frame, member, error: text }),
+    "transfer to a member": transferToMemberPage({ frame, member, error: text }),
     "leaving": leaveOrganizationPage({ frame, member, error: null }),
-    "leaving, refused": leaveOrganizationPage({ frame, member, error: text }),
-    "invitation's end": revokeInvitationPage({ frame, invitation }),
+    "leaving, not possible": leaveOrganizationPage({ frame, member, error: text }),
+    "revoking an invitation": revokeInvitationPage({ frame, invitation }),
     "organization": organizationPage({ frame, organization, isOnlyOwner: true, form: name, flash: text }),
     "organization, as a member": organizationPage({
       frame,
@@ -179,31 +182,31 @@ export function peoplePages(
       form: name,
       flash: null,
     }),
-    "organization's end": deleteOrganizationPage({
+    "deleting an organization": deleteOrganizationPage({
       frame,
       organization,
-      counts: { activeApiKeys: 2 },
+      activeApiKeys: 2,
       ...name,
     }),
-    "handing over": handOverPage({
+    "transfer": transferOrganizationPage({
       frame,
       members: [member],
       hasMore: true,
       fieldErrors: { userId: text },
     }),
-    "handing over, alone": handOverPage({ frame, members: [], hasMore: false, fieldErrors: {} }),
+    "transfer, alone": transferOrganizationPage({ frame, members: [], hasMore: false, fieldErrors: {} }),
     "check": browserRequestPage({ frame, facts: browserRequestFacts(text), isForm: false }),
     "check, with a form": browserRequestPage({
       frame,
       facts: browserRequestFacts(text, { origin: text, site: null }),
       isForm: true,
     }),
-    "organizations": organizationsPage({ frame, organizations: [organization], form: names, flash: text }),
-    "organizations, none": organizationsPage({ frame: alone, organizations: [], form: names, flash: null }),
+    "organizations": organizationsPage({ frame, organizations: [organization], form: name, flash: text }),
+    "organizations, none": organizationsPage({ frame: alone, organizations: [], form: name, flash: null }),
     "invitation": accept({ kind: "invited" }),
     "invitation, unverified": accept({ kind: "unverified", sendsMail: true }),
     "invitation, unverified without mail": accept({ kind: "unverified", sendsMail: false }),
-    "invitation, somebody else": accept({ kind: "other", email: text }),
+    "invitation, someone else": accept({ kind: "other", email: text }),
     "invitation, to sign in": accept({ kind: "signIn", href: `/sign-in?x=${encodeURIComponent(text)}` }),
     "invitation, to sign up": accept({
       kind: "signUp",
@@ -211,7 +214,7 @@ export function peoplePages(
       fieldErrors: { name: text, email: text, password: text },
     }),
     "invitation, closed": accept({ kind: "closed" }),
-    "invitation, over": endedInvitationPage({
+    "invitation, no longer valid": endedInvitationPage({
       frame: gateFrame,
       home: { href: "/sign-in", label: "Go to sign-in" },
     }),

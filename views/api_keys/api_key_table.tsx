@@ -1,5 +1,4 @@
-// The list of API keys: what each is called, how it begins, what it does, and what can be done with it.
-// deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
+// The list of API keys, with their usage, status and actions.
 import type { ApiKey } from "../../domain/api_key.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
@@ -8,16 +7,19 @@ import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { Sparkline } from "../components/sparkline.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 
-/** A key in the list. Whoever sees a key may also rename, rotate and revoke it. */
+/** What can be done with a key. Everyone who sees a key can do all of them. */
+export type ApiKeyAction = "rename" | "rotate" | "revoke";
+
+/** A key in the list. */
 export type ApiKeyRow = ApiKey & {
   readonly createdByYou: boolean;
-  /** Records counted on each of the last 30 days, oldest first; null when they are not known now. */
-  readonly days: readonly { readonly start: string; readonly value: number }[] | null;
+  /** Records on each of the last 30 days, oldest first; null when they are not available. */
+  readonly dailyRecords: readonly number[] | null;
 };
 
-/** A key that ends within this time is marked. */
+/** Keys that expire within this time are marked. */
 const soonMs = 7 * 24 * 3_600_000;
-/** From here on the number stands beneath its line. */
+/** From here on, the number is below its line. */
 const longTotal = 1e9;
 const columns: readonly Column[] = [
   { title: "Name" },
@@ -25,7 +27,7 @@ const columns: readonly Column[] = [
   { title: "Records, 30 days" },
   { title: "Last used" },
   { title: "Expires" },
-  { title: "State" },
+  { title: "Status" },
   { title: "Actions", isUnseen: true },
 ];
 
@@ -38,26 +40,23 @@ export function ApiKeyTable({ apiKeys, now }: { apiKeys: readonly ApiKeyRow[]; n
   );
 }
 
-/** The address of a page about one key. */
-export function apiKeyHref(id: string, act: "rename" | "rotate" | "revoke"): string {
-  return `/portal/api-keys/${encodeURIComponent(id)}/${act}`;
+/** @returns The address of a page about one key. */
+export function apiKeyHref(id: string, action: ApiKeyAction): string {
+  return `/portal/api-keys/${encodeURIComponent(id)}/${action}`;
 }
 
-/** The state of a key in a word or two. */
-export function ApiKeyBadge({ apiKey, now }: { apiKey: ApiKey; now: number }) {
+function StatusBadge({ apiKey, now }: { apiKey: ApiKey; now: number }) {
   if (apiKey.status === "revoked") {
     return (
       <Badge tone="off">Revoked {apiKey.revokedAt && <DayTime at={apiKey.revokedAt} now={now} />}</Badge>
     );
   }
-  if (apiKey.status === "expired") {
-    return <Badge tone="off">Expired</Badge>;
-  }
+  if (apiKey.status === "expired") return <Badge tone="off">Expired</Badge>;
   const endsSoon = apiKey.expiresAt !== null && Date.parse(apiKey.expiresAt) - now < soonMs;
   return endsSoon ? <Badge tone="soon">Expires soon</Badge> : <Badge tone="on">Active</Badge>;
 }
 
-function Course({ values }: { values: readonly number[] }) {
+function UsageTrend({ values }: { values: readonly number[] }) {
   const total = values.reduce((sum, value) => sum + value, 0);
   return (
     <span class={total >= longTotal ? "course long" : "course"}>
@@ -75,17 +74,15 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
         <div class="name">
           <bdi>{apiKey.name}</bdi>
         </div>
-        <div class="muted tiny">
-          {makerWords(apiKey)}
-        </div>
+        <div class="muted tiny">{creatorText(apiKey)}</div>
       </Cell>
       <Cell label="Key">
         <code class="key">{apiKey.keyPrefix}</code>
       </Cell>
       <Cell label="Records, 30 days">
-        {apiKey.days === null
+        {apiKey.dailyRecords === null
           ? <span class="muted small">Not available right now</span>
-          : <Course values={apiKey.days.map((day) => day.value)} />}
+          : <UsageTrend values={apiKey.dailyRecords} />}
       </Cell>
       <Cell label="Last used">
         <span class="small">
@@ -94,11 +91,11 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
       </Cell>
       <Cell label="Expires">
         <span class="small">
-          <ExpiryWords apiKey={apiKey} now={now} />
+          <ExpiryText apiKey={apiKey} now={now} />
         </span>
       </Cell>
       <Cell place="state">
-        <ApiKeyBadge apiKey={apiKey} now={now} />
+        <StatusBadge apiKey={apiKey} now={now} />
       </Cell>
       <Cell place="actions">{isActive ? <Actions apiKey={apiKey} /> : null}</Cell>
     </Row>
@@ -117,12 +114,12 @@ function Actions({ apiKey }: { apiKey: ApiKeyRow }) {
   );
 }
 
-function ExpiryWords({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
+function ExpiryText({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
   if (apiKey.status === "revoked") return <>—</>;
   return apiKey.expiresAt === null ? <>Never</> : <RelativeTime at={apiKey.expiresAt} now={now} />;
 }
 
-function makerWords(apiKey: ApiKeyRow): string {
+function creatorText(apiKey: ApiKeyRow): string {
   if (apiKey.createdByYou) return "by you";
   return apiKey.createdBy === null ? "by a former member" : `by ${apiKey.createdBy.name}`;
 }

@@ -1,34 +1,39 @@
-// The page of an organization's API keys: the new key, once; the form that makes one; the list.
-import { FormOrganization } from "../organization/form_organization.tsx";
+// The page of an organization's API keys: a new key, shown once; the form that creates one; the list.
 import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
-import { type ApiKeyRow, ApiKeyTable } from "./api_key_table.tsx";
-import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { groupDigits } from "../../domain/number_text.ts";
+import { SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
+import { CodeBlock, exampleCurl, Secret } from "../components/code.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { type Choice, SelectField, TextField } from "../components/field.tsx";
-import { type NewKey, NewKeyNotice } from "./new_key_notice.tsx";
 import { Notice } from "../components/notice.tsx";
+import { PageLinks } from "../components/page_links.tsx";
+import { RelativeTime } from "../components/relative_time.tsx";
+import { type FormErrors, RowForm } from "../components/row_form.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { groupDigits } from "../../domain/number_text.ts";
+import { aboutOrganization } from "../organization/about_organization.ts";
+import { type ApiKeyRow, ApiKeyTable } from "./api_key_table.tsx";
 
-export type { ApiKeyRow, NewKey };
+/** A key that was just created. */
+export interface NewKey {
+  readonly name: string;
+  readonly fullKey: string;
+  /** After a rotation: when the old key expires (ISO 8601), null if it is revoked. */
+  readonly replaced: { readonly endsAt: string | null } | null;
+}
 
 /** What the page shows. */
 export interface ApiKeysPageProps {
   readonly frame: PortalFrame;
   readonly apiKeys: readonly ApiKeyRow[];
   readonly counts: { readonly active: number; readonly inactive: number };
-  /** Where the next page of the list begins. */
+  /** The cursor of the list's next page. */
   readonly nextCursor: string | null;
   readonly newKey: NewKey | null;
-  readonly form: {
-    readonly values: { readonly name: string; readonly expires: string };
-    readonly fieldErrors: Readonly<Record<string, string>>;
-    readonly error: string | null;
-  };
+  readonly form: FormErrors & { readonly values: { readonly name: string; readonly expires: string } };
   /** The full address of `POST /api/v1/usage`. */
   readonly usageUrl: string;
-  /** What was just done, in one sentence: “Production” is revoked. */
+  /** What was just done. */
   readonly flash: string | null;
 }
 
@@ -42,34 +47,38 @@ const expiryChoices: readonly Choice[] = [
 
 /** @returns The page of the organization's keys. */
 export function apiKeysPage(props: ApiKeysPageProps): Page {
-  const { frame, newKey, flash, nextCursor } = props;
+  const { frame, newKey, counts: { active, inactive }, nextCursor } = props;
   return (
     <PortalPage title="API keys" frame={frame} place="api-keys">
       <div class="head">
         <h1>API keys</h1>
         <p class="muted">
-          Your programs use a key to record usage. We store only its SHA-256 and first characters, so a key is
-          shown once; a lost one is revoked and replaced. A revoked key stops at the very next request.{" "}
-          <a href="/docs" hx-boost="false">What a key can do</a>
+          Use API keys to record usage. Each key is shown only once; we store just a hash. Revoked keys stop
+          working immediately. <a href="/docs" hx-boost="false">API reference</a>
         </p>
       </div>
-      {flash === null ? null : <Notice tone="done" text={flash} />}
+      <Notice tone="done" text={props.flash} />
       {newKey === null ? null : <NewKeyNotice newKey={newKey} usageUrl={props.usageUrl} now={frame.now} />}
       <Card title="New key">
         <NewKeyForm form={props.form} frame={frame} />
       </Card>
-      <Card title={listTitle(frame)} aside={<Counts {...props.counts} />} flush>
+      <Card
+        title="API keys"
+        aside={
+          <p class="muted small">{`${groupDigits(active)} active · ${groupDigits(inactive)} inactive`}</p>
+        }
+        flush
+      >
         {props.apiKeys.length === 0
-          ? <EmptyState title="No keys yet" text="Create one above: it takes a name and one click." />
+          ? <EmptyState title="No keys yet" text="Create your first key above." />
           : <ApiKeyTable apiKeys={props.apiKeys} now={frame.now} />}
       </Card>
-      {nextCursor === null ? null : (
-        <nav class="pages" aria-label="Pages">
-          <ButtonLink href={`/portal/api-keys?cursor=${encodeURIComponent(nextCursor)}`}>
-            Older keys
-          </ButtonLink>
-        </nav>
-      )}
+      <PageLinks
+        links={[{
+          href: nextCursor && `/portal/api-keys?cursor=${encodeURIComponent(nextCursor)}`,
+          label: "Older keys",
+        }]}
+      />
     </PortalPage>
   );
 }
@@ -77,37 +86,56 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
 function NewKeyForm({ form, frame }: Pick<ApiKeysPageProps, "form" | "frame">) {
   const { values, fieldErrors, error } = form;
   return (
-    <form class="new-key" method="post" action="/portal/api-keys" hx-disable="find button">
-      <FormOrganization session={frame.session} />
-      {error === null ? null : <Notice tone="refused" text={error} />}
-      <div class="row">
-        <TextField
-          label="Name"
-          name="name"
-          value={values.name}
-          placeholder="For example: Production"
-          error={fieldErrors["name"]}
-          autocomplete="off"
-          required
-          maxlength={apiKeyNameCharactersMax}
-        />
-        <SelectField
-          label="Expires"
-          name="expires"
-          value={values.expires}
-          choices={expiryChoices}
-          error={fieldErrors["expires"]}
-        />
-        <SubmitButton>Create key</SubmitButton>
-      </div>
-    </form>
+    <RowForm action="/portal/api-keys" error={error} about={aboutOrganization(frame.session)}>
+      <TextField
+        label="Name"
+        name="name"
+        value={values.name}
+        placeholder="For example: Production"
+        error={fieldErrors["name"]}
+        autocomplete="off"
+        required
+        maxlength={apiKeyNameCharactersMax}
+      />
+      <SelectField
+        label="Expires"
+        name="expires"
+        value={values.expires}
+        choices={expiryChoices}
+        error={fieldErrors["expires"]}
+      />
+      <SubmitButton>Create key</SubmitButton>
+    </RowForm>
   );
 }
 
-function Counts({ active, inactive }: ApiKeysPageProps["counts"]) {
-  return <p class="muted small">{`${groupDigits(active)} active · ${groupDigits(inactive)} inactive`}</p>;
+/** Takes the focus, so that screen readers read it. */
+function NewKeyNotice({ newKey, usageUrl, now }: { newKey: NewKey; usageUrl: string; now: number }) {
+  return (
+    <section class="notice" aria-labelledby="new-key-title" tabindex={-1} autofocus>
+      <div>
+        <h2 id="new-key-title">
+          “<bdi>{newKey.name}</bdi>” is ready
+        </h2>
+        <p class="small">
+          <strong>Copy the key now. It won’t be shown again.</strong>
+          <OldKeyText replaced={newKey.replaced} now={now} />
+        </p>
+      </div>
+      <Secret id="new-key" value={newKey.fullKey} />
+      <CodeBlock id="new-key-curl" label="Record usage" code={exampleCurl(usageUrl, newKey.fullKey)} />
+    </section>
+  );
 }
 
-function listTitle({ session }: PortalFrame): string {
-  return session.organization === null ? "Keys" : `Keys of ${session.organization.name}`;
+function OldKeyText({ replaced, now }: { replaced: NewKey["replaced"]; now: number }) {
+  if (replaced === null) return null;
+  if (replaced.endsAt === null) return <>{" The old key no longer works."}</>;
+  return (
+    <>
+      {" The old key stops working "}
+      <RelativeTime at={replaced.endsAt} now={now} />
+      {"."}
+    </>
+  );
 }

@@ -1,22 +1,20 @@
-// The page of an organization's audit log: what was done, by whom, from where.
+// The page of an organization's audit log.
 import { auditRetentionMs } from "../../domain/limits.ts";
-import { type AuditAddress, auditHref, wholeAuditLog } from "./audit_address.ts";
-import { AuditFilterBar, type AuditFilterProps } from "./audit_filters.tsx";
-import { type AuditRow, AuditTable } from "./audit_table.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
+import { PageLinks } from "../components/page_links.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-
-export { type AuditAddress, auditHref, type AuditRow, wholeAuditLog };
+import { AuditFilterBar, type AuditFilterProps, auditHref, wholeAuditLog } from "./audit_filters.tsx";
+import { type AuditRow, AuditTable } from "./audit_table.tsx";
 
 /** What the page shows. */
 export interface AuditPageProps extends AuditFilterProps {
   readonly frame: PortalFrame;
-  /** A page of them, newest first; none where a field has a fault. */
+  /** A page of entries, newest first. None if a field has an error. */
   readonly events: readonly AuditRow[];
   readonly nextCursor: string | null;
-  /** The file with all that fits; null where a field has a fault. */
+  /** The address of the file with all matching entries. Null if a field has an error. */
   readonly csvHref: string | null;
 }
 
@@ -31,7 +29,7 @@ export function auditPage(props: AuditPageProps): Page {
         <div>
           <h1>Audit log</h1>
           <p class="muted">
-            {`Who did what in this organization, and from where; also what was refused. Kept for ${retentionDays} days.`}
+            {`Who did what in this organization, and which requests were denied. Entries are kept for ${retentionDays} days.`}
           </p>
         </div>
         {csvHref === null ? null : <ButtonLink href={csvHref} isFile>Download CSV</ButtonLink>}
@@ -40,16 +38,12 @@ export function auditPage(props: AuditPageProps): Page {
       <Card title={address.cursor === null ? "Newest first" : "Older entries"} flush>
         {events.length === 0 ? <Nothing {...props} /> : <AuditTable events={events} now={frame.now} />}
       </Card>
-      {address.cursor === null && nextCursor === null ? null : (
-        <nav class="pages" aria-label="Pages">
-          {address.cursor === null
-            ? null
-            : <ButtonLink href={auditHref({ ...address, cursor: null })}>Show newest</ButtonLink>}
-          {nextCursor === null
-            ? null
-            : <ButtonLink href={auditHref({ ...address, cursor: nextCursor })}>Show older</ButtonLink>}
-        </nav>
-      )}
+      <PageLinks
+        links={[
+          { href: address.cursor && auditHref({ ...address, cursor: null }), label: "Newest entries" },
+          { href: nextCursor && auditHref({ ...address, cursor: nextCursor }), label: "Older entries" },
+        ]}
+      />
     </PortalPage>
   );
 }
@@ -57,12 +51,12 @@ export function auditPage(props: AuditPageProps): Page {
 function Nothing({ address, csvHref }: AuditPageProps) {
   const isFiltered = auditHref({ ...address, cursor: null }) !== auditHref(wholeAuditLog);
   if (csvHref === null) {
-    return <EmptyState title="Nothing to show" text="Correct what is marked above, then show it again." />;
+    return <EmptyState title="Nothing to show" text="Fix the fields marked above." />;
   }
-  if (!isFiltered) return <EmptyState title="No entries" text="There is nothing here from this time on." />;
+  if (!isFiltered) return <EmptyState title="No entries" text="No older entries." />;
   return (
-    <EmptyState title="Nothing fits" text="No entry is of this kind, by this person, in these days.">
-      <ButtonLink href={auditHref(wholeAuditLog)}>Show everything</ButtonLink>
+    <EmptyState title="No matching entries" text="Try other filters.">
+      <ButtonLink href={auditHref(wholeAuditLog)}>Clear filters</ButtonLink>
     </EmptyState>
   );
 }

@@ -1,4 +1,4 @@
-// What the audit log's page shows: what, who and when as a form, all of it in the address.
+// The filters of the audit log. All choices are in the page's address.
 import {
   type AuditAction,
   auditActions,
@@ -7,89 +7,116 @@ import {
   auditGroups,
 } from "../../domain/audit.ts";
 import { usagePageYearMax, usagePageYearMin } from "../../domain/limits.ts";
-import type { AuditAddress } from "./audit_address.ts";
 import { SubmitButton } from "../components/button.tsx";
 import { type Choice, type ChoiceGroup, DateField, SelectField } from "../components/field.tsx";
 
-/** Somebody whose entries can be chosen. */
+/** A person whose entries can be chosen. */
 export interface AuditPerson {
   readonly id: string;
   readonly name: string;
-  /** Null for who has left. */
+  /** Null for former members. */
   readonly email: string | null;
 }
 
-/** One sentence for each field whose value was not taken. */
-export type AuditFaults = Readonly<Partial<Record<"action" | "actorId" | "from" | "to", string>>>;
+/** What is wrong with fields. */
+export type AuditErrors = Readonly<Partial<Record<"action" | "actorId" | "from" | "to", string>>>;
+
+/** The choices in the page's address. Null: everything. */
+export interface AuditAddress {
+  /** An action or a group of actions. */
+  readonly action: string | null;
+  readonly actorId: string | null;
+  /** The first and the last day in UTC, such as `2026-11-01`, both inclusive; or what was typed. */
+  readonly from: string | null;
+  readonly to: string | null;
+  /** The cursor of an older page. */
+  readonly cursor: string | null;
+}
+
+/** The address without any choice. */
+export const wholeAuditLog: AuditAddress = {
+  action: null,
+  actorId: null,
+  from: null,
+  to: null,
+  cursor: null,
+};
+
+/** @returns The page's address. */
+export function auditHref(address: AuditAddress): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(address)) if (value !== null) query.set(name, value);
+  return query.size === 0 ? "/portal/audit" : `/portal/audit?${query}`;
+}
 
 /** What {@linkcode AuditFilterBar} needs. */
 export interface AuditFilterProps {
   readonly address: AuditAddress;
   readonly people: readonly AuditPerson[];
-  readonly faults: AuditFaults;
+  readonly errors: AuditErrors;
 }
 
 const years = { min: `${usagePageYearMin}-01-01`, max: `${usagePageYearMax}-12-31` };
 
-/** Menus are sent at every choice where scripts run; days by the button. */
-export function AuditFilterBar({ address, people, faults }: AuditFilterProps) {
+/** With scripts, menus are sent at every choice. Days are sent by the button. */
+export function AuditFilterBar({ address, people, errors }: AuditFilterProps) {
   return (
     <form class="filters" method="get" action="/portal/audit" data-send-on-change>
       <div class="selects">
         <SelectField
-          label="What"
+          label="Action"
           name="action"
           value={address.action ?? ""}
-          error={faults.action}
+          error={errors.action}
           choices={actionChoices()}
         />
         <SelectField
-          label="Who"
+          label="Actor"
           name="actorId"
           value={address.actorId ?? ""}
-          error={faults.actorId}
+          error={errors.actorId}
           choices={personChoices(people, address.actorId)}
         />
         <DateField
-          label="First day, UTC"
+          label="From (UTC)"
           name="from"
           value={address.from ?? ""}
-          error={faults.from}
+          error={errors.from}
           isOptional
           {...years}
         />
         <DateField
-          label="Last day, UTC"
+          label="To (UTC)"
           name="to"
           value={address.to ?? ""}
-          error={faults.to}
+          error={errors.to}
           isOptional
           {...years}
         />
         <div class="show">
-          <SubmitButton tone="plain">Show</SubmitButton>
+          <SubmitButton tone="plain">Apply</SubmitButton>
         </div>
       </div>
     </form>
   );
 }
 
-/** The groups first, then each of their actions. */
+/** The groups, then the actions of each. */
 function actionChoices(): (Choice | ChoiceGroup)[] {
   const groups = Object.entries(auditGroups) as [AuditGroup, string][];
   const named = (action: AuditAction) => ({ value: action, label: auditActions[action] });
   return [
-    { value: "", label: "Everything" },
+    { value: "", label: "All actions" },
     ...groups.map(([value, label]) => ({ value, label })),
     ...groups.filter(([group]) => group !== "refusals").map(([group, label]) => ({
       label,
       choices: auditActionsOf(group).map(named),
     })),
-    { label: "Attempts", choices: [named("access.denied")] },
+    { label: "Permissions", choices: [named("access.denied")] },
   ];
 }
 
-/** People of one name are told apart by their addresses. */
+/** People with the same name are shown with their email addresses. */
 function personChoices(people: readonly AuditPerson[], chosen: string | null): (Choice | ChoiceGroup)[] {
   const counts = new Map<string, number>();
   for (const { name } of people) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -100,9 +127,9 @@ function personChoices(people: readonly AuditPerson[], chosen: string | null): (
   const byName = [...people].sort((a, b) => a.name < b.name ? -1 : 1);
   const former = byName.filter(({ email }) => email === null);
   return [
-    { value: "", label: "Everybody" },
+    { value: "", label: "Everyone" },
     ...byName.filter(({ email }) => email !== null).map(choice),
-    ...(former.length === 0 ? [] : [{ label: "No longer here", choices: former.map(choice) }]),
+    ...(former.length === 0 ? [] : [{ label: "Former members", choices: former.map(choice) }]),
     ...(chosen === null || people.some(({ id }) => id === chosen) ? [] : [{ value: chosen, label: chosen }]),
   ];
 }

@@ -1,31 +1,31 @@
-// The entries of the audit log, one a row: when, who, what, from where, and in which request.
+// The list of audit log entries.
 import type { AuditEvent } from "../../domain/audit.ts";
-import { auditActorName, auditRefusal, auditSentence } from "./audit_text.ts";
+import { auditActorName, auditDenial, auditSentence } from "./audit_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 
 /** An entry in the list. */
 export type AuditRow = AuditEvent & {
-  /** The browser or program in words; null when it said nothing. */
+  /** The name of the browser or program, or null. */
   readonly device: string | null;
 };
 
 const columns: readonly Column[] = [
-  { title: "When, UTC" },
-  { title: "Who" },
-  { title: "What" },
-  { title: "From" },
+  { title: "Time (UTC)" },
+  { title: "Actor" },
+  { title: "Action" },
+  { title: "Source" },
   { title: "Request" },
 ];
 
-/** The entries as a table, newest first as given. */
+/** The entries as a table, in the given order. */
 export function AuditTable({ events, now }: { events: readonly AuditRow[]; now: number }) {
   return (
     <Table label="Audit log" columns={columns}>
       {events.map((event) => (
         <Row>
-          <Cell label="When, UTC">
+          <Cell label="Time (UTC)">
             <span class="lines">
               <RelativeTime at={event.at} now={now} />
               <span class="muted tiny">
@@ -33,15 +33,15 @@ export function AuditTable({ events, now }: { events: readonly AuditRow[]; now: 
               </span>
             </span>
           </Cell>
-          <Cell label="Who">
+          <Cell label="Actor">
             <span class="actor">
               <bdi>{auditActorName(event)}</bdi>
             </span>
           </Cell>
           <Cell place="title">
-            <What {...event} />
+            <Action {...event} />
           </Cell>
-          <Cell label="From">
+          <Cell label="Source">
             <span class="lines">
               {event.address === "" ? "—" : event.address}
               {event.device === null ? null : <span class="muted tiny">{event.device}</span>}
@@ -56,21 +56,17 @@ export function AuditTable({ events, now }: { events: readonly AuditRow[]; now: 
   );
 }
 
-function What(event: AuditRow) {
-  const refusal = auditRefusal(event.action);
+function Action(event: AuditRow) {
+  const denial = auditDenial(event.action);
   return (
     <div class="act">
       {auditSentence(event).map((part) =>
-        typeof part === "string" ? part : (
-          <bdi class="name">
-            {part.name}
-          </bdi>
-        )
+        typeof part === "string" ? part : <bdi class="name">{part.name}</bdi>
       )}
-      {refusal === null ? null : (
+      {denial === null ? null : (
         <>
           {" "}
-          <Badge tone="soon">{refusal}</Badge>
+          <Badge tone="soon">{denial}</Badge>
         </>
       )}
     </div>

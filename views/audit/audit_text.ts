@@ -1,78 +1,85 @@
-// What the audit log says in sentences. Who did it stands beside them: they begin with what was done.
+// The sentences of the audit log. They begin with what was done, as the actor is beside them.
 import { type AuditAction, auditActions, type AuditEvent } from "../../domain/audit.ts";
 
-/** A part of a sentence: words of ours, or somebody's text, which the page sets apart. */
+/** A part of a sentence: our own words, or anyone's text, which the page sets apart. */
 export type AuditPart = string | { readonly name: string };
 
-/** `{…}` is the target's name or one of the details; what is in brackets is left out where one of its own is missing. */
+/** `{…}` is the target's name or a detail. A part in brackets is left out if one of its values is missing. */
 const sentences: Readonly<Record<AuditAction, string>> = {
   "session.created": "Signed in[ with {method}]",
-  "session.refused": "Could not sign in[ as {target}]",
-  "session.limited": "Tried to sign in too often[ as {target}]",
-  "session.second_step_asked": "Gave the right password[ of {target}], and was asked for the second step",
+  "session.refused": "Failed to sign in[ as {target}]",
+  "session.limited": "Exceeded the sign-in rate limit[ for {target}]",
+  "session.second_step_asked": "Password accepted[ for {target}]; second step required",
   "session.second_step_refused": "Failed the second step of signing in[ as {target}]",
-  "session.proved": "Confirmed who they are[ with {method}]",
+  "session.proved": "Confirmed their identity[ with {method}]",
   "session.ended": "Signed out",
-  "session.others_ended": "Signed out everywhere else",
-  "account.created": "Made an account[ with {target}]",
+  "session.others_ended": "Signed out all other sessions",
+  "account.created": "Created an account[ with {target}]",
   "account.renamed": "Changed their name[ from {from}][ to {to}]",
   "account.taken_back":
-    "Took back the account[ of {target}]: ended all other access and removed other members",
+    "Reclaimed the account[ of {target}]: ended all other access and removed other members",
   "account.deleted": "Deleted their account[, {target}]",
   "account.disabled": "Disabled the account[ of {target}]",
   "account.enabled": "Enabled the account[ of {target}]",
-  "email.verification_requested": "Asked for a mail to confirm their address[, {target}]",
-  "email.verified": "Confirmed their address[, {target}]",
-  "email.change_requested": "Asked to change their address[ from {from}][ to {to}]",
-  "email.changed": "Changed their address[ from {from}][ to {to}]",
-  "password.reset_requested": "Asked to reset the password[ of {target}]",
+  "email.verification_requested": "Requested a confirmation email[ for {target}]",
+  "email.verified": "Confirmed their email address[, {target}]",
+  "email.change_requested": "Requested an email address change[ from {from}][ to {to}]",
+  "email.changed": "Changed their email address[ from {from}][ to {to}]",
+  "password.reset_requested": "Requested a password reset[ for {target}]",
   "password.reset": "Reset the password[ of {target}]",
   "password.changed": "Changed their password",
-  "password.refused": "Gave a wrong password",
-  "two_step.enabled": "Turned two-step sign-in on[ for {target}]",
-  "two_step.disabled": "Turned two-step sign-in off[ for {target}]",
-  "two_step.turn_off_requested": "Asked for a link that turns two-step sign-in off",
-  "two_step.locked": "Gave too many wrong codes[ as {target}]: the app’s codes are locked",
+  "password.refused": "Entered a wrong password",
+  "two_step.enabled": "Turned on two-step sign-in[ for {target}]",
+  "two_step.disabled": "Turned off two-step sign-in[ for {target}]",
+  "two_step.turn_off_requested": "Requested a link to turn off two-step sign-in",
+  "two_step.locked": "Entered too many wrong codes[ for {target}]; authenticator app codes are locked",
   "recovery_codes.replaced": "Replaced their recovery codes",
   "passkey.added": "Added a passkey[, {target}]",
   "passkey.renamed": "Renamed a passkey[ from {from}][ to {to}]",
   "passkey.removed": "Removed a passkey[, {target}]",
   "organization.created": "Created the organization[ {target}]",
   "organization.renamed": "Renamed the organization[ from {from}][ to {to}]",
-  "organization.transferred": "Handed the organization over[ to {target}]",
+  "organization.transferred": "Transferred ownership[ to {target}]",
   "organization.deleted": "Deleted the organization[ {target}]",
   "member.joined": "Joined the organization[ as {role}]",
   "member.role_changed": "Changed {target}’s role[ from {from}][ to {to}]",
-  "member.removed": "Removed {target}[, who was {role}][; their keys were {keys}]",
+  "member.removed": "Removed {target}[ ({role})][; their keys were {keys}]",
   "member.left": "Left the organization[; their keys were {keys}]",
   "invitation.created": "Invited {target}[ as {role}]",
-  "invitation.resent": "Sent the invitation of {target} again",
-  "invitation.revoked": "Revoked the invitation of {target}",
+  "invitation.resent": "Resent the invitation for {target}",
+  "invitation.revoked": "Revoked the invitation for {target}",
   "api_key.created": "Created the key {target}",
   "api_key.renamed": "Renamed a key to {target}",
-  "api_key.rotated": "Replaced the key {target} by a new one",
+  "api_key.rotated": "Rotated the key {target}",
   "api_key.revoked": "Revoked the key {target}",
-  "api_key.limited": "Called more often than a key may",
-  "mail.limited": "Asked for more mails than there may be[, for {target}]",
-  "access.denied": "Tried what they may not do[: {request}]",
+  "api_key.limited": "Exceeded its rate limit",
+  "mail.limited": "Exceeded an email limit[ for {target}]",
+  "access.denied": "Permission denied[: {request}]",
 };
 const endedOther = "Ended one of their other sessions";
-const removedAll = "Removed every passkey of {target}";
-const madeMember = "Made {target} a member[ as {role}]";
-const fromAnotherSite = "Another site tried something in their name[: {request}]";
+const removedAll = "Removed all passkeys of {target}";
+const addedMember = "Added {target} to the organization[ as {role}]";
+const crossSite = "Cross-site request denied[: {request}]";
 
-/** Values that are stored as programs write them. */
+/** The names of stored values. */
 const valueWords: ReadonlyMap<string, string> = new Map([
   ["OWNER", "Owner"],
   ["ADMIN", "Admin"],
   ["MEMBER", "Member"],
   ["revoked", "revoked"],
-  ["handed over", "handed over"],
+  ["handed over", "transferred"],
 ]);
-/** Details whose values are words of ours; all others may be anybody’s text. */
+/** Details with values of our own. All others may be anyone’s text. */
 const ownDetails: ReadonlySet<string> = new Set(["role", "keys"]);
+/** What badges call the ends of actions that failed. */
+const denialWords: ReadonlyMap<string, string> = new Map([
+  ["refused", "Failed"],
+  ["limited", "Limited"],
+  ["denied", "Denied"],
+  ["locked", "Locked"],
+]);
 
-/** @returns What was done, in parts that make a sentence without its full stop. */
+/** @returns The parts of a sentence without its full stop. */
 export function auditSentence({ action, actor, target, details }: AuditEvent): AuditPart[] {
   const values = new Map<string, AuditPart>();
   for (const [name, value] of Object.entries(details)) {
@@ -87,11 +94,11 @@ export function auditSentence({ action, actor, target, details }: AuditEvent): A
   const sentence = action === "session.ended" && target !== null
     ? endedOther
     : details["reason"] === "cross_site"
-    ? fromAnotherSite
+    ? crossSite
     : action === "passkey.removed" && details["passkeys"] === "all"
     ? removedAll
     : action === "member.joined" && actor.type === "operator"
-    ? madeMember
+    ? addedMember
     : sentences[action] ?? auditActions[action];
   return joined(
     sentence.split(/[[\]]/).flatMap((segment, index) =>
@@ -100,7 +107,7 @@ export function auditSentence({ action, actor, target, details }: AuditEvent): A
   );
 }
 
-/** @returns Who did it. */
+/** @returns The name of the actor. */
 export function auditActorName({ actor, target }: AuditEvent): string {
   switch (actor.type) {
     case "session":
@@ -108,18 +115,17 @@ export function auditActorName({ actor, target }: AuditEvent): string {
     case "apiKey":
       return target?.name ?? "An API key";
     case "operator":
-      return "An operator";
+      return "The operator";
     case "system":
       return "Gatehouse";
     case "anonymous":
-      return "Somebody";
+      return "Someone";
   }
 }
 
-/** @returns A word for an entry that says that something was not done; null for all others. */
-export function auditRefusal(action: AuditAction): string | null {
-  const [, word = null] = /(refused|limited|denied|locked)$/.exec(action) ?? [];
-  return word === null ? null : word.charAt(0).toUpperCase() + word.slice(1);
+/** @returns A word for actions that failed or were denied; null for all others. */
+export function auditDenial(action: AuditAction): string | null {
+  return denialWords.get(/[a-z]+$/.exec(action)?.[0] ?? "") ?? null;
 }
 
 function filled(
@@ -129,10 +135,10 @@ function filled(
   const parts = segment.split(/[{}]/);
   const names = parts.filter((_, index) => index % 2 === 1);
   if (isOptional && names.some((name) => !values.has(name))) return [];
-  return parts.map((part, index) => index % 2 === 0 ? part : values.get(part) ?? "somebody");
+  return parts.map((part, index) => index % 2 === 0 ? part : values.get(part) ?? "someone");
 }
 
-/** Neighbouring words become one part. */
+/** Joins adjacent words. */
 function joined(parts: readonly AuditPart[]): AuditPart[] {
   const all: AuditPart[] = [];
   for (const part of parts) {

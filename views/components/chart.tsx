@@ -1,6 +1,5 @@
 // Usage over time as stacked bars, and as a table below them. Positions are percentages and text is not scaled, so it is as
 // large on a phone as on a desktop.
-// deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import { chartGeometry, type ChartWindow } from "./chart_geometry.ts";

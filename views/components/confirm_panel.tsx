@@ -1,6 +1,7 @@
 // A confirmation page: what will happen, what it affects, and buttons to continue or cancel.
 import type { Child } from "hono/jsx";
 import { ButtonLink, type ButtonTone, SubmitButton } from "./button.tsx";
+import { HiddenFields } from "./field.tsx";
 import { Notice } from "./notice.tsx";
 import { PageHead, type PageLink } from "./page_head.tsx";
 
@@ -37,9 +38,7 @@ export function ConfirmPanel(props: ConfirmPanelProps) {
     <div class="ask">
       <PageHead back={props.back} title={props.title} text={props.text} />
       <form class="card" method="post" action={props.action} hx-disable="find button">
-        {Object.entries(props.about ?? {}).map(([name, value]) => (
-          <input type="hidden" name={name} value={value} />
-        ))}
+        <HiddenFields values={props.about ?? {}} />
         <dl class="facts">
           {props.facts.map((fact) => (
             <div>
@@ -50,7 +49,7 @@ export function ConfirmPanel(props: ConfirmPanelProps) {
         </dl>
         {props.children === undefined && error === null ? null : (
           <div class="body">
-            {error === null ? null : <Notice tone="refused" text={error} />}
+            <Notice tone="refused" text={error} />
             {props.children}
           </div>
         )}

@@ -119,6 +119,15 @@ export function PasswordField(
   );
 }
 
+/** Fields that are sent with a form but not shown, by name. */
+export function HiddenFields({ values }: { values: Readonly<Record<string, string>> }) {
+  return (
+    <>
+      {Object.entries(values).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+    </>
+  );
+}
+
 /** A hidden field that tells password managers whose password the form contains. */
 export function UsernameField({ email }: { email: string }) {
   return (

@@ -1,5 +1,4 @@
 // The sidebar: navigation, organization switcher and account. On a phone it is a bar at the top with a menu.
-// deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
 import { hasPermission } from "../../domain/permissions.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
 import { roleWords } from "../text/role.ts";

@@ -1,10 +1,10 @@
-// The page that an invitation's link leads to. Whoever looks decides what is on it; looking uses nothing up. The token is
-// in forms alone, and in the address that leads back here after signing in.
+// The page of an invitation's link. What it shows depends on who opens it; opening it does not use the invitation up. The
+// token is only in forms, and in the address that leads back here after signing in.
 import type { Child } from "hono/jsx";
 import { nameCharactersMax } from "../../domain/limits.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { PasswordField, TextField } from "../components/field.tsx";
+import { HiddenFields, PasswordField, TextField } from "../components/field.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { asRole, roleWords, yourRoleSentences } from "../text/role.ts";
@@ -17,23 +17,23 @@ export interface OfferView {
   readonly invitedBy: string | null;
 }
 
-/** Who looks. */
+/** Who opened the link. */
 export type Invitee =
-  /** The one who is invited, signed in. */
+  /** The invited person, signed in. */
   | { readonly kind: "invited" }
-  /** The one who is invited, with an address that is not proved yet. */
+  /** The invited person, signed in with an email address that is not confirmed yet. */
   | { readonly kind: "unverified"; readonly sendsMail: boolean }
-  /** Somebody else, signed in. */
+  /** Someone else, signed in. */
   | { readonly kind: "other"; readonly email: string }
-  /** Nobody is signed in, and the address has an account. */
+  /** No one is signed in, and the invited address has an account. */
   | { readonly kind: "signIn"; readonly href: string }
-  /** Nobody is signed in, and the address has no account. */
+  /** No one is signed in, and the invited address has no account. */
   | {
     readonly kind: "signUp";
     readonly name: string;
     readonly fieldErrors: Readonly<Record<string, string>>;
   }
-  /** So it is, and nobody can make an account. */
+  /** The same, and sign-up is closed. */
   | { readonly kind: "closed" };
 
 /** What the page shows. */
@@ -42,7 +42,7 @@ export interface AcceptInvitationPageProps {
   readonly token: string;
   readonly offer: OfferView;
   readonly invitee: Invitee;
-  /** What is wrong with the whole form. */
+  /** What is wrong with the form as a whole. */
   readonly error: string | null;
 }
 
@@ -58,29 +58,29 @@ export function acceptInvitationPage(props: AcceptInvitationPageProps): Page {
             Join <bdi>{organization.name}</bdi>
           </h1>
           <p class="muted small">
-            {invitedBy === null ? "You are invited" : `${invitedBy} invites you`}
+            {invitedBy === null ? "You have been invited" : `${invitedBy} invited you`}
             {` to join as ${asRole(role)}. ${yourRoleSentences[role]}`}
           </p>
         </div>
-        {error === null ? null : <Notice tone="refused" text={error} />}
+        <Notice tone="refused" text={error} />
         <InviteePart {...props} />
       </div>
     </GatePage>
   );
 }
 
-/** @returns The page of a link that does not work; `home`: where the way out leads. */
+/** @returns The page of a link that doesn't work. `home`: where to go instead. */
 export function endedInvitationPage(
   { frame, home }: { frame: GateFrame; home: { readonly href: string; readonly label: string } },
 ): Page {
   return (
-    <GatePage title="This invitation does not work" frame={frame}>
+    <GatePage title="Invitation not valid" frame={frame}>
       <div class="card">
         <div>
-          <h1>This invitation does not work</h1>
+          <h1>This invitation is no longer valid</h1>
           <p class="muted">
-            It was used already, was revoked, was replaced by a newer mail, or is older than seven days. Ask
-            whoever invited you to send it again.
+            It was already used, was revoked, was replaced by a newer one, or is more than seven days old. Ask
+            the person who invited you for a new one.
           </p>
         </div>
         <ButtonLink href={home.href}>{home.label}</ButtonLink>
@@ -103,11 +103,11 @@ function InviteePart({ offer, invitee, token }: AcceptInvitationPageProps) {
       return (
         <>
           <p>
-            The invitation is for <strong>{offer.email}</strong>, and you are signed in as{" "}
+            This invitation is for <strong>{offer.email}</strong>, but you are signed in as{" "}
             <strong>{invitee.email}</strong>.
           </p>
           <TokenForm action="/invitations/sign-out" token={token}>
-            <SubmitButton>Sign out and go on</SubmitButton>
+            <SubmitButton>Sign out and continue</SubmitButton>
           </TokenForm>
           <ButtonLink href="/portal">Stay signed in</ButtonLink>
         </>
@@ -116,7 +116,7 @@ function InviteePart({ offer, invitee, token }: AcceptInvitationPageProps) {
       return (
         <>
           <p>
-            <strong>{offer.email}</strong> has an account here.
+            <strong>{offer.email}</strong> already has an account.
           </p>
           <ButtonLink tone="primary" href={invitee.href}>Sign in to accept</ButtonLink>
         </>
@@ -126,7 +126,7 @@ function InviteePart({ offer, invitee, token }: AcceptInvitationPageProps) {
     case "closed":
       return (
         <p>
-          Accounts are made by the people who run this service. Ask them for one with the address{" "}
+          Sign-up is closed. Ask the operator of this service for an account with the email address{" "}
           <strong>{offer.email}</strong>, then open this link again.
         </p>
       );
@@ -135,17 +135,16 @@ function InviteePart({ offer, invitee, token }: AcceptInvitationPageProps) {
 
 function Unverified({ email, sendsMail }: { email: string; sendsMail: boolean }) {
   if (!sendsMail) {
-    return <p>Your address is not confirmed, and this service sends no mails. Ask the people who run it.</p>;
+    return <p>Your email address is not confirmed, and this service sends no email. Ask its operator.</p>;
   }
   return (
     <>
       <p>
-        First confirm that <strong>{email}</strong>{" "}
-        is yours: open the link in the mail that we sent you when you signed up. Then open the invitation
-        again.
+        Confirm <strong>{email}</strong>{" "}
+        first: open the link in the email that we sent when you signed up. Then open this invitation again.
       </p>
       <form class="part" method="post" action="/portal/account/verification">
-        <SubmitButton>Send that mail again</SubmitButton>
+        <SubmitButton>Resend confirmation email</SubmitButton>
       </form>
     </>
   );
@@ -158,11 +157,11 @@ function SignUpForm(
   return (
     <TokenForm action="/invitations/sign-up" token={token}>
       <TextField
-        label="E-mail"
+        label="Email"
         name="email"
         type="email"
         value={offer.email}
-        hint="The invitation is for this address."
+        hint="This invitation is for this address."
         error={fieldErrors["email"]}
         autocomplete="username"
         maxlength={offer.email.length}
@@ -187,7 +186,7 @@ function SignUpForm(
 function TokenForm({ action, token, children }: { action: string; token: string; children: Child }) {
   return (
     <form class="part" method="post" action={action}>
-      <input type="hidden" name="token" value={token} />
+      <HiddenFields values={{ token }} />
       {children}
     </form>
   );

@@ -1,11 +1,13 @@
-// The list of invitations: for whom, as what, what became of them, and what can still be done.
+// The list of invitations with their status and actions, and the page that revokes one.
 import type { Role } from "../../domain/sign_in/session.ts";
-import { roleWords } from "../text/role.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import type { Fact } from "../components/confirm_panel.tsx";
+import { ConfirmPanel } from "../components/confirm_panel.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { roleWords } from "../text/role.ts";
+import { membersBack } from "./member_table.tsx";
 
 /** An invitation. Times are ISO 8601 UTC. */
 export interface InvitationView {
@@ -19,91 +21,103 @@ export interface InvitationView {
   readonly acceptedAt: string | null;
 }
 
-/** An invitation in the list. */
+/** An invitation in the list, with what the viewer can do. */
 export type InvitationRow = InvitationView & {
   readonly invitedByYou: boolean;
-  /** Whoever looks may revoke it. */
   readonly canRevoke: boolean;
-  /** Whoever looks may send it again. */
   readonly canResend: boolean;
 };
 
 const columns: readonly Column[] = [
-  { title: "Address" },
+  { title: "Email" },
   { title: "Role" },
   { title: "Sent" },
   { title: "Expires" },
-  { title: "State" },
+  { title: "Status" },
   { title: "Actions", isUnseen: true },
 ];
 
-/** The invitations as a table, in the order as given. */
+/** The invitations as a table, in the given order. */
 export function InvitationTable(
   { invitations, now }: { invitations: readonly InvitationRow[]; now: number },
 ) {
   return (
     <Table label="Invitations" columns={columns}>
-      {invitations.map((invitation) => {
-        const isOpen = invitation.status === "pending" || invitation.status === "expired";
-        return (
-          <Row over={invitation.status === "revoked"}>
-            <Cell place="title">
-              <div class="name plain-name">{invitation.email}</div>
-              <div class="muted tiny">{inviterWords(invitation)}</div>
-            </Cell>
-            <Cell label="Role">
-              <span>{roleWords[invitation.role]}</span>
-            </Cell>
-            <Cell label="Sent">
-              <RelativeTime at={invitation.sentAt} now={now} />
-            </Cell>
-            <Cell label="Expires">
-              {isOpen ? <RelativeTime at={invitation.expiresAt} now={now} /> : <span>—</span>}
-            </Cell>
-            <Cell place="state">
-              <InvitationBadge invitation={invitation} now={now} />
-            </Cell>
-            <Cell place="actions">
-              {invitation.canRevoke ? <Acts invitation={invitation} /> : null}
-            </Cell>
-          </Row>
-        );
-      })}
+      {invitations.map((invitation) => (
+        <Row over={invitation.status === "revoked"}>
+          <Cell place="title">
+            <div class="name plain-name">{invitation.email}</div>
+            <div class="muted tiny">{inviterText(invitation)}</div>
+          </Cell>
+          <Cell label="Role">
+            <span>{roleWords[invitation.role]}</span>
+          </Cell>
+          <Cell label="Sent">
+            <RelativeTime at={invitation.sentAt} now={now} />
+          </Cell>
+          <Cell label="Expires">
+            {["pending", "expired"].includes(invitation.status)
+              ? <RelativeTime at={invitation.expiresAt} now={now} />
+              : <span>—</span>}
+          </Cell>
+          <Cell place="state">
+            <StatusBadge invitation={invitation} now={now} />
+          </Cell>
+          <Cell place="actions">{invitation.canRevoke ? <Actions invitation={invitation} /> : null}</Cell>
+        </Row>
+      ))}
     </Table>
   );
 }
 
-/** @returns The address of a page about one invitation, or of the form that sends it again. */
-export function invitationHref(id: string, act: "revoke" | "resend"): string {
-  return `/portal/invitations/${encodeURIComponent(id)}/${act}`;
+/** @returns The page that asks whether to revoke an invitation. */
+export function revokeInvitationPage(
+  { frame, invitation }: { frame: PortalFrame; invitation: InvitationView },
+): Page {
+  const { now } = frame;
+  return (
+    <PortalPage title="Revoke invitation" frame={frame} place="members">
+      <ConfirmPanel
+        title={
+          <>
+            Revoke the invitation for <bdi>{invitation.email}</bdi>?
+          </>
+        }
+        text="Its link will stop working immediately. You can invite the same address again."
+        facts={[
+          { label: "Role", value: roleWords[invitation.role] },
+          { label: "Sent", value: <RelativeTime at={invitation.sentAt} now={now} /> },
+          { label: "Expires", value: <RelativeTime at={invitation.expiresAt} now={now} /> },
+        ]}
+        action={invitationHref(invitation.id, "revoke")}
+        submit="Revoke invitation"
+        tone="destroy"
+        back={membersBack}
+      />
+    </PortalPage>
+  );
 }
 
-/** @returns What an invitation is. */
-export function invitationFacts(invitation: InvitationView, now: number): readonly Fact[] {
-  return [
-    { label: "Role", value: roleWords[invitation.role] },
-    { label: "Sent", value: <RelativeTime at={invitation.sentAt} now={now} /> },
-    { label: "Expires", value: <RelativeTime at={invitation.expiresAt} now={now} /> },
-  ];
+function invitationHref(id: string, action: "revoke" | "resend"): string {
+  return `/portal/invitations/${encodeURIComponent(id)}/${action}`;
 }
 
-function InvitationBadge({ invitation, now }: { invitation: InvitationView; now: number }) {
+function StatusBadge({ invitation, now }: { invitation: InvitationView; now: number }) {
   const { status, acceptedAt } = invitation;
-  if (status === "pending") return <Badge tone="on">Waiting</Badge>;
+  if (status === "pending") return <Badge tone="on">Pending</Badge>;
   if (status === "expired") return <Badge tone="soon">Expired</Badge>;
   if (status === "revoked") return <Badge tone="off">Revoked</Badge>;
   return <Badge tone="off">Accepted {acceptedAt && <DayTime at={acceptedAt} now={now} />}</Badge>;
 }
 
-function Acts({ invitation }: { invitation: InvitationRow }) {
-  const { id, email, canResend } = invitation;
+function Actions({ invitation: { id, email, canResend } }: { invitation: InvitationRow }) {
   return (
     <div class="actions-row">
       {canResend
         ? (
           <form method="post" action={invitationHref(id, "resend")} hx-disable="find button">
             <SubmitButton tone="quiet">
-              Send again<span class="unseen">{` to ${email}`}</span>
+              Resend<span class="unseen">{` to ${email}`}</span>
             </SubmitButton>
           </form>
         )
@@ -113,7 +127,7 @@ function Acts({ invitation }: { invitation: InvitationRow }) {
   );
 }
 
-function inviterWords({ invitedBy, invitedByYou }: InvitationRow): string {
+function inviterText({ invitedBy, invitedByYou }: InvitationRow): string {
   if (invitedByYou) return "by you";
   return invitedBy === null ? "by a former member" : `by ${invitedBy.name}`;
 }

@@ -1,12 +1,11 @@
-// The list of members: who they are, what they are, and what whoever looks can do about each.
-import type { Role } from "../../domain/sign_in/session.ts";
+// The list of members, with what the viewer can do with each.
 import { groupDigits } from "../../domain/number_text.ts";
-import { roleWords } from "../text/role.ts";
+import type { Role } from "../../domain/sign_in/session.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
-import type { Fact } from "../components/confirm_panel.tsx";
 import { DayTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
+import { roleWords } from "../text/role.ts";
 
 /** A member of an organization. */
 export interface MemberView {
@@ -14,23 +13,22 @@ export interface MemberView {
   readonly role: Role;
   /** ISO 8601 UTC. */
   readonly joinedAt: string;
-  /** Two-step sign-in is on; null where that is not shown. */
+  /** Whether two-step sign-in is on. Null if the viewer may not know. */
   readonly twoStep: boolean | null;
-  /** Active API keys that they made here. */
+  /** Active API keys that they created in the organization. */
   readonly activeApiKeys: number;
 }
 
-/** What can be done about a member. */
-export type MemberAct = "role" | "owner" | "remove" | "leave";
+/** What can be done with a member. */
+export type MemberAction = "role" | "owner" | "remove" | "leave";
 
-/** A member in the list. */
+/** A member in the list, with what the viewer can do. */
 export type MemberRow = MemberView & {
   readonly isYou: boolean;
-  /** What whoever looks may do. */
-  readonly acts: readonly MemberAct[];
+  readonly actions: readonly MemberAction[];
 };
 
-/** Where the pages about one member come from. */
+/** The page that the pages about one member return to. */
 export const membersBack = { href: "/portal/members", label: "Members" } as const;
 
 const columns: readonly Column[] = [
@@ -42,7 +40,7 @@ const columns: readonly Column[] = [
   { title: "Actions", isUnseen: true },
 ];
 
-/** The members as a table, in the order as given. */
+/** The members as a table, in the given order. */
 export function MemberTable({ members, now }: { members: readonly MemberRow[]; now: number }) {
   return (
     <Table label="Members" columns={columns}>
@@ -59,9 +57,7 @@ export function MemberTable({ members, now }: { members: readonly MemberRow[]; n
             <span>{roleWords[member.role]}</span>
           </Cell>
           <Cell label="Two-step">
-            {member.twoStep === null
-              ? <span class="muted">Not shown</span>
-              : <TwoStepBadge isOn={member.twoStep} />}
+            <TwoStep isOn={member.twoStep} />
           </Cell>
           <Cell label="Active keys">
             <span class="tabular">{groupDigits(member.activeApiKeys)}</span>
@@ -69,7 +65,7 @@ export function MemberTable({ members, now }: { members: readonly MemberRow[]; n
           <Cell label="Joined">
             <DayTime at={member.joinedAt} now={now} />
           </Cell>
-          <Cell place="actions">{member.acts.length === 0 ? null : <Acts member={member} />}</Cell>
+          <Cell place="actions">{member.actions.length === 0 ? null : <Actions member={member} />}</Cell>
         </Row>
       ))}
     </Table>
@@ -77,42 +73,36 @@ export function MemberTable({ members, now }: { members: readonly MemberRow[]; n
 }
 
 /** @returns The address of a page about one member. */
-export function memberHref(userId: string, act: MemberAct): string {
-  return act === "leave" ? "/portal/members/leave" : `/portal/members/${encodeURIComponent(userId)}/${act}`;
+export function memberHref(userId: string, action: MemberAction): string {
+  return action === "leave"
+    ? "/portal/members/leave"
+    : `/portal/members/${encodeURIComponent(userId)}/${action}`;
 }
 
-/** @returns Who a page is about. */
-export function memberFacts(member: MemberView, now: number): readonly Fact[] {
-  return [
-    { label: "E-mail", value: member.user.email },
-    { label: "Role", value: roleWords[member.role] },
-    { label: "Joined", value: <DayTime at={member.joinedAt} now={now} /> },
-  ];
-}
-
-const actWords: Readonly<Record<MemberAct, string>> = {
+const actionWords: Readonly<Record<MemberAction, string>> = {
   role: "Change role",
-  owner: "Make owner",
+  owner: "Transfer ownership",
   remove: "Remove",
   leave: "Leave",
 };
 
-function Acts({ member }: { member: MemberRow }) {
+function Actions({ member }: { member: MemberRow }) {
   return (
     <div class="actions-row">
-      {member.acts.map((act) => (
+      {member.actions.map((action) => (
         <ButtonLink
-          tone={act === "remove" || act === "leave" ? "quiet-destroy" : "quiet"}
-          href={memberHref(member.user.id, act)}
-          {...(act === "leave" ? {} : { about: member.user.name })}
+          tone={action === "remove" || action === "leave" ? "quiet-destroy" : "quiet"}
+          href={memberHref(member.user.id, action)}
+          {...(action === "leave" ? {} : { about: member.user.name })}
         >
-          {actWords[act]}
+          {actionWords[action]}
         </ButtonLink>
       ))}
     </div>
   );
 }
 
-function TwoStepBadge({ isOn }: { isOn: boolean }) {
+function TwoStep({ isOn }: { isOn: boolean | null }) {
+  if (isOn === null) return <span class="muted">Not shown</span>;
   return isOn ? <Badge tone="on">On</Badge> : <Badge tone="off">Off</Badge>;
 }

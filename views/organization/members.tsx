@@ -1,167 +1,137 @@
-// The page of an organization's people: members, and for those who may invite, the form and the invitations.
-import type { Session } from "../../domain/sign_in/session.ts";
-import { FormOrganization } from "./form_organization.tsx";
+// The page of an organization's members and invitations.
 import { emailCharactersMax } from "../../domain/limits.ts";
-import type { Role } from "../../domain/sign_in/session.ts";
-import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { countOf } from "../../domain/number_text.ts";
+import { type Role, roles } from "../../domain/sign_in/session.ts";
+import { SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { SelectField, TextField } from "../components/field.tsx";
+import { Notice } from "../components/notice.tsx";
+import { PageLinks } from "../components/page_links.tsx";
+import { type FormErrors, RowForm } from "../components/row_form.tsx";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { roleWords } from "../text/role.ts";
+import { aboutOrganization } from "./about_organization.ts";
 import { type InvitationRow, InvitationTable } from "./invitation_table.tsx";
 import { type MemberRow, MemberTable } from "./member_table.tsx";
-import { Notice } from "../components/notice.tsx";
-import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { countOf } from "../../domain/number_text.ts";
-import { roleWords } from "../text/role.ts";
-
-export type { InvitationRow, MemberRow };
 
 /** What the page shows. */
 export interface MembersPageProps {
   readonly frame: PortalFrame;
   readonly members: readonly MemberRow[];
   readonly counts: Readonly<Record<Role, number>>;
-  /** Where the next page of the list is. */
+  /** The address of the list's next page. */
   readonly nextHref: string | null;
-  /** Null for those who may not invite. */
+  /** Null for viewers who can't invite. */
   readonly inviting: Inviting | null;
-  /** What was just done, in one sentence. */
+  /** What was just done. */
   readonly flash: string | null;
-  /** What could not be done, if it was not the form. */
-  readonly trouble: string | null;
+  /** What failed outside the form. */
+  readonly error: string | null;
 }
 
-/** What those see who may invite. */
+/** What viewers see who can invite. */
 export interface Inviting {
+  /** The roles that the viewer can give. */
   readonly roles: readonly Role[];
-  readonly form: {
-    readonly values: { readonly email: string; readonly role: string };
-    readonly fieldErrors: Readonly<Record<string, string>>;
-    readonly error: string | null;
-  };
+  readonly form: FormErrors & { readonly values: { readonly email: string; readonly role: string } };
   readonly invitations: readonly InvitationRow[];
   readonly nextHref: string | null;
-  /** It is a further page of the list. */
+  /** Whether this is not the list's first page. */
   readonly isContinued: boolean;
 }
 
 /** @returns The page of the organization's members. */
 export function membersPage(props: MembersPageProps): Page {
-  const { frame, inviting, flash, trouble, nextHref } = props;
+  const { frame, counts, inviting, nextHref } = props;
+  const countText = roles.filter((role) => counts[role] > 0).reverse()
+    .map((role) => countOf(counts[role], roleWords[role].toLowerCase())).join(" · ");
   return (
     <PortalPage title="Members" frame={frame} place="members">
       <div class="head">
         <h1>Members</h1>
         <p class="muted">
-          Everybody here sees the organization’s usage. A change of role, or the end of a membership, holds
-          from the very next click.
+          Everyone here can see the organization’s usage. Role changes take effect immediately.
         </p>
       </div>
-      {flash === null ? null : <Notice tone="done" text={flash} />}
-      {trouble === null ? null : <Notice tone="refused" text={trouble} />}
-      <Card title={listTitle(frame)} aside={<Counts counts={props.counts} />} flush>
+      <Notice tone="done" text={props.flash} />
+      <Notice tone="refused" text={props.error} />
+      <Card title="Members" aside={<p class="muted small">{countText}</p>} flush>
         <MemberTable members={props.members} now={frame.now} />
       </Card>
-      <NextPage href={nextHref} label="More members" />
-      {inviting === null ? null : <InvitingParts frame={frame} inviting={inviting} counts={props.counts} />}
+      <PageLinks
+        label="Pages: members"
+        links={[{ href: nextHref, label: "More members" }]}
+      />
+      {inviting === null ? null : <InvitingParts {...props} inviting={inviting} />}
     </PortalPage>
   );
 }
 
-function InvitingParts(
-  { frame, inviting, counts }: { frame: PortalFrame; inviting: Inviting; counts: Counts },
-) {
+function InvitingParts({ frame, inviting, counts }: MembersPageProps & { inviting: Inviting }) {
+  const { invitations, nextHref, isContinued } = inviting;
   const isAlone = counts.OWNER + counts.ADMIN + counts.MEMBER === 1;
   return (
     <>
-      <Card title="Invite somebody">
-        {frame.sendsMail ? <InviteForm {...inviting} session={frame.session} /> : (
+      <Card title="Invite a member">
+        {frame.sendsMail ? <InviteForm {...inviting} frame={frame} /> : (
           <Notice
             tone="refused"
-            text="Invitations go by mail, and mails cannot be sent: no SMTP_URL is set. Ask the people who run this service."
+            text="Invitations are sent by email, but SMTP_URL is not set. Ask the operator of this service."
           />
         )}
       </Card>
       <Card title={<span id="invitations">Invitations</span>} flush>
-        {inviting.invitations.length === 0
+        {invitations.length > 0
+          ? <InvitationTable invitations={invitations} now={frame.now} />
+          : isAlone
           ? (
             <EmptyState
-              title={isAlone ? "You are alone here" : "No invitations"}
-              text={isAlone
-                ? "Invite somebody above: a colleague joins with one click in a mail."
-                : "Whoever you invite is shown here until they join."}
+              title="No one else here yet"
+              text="Invite a colleague above. They join with the link in the email."
             />
           )
-          : <InvitationTable invitations={inviting.invitations} now={frame.now} />}
+          : <EmptyState title="No invitations" text="Invitations that you send appear here." />}
       </Card>
-      <NextPage
-        href={inviting.nextHref}
-        label="Older invitations"
-        back={inviting.isContinued
-          ? { href: "/portal/members#invitations", label: "Newest invitations" }
-          : null}
+      <PageLinks
+        label="Pages: invitations"
+        links={[
+          { href: isContinued ? "/portal/members#invitations" : null, label: "Newest invitations" },
+          { href: nextHref, label: "Older invitations" },
+        ]}
       />
     </>
   );
 }
 
-function InviteForm(
-  { form: { values, fieldErrors, error }, roles, session }: Inviting & { session: Session },
-) {
+function InviteForm({ form, roles, frame }: Inviting & { frame: PortalFrame }) {
+  const { values, fieldErrors, error } = form;
   return (
-    <form class="new-key" method="post" action="/portal/members" hx-disable="find button">
-      <FormOrganization session={session} />
-      {error === null ? null : <Notice tone="refused" text={error} />}
-      <div class="row">
-        <TextField
-          label="E-mail"
-          name="email"
-          type="email"
-          value={values.email}
-          placeholder="For example: grace@example.com"
-          error={fieldErrors["email"]}
-          autocomplete="off"
-          required
-          maxlength={emailCharactersMax}
-        />
-        <SelectField
-          label="Role"
-          name="role"
-          value={values.role}
-          choices={roles.map((role) => ({ value: role, label: roleWords[role] }))}
-          error={fieldErrors["role"]}
-        />
-        <SubmitButton>Send invitation</SubmitButton>
-      </div>
-      <p class="muted small">The link in the mail works once, for seven days, and for this address alone.</p>
-    </form>
+    <RowForm
+      action="/portal/members"
+      error={error}
+      about={aboutOrganization(frame.session)}
+      note="The link in the email works once, for seven days, and only for this address."
+    >
+      <TextField
+        label="Email"
+        name="email"
+        type="email"
+        value={values.email}
+        placeholder="For example: grace@example.com"
+        error={fieldErrors["email"]}
+        autocomplete="off"
+        required
+        maxlength={emailCharactersMax}
+      />
+      <SelectField
+        label="Role"
+        name="role"
+        value={values.role}
+        choices={roles.map((role) => ({ value: role, label: roleWords[role] }))}
+        error={fieldErrors["role"]}
+      />
+      <SubmitButton>Send invitation</SubmitButton>
+    </RowForm>
   );
-}
-
-function NextPage(
-  props: { href: string | null; label: string; back?: { href: string; label: string } | null },
-) {
-  const { href, label, back = null } = props;
-  if (href === null && back === null) return null;
-  return (
-    <nav class="pages" aria-label={`Pages: ${label}`}>
-      {back === null ? null : <ButtonLink href={back.href}>{back.label}</ButtonLink>}
-      {href === null ? null : <ButtonLink href={href}>{label}</ButtonLink>}
-    </nav>
-  );
-}
-
-type Counts = MembersPageProps["counts"];
-
-function Counts({ counts }: { counts: Counts }) {
-  const parts = [
-    countOf(counts.OWNER, "owner"),
-    countOf(counts.ADMIN, "admin"),
-    countOf(counts.MEMBER, "member"),
-  ].filter((_, index) => [counts.OWNER, counts.ADMIN, counts.MEMBER][index] !== 0);
-  return <p class="muted small">{parts.join(" · ")}</p>;
-}
-
-function listTitle({ session }: PortalFrame): string {
-  return session.organization === null ? "Members" : `Members of ${session.organization.name}`;
 }

@@ -1,17 +1,17 @@
-// The page of the active organization: its name, facts about it, and the ways out of it.
+// The page of the active organization: its name, its details, and how to leave, transfer or delete it.
 import type { Child } from "hono/jsx";
-import type { Session } from "../../domain/sign_in/session.ts";
-import { FormOrganization } from "./form_organization.tsx";
 import { nameCharactersMax } from "../../domain/limits.ts";
+import { groupDigits } from "../../domain/number_text.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
-import { ButtonLink, type ButtonTone, SubmitButton } from "../components/button.tsx";
+import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { TextField } from "../components/field.tsx";
 import { Notice } from "../components/notice.tsx";
 import { DayTime } from "../components/relative_time.tsx";
+import { type FormErrors, RowForm } from "../components/row_form.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { groupDigits } from "../../domain/number_text.ts";
 import { asRole, yourRoleSentences } from "../text/role.ts";
+import { aboutOrganization } from "./about_organization.ts";
 
 /** An organization as one of its members sees it. */
 export interface OrganizationView {
@@ -27,20 +27,17 @@ export interface OrganizationView {
 export interface OrganizationPageProps {
   readonly frame: PortalFrame;
   readonly organization: OrganizationView;
-  /** Whoever looks is the only owner: they cannot leave. */
+  /** Whether the viewer is the only owner, who cannot leave. */
   readonly isOnlyOwner: boolean;
-  readonly form: {
-    /** The name as typed, at first the organization's. */
-    readonly value: string;
-    readonly fieldErrors: Readonly<Record<string, string>>;
-    readonly error: string | null;
-  };
+  /** `value`: the name as typed. */
+  readonly form: FormErrors & { readonly value: string };
+  /** What was just done. */
   readonly flash: string | null;
 }
 
 /** @returns The page of the active organization. */
 export function organizationPage(props: OrganizationPageProps): Page {
-  const { frame, organization, isOnlyOwner, flash } = props;
+  const { frame, organization } = props;
   const isOwner = organization.role === "OWNER";
   return (
     <PortalPage title="Organization" frame={frame} place="organization">
@@ -49,60 +46,33 @@ export function organizationPage(props: OrganizationPageProps): Page {
           <bdi>{organization.name}</bdi>
         </h1>
         <p class="muted">
-          {`You are ${asRole(organization.role)} here. ${yourRoleSentences[organization.role]}`}
+          {`You are ${asRole(organization.role)}. ${yourRoleSentences[organization.role]}`}
         </p>
       </div>
-      {flash === null ? null : <Notice tone="done" text={flash} />}
+      <Notice tone="done" text={props.flash} />
       <Card title="Name">
-        {isOwner ? <RenameForm {...props.form} session={props.frame.session} /> : (
+        {isOwner ? <RenameForm {...props} /> : (
           <TextField
-            label="Name of the organization"
+            label="Organization name"
             name="name"
             value={organization.name}
-            hint="Only an owner can change it."
+            hint="Only owners can change it."
             autocomplete="off"
             maxlength={nameCharactersMax}
             readonly
           />
         )}
       </Card>
-      <Card title="Facts" flush>
-        <Facts organization={organization} now={frame.now} />
+      <Card title="Details" flush>
+        <Details organization={organization} now={frame.now} />
       </Card>
-      <Card title="Ways out" flush>
-        <ul class="acts">
-          <Act
-            title="Leave"
-            text={isOnlyOwner
-              ? "You are the only owner. Make another member the owner first, or delete the organization."
-              : "You lose sight of this organization at once. The keys that you made here are revoked."}
-          >
-            {isOnlyOwner ? null : <ActLink href="/portal/members/leave">Leave</ActLink>}
-          </Act>
-          {isOwner
-            ? (
-              <>
-                <Act title="Hand over" text="Another member becomes the owner, and you become an admin.">
-                  {organization.memberCount > 1
-                    ? <ActLink tone="plain" href="/portal/organization/hand-over">Choose a member</ActLink>
-                    : <ActLink tone="plain" href="/portal/members">Invite somebody first</ActLink>}
-                </Act>
-                <Act
-                  title="Delete"
-                  text="The organization ends for everybody: keys stop at once, and everything recorded is deleted."
-                >
-                  <ActLink href="/portal/organization/delete">Delete</ActLink>
-                </Act>
-              </>
-            )
-            : null}
-        </ul>
+      <Card title="Danger zone" flush>
+        <DangerZone {...props} />
       </Card>
       {isOwner
         ? (
           <p class="muted small">
-            <a href="/portal/check">See what your browser sends</a>{" "}
-            when you set the service up behind a proxy.
+            Setting up a proxy? <a href="/portal/check">See what your browser sends</a>.
           </p>
         )
         : null}
@@ -110,31 +80,30 @@ export function organizationPage(props: OrganizationPageProps): Page {
   );
 }
 
-function RenameForm(
-  { value, fieldErrors, error, session }: OrganizationPageProps["form"] & { session: Session },
-) {
+function RenameForm({ frame, form: { value, fieldErrors, error } }: OrganizationPageProps) {
   return (
-    <form class="new-key" method="post" action="/portal/organization" hx-disable="find button">
-      <FormOrganization session={session} />
-      {error === null ? null : <Notice tone="refused" text={error} />}
-      <div class="row one">
-        <TextField
-          label="Name of the organization"
-          name="name"
-          value={value}
-          hint="Members, invitations and the audit log show it."
-          error={fieldErrors["name"]}
-          autocomplete="organization"
-          required
-          maxlength={nameCharactersMax}
-        />
-        <SubmitButton>Rename</SubmitButton>
-      </div>
-    </form>
+    <RowForm
+      action="/portal/organization"
+      error={error}
+      about={aboutOrganization(frame.session)}
+      hasOneField
+    >
+      <TextField
+        label="Organization name"
+        name="name"
+        value={value}
+        hint="Shown to members, in invitations and in the audit log."
+        error={fieldErrors["name"]}
+        autocomplete="organization"
+        required
+        maxlength={nameCharactersMax}
+      />
+      <SubmitButton>Rename</SubmitButton>
+    </RowForm>
   );
 }
 
-function Facts({ organization, now }: { organization: OrganizationView; now: number }) {
+function Details({ organization, now }: { organization: OrganizationView; now: number }) {
   const { id, memberCount, createdAt } = organization;
   return (
     <dl class="facts">
@@ -151,7 +120,7 @@ function Facts({ organization, now }: { organization: OrganizationView; now: num
         </dd>
       </div>
       <div>
-        <dt>Id</dt>
+        <dt>ID</dt>
         <dd>
           <code class="pick">{id}</code>
         </dd>
@@ -160,7 +129,37 @@ function Facts({ organization, now }: { organization: OrganizationView; now: num
   );
 }
 
-function Act({ title, text, children }: { title: string; text: string; children: Child }) {
+function DangerZone({ organization: { role, memberCount }, isOnlyOwner }: OrganizationPageProps) {
+  const leaveText = isOnlyOwner
+    ? "You are the only owner. Make another member an owner first, or delete the organization."
+    : "You lose access immediately. The keys that you created here are revoked.";
+  return (
+    <ul class="acts">
+      <Action title="Leave" text={leaveText}>
+        {isOnlyOwner
+          ? null
+          : <ButtonLink tone="plain-destroy" href="/portal/members/leave">Leave</ButtonLink>}
+      </Action>
+      {role !== "OWNER" ? null : (
+        <>
+          <Action title="Transfer ownership" text="Another member becomes an owner, and you become an admin.">
+            {memberCount > 1
+              ? <ButtonLink href="/portal/organization/hand-over">Choose a member</ButtonLink>
+              : <ButtonLink href="/portal/members">Invite a member first</ButtonLink>}
+          </Action>
+          <Action
+            title="Delete"
+            text="Permanently deletes the organization with all its data. Keys stop working immediately."
+          >
+            <ButtonLink tone="plain-destroy" href="/portal/organization/delete">Delete</ButtonLink>
+          </Action>
+        </>
+      )}
+    </ul>
+  );
+}
+
+function Action({ title, text, children }: { title: string; text: string; children: Child }) {
   return (
     <li>
       <div>
@@ -170,8 +169,4 @@ function Act({ title, text, children }: { title: string; text: string; children:
       {children}
     </li>
   );
-}
-
-function ActLink(props: { href: string; tone?: ButtonTone; children: Child }) {
-  return <ButtonLink tone={props.tone ?? "plain-destroy"} href={props.href}>{props.children}</ButtonLink>;
 }

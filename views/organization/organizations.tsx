@@ -1,12 +1,13 @@
-// The page of all organizations of a person: switch to one, or make a new one. People without any land here.
+// The page of a person’s organizations: switch to one, or create one. People without an organization land here.
 import { nameCharactersMax } from "../../domain/limits.ts";
 import { Badge } from "../components/badge.tsx";
 import { SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { TextField } from "../components/field.tsx";
+import { HiddenFields, TextField } from "../components/field.tsx";
 import { Notice } from "../components/notice.tsx";
 import { DayTime } from "../components/relative_time.tsx";
+import { type FormErrors, RowForm } from "../components/row_form.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import type { OrganizationView } from "./organization.tsx";
@@ -17,11 +18,9 @@ import { roleWords } from "../text/role.ts";
 export interface OrganizationsPageProps {
   readonly frame: PortalFrame;
   readonly organizations: readonly OrganizationView[];
-  readonly form: {
-    readonly values: { readonly name: string };
-    readonly fieldErrors: Readonly<Record<string, string>>;
-    readonly error: string | null;
-  };
+  /** `value`: the name as typed. */
+  readonly form: FormErrors & { readonly value: string };
+  /** What was just done. */
   readonly flash: string | null;
 }
 
@@ -30,7 +29,7 @@ const columns: readonly Column[] = [
   { title: "Your role" },
   { title: "Members" },
   { title: "Created" },
-  { title: "State" },
+  { title: "Status" },
   { title: "Actions", isUnseen: true },
 ];
 
@@ -41,17 +40,16 @@ export function organizationsPage({ frame, organizations, form, flash }: Organiz
       <div class="head">
         <h1>Organizations</h1>
         <p class="muted">
-          Keys, usage and members belong to an organization. What you see in the portal is that of the active
-          one.
+          Keys, usage and members belong to an organization. The portal shows the active one.
         </p>
       </div>
-      {flash === null ? null : <Notice tone="done" text={flash} />}
+      <Notice tone="done" text={flash} />
       <Card title="Your organizations" flush>
         {organizations.length === 0
           ? (
             <EmptyState
-              title="You belong to no organization"
-              text={`Create one below. Or wait for an invitation to ${frame.session.user.email}: the link in it brings you in.`}
+              title="No organizations yet"
+              text={`Create one below, or ask for an invitation to ${frame.session.user.email}.`}
             />
           )
           : <OrganizationTable organizations={organizations} frame={frame} />}
@@ -91,7 +89,7 @@ function OrganizationTable(
               ? null
               : (
                 <form class="actions-row" method="post" action="/portal/switch">
-                  <input type="hidden" name="organizationId" value={organization.id} />
+                  <HiddenFields values={{ organizationId: organization.id }} />
                   <SubmitButton tone="quiet">
                     Switch<span class="unseen">{` to “${organization.name}”`}</span>
                   </SubmitButton>
@@ -104,24 +102,25 @@ function OrganizationTable(
   );
 }
 
-function NewOrganizationForm({ values, fieldErrors, error }: OrganizationsPageProps["form"]) {
+function NewOrganizationForm({ value, fieldErrors, error }: OrganizationsPageProps["form"]) {
   return (
-    <form class="new-key" method="post" action="/portal/organizations" hx-disable="find button">
-      {error === null ? null : <Notice tone="refused" text={error} />}
-      <div class="row one">
-        <TextField
-          label="Name"
-          name="name"
-          value={values.name}
-          placeholder="For example: Northwind Maps"
-          error={fieldErrors["name"]}
-          autocomplete="organization"
-          required
-          maxlength={nameCharactersMax}
-        />
-        <SubmitButton>Create organization</SubmitButton>
-      </div>
-      <p class="muted small">You become its owner, and switch to it at once.</p>
-    </form>
+    <RowForm
+      action="/portal/organizations"
+      error={error}
+      note="You become its owner, and it becomes your active organization."
+      hasOneField
+    >
+      <TextField
+        label="Name"
+        name="name"
+        value={value}
+        placeholder="For example: Northwind Maps"
+        error={fieldErrors["name"]}
+        autocomplete="organization"
+        required
+        maxlength={nameCharactersMax}
+      />
+      <SubmitButton>Create organization</SubmitButton>
+    </RowForm>
   );
 }

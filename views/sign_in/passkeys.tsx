@@ -1,5 +1,4 @@
 // The pages of a person's own passkeys.
-// deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
 import { nameCharactersMax } from "../../domain/limits.ts";
 import type { Passkey } from "../../domain/sign_in/passkey.ts";
 import { ButtonLink } from "../components/button.tsx";

@@ -1,5 +1,4 @@
 // The security page of an account: the password, two-step sign-in, passkeys, and sessions.
-// deno-lint-ignore-file jsx-key -- pages are rendered once, as text: keys would only become attributes
 import { countOf } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";

@@ -1,5 +1,4 @@
-// The page of members and invitations, with the form that invites; and what is done about one invitation.
-import type { ContentfulStatusCode } from "hono/utils/http-status";
+// The page of members and invitations, and the pages about one invitation.
 import { notFoundError } from "../../../domain/errors.ts";
 import { pageItemsDefault, pageItemsMax } from "../../../domain/limits.ts";
 import { hasPermission } from "../../../domain/permissions.ts";
@@ -14,207 +13,182 @@ import {
 } from "../../../services/organization/invitations.ts";
 import { countMembers, listMembers } from "../../../services/organization/members.ts";
 import type { Assets } from "../../../views/layout.tsx";
-import { type InvitationRow, type Inviting, membersPage } from "../../../views/organization/members.tsx";
-import { revokeInvitationPage } from "../../../views/organization/revoke_invitation.tsx";
+import { revokeInvitationPage } from "../../../views/organization/invitation_table.tsx";
+import { membersPage } from "../../../views/organization/members.tsx";
+import type { App, AppContext, AppParts } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { createInvitationSchema } from "../../schemas/people.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
-import { formError } from "../errors.ts";
-import { memberActs } from "./members.ts";
+import { flashOf, type FormState, newForm, queryOf, submitForm } from "../form.ts";
 import {
-  askToReauthenticate,
   inOrganization,
   type MemberActor,
-  needsReauthentication,
   portalFrame,
   readOrganizationForm,
   redirect,
   sendPage,
 } from "../page.ts";
+import { memberActions } from "./members.ts";
 
 const path = "/portal/members";
-const flashes: ReadonlyMap<string, string> = new Map([
-  ["invited", "The invitation is on its way."],
-  ["resent", "A new link is on its way. The one before it stopped working."],
-  ["revoked", "The invitation is revoked. Its link does not work any more."],
-  ["role", "The role is changed."],
-  ["removed", "The member is removed."],
-  ["owner", "The organization has a new owner. You are an admin now."],
-  ["created", "The organization is there, and you are in it. Now invite somebody."],
-  ["joined", "You have joined. This is everybody here."],
-]);
 
-interface Shown {
-  readonly form?: Inviting["form"];
-  readonly trouble?: string | null;
-  readonly status?: ContentfulStatusCode;
+/** @returns What the page says after an action, by `?done=`. */
+const flashes = (organization: string) => ({
+  invited: "Invitation sent.",
+  resent: "Invitation sent again. Its earlier links no longer work.",
+  revoked: "Invitation revoked. Its link no longer works.",
+  role: "Role changed.",
+  removed: "Member removed.",
+  owner: "Ownership transferred. You are an admin now.",
+  created: `${organization} has been created. Invite your first member.`,
+  joined: `Welcome to ${organization}.`,
+});
+
+/** What the page shows besides the lists. `values`: of the form that invites; without it, `error` is about another form. */
+interface ListState extends FormState {
+  readonly values?: { readonly email: string; readonly role: string };
 }
 
 /** Mounts `/portal/members` and `/portal/invitations/…`. */
 export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
-  const list = membersList(parts, assets);
-
-  app.get(path, inOrganization(parts, (c, session) => list(c, session)));
+  const show = showMembers(parts, assets);
+  app.get(path, inOrganization(parts, (c, session) => show(c, session, newForm)));
 
   app.post(
     path,
     inOrganization(parts, async (c, session) => {
-      const form = await readOrganizationForm(c, session);
-      const values = { email: form["email"] ?? "", role: form["role"] ?? "" };
-      try {
-        const input = check(createInvitationSchema, values, "body");
-        await createInvitation(services, session, {
-          organizationId: session.organization.organizationId,
-          ...input,
-        });
-        return redirect(c, `${path}?done=invited`);
-      } catch (error) {
-        if (needsReauthentication(error)) {
-          return askToReauthenticate(c, `${path}?${new URLSearchParams(values)}`);
-        }
-        const { message, fields, status } = formError(c, error);
-        const about = aboutAddress(error, message);
-        return await list(c, session, {
-          form: { values, fieldErrors: { ...fields, ...about }, error: "email" in about ? null : message },
-          status,
-        });
-      }
+      const { email = "", role = "" } = await readOrganizationForm(c, session);
+      const values = { email, role };
+      return await submitForm(c, {
+        async submit() {
+          const { organizationId } = session.organization;
+          const input = check(createInvitationSchema, values, "body");
+          await createInvitation(services, session, { organizationId, ...input });
+          return redirect(c, `${path}?done=invited`);
+        },
+        showAgain: (state) => show(c, session, { ...aboutEmail(state), values }),
+        reauthenticateFor: `${path}?${new URLSearchParams(values)}`,
+      });
     }),
   );
 
   app.post(
     "/portal/invitations/:id/resend",
-    inOrganization(parts, async (c, session) => {
-      try {
-        await resendInvitation(services, session, place(c, session));
-        return redirect(c, `${path}?done=resent`);
-      } catch (error) {
-        if (needsReauthentication(error)) return askToReauthenticate(c, path);
-        const { message, status } = formError(c, error);
-        return await list(c, session, { trouble: message, status });
-      }
-    }),
+    inOrganization(parts, async (c, session) =>
+      await submitForm(c, {
+        async submit() {
+          await resendInvitation(services, session, keyOf(c, session));
+          return redirect(c, `${path}?done=resent`);
+        },
+        showAgain: (state) => show(c, session, state),
+        reauthenticateFor: path,
+      })),
   );
-  // Whoever loads the address of the form again.
+  // For people who reload the address of the form.
   app.get("/portal/invitations/:id/resend", (c) => redirect(c, path));
 
   app.get(
     "/portal/invitations/:id/revoke",
     inOrganization(parts, async (c, session) => {
-      const invitation = await getInvitation(services, session, place(c, session));
-      // What is over, or another's to end, has no such page.
+      const invitation = await getInvitation(services, session, keyOf(c, session));
       if (!canRevoke(session.organization.role, invitation)) throw notFoundError();
-      return sendPage(
-        c,
-        revokeInvitationPage({ frame: portalFrame(parts, assets, session), invitation }),
-      );
+      return sendPage(c, revokeInvitationPage({ frame: portalFrame(parts, assets, session), invitation }));
     }),
   );
-
   app.post(
     "/portal/invitations/:id/revoke",
     inOrganization(parts, async (c, session) => {
-      await revokeInvitation(services, session, place(c, session));
+      await revokeInvitation(services, session, keyOf(c, session));
       return redirect(c, `${path}?done=revoked`);
     }),
   );
 }
 
-/** @returns What answers with the page of members. */
-function membersList(parts: AppParts, assets: Assets) {
+function showMembers(parts: AppParts, assets: Assets) {
   const { services } = parts;
-  const { mail } = services;
-
-  return async function list(c: AppContext, session: MemberActor, given: Shown = {}): Promise<Response> {
-    const { organizationId, role } = session.organization;
+  return async (c: AppContext, session: MemberActor, { values, ...state }: ListState): Promise<Response> => {
+    const { organizationId, role, name } = session.organization;
     const cursor = queryOf(c, "cursor");
-    const [{ members: some, nextCursor }, counts, found] = await Promise.all([
+    const [{ members, nextCursor }, counts, invitations] = await Promise.all([
       listMembers(services, session, { organizationId, limit: pageItemsDefault, cursor }),
       countMembers(services, session, organizationId),
-      hasPermission(role, "members.manage") ? invitationList(c, session) : null,
+      hasPermission(role, "members.manage") ? invitationPage(c, parts, session) : null,
     ]);
     const viewer = { userId: session.user.id, role };
+    const form = values === undefined ? newForm : state;
     const page = membersPage({
       frame: portalFrame(parts, assets, session),
-      members: some.map((member) => ({
+      members: members.map((member) => ({
         ...member,
         isYou: member.user.id === session.user.id,
-        acts: memberActs(viewer, { userId: member.user.id, role: member.role }, { owners: counts.OWNER }),
+        actions: memberActions(viewer, { userId: member.user.id, role: member.role }, {
+          owners: counts.OWNER,
+        }),
       })),
       counts,
       nextHref: nextCursor === null ? null : `${path}?cursor=${encodeURIComponent(nextCursor)}`,
-      inviting: found === null ? null : {
-        ...found,
+      inviting: invitations && {
+        ...invitations,
         roles: roles.filter((one) => one !== "OWNER" || hasPermission(role, "owners.manage")),
-        // Whoever had to give the password meanwhile finds what they typed.
-        form: given.form ?? {
-          values: { email: queryOf(c, "email") ?? "", role: queryOf(c, "role") ?? "MEMBER" },
-          fieldErrors: {},
-          error: null,
+        // The input is in the address after the password had to be entered.
+        form: {
+          ...form,
+          values: values ?? { email: queryOf(c, "email") ?? "", role: queryOf(c, "role") ?? "MEMBER" },
         },
       },
-      flash: c.req.method === "GET" ? flashes.get(c.req.query("done") ?? "") ?? null : null,
-      trouble: given.trouble ?? null,
+      flash: flashOf(c, flashes(name)),
+      error: values === undefined ? state.error : null,
     });
-    return sendPage(c, page, given.status);
+    return sendPage(c, page, state.status);
   };
-
-  /** Open ones first: their pages, then those of the others. */
-  async function invitationList(c: AppContext, session: MemberActor) {
-    const openCursor = queryOf(c, "open");
-    const endedCursor = queryOf(c, "ended");
-    const open = endedCursor === undefined
-      ? await page(session, { limit: pageItemsMax, cursor: openCursor, isOpen: true })
-      : { invitations: [], nextCursor: null };
-    const ended = open.nextCursor === null
-      ? await page(session, { limit: pageItemsDefault, cursor: endedCursor, isOpen: false })
-      : { invitations: [], nextCursor: null };
-    const next = new URLSearchParams();
-    if (open.nextCursor !== null) next.set("open", open.nextCursor);
-    else if (ended.nextCursor !== null) next.set("ended", ended.nextCursor);
-    return {
-      invitations: [...open.invitations, ...ended.invitations].map((one) => rowOf(session, one)),
-      nextHref: next.size === 0 ? null : `${path}?${next}#invitations`,
-      isContinued: openCursor !== undefined || endedCursor !== undefined,
-    };
-  }
-
-  function page(
-    session: MemberActor,
-    options: { limit: number; cursor: string | undefined; isOpen: boolean },
-  ) {
-    const { organizationId } = session.organization;
-    return listInvitations(services, session, { organizationId, ...options });
-  }
-
-  function rowOf(session: MemberActor, invitation: Invitation): InvitationRow {
-    const mayRevoke = canRevoke(session.organization.role, invitation);
-    return {
-      ...invitation,
-      invitedByYou: invitation.invitedBy?.id === session.user.id,
-      canRevoke: mayRevoke,
-      canResend: mayRevoke && mail.mode !== "none",
-    };
-  }
 }
 
-function canRevoke(role: Role, { role: given, status }: Invitation): boolean {
-  return (status === "pending" || status === "expired") &&
-    (given !== "OWNER" || hasPermission(role, "owners.manage"));
+/** A page of the open invitations; on the last of these pages, the other invitations begin. */
+async function invitationPage(c: AppContext, { services }: AppParts, session: MemberActor) {
+  const { organization: { organizationId, role }, user } = session;
+  const none = { invitations: [], nextCursor: null };
+  const openCursor = queryOf(c, "open");
+  const closedCursor = queryOf(c, "ended");
+  const read = (page: { limit: number; cursor: string | undefined; isOpen: boolean }) =>
+    listInvitations(services, session, { organizationId, ...page });
+  const open = closedCursor === undefined
+    ? await read({ limit: pageItemsMax, cursor: openCursor, isOpen: true })
+    : none;
+  const closed = open.nextCursor === null
+    ? await read({ limit: pageItemsDefault, cursor: closedCursor, isOpen: false })
+    : none;
+  const next = open.nextCursor !== null
+    ? `open=${encodeURIComponent(open.nextCursor)}`
+    : closed.nextCursor !== null
+    ? `ended=${encodeURIComponent(closed.nextCursor)}`
+    : null;
+  return {
+    invitations: [...open.invitations, ...closed.invitations].map((invitation) => {
+      const mayRevoke = canRevoke(role, invitation);
+      return {
+        ...invitation,
+        invitedByYou: invitation.invitedBy?.id === user.id,
+        canRevoke: mayRevoke,
+        canResend: mayRevoke && services.mail.mode !== "none",
+      };
+    }),
+    nextHref: next && `${path}?${next}#invitations`,
+    isContinued: openCursor !== undefined || closedCursor !== undefined,
+  };
 }
 
-/** Some refusals are about the address alone. */
-function aboutAddress(error: unknown, message: string | null): { email?: string } {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+function canRevoke(role: Role, invitation: Invitation): boolean {
+  return (invitation.status === "pending" || invitation.status === "expired") &&
+    (invitation.role !== "OWNER" || hasPermission(role, "owners.manage"));
+}
+
+/** Some errors are about the email address alone. */
+function aboutEmail(state: FormState): FormState {
+  const { code, error } = state;
   const isAbout = code === "already_member" || code === "already_invited";
-  return isAbout && message !== null ? { email: message } : {};
+  return isAbout && error !== null ? { ...state, error: null, fieldErrors: { email: error } } : state;
 }
 
-function place(c: AppContext, { organization }: MemberActor) {
+function keyOf(c: AppContext, { organization }: MemberActor) {
   return { organizationId: organization.organizationId, id: c.req.param("id") ?? "" };
-}
-
-function queryOf(c: AppContext, name: string): string | undefined {
-  return c.req.method === "GET" ? c.req.query(name) : undefined;
 }

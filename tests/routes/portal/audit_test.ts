@@ -1,10 +1,10 @@
-// The page of the audit log over HTTP: ADMINs and OWNERs read it, its address decides what it shows, and no address is an
-// error.
+// The page of the audit log over HTTP. Admins and owners can read it, and any address shows a page.
 import assert from "node:assert/strict";
 import { errorTitles } from "../../../routes/portal/errors.ts";
 import { createTestKey, type TestApp, testApp } from "../../support/app.ts";
 import { notedAudit } from "../../support/audit.ts";
 import { joinedPerson } from "../../support/people.ts";
+import { auditWords } from "../../support/words/audit.ts";
 
 const userAgent =
   "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/129.0.0.0 Safari/537.36";
@@ -21,11 +21,11 @@ async function auditPage(test: TestApp, cookie: string, query: Record<string, st
   );
   const link = (words: string) =>
     new RegExp(`href="([^"]*)"[^>]*>\\s*${words}`).exec(html)?.[1]?.replaceAll("&amp;", "&");
-  const faults = [...html.matchAll(/id="(\w+)-error"/g)].map(([, name]) => name);
-  return { html, rows, whats: rows.map(([, , what]) => what), link, faults };
+  const errors = [...html.matchAll(/id="(\w+)-error"/g)].map(([, name]) => name);
+  return { html, rows, whats: rows.map(([, , what]) => what), link, errors };
 }
 
-testApp("an entry is shown with when, who, what, from where and the request", async (test) => {
+testApp("an entry has its time, actor, action, source and request", async (test) => {
   const ada = await test.signUp("Ada Lovelace");
   const eve = await joinedPerson(test, ada, "MEMBER");
   const answer = await test.send(`/api/portal/organizations/${ada.organizationId}/members/${eve.userId}`, {
@@ -49,23 +49,26 @@ testApp("an entry is shown with when, who, what, from where and the request", as
   assert.match(html, /<a href="\/portal\/audit" aria-current="page">/);
 });
 
-testApp("MEMBERs and strangers get no audit log, no link to it, and the attempt is in it", async (test) => {
-  const ada = await test.signUp();
-  const eve = await joinedPerson(test, ada, "MEMBER");
-  const refused = await test.send("/portal/audit", { cookie: eve.cookie });
-  const html = await refused.text();
-  assert.equal(refused.status, 403);
-  assert.match(html, new RegExp(`<h1>${errorTitles.forbidden}</h1>`));
-  assert.doesNotMatch(html, /href="\/portal\/audit"|Joined the organization/);
-  const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
-  assert.equal(denied?.actor.id, eve.userId);
-  assert.deepEqual(denied?.details, { method: "GET", path: "/portal/audit", reason: "forbidden" });
-  const away = await test.send("/portal/audit?action=keys");
-  assert.equal(away.status, 303);
-  assert.equal(away.headers.get("location"), "/sign-in?return_to=%2Fportal%2Faudit%3Faction%3Dkeys");
-});
+testApp(
+  "members and strangers see neither the audit log nor a link to it, and denied requests are in it",
+  async (test) => {
+    const ada = await test.signUp();
+    const eve = await joinedPerson(test, ada, "MEMBER");
+    const refused = await test.send("/portal/audit", { cookie: eve.cookie });
+    const html = await refused.text();
+    assert.equal(refused.status, 403);
+    assert.match(html, new RegExp(`<h1>${errorTitles.forbidden}</h1>`));
+    assert.doesNotMatch(html, /href="\/portal\/audit"|Joined the organization/);
+    const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+    assert.equal(denied?.actor.id, eve.userId);
+    assert.deepEqual(denied?.details, { method: "GET", path: "/portal/audit", reason: "forbidden" });
+    const away = await test.send("/portal/audit?action=keys");
+    assert.equal(away.status, 303);
+    assert.equal(away.headers.get("location"), "/sign-in?return_to=%2Fportal%2Faudit%3Faction%3Dkeys");
+  },
+);
 
-testApp("filters and pages are in the address, and the file has the same entries", async (test) => {
+testApp("filters and pages are in the address, and the CSV file has the same entries", async (test) => {
   const ada = await test.signUp("Ada");
   const eve = await joinedPerson(test, ada, "ADMIN");
   for (let n = 0; n < 60; n++) await createTestKey(test, n % 2 === 0 ? ada : eve, { name: `Key ${n}` });
@@ -74,10 +77,13 @@ testApp("filters and pages are in the address, and the file has the same entries
   const keys = await auditPage(test, ada.cookie, { action: "keys", actorId: "", from: "", to: "" });
   assert.equal(keys.whats.length, 50);
   assert.equal(keys.whats[0], "Created the key The day after");
-  const older = await auditPage(test, ada.cookie, keys.link("Show older") ?? "");
+  const older = await auditPage(test, ada.cookie, keys.link(auditWords.older) ?? "");
   assert.deepEqual(older.whats, Array.from({ length: 11 }, (_, n) => `Created the key Key ${10 - n}`));
-  assert.equal(older.link("Show older"), undefined);
-  assert.deepEqual((await auditPage(test, ada.cookie, older.link("Show newest") ?? "")).whats, keys.whats);
+  assert.equal(older.link(auditWords.older), undefined);
+  assert.deepEqual(
+    (await auditPage(test, ada.cookie, older.link(auditWords.newest) ?? "")).whats,
+    keys.whats,
+  );
 
   const query = { action: "api_key.created", actorId: eve.userId, from: "2026-11-21", to: "2026-11-21" };
   const some = await auditPage(test, ada.cookie, query);
@@ -93,7 +99,7 @@ testApp("filters and pages are in the address, and the file has the same entries
   assert.equal((await auditPage(test, ada.cookie, { to: "2026-11-21" })).whats[0], "Created the key Key 59");
 });
 
-testApp("who can be chosen are the people in the log, those who have left among them", async (test) => {
+testApp("the people in the log can be chosen, including former members", async (test) => {
   const ada = await test.signUp("Ada");
   const eve = await joinedPerson(test, ada, "MEMBER");
   const stranger = await test.signUp("Stranger");
@@ -101,11 +107,11 @@ testApp("who can be chosen are the people in the log, those who have left among 
   await test.send(member, { cookie: ada.cookie, method: "DELETE" });
   const { html } = await auditPage(test, ada.cookie);
   assert.match(html, new RegExp(`<option value="${ada.userId}">Ada<`));
-  assert.match(html, new RegExp(`No longer here[^>]*>\\s*<option value="${eve.userId}">`));
+  assert.match(html, new RegExp(`${auditWords.formerMembers}[^>]*>\\s*<option value="${eve.userId}">`));
   assert.doesNotMatch(html, new RegExp(`${stranger.userId}|Stranger`));
 });
 
-testApp("whatever the address says, there is a page, and it says what it did not take", async (test) => {
+testApp("any address shows a page, with errors for invalid filters", async (test) => {
   const { cookie } = await test.signUp();
   const cases: [Record<string, string>, string[]][] = [
     [{ action: "x" }, ["action"]],
@@ -123,8 +129,8 @@ testApp("whatever the address says, there is a page, and it says what it did not
     ]],
   ];
   for (const [query, expected] of cases) {
-    const { faults, html, rows } = await auditPage(test, cookie, query);
-    assert.deepEqual(faults, expected, JSON.stringify(query));
+    const { errors, html, rows } = await auditPage(test, cookie, query);
+    assert.deepEqual(errors, expected, JSON.stringify(query));
     assert.doesNotMatch(html, /<script>/);
     assert.equal(
       rows.length > 0,

@@ -1,25 +1,31 @@
-// The page of API keys: the new key once, what was typed kept, states as words, no acts on keys that ended.
+// The page of API keys: the new key, rejected forms, statuses and actions.
 import assert from "node:assert/strict";
 import { apiKeysPage } from "../../../views/api_keys/api_keys.tsx";
+import { apiKeyWords } from "../../support/words/api_keys.ts";
 import { apiKeysProps } from "../sample.ts";
 
 const props = apiKeysProps("Production");
 
-Deno.test("apiKeysPage() shows the new key with a command that uses it, and says that it is the only time", async () => {
+Deno.test("apiKeysPage() shows a new key with a command that uses it, and says that it is shown once", async () => {
   const html = String(await apiKeysPage(props));
   assert.match(html, /<code id="new-key" class="pick">service_live_1<\/code>/);
   assert.match(html, /curl https:\/\/auth\.example\.com\/api\/v1\/usage/);
   assert.match(html, /Authorization: Bearer service_live_1&quot;/);
-  assert.match(html, /It will not be shown again\./);
-  assert.match(html, /The old key stops <time datetime="2026-11-22T14:05:11\.000Z"[^>]*>in 24 hours<\/time>/);
+  assert.ok(html.includes(apiKeyWords.shownOnce));
+  assert.match(
+    html,
+    new RegExp(
+      `${apiKeyWords.oldKeyUntil} <time datetime="2026-11-22T14:05:11\\.000Z"[^>]*>in 24 hours</time>`,
+    ),
+  );
 });
 
-Deno.test("apiKeysPage() has no key in full when none was just made", async () => {
+Deno.test("apiKeysPage() has no full key unless one was just created", async () => {
   const html = String(await apiKeysPage({ ...props, newKey: null }));
   assert.ok(!html.includes("service_live_1") && !html.includes("curl"));
 });
 
-Deno.test("apiKeysPage() keeps what was typed and puts the message beside the field", async () => {
+Deno.test("apiKeysPage() keeps the input of a rejected form and shows the error at its field", async () => {
   const html = String(
     await apiKeysPage({
       ...props,
@@ -31,7 +37,7 @@ Deno.test("apiKeysPage() keeps what was typed and puts the message beside the fi
   assert.match(html, /<option value="90d" selected[^>]*>/);
 });
 
-Deno.test("apiKeysPage() says each state in words, with the exact time behind it", async () => {
+Deno.test("apiKeysPage() shows each status in words, with the exact time as a title", async () => {
   const html = String(await apiKeysPage(props));
   const states = [...html.matchAll(/<span class="badge [a-z]+">(.*?)<\/span>/g)].map(([, words = ""]) =>
     words.replaceAll(/<[^>]*>/g, "").trim()
@@ -40,7 +46,7 @@ Deno.test("apiKeysPage() says each state in words, with the exact time behind it
   assert.match(html, /title="Nov 21, 2026, 14:03:11 UTC">2 minutes ago<\/time>/);
 });
 
-Deno.test("apiKeysPage() offers acts on active keys only, under addresses that hold any id", async () => {
+Deno.test("apiKeysPage() offers actions on active keys only, and escapes their ids", async () => {
   const html = String(await apiKeysPage(props));
   assert.deepEqual([...html.matchAll(/href="\/portal\/api-keys\/([^"]+)"/g)].map(([, path]) => path), [
     "key_1/rename",

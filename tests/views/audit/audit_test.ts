@@ -1,4 +1,4 @@
-// The page of the audit log: sentences for every action, filters that stay, a way out of every empty list.
+// The page of the audit log: a sentence for every action, filters, empty lists.
 import assert from "node:assert/strict";
 import {
   type AuditAction,
@@ -7,8 +7,10 @@ import {
   type AuditEvent,
   auditGroups,
 } from "../../../domain/audit.ts";
-import { auditHref, auditPage, type AuditPageProps, wholeAuditLog } from "../../../views/audit/audit.tsx";
-import { auditActorName, auditRefusal, auditSentence } from "../../../views/audit/audit_text.ts";
+import { auditPage, type AuditPageProps } from "../../../views/audit/audit.tsx";
+import { auditHref, wholeAuditLog } from "../../../views/audit/audit_filters.tsx";
+import { auditActorName, auditDenial, auditSentence } from "../../../views/audit/audit_text.ts";
+import { auditWords } from "../../support/words/audit.ts";
 import { auditProps } from "../sample.ts";
 
 const event = auditProps("x").events[0] as AuditEvent;
@@ -19,7 +21,7 @@ const htmlOf = async (props: AuditPageProps) =>
   String(await auditPage(props)).replaceAll(/\s+/g, " ").replaceAll(" >", ">");
 const actions = Object.keys(auditActions) as AuditAction[];
 
-Deno.test("auditSentence() says what was done, and sets apart what others wrote", () => {
+Deno.test("auditSentence() says what was done, and sets apart text that others wrote", () => {
   const ada = { id: "usr_1", name: "Ada" };
   assert.equal(
     say({ action: "member.role_changed", target: ada, details: { from: "MEMBER", to: "ADMIN" } }),
@@ -35,7 +37,7 @@ Deno.test("auditSentence() says what was done, and sets apart what others wrote"
   );
   assert.equal(
     say({ action: "member.removed", target: ada, details: { role: "MEMBER", keys: "revoked" } }),
-    "Removed “Ada”, who was Member; their keys were revoked",
+    "Removed “Ada” (Member); their keys were revoked",
   );
   assert.equal(
     say({ action: "session.created", details: { method: "password and recovery code" } }),
@@ -48,7 +50,7 @@ Deno.test("auditSentence() says what was done, and sets apart what others wrote"
   );
   assert.equal(
     say({ action: "passkey.removed", target: ada, details: { passkeys: "all" } }),
-    "Removed every passkey of “Ada”",
+    "Removed all passkeys of “Ada”",
   );
   const operator = { type: "operator", id: null, name: null } as const;
   assert.equal(
@@ -57,20 +59,20 @@ Deno.test("auditSentence() says what was done, and sets apart what others wrote"
   );
   assert.equal(
     say({ action: "member.joined", actor: operator, target: ada, details: { role: "ADMIN" } }),
-    "Made “Ada” a member as Admin",
+    "Added “Ada” to the organization as Admin",
   );
   const request = { method: "POST", path: "/api/portal/api-keys" };
   assert.equal(
     say({ action: "access.denied", details: { ...request, reason: "forbidden" } }),
-    "Tried what they may not do: POST /api/portal/api-keys",
+    "Permission denied: POST /api/portal/api-keys",
   );
   assert.equal(
     say({ action: "access.denied", details: { ...request, reason: "cross_site" } }),
-    "Another site tried something in their name: POST /api/portal/api-keys",
+    "Cross-site request denied: POST /api/portal/api-keys",
   );
 });
 
-Deno.test("auditSentence() has a whole sentence for every action, whatever an entry lacks", () => {
+Deno.test("auditSentence() makes a whole sentence for every action, even if details are missing", () => {
   for (const action of actions) {
     for (
       const target of [null, { id: null, name: null }, { id: "x_1", name: null }, {
@@ -94,7 +96,7 @@ Deno.test("auditSentence() has a whole sentence for every action, whatever an en
   }
 });
 
-Deno.test("auditActorName() names everybody, and auditRefusal() marks what was not done", () => {
+Deno.test("auditActorName() names every kind of actor, and auditDenial() marks what failed", () => {
   const by = (type: AuditEvent["actor"]["type"], name: string | null = null) =>
     auditActorName({
       ...event,
@@ -103,17 +105,17 @@ Deno.test("auditActorName() names everybody, and auditRefusal() marks what was n
     });
   assert.deepEqual(
     [by("session", "Ada"), by("apiKey"), by("operator"), by("system"), by("anonymous")],
-    ["Ada", "Production", "An operator", "Gatehouse", "Somebody"],
+    ["Ada", "Production", "The operator", "Gatehouse", "Someone"],
   );
   assert.deepEqual(
-    actions.map(auditRefusal).filter((word) => word !== null).length,
+    actions.map(auditDenial).filter((word) => word !== null).length,
     auditActionsOf("refusals").length,
   );
-  assert.equal(auditRefusal("session.second_step_refused"), "Refused");
-  assert.equal(auditRefusal("session.created"), null);
+  assert.equal(auditDenial("session.second_step_refused"), "Failed");
+  assert.equal(auditDenial("session.created"), null);
 });
 
-Deno.test("every action is in a group, and a name that is neither stands for none", () => {
+Deno.test("every action is in a group, and an unknown name has no actions", () => {
   const grouped = new Set(Object.keys(auditGroups).flatMap(auditActionsOf));
   assert.deepEqual([...grouped].sort(), [...actions].sort());
   for (const name of ["", "session", "toString", "__proto__", "constructor"]) {
@@ -125,36 +127,44 @@ Deno.test("every action is in a group, and a name that is neither stands for non
   );
 });
 
-Deno.test("auditPage() keeps the filters in the way to older entries, and marks what was chosen", async () => {
+Deno.test("auditPage() keeps the filters in the links to other pages, and selects the chosen ones", async () => {
   const address = { action: "people", actorId: "usr_2", from: "2026-11-01", to: null, cursor: "5.aud_1" };
   const people = [
     { id: "usr_1", name: "Ada", email: "ada@example.com" },
     { id: "usr_2", name: "Ada", email: "other@example.com" },
     { id: "usr_3", name: "Grace", email: null },
   ];
-  const html = await htmlOf({ ...auditProps("x"), address, people, faults: {}, nextCursor: "4.aud_0" });
+  const html = await htmlOf({ ...auditProps("x"), address, people, errors: {}, nextCursor: "4.aud_0" });
   const kept = "/portal/audit?action=people&amp;actorId=usr_2&amp;from=2026-11-01";
   assert.ok(html.includes(`href="${kept}&amp;cursor=4.aud_0"`));
-  assert.ok(html.includes(`href="${kept}"`), "the way back to the newest");
-  assert.match(html, /<option value="people" selected>People<\/option>/);
+  assert.ok(html.includes(`href="${kept}"`), "the link to the newest entries");
+  assert.match(html, /<option value="people" selected>/);
   assert.match(html, /<option value="usr_2" selected>Ada \(other@example.com\)<\/option>/);
-  assert.match(html, /<optgroup label="No longer here"> ?<option value="usr_3">Grace<\/option>/);
+  assert.match(
+    html,
+    new RegExp(`<optgroup label="${auditWords.formerMembers}"> ?<option value="usr_3">Grace</option>`),
+  );
   assert.doesNotMatch(html, /name="cursor"/);
   assert.equal(auditHref(wholeAuditLog), "/portal/audit");
 });
 
-Deno.test("auditPage() says why nothing is there, and leads out of it", async () => {
-  const props = { ...auditProps("x"), events: [], faults: {}, nextCursor: null };
+Deno.test("auditPage() says why a list is empty, and how to change that", async () => {
+  const props = { ...auditProps("x"), events: [], errors: {}, nextCursor: null };
   const filtered = await htmlOf({ ...props, address: { ...wholeAuditLog, action: "keys" } });
-  assert.match(filtered, /Nothing fits.*<a class="button plain" href="\/portal\/audit"> ?Show everything/);
-  assert.match(await htmlOf({ ...props, address: wholeAuditLog }), /No entries/);
+  assert.match(
+    filtered,
+    new RegExp(
+      `${auditWords.noMatches}.*<a class="button plain" href="/portal/audit"> ?${auditWords.clearFilters}`,
+    ),
+  );
+  assert.match(await htmlOf({ ...props, address: wholeAuditLog }), new RegExp(auditWords.noEntries));
   const wrong = await htmlOf({
     ...props,
     address: wholeAuditLog,
     csvHref: null,
-    faults: { from: "Choose a day." },
+    errors: { from: "Choose a day." },
   });
-  assert.match(wrong, /Nothing to show/);
+  assert.match(wrong, new RegExp(auditWords.nothing));
   assert.match(wrong, /id="from-error"/);
   assert.doesNotMatch(wrong, /Download CSV/);
 });

@@ -1,19 +1,21 @@
-// The page that an invitation's link leads to, for everybody who can look at it.
+// The page of an invitation's link, for everyone who can open it.
 import assert from "node:assert/strict";
 import { membershipsPerUserMax } from "../../../../domain/limits.ts";
 import { cookieOf, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app.ts";
 import { embeddedTestDatabase } from "../../../support/database.ts";
 import { accountWords } from "../../../support/words/account.ts";
-import { invite, joinBy, news, page, submit } from "../../../support/portal_people.ts";
+import { activeOrganization, invite, joinBy, news, page, submit } from "../../../support/portal_people.ts";
+import { organizationWords as words } from "../../../support/words/organization.ts";
+import { inPage } from "../../../support/words/sign_in.ts";
 
 const accept = "/invitations/accept";
 
-/** What signing up by the link takes. */
+/** Signs up with an invitation. */
 async function signUpBy(test: TestApp, form: Record<string, string>) {
   return await submit(test, "/invitations/sign-up", { form });
 }
 
-testApp("somebody new makes an account by the link, and is in", async (test) => {
+testApp("a new person creates an account with the link and joins", async (test) => {
   const owner = await test.signUp("Olive Owner");
   await submit(test, "/portal/organization", { form: { name: "Acme" }, person: owner });
   const { path, token } = await invite(test, owner, { email: "grace@example.com", role: "ADMIN" });
@@ -21,7 +23,7 @@ testApp("somebody new makes an account by the link, and is in", async (test) => 
   assert.equal(shown.status, 200);
   assert.equal(shown.answer.headers.get("referrer-policy"), "same-origin");
   assert.match(shown.html, /<h1>Join <bdi>Acme<\/bdi><\/h1>/);
-  assert.match(shown.html, /Olive Owner invites you to join as an admin/);
+  assert.match(shown.html, /Olive Owner[^<]* as an admin/);
   assert.match(shown.html, /value="grace@example\.com"[^>]* readonly/);
   assert.equal(
     shown.html.match(/<(?:a|link|script|img)\b[^>]*>/g)?.some((tag) => tag.includes(token)),
@@ -35,21 +37,21 @@ testApp("somebody new makes an account by the link, and is in", async (test) => 
   assert.equal(weak.answer.headers.get("referrer-policy"), "same-origin");
   const unnamed = await signUpBy(test, { token, name: "  ", password: testPassword });
   assert.match(unnamed.html, /id="name-error"/);
-  // An address that was typed over is not asked.
+  // The address of the form is ignored.
   const form = { token, name: "Grace", email: "evil@example.com", password: testPassword };
   const joined = await signUpBy(test, form);
   assert.equal(joined.location, "/portal/members?done=joined");
   const person = { cookie: cookieOf(joined.answer) };
   const { html } = await page(test, joined.location ?? "", person);
   assert.match(html, /grace@example\.com/);
-  assert.match(html, /Invite somebody/);
+  assert.match(html, inPage(words.invite));
   assert.doesNotMatch(html, /Confirm your email address|evil@example/);
   const again = await signUpBy(test, form);
   assert.equal(again.status, 404);
-  assert.match(again.html, /This invitation does not work/);
+  assert.match(again.html, inPage(words.endedInvitation));
 });
 
-testApp("looking uses nothing up; the one who is invited joins by a button, once", async (test) => {
+testApp("opening the link does not use it up, and the invited person joins once", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const other = await test.signUp("Otto Other");
   const grace = await joinBy(test, other, { name: "Grace" });
@@ -61,57 +63,60 @@ testApp("looking uses nothing up; the one who is invited joins by a button, once
   }
   const joined = await submit(test, accept, { form: { token }, person: grace });
   assert.equal(joined.location, "/portal/members?done=joined");
-  assert.match((await page(test, "/portal/members", grace)).html, /Members of Olive Owner’s organization/);
+  assert.equal(
+    activeOrganization((await page(test, "/portal/members", grace)).html),
+    "Olive Owner’s organization",
+  );
   const again = await submit(test, accept, { form: { token }, person: grace });
   assert.equal(again.status, 404);
-  assert.match(again.html, /href="\/portal" ?>Go to the portal/);
+  assert.match(again.html, /class="card".*href="\/portal"/);
 });
 
-testApp("somebody else is told so, joins nothing, and comes back after signing out", async (test) => {
+testApp("someone else can't join, and returns to the link after signing out", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const other = await test.signUp("Otto Other");
   const { path, token } = await invite(test, owner, { email: "grace@example.com" });
   const shown = await page(test, path, other);
-  assert.match(shown.html, /is for <strong>grace@example\.com<\/strong>/);
-  assert.doesNotMatch(shown.html, /Create account|Join Olive[^<]*<\/button>/);
+  assert.match(shown.html, /<strong>grace@example\.com<\/strong>/);
+  assert.doesNotMatch(shown.html, /action="\/invitations\/(accept|sign-up)"/);
   const tried = await submit(test, accept, { form: { token }, person: other });
   assert.equal(tried.status, 403);
-  assert.match(tried.html, /you are signed in as/);
+  assert.match(tried.html, new RegExp(`<strong>${other.email}</strong>`));
   const out = await submit(test, "/invitations/sign-out", { form: { token }, person: other });
   assert.equal(out.location, path);
   assert.match(out.answer.headers.getSetCookie().join(), /access_token=; Max-Age=0/);
   assert.equal((await page(test, "/portal/members", other)).status, 303);
-  assert.match((await page(test, path)).html, /Create account and join/);
+  assert.match((await page(test, path)).html, inPage(words.signUp));
 });
 
-testApp("an address with an account is led to sign-in and back to the link", async (test) => {
+testApp("a person with an account signs in and returns to the link", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const grace = await joinBy(test, await test.signUp(), { name: "Grace" });
   const { path, token } = await invite(test, owner, { email: grace.email });
   const { html } = await page(test, path);
   assert.doesNotMatch(html, /name="password"/);
-  const back = /href="(\/sign-in\?return_to=[^"]+)" ?>Sign in to accept/.exec(html)?.[1] ?? "";
+  const back = /href="(\/sign-in\?return_to=[^"]+)"/.exec(html)?.[1] ?? "";
   const return_to = /name="return_to" value="([^"]+)"/.exec((await page(test, back)).html)?.[1] ?? "";
   const signedIn = await submit(test, "/sign-in", {
     form: { email: grace.email, password: testPassword, return_to },
   });
   assert.equal(signedIn.location, path);
-  // Without a session the button joins nobody.
+  // Without a session, no one joins.
   const nobody = await submit(test, accept, { form: { token } });
   assert.equal(nobody.status, 401);
-  assert.match(nobody.html, /Sign in to accept/);
+  assert.match(nobody.html, inPage(words.accept));
   const taken = await signUpBy(test, { token, name: "Grace", password: testPassword });
   assert.equal(taken.status, 409);
-  assert.match(taken.html, /Sign in to accept/);
+  assert.match(taken.html, inPage(words.accept));
 });
 
-testApp("an address that is not proved is to be confirmed first, and the invitation waits", async (test) => {
+testApp("an unconfirmed address must be confirmed before the invitation can be accepted", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const ada = await test.signUp("Ada");
   const { path, token } = await invite(test, owner, { email: ada.email });
   const { html } = await page(test, path, ada);
   assert.match(html, /action="\/portal\/account\/verification"/);
-  assert.doesNotMatch(html, /as Member<\/button>/);
+  assert.doesNotMatch(html, /action="\/invitations\/accept"/);
   assert.equal((await submit(test, accept, { form: { token }, person: ada })).status, 403);
   const verify = await latestVerification(test, ada.email);
   const verified = await test.send("/api/auth/email/verify", { cookie: ada.cookie, json: { token: verify } });
@@ -123,7 +128,7 @@ testApp("an address that is not proved is to be confirmed first, and the invitat
 });
 
 testApp(
-  "who belongs to as many organizations as one may is told so, and the invitation waits",
+  "a person at the limit of organizations can't join, and the invitation stays valid",
   async (test) => {
     const owner = await test.signUp("Olive Owner");
     const grace = await joinBy(test, await test.signUp(), { name: "Grace" });
@@ -133,21 +138,21 @@ testApp(
     }
     const full = await submit(test, accept, { form: { token }, person: grace });
     assert.equal(full.status, 409);
-    assert.match(news(full.html).join(), /at most 50 organizations/);
-    assert.match(full.html, /as Member<\/button>/);
+    assert.match(news(full.html).join(), inPage(words.organizationLimit));
+    assert.match(full.html, /action="\/invitations\/accept"/);
     await submit(test, "/portal/organization/delete", { form: { name: "Nr 49" }, person: grace });
     const joined = await submit(test, accept, { form: { token }, person: grace });
     assert.equal(joined.location, "/portal/members?done=joined");
   },
 );
 
-testApp("a link that never was, with anything in it, says plainly that it does not work", async (test) => {
+testApp("an invalid link shows that the invitation is not valid, whatever it contains", async (test) => {
   const person = await test.signUp();
   for (const token of ["", "x", "a".repeat(43), "<script>alert(1)</script>", "%00", "'--"]) {
     const query = `${accept}?token=${encodeURIComponent(token)}`;
     for (const given of [await page(test, query), await page(test, query, person)]) {
       assert.equal(given.status, 404, token);
-      assert.match(given.html, /This invitation does not work/);
+      assert.match(given.html, inPage(words.endedInvitation));
       assert.doesNotMatch(given.html, /<script>alert/);
     }
   }
@@ -157,7 +162,7 @@ testApp("a link that never was, with anything in it, says plainly that it does n
 });
 
 for (const signUp of ["invite", "closed"] as const) {
-  Deno.test(`SIGN_UP=${signUp}: what the link offers somebody new`, async () => {
+  Deno.test(`a new person can sign up with the link if SIGN_UP=invite: ${signUp}`, async () => {
     const opened = await embeddedTestDatabase();
     const lasting = { ...opened, dispose: () => Promise.resolve() };
     const before = await startTestApp({}, { open: () => Promise.resolve(lasting) });
@@ -170,10 +175,10 @@ for (const signUp of ["invite", "closed"] as const) {
       const { html } = await page(test, path);
       const made = await signUpBy(test, { token, name: "Grace", password: testPassword });
       if (signUp === "invite") {
-        assert.match(html, /Create account and join/);
+        assert.match(html, inPage(words.signUp));
         assert.equal(made.location, "/portal/members?done=joined");
       } else {
-        assert.match(html, /Ask them for one with the address/);
+        assert.match(html, /<strong>grace@example\.com<\/strong>/);
         assert.doesNotMatch(html, /name="password"/);
         assert.equal(made.status, 403);
         assert(news(made.html).join().includes(accountWords.signUpClosed));

@@ -1,10 +1,12 @@
-// Inviting by a form, and what is done about invitations, by those who may.
+// Inviting with the form, and resending and revoking invitations.
 import assert from "node:assert/strict";
 import { verifiedPerson } from "../../../support/people.ts";
 import { invitationMailsPerHourMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { cookieOf, testApp, testPassword } from "../../../support/app.ts";
-import { actsOf, invite, joinBy, latestLink, news, page, submit } from "../../../support/portal_people.ts";
+import { actionsOf, invite, joinBy, latestLink, news, page, submit } from "../../../support/portal_people.ts";
+import { organizationWords as words } from "../../../support/words/organization.ts";
+import { inPage } from "../../../support/words/sign_in.ts";
 
 const path = "/portal/members";
 const dayMs = 24 * 3_600_000;
@@ -20,29 +22,29 @@ async function idOf(
 }
 
 testApp(
-  "an invitation is mailed and listed; what is refused keeps what was typed, beside its field",
+  "an invitation is sent and listed; a rejected form keeps the input and shows the error at its field",
   async (test) => {
     const owner = await test.signUp("Olive Owner");
     const alone = (await page(test, path, owner)).html;
-    assert.match(alone, /You are alone here/);
+    assert.match(alone, inPage(words.alone));
     await invite(test, owner, { email: "grace@example.com", role: "ADMIN" });
     const { html } = await page(test, `${path}?done=invited`, owner);
-    assert.deepEqual(news(html), ["The invitation is on its way."]);
+    assert.deepEqual(news(html), [words.invited]);
     assert.match(html, /grace@example\.com<\/div><div class="muted tiny">by you/);
-    assert.match(html, /<span class="badge on">Waiting<\/span>/);
+    assert.ok(html.includes(`<span class="badge on">${words.pending}</span>`));
     const send = (email: string, role = "ADMIN") =>
       submit(test, path, { form: { email, role }, person: owner });
     for (
-      const [email, role, status, message] of [
-        ["no address", "ADMIN", 422, /id="email-error".*Enter an email address/],
-        ["Grace@Example.com ", "ADMIN", 409, /id="email-error".*is already invited/],
-        [owner.email, "ADMIN", 409, /id="email-error".*already has this email address/],
-        ["x@example.com", "KING", 422, /id="role-error"/],
+      const [email, role, status, field, message] of [
+        ["no address", "ADMIN", 422, "email", words.invalidEmail],
+        ["Grace@Example.com ", "ADMIN", 409, "email", words.alreadyInvited],
+        [owner.email, "ADMIN", 409, "email", words.alreadyMember],
+        ["x@example.com", "KING", 422, "role", ""],
       ] as const
     ) {
       const answer = await send(email, role);
       assert.equal(answer.status, status, email);
-      assert.match(answer.html, message, email);
+      assert.match(answer.html, new RegExp(`id="${field}-error".*${message}`), email);
       assert.ok(answer.html.includes(`name="email" value="${email}"`), email);
       assert.equal(answer.html.includes(`<option value="ADMIN" selected`), role === "ADMIN", email);
     }
@@ -50,7 +52,7 @@ testApp(
   },
 );
 
-testApp("an admin invites members and admins, and does nothing about an owner's invitation", async (test) => {
+testApp("an admin invites members and admins, and can't change an owner's invitation", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const admin = await joinBy(test, owner, { name: "Abel Admin", role: "ADMIN" });
   const member = await joinBy(test, owner, { name: "Mia Member" });
@@ -58,48 +60,45 @@ testApp("an admin invites members and admins, and does nothing about an owner's 
   const id = await idOf(test, owner);
   await invite(test, admin, { email: "help@example.com", role: "ADMIN" });
   const { html } = await page(test, path, admin);
-  assert.deepEqual(actsOf(html, "boss@example.com"), []);
-  assert.deepEqual(actsOf(html, "help@example.com"), ["Send again", "Revoke"]);
-  assert.deepEqual(actsOf((await page(test, path, owner)).html, "boss@example.com"), [
-    "Send again",
-    "Revoke",
-  ]);
+  assert.deepEqual(actionsOf(html, "boss@example.com"), []);
+  assert.deepEqual(actionsOf(html, "help@example.com"), ["resend", "revoke"]);
+  assert.deepEqual(actionsOf((await page(test, path, owner)).html, "boss@example.com"), ["resend", "revoke"]);
   const form = { email: "more@example.com", role: "OWNER" };
   assert.equal((await submit(test, path, { form, person: admin })).status, 403);
-  for (const act of ["resend", "revoke"]) {
-    const address = `/portal/invitations/${id}/${act}`;
-    assert.equal((await submit(test, address, { person: admin })).status, 403, act);
-    assert.equal((await submit(test, address, { person: member })).status, 403, act);
+  for (const action of ["resend", "revoke"]) {
+    const address = `/portal/invitations/${id}/${action}`;
+    assert.equal((await submit(test, address, { person: admin })).status, 403, action);
+    assert.equal((await submit(test, address, { person: member })).status, 403, action);
   }
   assert.equal((await page(test, `/portal/invitations/${id}/revoke`, admin)).status, 404);
   const members = { email: "more@example.com", role: "MEMBER" };
   assert.equal((await submit(test, path, { form: members, person: member })).status, 403);
 });
 
-testApp("inviting an owner asks for a fresh proof, and leads back to what was typed", async (test) => {
+testApp("inviting an owner requires recent authentication, and keeps the input meanwhile", async (test) => {
   const owner = await test.signUp("Olive Owner");
   await invite(test, owner, { email: "boss@example.com", role: "OWNER" });
   test.advance(recentAuthenticationMs);
-  const asksFirst = (back: string) => `/portal/confirm-password?return_to=${encodeURIComponent(back)}`;
+  const reauthenticate = (back: string) => `/portal/confirm-password?return_to=${encodeURIComponent(back)}`;
   const form = { email: "grace@example.com", role: "OWNER" };
   const back = `${path}?email=grace%40example.com&role=OWNER`;
-  assert.equal((await submit(test, path, { form, person: owner })).location, asksFirst(back));
+  assert.equal((await submit(test, path, { form, person: owner })).location, reauthenticate(back));
   const resend = `/portal/invitations/${await idOf(test, owner)}/resend`;
-  assert.equal((await submit(test, resend, { person: owner })).location, asksFirst(path));
+  assert.equal((await submit(test, resend, { person: owner })).location, reauthenticate(path));
   const { html } = await page(test, back, owner);
   assert.match(html, /name="email" value="grace@example\.com"/);
   assert.match(html, /<option value="OWNER" selected/);
   assert.equal((await test.mails()).filter(({ to }) => to === "grace@example.com").length, 0);
-  const proof = { password: testPassword, return_to: back };
+  const again = { password: testPassword, return_to: back };
   assert.equal(
-    (await submit(test, "/portal/confirm-password", { form: proof, person: owner })).location,
+    (await submit(test, "/portal/confirm-password", { form: again, person: owner })).location,
     back,
   );
   assert.equal((await submit(test, path, { form, person: owner })).location, `${path}?done=invited`);
 });
 
 testApp(
-  "sending again ends the link before, and gives an expired invitation seven days more",
+  "resending invalidates the previous link and extends an expired invitation by seven days",
   async (test) => {
     const signedUp = await test.signUp("Olive Owner");
     const first = await invite(test, signedUp, { email: "grace@example.com" });
@@ -114,38 +113,43 @@ testApp(
     assert.notEqual(second.token, first.token);
     assert.equal((await page(test, first.path)).status, 404);
     assert.equal((await page(test, second.path)).status, 200);
-    assert.match((await page(test, path, owner)).html, /<span class="badge on">Waiting<\/span>/);
+    assert.ok(
+      (await page(test, path, owner)).html.includes(`<span class="badge on">${words.pending}</span>`),
+    );
     assert.equal((await page(test, address, owner)).location, path);
   },
 );
 
-testApp("revoking asks first; the link stops, and what is over stays in the list", async (test) => {
-  const owner = await test.signUp("Olive Owner");
-  const link = await invite(test, owner, { email: "grace@example.com" });
-  const address = `/portal/invitations/${await idOf(test, owner)}/revoke`;
-  assert.match(
-    (await page(test, address, owner)).html,
-    /Revoke the invitation of <bdi>grace@example\.com<\/bdi>\?/,
-  );
-  assert.equal((await page(test, link.path)).status, 200);
-  assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=revoked`);
-  assert.equal((await page(test, link.path)).status, 404);
-  const { html } = await page(test, path, owner);
-  assert.match(html, /<span class="badge off">Revoked<\/span>/);
-  assert.deepEqual(actsOf(html, "grace@example.com"), []);
-  for (const again of [await page(test, address, owner), await submit(test, address, { person: owner })]) {
-    assert.equal(again.status, 404);
-  }
-});
+testApp(
+  "revoking asks for confirmation, ends the link, and keeps the invitation in the list",
+  async (test) => {
+    const owner = await test.signUp("Olive Owner");
+    const link = await invite(test, owner, { email: "grace@example.com" });
+    const address = `/portal/invitations/${await idOf(test, owner)}/revoke`;
+    assert.match(
+      (await page(test, address, owner)).html,
+      /<h1>[^<]*<bdi>grace@example\.com<\/bdi>/,
+    );
+    assert.equal((await page(test, link.path)).status, 200);
+    assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=revoked`);
+    assert.equal((await page(test, link.path)).status, 404);
+    const { html } = await page(test, path, owner);
+    assert.match(html, /<span class="badge off">Revoked<\/span>/);
+    assert.deepEqual(actionsOf(html, "grace@example.com"), []);
+    for (const again of [await page(test, address, owner), await submit(test, address, { person: owner })]) {
+      assert.equal(again.status, 404);
+    }
+  },
+);
 
-testApp("another organization's invitations have no page, and nothing is done about them", async (test) => {
+testApp("another organization's invitations have no page and can't be changed", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const link = await invite(test, owner, { email: "grace@example.com" });
   const id = await idOf(test, owner);
   const stranger = await test.signUp("Sam Stranger");
   for (const one of [id, "inv_0", "x"]) {
-    for (const act of ["resend", "revoke"]) {
-      const address = `/portal/invitations/${one}/${act}`;
+    for (const action of ["resend", "revoke"]) {
+      const address = `/portal/invitations/${one}/${action}`;
       assert.equal((await submit(test, address, { person: stranger })).status, 404, address);
     }
     assert.equal((await page(test, `/portal/invitations/${one}/revoke`, stranger)).status, 404);
@@ -153,7 +157,7 @@ testApp("another organization's invitations have no page, and nothing is done ab
   assert.equal((await page(test, link.path)).status, 200);
 });
 
-testApp("open invitations come first, then the others, on as many pages as it takes", async (test) => {
+testApp("open invitations come first, then the others, over several pages", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const count = 160;
   const idAt = (index: number) => `inv_${index.toString(16).padStart(32, "0")}`;
@@ -166,7 +170,7 @@ testApp("open invitations come first, then the others, on as many pages as it ta
         owner.organizationId,
         `guest${index}@example.com`,
         test.now() + dayMs,
-        // Two of three are over: among the newest and the oldest.
+        // Two of three are revoked, among the newest and the oldest.
         index % 3 === 0 ? null : 1,
       )),
   );
@@ -175,8 +179,8 @@ testApp("open invitations come first, then the others, on as many pages as it ta
   for (let pages = 0; address !== undefined && pages < 10; pages++) {
     const { html } = await page(test, address, owner);
     indexes.push(...[...html.matchAll(/>guest(\d+)@example\.com</g)].map(([, index]) => Number(index)));
-    assert.equal(html.includes("Newest invitations"), pages > 0);
-    address = /href="([^"]+)" ?>Older invitations/.exec(html)?.[1]?.replace(/#.*/, "");
+    assert.equal(html.includes(words.newestInvitations), pages > 0);
+    address = new RegExp(`href="([^"]+)" ?>${words.olderInvitations}`).exec(html)?.[1]?.replace(/#.*/, "");
   }
   const all = Array.from({ length: count }, (_, index) => count - 1 - index);
   const isOpen = (index: number) => index % 3 === 0;
@@ -186,22 +190,21 @@ testApp("open invitations come first, then the others, on as many pages as it ta
   }
 });
 
-testApp("where no mail goes out, that is said instead of a form", async (test) => {
+testApp("without SMTP_URL the page says so instead of showing the form", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const { html } = await page(test, path, owner);
-  assert.match(news(html).join(), /mails cannot be sent: no SMTP_URL is set/);
-  assert.doesNotMatch(html, /Send invitation|Send it again/);
+  assert.match(news(html).join(), inPage(words.noEmail));
+  assert.doesNotMatch(html, /action="\/portal\/(members|account\/verification)"/);
   const form = { email: "grace@example.com", role: "MEMBER" };
   const refused = await submit(test, path, { form, person: owner });
   assert.equal(refused.status, 503);
-  assert.match(news(refused.html).join(), /mails cannot be sent/);
+  assert.match(news(refused.html).join(), inPage(words.noEmail));
 }, { BASE_URL: "https://auth.example.com" });
 
-testApp("an address that is not proved is asked for on every page, until it is", async (test) => {
+testApp("every page asks to confirm the email address until it is confirmed", async (test) => {
   const owner = await test.signUp("Olive Owner");
   for (const one of [path, "/portal/api-keys", "/portal/organizations"]) {
     const { html } = await page(test, one, owner);
-    assert.match(html, /action="\/portal\/account\/verification"/, one);
     assert.match(html, /action="\/portal\/account\/verification"/, one);
   }
   const member = await joinBy(test, owner, { name: "Mia Member" });
@@ -209,7 +212,7 @@ testApp("an address that is not proved is asked for on every page, until it is",
 });
 
 testApp(
-  "more mails in an hour than an organization has are refused above the list, and later sent",
+  "more emails in an hour than the limit are rejected above the list, and sent later",
   async (test) => {
     const owner = await verifiedPerson(test, "Olive Owner");
     await invite(test, owner, { email: "grace@example.com" });

@@ -1,11 +1,13 @@
-// The pages of members over plain forms: what each role is offered, and that the verbs refuse what is not.
+// The pages of members over plain forms: what each role is offered, and that everything else is denied.
 import assert from "node:assert/strict";
 import { forbiddenError } from "../../../../domain/errors.ts";
 import { errorTitles } from "../../../../routes/portal/errors.ts";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app.ts";
 import { sql } from "../../../../db/engine/database.ts";
-import { actsOf, joinBy, news, page, submit } from "../../../support/portal_people.ts";
+import { actionsOf, joinBy, news, page, submit } from "../../../support/portal_people.ts";
+import { organizationWords as words } from "../../../support/words/organization.ts";
+import { inPage } from "../../../support/words/sign_in.ts";
 import { roleSentences } from "../../../../views/text/role.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
@@ -19,7 +21,7 @@ async function team(test: TestApp) {
   return { owner, admin, other, member };
 }
 
-/** Asks the API who is in the organization, as its owner. */
+/** Reads the members and their roles over the API. */
 async function rolesOf(test: TestApp, person: TestPerson): Promise<Record<string, string>> {
   const answer = await test.send(`/api/portal/organizations/${person.organizationId}/members`, {
     cookie: person.cookie,
@@ -30,7 +32,7 @@ async function rolesOf(test: TestApp, person: TestPerson): Promise<Record<string
   );
 }
 
-testApp("everybody sees the members, and each role is offered what it may do", async (test) => {
+testApp("everyone sees the members, and each role is offered what it allows", async (test) => {
   const { owner, admin, member } = await team(test);
   const seen = {
     owner: (await page(test, path, owner)).html,
@@ -38,22 +40,22 @@ testApp("everybody sees the members, and each role is offered what it may do", a
     member: (await page(test, path, member)).html,
   };
   const offered = (html: string) =>
-    ["Olive Owner", "Abel Admin", "Anna Admin", "Mia Member"].map((name) => actsOf(html, name));
-  const managed = ["Change role", "Make owner", "Remove"];
+    ["Olive Owner", "Abel Admin", "Anna Admin", "Mia Member"].map((name) => actionsOf(html, name));
+  const managed = ["role", "owner", "remove"];
   assert.deepEqual(offered(seen.owner), [[], managed, managed, managed]);
-  assert.deepEqual(offered(seen.admin), [[], ["Leave"], ["Remove"], ["Remove"]]);
-  assert.deepEqual(offered(seen.member), [[], [], [], ["Leave"]]);
+  assert.deepEqual(offered(seen.admin), [[], ["leave"], ["remove"], ["remove"]]);
+  assert.deepEqual(offered(seen.member), [[], [], [], ["leave"]]);
   assert.match(seen.member, /1 owner · 2 admins · 1 member/);
   assert.match(seen.member, /<bdi>Mia Member<\/bdi><span class="muted you">you<\/span>/);
-  for (const html of [seen.owner, seen.admin]) assert.match(html, /Invite somebody/);
-  assert.doesNotMatch(seen.member, /Invite somebody|Invitations/);
+  for (const html of [seen.owner, seen.admin]) assert.match(html, /action="\/portal\/members"/);
+  assert.doesNotMatch(seen.member, /action="\/portal\/members"|id="invitations"/);
   assert.match(seen.owner, /<option value="OWNER"/);
   assert.doesNotMatch(seen.admin, /<option value="OWNER"/);
   assert.match(seen.admin, /href="\/portal\/audit"/);
   assert.doesNotMatch(seen.member, /href="\/portal\/audit"/);
 });
 
-testApp("who may not do it gets neither the page nor the act, and nothing changes", async (test) => {
+testApp("without permission, both the page and the form are denied, and nothing changes", async (test) => {
   const { owner, admin, other, member } = await team(test);
   const before = await rolesOf(test, owner);
   const refused: [TestPerson, string, Record<string, string>][] = [
@@ -76,7 +78,7 @@ testApp("who may not do it gets neither the page nor the act, and nothing change
 });
 
 testApp(
-  "a role is changed by a page that says what each role may do, and holds from the next click",
+  "the page that changes a role explains every role, and the change takes effect immediately",
   async (test) => {
     const { owner, member } = await team(test);
     const address = `${path}/${member.userId}/role`;
@@ -89,14 +91,14 @@ testApp(
     assert.equal((await submit(test, address, { form: {}, person: owner })).status, 422);
     const changed = await submit(test, address, { form: { role: "ADMIN" }, person: owner });
     assert.equal(changed.location, `${path}?done=role`);
-    assert.deepEqual(news((await page(test, `${path}?done=role`, owner)).html), ["The role is changed."]);
-    assert.match((await page(test, path, member)).html, /Invite somebody/);
+    assert.deepEqual(news((await page(test, `${path}?done=role`, owner)).html), [words.roleChanged]);
+    assert.match((await page(test, path, member)).html, inPage(words.invite));
     assert.equal((await submit(test, address, { form: { role: "ADMIN" }, person: owner })).location, path);
   },
 );
 
 testApp(
-  "making somebody an owner asks for a fresh proof, and leads back to the role that was chosen",
+  "making someone an owner requires recent authentication, and keeps the chosen role meanwhile",
   async (test) => {
     const { owner, member } = await team(test);
     const address = `${path}/${member.userId}/role`;
@@ -117,35 +119,35 @@ testApp(
   },
 );
 
-testApp("an only owner keeps the role and stays, with the reason beside the form", async (test) => {
+testApp("the only owner can't change their role or leave, and the page says why", async (test) => {
   const { owner } = await team(test);
   const role = await submit(test, `${path}/${owner.userId}/role`, {
     form: { role: "MEMBER" },
     person: owner,
   });
   assert.equal(role.status, 409);
-  assert.match(news(role.html).join(), /needs an owner/);
+  assert.match(news(role.html).join(), inPage(words.needsOwner));
   assert.match(role.html, /value="MEMBER" checked/);
   const asked = await page(test, `${path}/leave`, owner);
-  assert.match(news(asked.html).join(), /You are the only owner/);
+  assert.match(news(asked.html).join(), inPage(words.onlyOwner));
   assert.doesNotMatch(asked.html, /action="\/portal\/members\/leave"/);
   const left = await submit(test, `${path}/leave`, { person: owner });
   assert.equal(left.status, 409);
-  assert.match(news(left.html).join(), /needs an owner/);
+  assert.match(news(left.html).join(), inPage(words.needsOwner));
   assert.equal((await rolesOf(test, owner))["Olive Owner"], "OWNER");
 });
 
 for (const keys of ["revoke", "keep"] as const) {
-  testApp(`removing a member asks what becomes of the keys: ${keys}`, async (test) => {
+  testApp(`removing a member asks what to do with their keys: ${keys}`, async (test) => {
     const { owner, member } = await team(test);
     const { fullKey } = await createTestKey(test, member);
     const address = `${path}/${member.userId}/remove`;
     const asked = await page(test, address, owner);
-    assert.match(asked.html, /They made 1 active key here\. What becomes of it\?/);
+    assert.match(asked.html, inPage(words.keysChoice));
     assert.match(asked.html, /value="revoke" checked/);
     const unsaid = await submit(test, address, { form: { keys: "" }, person: owner });
     assert.equal(unsaid.status, 422);
-    assert.match(unsaid.html, /Choose one\./);
+    assert.match(unsaid.html, /id="keys-error"/);
     assert.equal((await page(test, path, member)).status, 200);
     const removed = await submit(test, address, { form: { keys }, person: owner });
     assert.equal(removed.location, `${path}?done=removed`);
@@ -153,7 +155,7 @@ for (const keys of ["revoke", "keep"] as const) {
     assert.equal(used.status, keys === "keep" ? 201 : 401);
     const html = (await page(test, path, owner)).html;
     assert.doesNotMatch(html, /Mia Member/);
-    // The removed member's next click, wherever: they belong to no organization.
+    // The removed member's next request, on any page: they belong to no organization.
     for (const place of [path, "/portal/api-keys", "/portal/usage", "/portal/organization", address]) {
       assert.equal((await page(test, place, member)).location, "/portal/organizations", place);
     }
@@ -161,49 +163,52 @@ for (const keys of ["revoke", "keep"] as const) {
   });
 }
 
-testApp("one leaves by a page that asks, and lands among the organizations that remain", async (test) => {
+testApp("leaving asks for confirmation, and continues with the remaining organizations", async (test) => {
   const { owner, member } = await team(test);
   const { fullKey } = await createTestKey(test, member);
   assert.equal((await page(test, `${path}/${member.userId}/remove`, member)).location, `${path}/leave`);
   const asked = await page(test, `${path}/leave`, member);
-  assert.match(asked.html, /your 1 active key here is revoked/);
+  assert.match(asked.html, inPage(words.revokedKeys));
   const left = await submit(test, `${path}/leave`, { person: member });
   assert.equal(left.location, "/portal/organizations?done=left");
   assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
   const html = (await page(test, left.location ?? "", member)).html;
-  assert.deepEqual(news(html), ["You left the organization."]);
-  assert.match(html, /You belong to no organization/);
+  assert.deepEqual(news(html), [words.left]);
+  assert.match(html, inPage(words.noOrganizations));
   assert.equal((await rolesOf(test, owner))["Mia Member"], undefined);
 });
 
-testApp("handing over asks for a fresh proof, then once more, then swaps the roles", async (test) => {
-  const { owner, member } = await team(test);
-  const choose = await page(test, "/portal/organization/hand-over", owner);
-  assert.match(choose.html, new RegExp(`value="${member.userId}"`));
-  assert.doesNotMatch(choose.html, new RegExp(`value="${owner.userId}"`));
-  const nobody = await submit(test, "/portal/organization/hand-over", { person: owner });
-  assert.equal(nobody.status, 422);
-  assert.match(nobody.html, /Choose who becomes the owner\./);
-  const address = `${path}/${member.userId}/owner`;
-  const chosen = await submit(test, "/portal/organization/hand-over", {
-    form: { userId: member.userId },
-    person: owner,
-  });
-  assert.equal(chosen.location, address);
-  test.advance(recentAuthenticationMs);
-  const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(address)}`;
-  assert.equal((await page(test, address, owner)).location, confirm);
-  assert.equal((await submit(test, address, { person: owner })).location, confirm);
-  assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
-  test.advance(-recentAuthenticationMs);
-  assert.match((await page(test, address, owner)).html, /Make <bdi>Mia Member<\/bdi> the owner\?/);
-  assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=owner`);
-  const after = await rolesOf(test, owner);
-  assert.deepEqual([after["Mia Member"], after["Olive Owner"]], ["OWNER", "ADMIN"]);
-  assert.equal((await page(test, "/portal/organization/hand-over", owner)).status, 403);
-});
+testApp(
+  "transferring ownership requires recent authentication and confirmation, and swaps the roles",
+  async (test) => {
+    const { owner, member } = await team(test);
+    const choose = await page(test, "/portal/organization/hand-over", owner);
+    assert.match(choose.html, new RegExp(`value="${member.userId}"`));
+    assert.doesNotMatch(choose.html, new RegExp(`value="${owner.userId}"`));
+    const nobody = await submit(test, "/portal/organization/hand-over", { person: owner });
+    assert.equal(nobody.status, 422);
+    assert.match(nobody.html, inPage(words.chooseOwner));
+    const address = `${path}/${member.userId}/owner`;
+    const chosen = await submit(test, "/portal/organization/hand-over", {
+      form: { userId: member.userId },
+      person: owner,
+    });
+    assert.equal(chosen.location, address);
+    test.advance(recentAuthenticationMs);
+    const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(address)}`;
+    assert.equal((await page(test, address, owner)).location, confirm);
+    assert.equal((await submit(test, address, { person: owner })).location, confirm);
+    assert.equal((await rolesOf(test, owner))["Mia Member"], "MEMBER");
+    test.advance(-recentAuthenticationMs);
+    assert.match((await page(test, address, owner)).html, /<h1>[^<]*<bdi>Mia Member<\/bdi>/);
+    assert.equal((await submit(test, address, { person: owner })).location, `${path}?done=owner`);
+    const after = await rolesOf(test, owner);
+    assert.deepEqual([after["Mia Member"], after["Olive Owner"]], ["OWNER", "ADMIN"]);
+    assert.equal((await page(test, "/portal/organization/hand-over", owner)).status, 403);
+  },
+);
 
-testApp("a proof that is given on the way leads back to the page, which then works", async (test) => {
+testApp("entering the password returns to the page, which then works", async (test) => {
   const { owner, member } = await team(test);
   const address = `${path}/${member.userId}/owner`;
   test.advance(recentAuthenticationMs);
@@ -217,7 +222,7 @@ testApp("a proof that is given on the way leads back to the page, which then wor
 });
 
 testApp(
-  "a role that is taken away between a page and its form is answered with a page that says so",
+  "a form whose role was taken away since its page was opened is denied with an explanation",
   async (test) => {
     const { owner, admin, member } = await team(test);
     const address = `${path}/${member.userId}/remove`;
@@ -234,12 +239,12 @@ testApp(
   },
 );
 
-testApp("members of another organization have no page here", async (test) => {
+testApp("members of another organization have no page", async (test) => {
   const { owner } = await team(test);
   const stranger = await test.signUp("Sam Stranger");
   for (const id of [stranger.userId, "usr_0", "leave", "%2e%2e", "key_01"]) {
-    for (const act of ["role", "remove", "owner"]) {
-      const address = `${path}/${id}/${act}`;
+    for (const action of ["role", "remove", "owner"]) {
+      const address = `${path}/${id}/${action}`;
       assert.equal((await page(test, address, owner)).status, 404, `GET ${address}`);
       const form = { role: "ADMIN", keys: "revoke" };
       assert.equal((await submit(test, address, { form, person: owner })).status, 404, `POST ${address}`);
@@ -248,7 +253,7 @@ testApp("members of another organization have no page here", async (test) => {
   assert.equal((await page(test, path, stranger)).status, 200);
 });
 
-testApp("more members than a page has are on the next ones, each once", async (test) => {
+testApp("members are listed once each, over several pages", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const ids = Array.from({ length: 70 }, (_, index) => `usr_${index.toString(16).padStart(32, "0")}`);
   await test.opened.database.write(ids.flatMap((id) => [
@@ -256,9 +261,9 @@ testApp("more members than a page has are on the next ones, each once", async (t
     sql`INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (${id}, ${owner.organizationId}, 'MEMBER', 0)`,
   ]));
   const first = (await page(test, path, owner)).html;
-  const next = /href="(\/portal\/members\?cursor=[^"]+)" ?>More members/.exec(first)?.[1] ?? "";
+  const next = /href="(\/portal\/members\?cursor=[^"]+)"/.exec(first)?.[1] ?? "";
   const second = (await page(test, next, owner)).html;
-  assert.doesNotMatch(second, /More members/);
+  assert.doesNotMatch(second, inPage(words.moreMembers));
   const shown = [first, second].flatMap((html) =>
     [...html.matchAll(/<bdi>Guest (usr_\w+)/g)].map(([, id]) => id)
   );
@@ -267,11 +272,11 @@ testApp("more members than a page has are on the next ones, each once", async (t
   assert.equal((await page(test, `${path}?cursor=nonsense`, owner)).status, 422);
 });
 
-testApp("names with markup are shown as they are, on every page about a member", async (test) => {
+testApp("names with markup are escaped on every page about a member", async (test) => {
   const owner = await test.signUp(`<b onclick="x()">Olive</b>`);
   const name = `<script>alert(1)</script>"'&`;
   const member = await joinBy(test, owner, { name });
-  const paths = [path, ...["role", "remove", "owner"].map((act) => `${path}/${member.userId}/${act}`)];
+  const paths = [path, ...["role", "remove", "owner"].map((action) => `${path}/${member.userId}/${action}`)];
   for (const one of [...paths, "/portal/organization/hand-over", "/portal/organizations"]) {
     const { status, html } = await page(test, one, owner);
     assert.equal(status, 200, one);

@@ -1,8 +1,10 @@
-// The pages of organizations over plain forms: making, switching, renaming, deleting.
+// The pages of organizations over plain forms: create, switch, rename, delete.
 import assert from "node:assert/strict";
 import { membershipsPerUserMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { createTestKey, testApp } from "../../../support/app.ts";
-import { joinBy, news, page, submit } from "../../../support/portal_people.ts";
+import { activeOrganization, joinBy, news, page, submit } from "../../../support/portal_people.ts";
+import { organizationWords as words } from "../../../support/words/organization.ts";
+import { inPage } from "../../../support/words/sign_in.ts";
 import { enterName } from "../../../../routes/schemas/messages.ts";
 
 const all = "/portal/organizations";
@@ -10,12 +12,12 @@ const path = "/portal/organization";
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 
 testApp(
-  "a new organization is switched to at once, and what is refused keeps what was typed",
+  "a new organization becomes the active one, and a rejected form keeps the input",
   async (test) => {
     const person = await test.signUp("Ada");
     const made = await submit(test, all, { form: { name: " Second " }, person });
     assert.equal(made.location, "/portal/members?done=created");
-    assert.match((await page(test, made.location ?? "", person)).html, /Members of Second/);
+    assert.equal(activeOrganization((await page(test, made.location ?? "", person)).html), "Second");
     const list = (await page(test, all, person)).html;
     assert.match(list, /<bdi>Ada’s organization<\/bdi>/);
     assert.equal(list.match(/<span class="badge on">Active<\/span>/g)?.length, 1);
@@ -28,47 +30,59 @@ testApp(
     }
     const one = await submit(test, all, { form: { name: "Too much" }, person });
     assert.equal(one.status, 409);
-    assert.match(news(one.html).join(), /at most 50 organizations/);
+    assert.match(news(one.html).join(), inPage(words.organizationLimit));
     assert.ok(one.html.includes(`value="Too much"`));
   },
 );
 
-testApp("switching leads to the same place in the other organization, and nowhere else", async (test) => {
-  const owner = await test.signUp("Olive Owner");
-  const person = await test.signUp("Ada");
-  const member = await joinBy(test, owner, { name: "Mia" });
-  await submit(test, all, { form: { name: "Mia’s own" }, person: member });
-  const own = (await (await test.send("/api/auth/me", { cookie: member.cookie })).json()).organizationId;
-  const go = async (organizationId: string, return_to: string) =>
-    await submit(test, "/portal/switch", { form: { organizationId, return_to }, person: member });
-  const { html } = await page(test, "/portal/members", member);
-  assert.match(html, /<input type="hidden" name="return_to" value="\/portal\/members"/);
-  assert.match(
-    html,
-    /<button type="submit" class="menu-item" aria-current="true"><span class="menu-name"><span class="cut">Mia’s own</,
-  );
-  assert.equal((await go(owner.organizationId, "/portal/members")).location, "/portal/members");
-  assert.match((await page(test, "/portal/members", member)).html, /Members of Olive Owner’s organization/);
-  // A place that the role there does not allow.
-  assert.equal((await go(owner.organizationId, "/portal/audit")).location, "/portal/api-keys");
-  assert.equal((await go(own, "/portal/audit")).location, "/portal/audit");
-  for (
-    const trick of ["//evil.example", "https://evil.example/portal/members", "/portal/../x", "/sign-out", ""]
-  ) {
-    assert.equal((await go(own, trick)).location, "/portal/api-keys", trick);
-  }
-  for (const id of [person.organizationId, "org_0", ""]) assert.equal((await go(id, "")).status, 404, id);
-  assert.match((await page(test, "/portal/members", member)).html, /Members of Mia’s own/);
-  const boosted = await test.send("/portal/switch", {
-    cookie: member.cookie,
-    form: { organizationId: own, return_to: "/portal/usage" },
-    headers: { "hx-request": "true" },
-  });
-  assert.equal(boosted.headers.get("hx-redirect"), "/portal/usage");
-  assert.equal((await page(test, "/portal/switch", member)).location, "/portal/api-keys");
-});
+testApp(
+  "switching returns to the same page in the other organization, and to no other address",
+  async (test) => {
+    const owner = await test.signUp("Olive Owner");
+    const person = await test.signUp("Ada");
+    const member = await joinBy(test, owner, { name: "Mia" });
+    await submit(test, all, { form: { name: "Mia’s own" }, person: member });
+    const own = (await (await test.send("/api/auth/me", { cookie: member.cookie })).json()).organizationId;
+    const go = async (organizationId: string, return_to: string) =>
+      await submit(test, "/portal/switch", { form: { organizationId, return_to }, person: member });
+    const { html } = await page(test, "/portal/members", member);
+    assert.match(html, /<input type="hidden" name="return_to" value="\/portal\/members"/);
+    assert.match(
+      html,
+      /<button type="submit" class="menu-item" aria-current="true"><span class="menu-name"><span class="cut">Mia’s own</,
+    );
+    assert.equal((await go(owner.organizationId, "/portal/members")).location, "/portal/members");
+    assert.equal(
+      activeOrganization((await page(test, "/portal/members", member)).html),
+      "Olive Owner’s organization",
+    );
+    // A page that the role there does not allow.
+    assert.equal((await go(owner.organizationId, "/portal/audit")).location, "/portal/api-keys");
+    assert.equal((await go(own, "/portal/audit")).location, "/portal/audit");
+    for (
+      const trick of [
+        "//evil.example",
+        "https://evil.example/portal/members",
+        "/portal/../x",
+        "/sign-out",
+        "",
+      ]
+    ) {
+      assert.equal((await go(own, trick)).location, "/portal/api-keys", trick);
+    }
+    for (const id of [person.organizationId, "org_0", ""]) assert.equal((await go(id, "")).status, 404, id);
+    assert.equal(activeOrganization((await page(test, "/portal/members", member)).html), "Mia’s own");
+    const boosted = await test.send("/portal/switch", {
+      cookie: member.cookie,
+      form: { organizationId: own, return_to: "/portal/usage" },
+      headers: { "hx-request": "true" },
+    });
+    assert.equal(boosted.headers.get("hx-redirect"), "/portal/usage");
+    assert.equal((await page(test, "/portal/switch", member)).location, "/portal/api-keys");
+  },
+);
 
-testApp("people without an organization are led to where they can make one", async (test) => {
+testApp("people without an organization are redirected to where they can create one", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const member = await joinBy(test, owner, { name: "Mia" });
   await submit(test, "/portal/members/leave", { person: member });
@@ -82,25 +96,26 @@ testApp("people without an organization are led to where they can make one", asy
     all,
   );
   const { html } = await page(test, all, member);
-  assert.match(html, new RegExp(`wait for an invitation to ${member.email}`));
+  assert.match(html, inPage(words.noOrganizations));
+  assert.ok(html.includes(`an invitation to ${member.email}`));
   assert.match(html, /action="\/portal\/organizations"/);
   assert.doesNotMatch(html, /href="\/portal\/(api-keys|usage|members|organization|audit)"/);
   await submit(test, all, { form: { name: "Mia’s own" }, person: member });
-  assert.match((await page(test, "/portal/api-keys", member)).html, /Keys of Mia’s own/);
+  assert.equal(activeOrganization((await page(test, "/portal/api-keys", member)).html), "Mia’s own");
 });
 
 testApp(
-  "an owner renames the organization; others see its name and the ways that are theirs",
+  "only owners can rename, transfer or delete the organization",
   async (test) => {
     const owner = await test.signUp("Olive Owner");
     const admin = await joinBy(test, owner, { name: "Abel", role: "ADMIN" });
     const renamed = await submit(test, path, { form: { name: "Northwind" }, person: owner });
     assert.equal(renamed.location, `${path}?done=renamed`);
     const { html } = await page(test, `${path}?done=renamed`, owner);
-    assert.deepEqual(news(html), ["The organization has its new name."]);
+    assert.deepEqual(news(html), ["Renamed to “Northwind”."]);
     assert.match(html, /name="name" value="Northwind"/);
     assert.match(html, new RegExp(`<code class="pick">${owner.organizationId}</code>`));
-    assert.match(html, /You are the only owner\./);
+    assert.match(html, inPage(words.onlyOwner));
     const empty = await submit(test, path, { form: { name: "  " }, person: owner });
     assert.equal(empty.status, 422);
     assert.match(empty.html, /<bdi>Northwind<\/bdi>/);
@@ -108,8 +123,8 @@ testApp(
     assert.match(seen, /value="Northwind"[^>]* readonly/);
     assert.match(seen, /href="\/portal\/members\/leave"/);
     assert.doesNotMatch(seen, /action="\/portal\/organization"|organization\/delete|hand-over/);
-    for (const act of ["delete", "hand-over"]) {
-      assert.equal((await page(test, `${path}/${act}`, admin)).status, 403, act);
+    for (const action of ["delete", "hand-over"]) {
+      assert.equal((await page(test, `${path}/${action}`, admin)).status, 403, action);
     }
     assert.equal((await submit(test, path, { form: { name: "Mine" }, person: admin })).status, 403);
     const form = { name: "Northwind" };
@@ -118,35 +133,38 @@ testApp(
   },
 );
 
-testApp("deleting takes a fresh proof and the name, and stops the keys at once", async (test) => {
-  const owner = await test.signUp("Olive Owner");
-  const member = await joinBy(test, owner, { name: "Mia" });
-  await submit(test, path, { form: { name: "Olive’s maps" }, person: owner });
-  const { fullKey } = await createTestKey(test, owner);
-  const address = `${path}/delete`;
-  test.advance(recentAuthenticationMs);
-  const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(address)}`;
-  assert.equal((await page(test, address, owner)).location, confirm);
-  const form = { name: "Olive’s maps" };
-  assert.equal((await submit(test, address, { form, person: owner })).location, confirm);
-  test.advance(-recentAuthenticationMs);
-  const asked = (await page(test, address, owner)).html;
-  assert.match(asked, /<dt>Members<\/dt><dd>2<\/dd>/);
-  assert.match(asked, /<dt>Active keys<\/dt><dd>1<\/dd>/);
-  const wrong = await submit(test, address, { form: { name: "olive’s maps" }, person: owner });
-  assert.equal(wrong.status, 422);
-  assert.match(wrong.html, /id="name-error"/);
-  assert.ok(wrong.html.includes(`value="olive’s maps"`));
-  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 201);
-  // Keyboards have no ’.
-  const done = await submit(test, address, { form: { name: " Olive's maps " }, person: owner });
-  assert.equal(done.location, `${all}?done=deleted`);
-  assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
-  assert.match(news((await page(test, done.location ?? "", owner)).html).join(), /is deleted/);
-  assert.equal((await page(test, "/portal/members", member)).location, all);
-});
+testApp(
+  "deleting requires recent authentication and the name, and ends the keys immediately",
+  async (test) => {
+    const owner = await test.signUp("Olive Owner");
+    const member = await joinBy(test, owner, { name: "Mia" });
+    await submit(test, path, { form: { name: "Olive’s maps" }, person: owner });
+    const { fullKey } = await createTestKey(test, owner);
+    const address = `${path}/delete`;
+    test.advance(recentAuthenticationMs);
+    const confirm = `/portal/confirm-password?return_to=${encodeURIComponent(address)}`;
+    assert.equal((await page(test, address, owner)).location, confirm);
+    const form = { name: "Olive’s maps" };
+    assert.equal((await submit(test, address, { form, person: owner })).location, confirm);
+    test.advance(-recentAuthenticationMs);
+    const asked = (await page(test, address, owner)).html;
+    assert.match(asked, /<dt>Members<\/dt><dd>2<\/dd>/);
+    assert.match(asked, /<dt>Active keys<\/dt><dd>1<\/dd>/);
+    const wrong = await submit(test, address, { form: { name: "olive’s maps" }, person: owner });
+    assert.equal(wrong.status, 422);
+    assert.match(wrong.html, /id="name-error"/);
+    assert.ok(wrong.html.includes(`value="olive’s maps"`));
+    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 201);
+    // Typed with a plain apostrophe.
+    const done = await submit(test, address, { form: { name: " Olive's maps " }, person: owner });
+    assert.equal(done.location, `${all}?done=deleted`);
+    assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
+    assert.match(news((await page(test, done.location ?? "", owner)).html).join(), inPage(words.deleted));
+    assert.equal((await page(test, "/portal/members", member)).location, all);
+  },
+);
 
-testApp("every page of people leads strangers to sign-in, and back", async (test) => {
+testApp("signed-out people are redirected to sign-in, and back", async (test) => {
   for (
     const one of [
       "/portal/members",
@@ -167,7 +185,7 @@ testApp("every page of people leads strangers to sign-in, and back", async (test
   }
 });
 
-testApp("“Leave”, pressed twice, leaves the organization that the page named, and no other", async (test) => {
+testApp("leaving twice leaves only the organization that the page was about", async (test) => {
   const owner = await test.signUp();
   const member = await joinBy(test, owner, { name: "Member" });
   const made = await test.send("/api/portal/organizations", {
@@ -175,14 +193,14 @@ testApp("“Leave”, pressed twice, leaves the organization that the page named
     json: { name: "Other" },
   });
   const { organization } = await made.json();
-  // Somebody else owns it too, so that one could leave it by mistake.
+  // It has another owner, so leaving it by mistake would be possible.
   await test.opened.database.write([{
     sql: "INSERT INTO memberships (user_id, organization_id, role, created_at) VALUES (?, ?, 'OWNER', 0)",
     args: [owner.userId, organization.id],
   }]);
   const { html } = await page(test, "/portal/members/leave", member);
   const organizationId =
-    /name="organizationId" value="(org_[0-9a-f]+)"\s*\/?>(?:(?!<\/form>).)*Leave<\/button>/s
+    /action="\/portal\/members\/leave"[^>]*><input type="hidden" name="organizationId" value="(org_[0-9a-f]+)"/
       .exec(html)?.[1] ?? "";
   assert.equal(organizationId, owner.organizationId);
   for (let press = 0; press < 2; press++) {
@@ -198,7 +216,7 @@ testApp("“Leave”, pressed twice, leaves the organization that the page named
 });
 
 testApp(
-  "a form is about the organization that its page showed, whatever was switched to since",
+  "a form is rejected after switching to another organization than its page showed",
   async (test) => {
     const ada = await test.signUp();
     const { cookie } = ada;

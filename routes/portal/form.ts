@@ -1,0 +1,58 @@
+// Forms of the portal. A rejected form is shown again with what is wrong with it.
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { AppError, type ErrorCode } from "../../domain/errors.ts";
+import type { FormErrors } from "../../views/components/row_form.tsx";
+import type { AppContext } from "../env.ts";
+import { formError } from "./errors.ts";
+import { askToReauthenticate, needsReauthentication } from "./page.ts";
+
+/** A form as it is shown: at first, or after it was rejected. */
+export interface FormState extends FormErrors {
+  /** The code of the error that rejected it. */
+  readonly code?: ErrorCode;
+  readonly status: ContentfulStatusCode;
+}
+
+/** A form that was not sent yet. */
+export const newForm: FormState = { fieldErrors: {}, error: null, status: 200 };
+
+/** What to do with a form. */
+export interface SubmitOptions {
+  readonly submit: () => Promise<Response>;
+  readonly showAgain: (state: FormState) => Response | Promise<Response>;
+  /** Where to continue after the password, for verbs that require recent authentication. */
+  readonly reauthenticateFor?: string;
+  /** Further errors after which to show the form again: the page itself explains them. */
+  readonly explained?: ReadonlySet<ErrorCode>;
+}
+
+/** Runs what a form is for, and shows the form again if its input is rejected. @throws Errors that no input can fix. */
+export async function submitForm(
+  c: AppContext,
+  { submit, showAgain, reauthenticateFor, explained }: SubmitOptions,
+): Promise<Response> {
+  try {
+    return await submit();
+  } catch (error) {
+    if (reauthenticateFor !== undefined && needsReauthentication(error)) {
+      return askToReauthenticate(c, reauthenticateFor);
+    }
+    if (error instanceof AppError && explained?.has(error.code)) {
+      return await showAgain({ ...newForm, code: error.code, status: error.status as ContentfulStatusCode });
+    }
+    const { message, fields, status } = formError(c, error);
+    const state = { error: message, fieldErrors: fields, status };
+    return await showAgain(error instanceof AppError ? { ...state, code: error.code } : state);
+  }
+}
+
+/** @returns The text for the action that led to this page, which `?done=` names, or null. */
+export function flashOf(c: AppContext, flashes: Readonly<Record<string, string>>): string | null {
+  const done = queryOf(c, "done") ?? "";
+  return Object.hasOwn(flashes, done) ? flashes[done] ?? null : null;
+}
+
+/** @returns A query parameter of a page. A form's own address may have parameters, too: these are ignored. */
+export function queryOf(c: AppContext, name: string): string | undefined {
+  return c.req.method === "GET" ? c.req.query(name) : undefined;
+}
