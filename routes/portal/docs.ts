@@ -152,7 +152,7 @@ function typeWords(given: JsonSchema, schemas: JsonSchemas): string {
   const schema = resolved(given, schemas);
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined) return choices.map((one) => typeWords(one, schemas)).join(" or ");
-  const types = typeof schema.type === "string" ? [schema.type] : schema.type ?? ["object"];
+  const types = [schema.type ?? "object"].flat();
   const names = types.filter((type) => type !== "null").map((type) =>
     schema.format === "date-time" ? "time" : schema.format ?? (type === "array" ? "list" : type)
   );

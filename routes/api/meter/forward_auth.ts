@@ -47,8 +47,6 @@ const definition = {
   errors: ["forbidden", "email_unverified"],
 } as const;
 
-type RedirectStatus = "302" | "401";
-
 /** Mounts `/api/auth/forward`. */
 export function forwardRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const fromApiKey = apiKeyAdmission(parts);
@@ -84,37 +82,28 @@ function apiKeyAdmission(parts: AppParts) {
 function sessionAdmission(parts: AppParts) {
   const { baseUrl, cookieDomain, allowedOrigins } = parts.config;
   const isAllowedOrigin = (origin: string) => allowedOrigins.some((allowed) => allowed.matches(origin));
-
-  /** Redirects a browser that is loading a page. Every other client gets the error. */
-  function deny(
-    c: AppContext,
-    { error, redirect, path }: {
-      error: AppError;
-      redirect: RedirectStatus;
-      path: (target: string) => string;
-    },
-  ): Response {
-    const target = pageLoadTarget(c.get("headers"), { baseUrl, cookieDomain, isAllowedOrigin });
-    if (target === null) throw error;
-    const address = baseUrl.origin + path(target);
-    if (redirect === "302") {
-      noteDenied(c, error, parts);
-      return c.redirect(address, 302);
-    }
-    c.header("Location", address);
-    throw error;
-  }
-
   return async (
     c: AppContext,
-    options: { conditions: ForwardConditions; user: ForwardUser; redirect: RedirectStatus },
+    options: { conditions: ForwardConditions; user: ForwardUser; redirect: "302" | "401" },
   ): Promise<Response> => {
     const { conditions, user, redirect } = options;
+    /** Redirects a browser that is loading a page. Every other client gets the error. */
+    const deny = (error: AppError, path: (target: string) => string): Response => {
+      const target = pageLoadTarget(c.get("headers"), { baseUrl, cookieDomain, isAllowedOrigin });
+      if (target === null) throw error;
+      const address = baseUrl.origin + path(target);
+      if (redirect === "302") {
+        noteDenied(c, error, parts);
+        return c.redirect(address, 302);
+      }
+      c.header("Location", address);
+      throw error;
+    };
     const { session, conflict } = await findForwardedSession(c, parts);
     if (session === null) {
       // The sign-in page may see only one of two conflicting cookies, and would redirect back in a loop.
-      const path = (target: string) => withReturnTo("/sign-in", target) + (conflict ? "&conflict=1" : "");
-      return deny(c, { error: unauthenticatedError(), redirect, path });
+      const suffix = conflict ? "&conflict=1" : "";
+      return deny(unauthenticatedError(), (target) => withReturnTo("/sign-in", target) + suffix);
     }
     try {
       return c.body(null, 200, identityHeaders(admitSession(session, conditions), user));
@@ -122,7 +111,7 @@ function sessionAdmission(parts: AppParts) {
       if (!(error instanceof AppError)) throw error;
       // Names the user in the audit log's entry about the denied request.
       sessionActor(c, session);
-      return deny(c, { error, redirect, path: (target) => accessAddress(target, conditions) });
+      return deny(error, (target) => accessAddress(target, conditions));
     }
   };
 }

@@ -1,35 +1,26 @@
 // Builds examples of whole bodies from the examples of their fields.
 
 /** The parts of JSON Schema that the OpenAPI document uses. */
-export interface JsonSchema {
-  readonly $ref?: string;
+export interface JsonSchema
+  extends
+    Readonly<Partial<Record<"$ref" | "description" | "format" | "pattern", string>>>,
+    Readonly<Partial<Record<"minimum" | "maximum" | "minItems" | "maxItems" | "maxProperties", number>>>,
+    Readonly<Partial<Record<"minLength" | "maxLength", number>>>,
+    Readonly<Partial<Record<"allOf" | "anyOf" | "oneOf", readonly JsonSchema[]>>> {
   readonly type?: string | readonly string[];
-  readonly description?: string;
-  readonly format?: string;
-  readonly pattern?: string;
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly default?: unknown;
   readonly example?: unknown;
   readonly examples?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly properties?: JsonSchemas;
   readonly required?: readonly string[];
   readonly items?: JsonSchema;
   readonly additionalProperties?: boolean | JsonSchema;
-  readonly allOf?: readonly JsonSchema[];
-  readonly anyOf?: readonly JsonSchema[];
-  readonly oneOf?: readonly JsonSchema[];
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly maxProperties?: number;
   readonly propertyNames?: JsonSchema;
 }
 
-/** The schemas of the document, by name. */
+/** Schemas by name. */
 export type JsonSchemas = Readonly<Record<string, JsonSchema>>;
 
 /** Follows references. */
@@ -43,35 +34,23 @@ export function resolved(schema: JsonSchema, schemas: JsonSchemas): JsonSchema {
 /** @returns The example of a schema, or one built from its parts. */
 export function exampleOf(given: JsonSchema, schemas: JsonSchemas): unknown {
   const schema = resolved(given, schemas);
-  if (schema.example !== undefined) return schema.example;
-  if (schema.examples !== undefined) return schema.examples[0];
-  if (schema.const !== undefined) return schema.const;
-  if (schema.enum !== undefined) return schema.enum[0];
-  if (schema.default !== undefined) return schema.default;
+  const fixed = [schema.example, schema.examples?.[0], schema.const, schema.enum?.[0], schema.default]
+    .find((value) => value !== undefined);
+  if (fixed !== undefined) return fixed;
   if (schema.allOf !== undefined) {
     return Object.assign({}, ...schema.allOf.map((part) => exampleOf(part, schemas)));
   }
   const choice = (schema.anyOf ?? schema.oneOf)?.find((one) => one.type !== "null");
   if (choice !== undefined) return exampleOf(choice, schemas);
-  const types = typeof schema.type === "string" ? [schema.type] : schema.type ?? [];
+  const types = [schema.type ?? []].flat();
   const type = types.find((one) => one !== "null");
   // Most nullable fields are usually null, such as when a key was revoked.
   if (types.length > 1 && type !== "object") return null;
-  switch (type) {
-    case "object":
-      return objectExample(schema, schemas);
-    case "array":
-      return schema.items === undefined ? [] : [exampleOf(schema.items, schemas)];
-    case "boolean":
-      return true;
-    case "integer":
-    case "number":
-      return schema.minimum ?? 1;
-    case "string":
-      return stringExample(schema);
-    default:
-      return null;
-  }
+  if (type === "object") return objectExample(schema, schemas);
+  if (type === "array") return schema.items === undefined ? [] : [exampleOf(schema.items, schemas)];
+  if (type === "boolean") return true;
+  if (type === "integer" || type === "number") return schema.minimum ?? 1;
+  return type === "string" ? stringExample(schema) : null;
 }
 
 function objectExample(schema: JsonSchema, schemas: JsonSchemas): Record<string, unknown> {

@@ -19,9 +19,7 @@ export interface Content {
 export interface DocumentedResponse {
   readonly $ref?: string;
   readonly description: string;
-  readonly headers?: Readonly<
-    Record<string, Omit<Partial<Parameter>, "name" | "in"> & { readonly $ref?: string }>
-  >;
+  readonly headers?: Readonly<Record<string, Partial<Parameter> & { readonly $ref?: string }>>;
   readonly content?: Readonly<Record<string, Content>>;
 }
 

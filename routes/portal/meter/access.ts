@@ -30,12 +30,6 @@ import { switchOrganization } from "../../../services/sign_in/sessions.ts";
 const conditionsSchema = z.object(forwardConditionsShape);
 const emailSent: NoticeProps = { tone: "done", text: "Email sent. Earlier links no longer work." };
 
-/** The conditions, and where to return to. */
-interface AccessRequest {
-  readonly target: string | null;
-  readonly conditions: ForwardConditions;
-}
-
 /** Mounts `/portal/access`. */
 export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { config, services } = parts;
@@ -100,9 +94,10 @@ export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): v
   );
 }
 
-function accessRequest(c: AppContext, { config }: AppParts): AccessRequest {
+/** @returns The conditions, and where to return to. */
+function accessRequest(c: AppContext, { config }: AppParts) {
   const { organization, role, email, return_to } = c.req.query();
-  const conditions = check(conditionsSchema, { organization, role, email }, "query");
+  const conditions: ForwardConditions = check(conditionsSchema, { organization, role, email }, "query");
   return { target: returnToOf(return_to, config), conditions };
 }
 
