@@ -1,8 +1,8 @@
-// What the benchmark needs of a server: somebody who is signed in, with keys.
+// Creates the account and API keys that the benchmark uses.
 import { cookieOf, testPassword } from "../tests/support/app.ts";
 import { sendJson } from "../tests/support/journey.ts";
 
-/** Somebody with an organization. */
+/** A signed-in user with API keys. */
 export interface Account {
   readonly cookie: string;
   readonly apiKeys: readonly { readonly id: string; readonly fullKey: string }[];
@@ -10,7 +10,7 @@ export interface Account {
   readonly sessionUser: string;
 }
 
-/** @param keys How many API keys to make. */
+/** Signs up and creates API keys. @param keys How many keys to create. */
 export async function signUp(baseUrl: string, keys: number): Promise<Account> {
   const json = { name: "Ada Lovelace", email: "ada@example.com", password: testPassword };
   const answer = await sendJson(baseUrl, "/api/auth/sign-up", { json });
@@ -27,7 +27,7 @@ export async function signUp(baseUrl: string, keys: number): Promise<Account> {
   return { cookie, apiKeys, sessionUser };
 }
 
-/** @returns How many records a key has from yesterday on. */
+/** @returns The number of records of a key since yesterday. */
 export async function countRecords(baseUrl: string, apiKey: Account["apiKeys"][number]): Promise<number> {
   const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   const query = new URLSearchParams({ from: day(-1), to: day(2), window: "total", apiKey: apiKey.id });

@@ -1,4 +1,4 @@
-// How soon the compiled binary answers after its start, and how much memory it holds when idle.
+// Measures how soon the compiled binary responds after its start, and how much memory it uses when idle.
 import { startProgram } from "../tests/support/program.ts";
 import { median } from "./load.ts";
 import { valueLine, verdict } from "./report.ts";
@@ -9,14 +9,14 @@ const idleSeconds = 3;
 const firstAnswerMsMax = 400;
 const residentMbMax = 150;
 
-/** @param print Takes each line. */
+/** Measures the binary. @param print Prints a line. */
 export async function measureBinary(print: (line: string) => void): Promise<void> {
   const isThere = await Deno.stat(binary).then(() => true, () => false);
-  if (!isThere) return print("\nno dist/gatehouse: run the task `compile` to measure the binary");
+  if (!isThere) return print("\nno dist/gatehouse: run `./denow task compile` to measure the binary");
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-bench-" });
   const firstAnswers: number[] = [];
   const residentMb: number[] = [];
-  // The first start makes the database; the others open it.
+  // The first start creates the database. The others open it.
   for (let n = 0; n < starts; n++) {
     const begin = performance.now();
     const program = startProgram({ folder, binary });
@@ -42,7 +42,7 @@ export async function measureBinary(print: (line: string) => void): Promise<void
     const middle = median(values);
     print(valueLine(name, `${middle.toFixed(0)} ${unit} (${list(values)})`, verdict({ atMost }, middle)));
   };
-  line("binary, first answer after its start", {
+  line("binary, first response after start", {
     unit: "ms",
     values: firstAnswers,
     atMost: firstAnswerMsMax,

@@ -1,5 +1,5 @@
-// A line with a delay, in a process of its own: arguments are the target's port and the delay each way in
-// milliseconds; its own port is the first line that it prints. It delays and does not narrow.
+// A TCP proxy in its own process that adds latency without limiting bandwidth. Arguments: the target's port, and the
+// delay each way in milliseconds. Prints its own port on the first line.
 import { startTcpProxy } from "../tests/support/tcp_proxy.ts";
 
 const proxy = startTcpProxy({ targetPort: Number(Deno.args[0]), delayMs: Number(Deno.args[1]) });

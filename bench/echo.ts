@@ -1,5 +1,5 @@
-// The ceiling: Hono on Deno, echoing JSON and doing nothing else. `/read` throws the body away: what the load
-// generator can send at most. `/headers` shows what the headers of every answer of ours cost.
+// The upper limit: Hono on Deno that only echoes JSON. `/read` discards the body, which shows how much the load generator
+// can send. `/headers` shows the cost of our response headers.
 import { Hono } from "hono";
 
 const app = new Hono();
@@ -9,7 +9,7 @@ app.post("/read", async (c) => {
   return c.body(null, 201);
 });
 
-/** As many, and as long, as on every answer of the usage API. */
+/** As many headers of the same length as in each response of the usage API. */
 const headers = {
   "x-request-id": "req_01a1fe5e54ef792db24f9dc074465b74",
   "x-content-type-options": "nosniff",

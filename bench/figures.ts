@@ -1,31 +1,31 @@
-// Every figure that comes from requests: what is sent where, what it is compared with, and its aim.
+// Defines the figures measured with requests: what to send where, what to compare it with, and the aim.
 import { keyPlace, type LoadRequest } from "./lua.ts";
 import { allSeries } from "./prefill.ts";
 import { delayMs, type Site, type SiteName, smallRecords } from "./sites.ts";
 
-/** What is measured: records or requests a second, or the time that one answer takes. */
+/** A measure: records or requests per second, or the response time. */
 export type Measure = "perSecond" | "p50Ms" | "p99Ms";
 
-/** What should be reached. Each is a number of the measure's unit, or of a ratio. */
+/** A target value, in the measure's unit or as a ratio. */
 export interface Aim {
   readonly of: Measure;
   readonly atLeast?: number;
   readonly atMost?: number;
 }
 
-/** One thing that is measured. */
+/** One measurement. */
 export interface Figure {
   readonly name: string;
   readonly site: SiteName;
   readonly connections: number;
-  /** Records that one request carries; 0 when it carries none. */
+  /** Number of records in one request. */
   readonly records: number;
-  /** Ratios to other figures, by name, of the same round. */
+  /** Ratios to other figures of the same round, by name. */
   readonly ratios: readonly (Aim & { readonly to: string })[];
   readonly aims: readonly Aim[];
-  /** Answers are so quick that their time is what counts. */
+  /** Whether to measure the response time of single requests instead of throughput. */
   readonly isSequential?: boolean;
-  /** @param open Starts another site, for something that is known there. */
+  /** @param open Starts another site, if the request needs data from it. */
   readonly request: (
     site: Site,
     open: (name: SiteName) => Promise<Site>,
@@ -35,10 +35,12 @@ export interface Figure {
 const batchRecords = 1_000;
 const manyConnections = 128;
 const batchConnections = 8;
-/** At most two commits are on their way, and each connection waits for its own: N connections get at most N answers in
- * each delay, so 128 of them would measure nothing but themselves. */
+/**
+ * Each connection waits for its commit, so N connections get at most N responses per delay. With 128 of them, their
+ * number would be the limit.
+ */
 const farConnections = 1_024;
-/** Two runs of the same may differ by so much. */
+/** Factor by which two runs of the same figure may differ. */
 const noise = 1.25;
 
 const json = { "Content-Type": "application/json" };
@@ -47,10 +49,10 @@ const oneRecord = JSON.stringify(single);
 const oneRecordWithKey = JSON.stringify({ ...single, idempotencyKey: keyPlace });
 const batch = batchOf({});
 const batchWithKeys = batchOf({ idempotencyKey: keyPlace });
-/** Any but the first, which has a record in every quarter of an hour in the small database too. */
+/** Any series but the first, which has a record in every quarter hour, even in the small database. */
 const someSeries = 77;
 
-/** @param records How many the full database has. */
+/** @returns All figures. @param records Number of records in the full database. */
 export function figuresOf(records: number): Figure[] {
   const count = (value: number) => value.toLocaleString("en");
   const small = `month by day, ${count(smallRecords)} records`;
@@ -141,7 +143,7 @@ export function figuresOf(records: number): Figure[] {
   ];
 }
 
-/** @returns The figures whose names match, and those that they are compared with. */
+/** @returns The figures with matching names, and those that they are compared with. */
 export function chosenFigures(figures: readonly Figure[], only: RegExp): Figure[] {
   const chosen = figures.filter(({ name }) => only.test(name));
   const ceilings = new Set(chosen.flatMap(({ ratios }) => ratios.map(({ to }) => to)));
@@ -207,7 +209,7 @@ function reading(name: string, site: "full" | "small", place: number): Figure {
   };
 }
 
-/** A batch as a collector would send it: all kinds of usage of one key, mixed. */
+/** @returns A batch as a collector sends it, with mixed usage of one key. */
 function batchOf(more: Readonly<Record<string, string>>): string {
   const kinds = allSeries.filter(({ key }) => key === 0);
   const records = Array.from({ length: batchRecords }, (_, n) => {

@@ -1,5 +1,5 @@
-// Data files with many records: made once in a run, or kept for the next one (BENCH_DATABASE). A kept file is never
-// written again: each run works with a copy.
+// Creates data files with many records, for one run or kept for later ones (BENCH_DATABASE). Runs work with a copy of a
+// kept file.
 import Database from "libsql";
 import { isReady, type Program, startProgram } from "../tests/support/program.ts";
 import { type Account, signUp } from "./account.ts";
@@ -11,14 +11,14 @@ export interface Filled {
   readonly path: string;
   readonly records: number;
   readonly account: Account;
-  /** First and last date of the records, and the day after: a month by day. */
+  /** Date of the first record. */
   readonly from: string;
   readonly to: string;
-  /** The file after a checkpoint, its WAL empty, before anything else was recorded. */
+  /** Size of the file after a checkpoint with an empty WAL. */
   readonly bytes: number;
-  /** The largest tables and indexes with their bytes. */
+  /** Sizes of the largest tables and indexes. */
   readonly parts: readonly { readonly name: string; readonly bytes: number }[];
-  /** How fast it was filled. */
+  /** Records per second while it was filled. */
   readonly perSecond: number;
 }
 
@@ -27,9 +27,11 @@ const filledDays = 30;
 const partsShown = 6;
 
 /**
- * @param options `folder`: for this run. `kept`: a path that outlives it.
- * @returns A file of this run that may be written to.
- * @throws {SetUpError} When the kept file is another one than asked for.
+ * Creates or copies a filled data file.
+ *
+ * @param options `folder`: the folder of this run. `kept`: path of a file to keep for later runs.
+ * @returns A file that this run may write to.
+ * @throws {SetUpError} When the kept file doesn't match the options.
  */
 export async function openFilled(
   options: { records: number; folder: string; kept?: string | undefined },
@@ -44,7 +46,7 @@ export async function openFilled(
   else {
     if (await Deno.stat(kept).then(() => true, () => false)) {
       throw new SetUpError(
-        `BENCH_DATABASE: ${kept} has no ${description}: it was not filled to its end, or is no file of this benchmark`,
+        `BENCH_DATABASE: ${description} is missing: ${kept} is incomplete, or was not created by this benchmark`,
       );
     }
     filled = await fill(kept, records);
@@ -52,11 +54,11 @@ export async function openFilled(
   }
   if (filled.records !== records) {
     throw new SetUpError(
-      `BENCH_DATABASE: ${kept} has ${filled.records} records and not ${records}: remove it with its .json, or set BENCH_RECORDS`,
+      `BENCH_DATABASE: ${kept} has ${filled.records} records instead of ${records}: remove it and its .json, or set BENCH_RECORDS`,
     );
   }
   await Deno.copyFile(kept, path);
-  // Else the system would write it while the first figures are measured.
+  // Otherwise the system would write it to disk during the first measurements.
   using file = await Deno.open(path, { write: true });
   await file.sync();
   return { ...filled, path };
@@ -100,7 +102,7 @@ async function measureSize(path: string): Promise<Pick<Filled, "bytes" | "parts"
   ).all([partsShown]) as { name: string; bytes: number }[];
   sqlite.close();
   const sizeOf = (file: string) => Deno.stat(file).then(({ size }) => size, () => 0);
-  // The file is copied, and its WAL is not.
-  if (await sizeOf(`${path}-wal`) > 0) throw new Error(`${path}: somebody holds its WAL`);
+  // Only the file is copied, not its WAL.
+  if (await sizeOf(`${path}-wal`) > 0) throw new Error(`${path}: another process is using its WAL`);
   return { bytes: await sizeOf(path), parts };
 }

@@ -1,4 +1,4 @@
-// What the ids of a record and of a request cost: `./denow bench bench/ids_bench.ts`.
+// Measures how long it takes to create the ids of records and requests. Run `./denow bench bench/ids_bench.ts`.
 import { createPermutation } from "../domain/meter/permutation.ts";
 import { createUsageRecordIds } from "../domain/meter/usage_record_id.ts";
 

@@ -1,35 +1,37 @@
-// Runs wrk, the load generator, and reads what it says. What it sends is a Lua script, see lua.ts.
+// Runs the load generator wrk with a script from lua.ts, and parses its output.
 import { type LoadRequest, luaScript } from "./lua.ts";
 import { SetUpError } from "./settings.ts";
 
-/** What one run measured. Times in milliseconds. */
+/** The result of one run. Times in milliseconds. */
 export interface LoadResult {
-  /** Requests that were answered, all of them with 2xx. */
+  /** Number of requests, which all got a 2xx. */
   readonly requests: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** How much of one core wrk itself took: near 1 it is wrk that is measured. */
+  /** Cores used by wrk itself. Near 1, wrk is the bottleneck. */
   readonly loadCores: number;
 }
 
-/** Answers may take this long before wrk counts them as lost. */
+/** Timeout of a request, in seconds. */
 const answerSeconds = 20;
 
-/** @throws {SetUpError} When wrk is not there. */
+/** @throws {SetUpError} When wrk isn't installed. */
 export async function requireWrk(): Promise<void> {
   try {
     await new Deno.Command("wrk", { args: ["-v"], stdin: "null", stdout: "null", stderr: "null" }).output();
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new SetUpError("it needs wrk, the load generator, on the PATH: `apt install wrk`, or its like");
+    throw new SetUpError("install the load generator wrk first, for example with `apt install wrk`");
   }
 }
 
 /**
- * @param request What to send.
- * @param options `seconds`: how long.
- * @throws When any answer was not 2xx.
+ * Sends a request repeatedly over many connections.
+ *
+ * @param request The request to send.
+ * @param options `seconds`: how long to send.
+ * @throws When any response isn't 2xx.
  */
 export async function runLoad(
   request: LoadRequest,
@@ -37,7 +39,7 @@ export async function runLoad(
 ): Promise<LoadResult> {
   const script = await Deno.makeTempFile({ suffix: ".lua" });
   await Deno.writeTextFile(script, luaScript(request));
-  // The shell tells what its child took: nothing else does when the child has ended.
+  // Only the shell knows the processor time of its child after the child has exited.
   const { stdout, stderr, success } = await new Deno.Command("sh", {
     args: [
       "-c",
@@ -69,15 +71,15 @@ export async function runLoad(
   };
 }
 
-/** @returns The seconds of processor time that a process took so far; NaN where nobody says. */
+/** @returns The processor time of a process in seconds, or NaN if unknown. */
 export async function cpuSeconds(pid: number): Promise<number> {
   const text = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  // After the name, which may hold spaces: state is the first, user and system time are the 12th and 13th.
+  // Fields after the name, which may contain spaces: the first is the state, the 12th and 13th are user and system time.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
-/** The unit of /proc on every Linux. */
+/** Clock ticks in /proc, the same on every Linux. */
 const ticksPerSecond = 100;
 
 function percentileMs(text: string, percent: number): number {
@@ -91,7 +93,7 @@ function childSeconds(text: string): number {
   return times.reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds), 0);
 }
 
-/** @returns The middle value. */
+/** @returns The median. */
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -1,16 +1,16 @@
-// What wrk sends, as the Lua that it runs. A request without keys is made once; random keys are written into a copy
-// of the request by the compiled Lua of wrk: 0.1 ms for the 1,000 keys of a batch.
+// Generates the Lua script that tells wrk what to send. A request without random keys is created once. Otherwise wrk's
+// compiled Lua writes keys into a copy of the request, which takes 0.1 ms for the 1,000 keys of a batch.
 
-/** What is sent again and again. */
+/** A request to send repeatedly. */
 export interface LoadRequest {
   readonly method: "GET" | "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Every {@linkcode keyPlace} in it becomes another random UUID in each request. */
+  /** Each {@linkcode keyPlace} in it is replaced by a new random UUID. */
   readonly body?: string;
 }
 
-/** Stands in a body where a random UUID (version 4) is to be. */
+/** Placeholder for a random UUID (version 4) in a body. */
 export const keyPlace = "00000000-0000-4000-8000-000000000000";
 
 /** @returns A script for `wrk -s`. */

@@ -1,5 +1,5 @@
-// The benchmark: each figure in one run and in turn, with what Hono on Deno answers with no work at all in the same
-// round, because machines are noisy. docs/performance.md says how to choose parts of it. Figures go to standard output.
+// The benchmark. Measures the figures in turn and, because machines are noisy, a bare Hono server in the same rounds.
+// Results go to standard output. docs/performance.md says how to run parts of it.
 import { type Account, countRecords } from "./account.ts";
 import { measureBinary } from "./binary.ts";
 import { chosenFigures, type Figure, figuresOf } from "./figures.ts";
@@ -19,7 +19,7 @@ interface Ready {
   readonly site: Site;
   readonly request: LoadRequest;
   readonly rounds: Round[];
-  /** Why it has no figure: an answer was not 2xx, say. The others go on. */
+  /** Why it couldn't be measured, for example a response other than 2xx. Other figures continue. */
   failure?: string;
 }
 
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
     await sites.close();
     await Deno.remove(folder, { recursive: true });
   };
-  // Gigabytes would stay behind.
+  // Don't leave gigabytes behind.
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     Deno.addSignalListener(signal, () => void end().finally(() => Deno.exit(130)));
   }
@@ -76,13 +76,13 @@ async function openAll(figures: readonly Figure[], sites: Sites): Promise<Ready[
       ready.push({ figure, site, request, rounds: [] });
     } catch (error) {
       if (!(error instanceof SiteMissing)) throw error;
-      printLine(`left out: ${figure.name}: ${error.message}`);
+      printLine(`skipped: ${figure.name}: ${error.message}`);
     }
   }
   return ready;
 }
 
-/** Adds a round. @returns How many requests were answered. */
+/** Measures one round. @returns The number of requests. */
 async function measure(one: Ready, seconds: number): Promise<number> {
   const { figure, site, request } = one;
   if (one.failure !== undefined) return 0;
@@ -103,14 +103,14 @@ async function measure(one: Ready, seconds: number): Promise<number> {
   }
 }
 
-/** A server that records, and how many records its key had before. */
+/** A server, and the number of records of its key before the benchmark. */
 interface CountedSite {
   readonly site: Site;
   readonly apiKey: Account["apiKeys"][number];
   readonly before: number;
 }
 
-/** Holds what was acknowledged against what the servers have: a figure of records that are not there is none. */
+/** Checks that the servers stored all acknowledged records. */
 class Acknowledged {
   readonly #sites: readonly CountedSite[];
   readonly #records = new Map<Site, number>();
@@ -137,18 +137,18 @@ class Acknowledged {
     }
   }
 
-  /** @returns A line that says so. @throws When something is missing. */
+  /** @returns A line with the result. @throws When records are missing. */
   async compare(): Promise<string> {
     let acknowledged = 0;
     for (const { site, apiKey, before } of this.#sites) {
       const records = this.#records.get(site) ?? 0;
       const counted = await countRecords(site.origin, apiKey) - before;
       if (counted < records) {
-        throw new Error(`${records} records were acknowledged, but ${counted} are there`);
+        throw new Error(`${records} records were acknowledged, but only ${counted} are stored`);
       }
       acknowledged += records;
     }
-    return `\n${acknowledged.toLocaleString("en")} records were acknowledged, and all of them were counted`;
+    return `\n${acknowledged.toLocaleString("en")} acknowledged records, all stored`;
   }
 }
 
@@ -157,7 +157,7 @@ function printSize({ filled }: Site): void {
   const bytes = filled.bytes / filled.records;
   printLine(valueLine(
     sizeName,
-    `${bytes.toFixed(1)} bytes a record with a key`,
+    `${bytes.toFixed(1)} bytes per record with a key`,
     verdict({ atMost: bytesPerRecordMax }, bytes),
   ));
   const parts = filled.parts.map(({ name, bytes }) => `${name} ${(bytes / filled.records).toFixed(1)}`);

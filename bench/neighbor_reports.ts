@@ -1,6 +1,6 @@
-// How long GET /api/auth/me takes while a neighbor with 10,000 series loads reports on 20 connections, and without; how
-// much memory that takes; and how long the largest record of a busy quarter of an hour takes to void. Run it with
-// `deno run --no-prompt --allow-all bench/neighbor_reports.ts`, with BENCH_BINARY for a compiled program.
+// Measures GET /api/auth/me alone and while another organization with 10,000 series loads reports over 20 connections,
+// the memory that takes, and the time to void the largest record of a busy quarter hour. Run it with
+// `deno run --no-prompt --allow-all bench/neighbor_reports.ts`. BENCH_BINARY selects a compiled program.
 import { Connection } from "../db/engine/connection.ts";
 import { sql } from "../db/engine/database.ts";
 import { createUsageRecordIds } from "../domain/meter/usage_record_id.ts";
@@ -14,7 +14,7 @@ const seconds = 10;
 const hours = 24;
 const from = (Math.floor(Date.now() / 3_600_000) - hours) * 3_600_000;
 
-/** @returns Every request's time in milliseconds, one after the other. */
+/** Sends requests in sequence. @returns Their times in milliseconds, sorted. */
 async function sample(baseUrl: string, cookie: string): Promise<number[]> {
   const times: number[] = [];
   const endsAt = performance.now() + seconds * 1000;
@@ -22,7 +22,7 @@ async function sample(baseUrl: string, cookie: string): Promise<number[]> {
     const started = performance.now();
     await sendJson(baseUrl, "/api/auth/me", { cookie });
     times.push(performance.now() - started);
-    // A rest, so that it is the server that is measured and not this program.
+    // Pause, so that this program isn't the bottleneck.
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   return times.sort((a, b) => a - b);
@@ -55,15 +55,15 @@ async function reports(baseUrl: string, apiKey: string, pid: number, cookie: str
     }
   });
   const beside = await sample(baseUrl, cookie);
-  printLine(line(`beside ${connections} reports`, beside));
+  printLine(line(`during ${connections} reports`, beside));
   isLoading = false;
   const more = (beside.at(-1) ?? 0) - (alone.at(-1) ?? 0);
-  printLine(`the worst is ${more.toFixed(1)} ms more (aim: 20); ${finished} reports in ${seconds} s`);
+  printLine(`worst ${more.toFixed(1)} ms slower (aim: 20); ${finished} reports in ${seconds} s`);
   printLine(`memory: ${before} MB before, ${await memoryMb(pid, "VmHWM")} MB at most`);
   await Promise.all(loads);
 }
 
-/** Puts records of one quarter of an hour into the database, the last of them the largest. */
+/** Inserts records of one quarter hour, the last one the largest. */
 function manyRecords(connection: Connection, { keyId, count }: { keyId: string; count: number }): void {
   const quarter = Math.floor(Date.now() / 900_000) - 8;
   const [row] = connection.all(
@@ -103,7 +103,7 @@ async function voids(baseUrl: string, folder: string, keyId: string, fullKey: st
       headers: { authorization },
     });
     const { usageRecords } = await list.json() as { usageRecords: { id: string; quantity: number }[] };
-    // Newest first by timestamp; among the last 100 of a million is not always the largest, so the largest is looked for.
+    // The newest 100 of a million records may not include the largest one, so look it up.
     const reader = new Connection(`${folder}/data/gatehouse.db`, { readOnly: true });
     const [largest] = reader.all(sql`SELECT max(seq) AS seq FROM usage_records`) as { seq: number }[];
     reader.close();

@@ -1,5 +1,5 @@
-// Fills a data file through the program's own recorder, as 30 days of real recording would have left it: the clock
-// moves on from commit to commit, every record has a random UUID as its idempotency key.
+// Fills a data file with the program's own recorder as 30 days of recording would: the clock advances with each commit,
+// and every record has a random UUID as its idempotency key.
 import { parseConfig } from "../config.ts";
 import { openDatabase } from "../db/engine/open.ts";
 import { hashApiKey } from "../domain/api_key.ts";
@@ -8,9 +8,9 @@ import type { UsageInput } from "../domain/meter/usage_record.ts";
 import { recordUsage } from "../services/meter/usage_records.ts";
 import { createServices } from "../services/services.ts";
 
-/** One key, product and metric. */
+/** A combination of key, product and metric. */
 export interface Series {
-  /** Place of its API key. */
+  /** Index of its API key. */
   readonly key: number;
   readonly productSlug: string;
   readonly metric: string;
@@ -24,31 +24,31 @@ export const allSeries: readonly Series[] = Array.from(
   { length: keys },
   (_, key) => products.flatMap((productSlug) => metrics.map((metric) => ({ key, productSlug, metric }))),
 ).flat();
-/** API keys that they need. */
+/** Number of API keys needed. */
 export const seriesKeys = keys;
 const recordBytes = 150;
-/** Groups under way or waiting: the next is ready when one is on disk. */
+/** Number of groups in progress or waiting, so that the next one is ready when one is on disk. */
 const groupsWaiting = 3;
 const groupRecords = Math.min(recorderCommitRecordsMax, Math.floor(recorderQueueRecordsMax / groupsWaiting));
 
-/** What to fill with. Times in milliseconds since 1970. */
+/** The records to create. Times in milliseconds since 1970. */
 export interface Filling {
   readonly records: number;
-  /** Whole API keys, as many as {@linkcode seriesKeys}. */
+  /** Full API keys, as many as {@linkcode seriesKeys}. */
   readonly apiKeys: readonly string[];
-  /** The first record's timestamp. */
+  /** Timestamp of the first record. */
   readonly from: number;
-  /** The last one's. */
+  /** Timestamp of the last record. */
   readonly to: number;
 }
 
 /**
  * Fills a migrated data file that no server has open.
  *
- * Timestamps go evenly from `from` to `to`. The first series has a record in every quarter of an hour; the others are
- * drawn at random.
+ * Timestamps are spread evenly from `from` to `to`. The first series has a record in every quarter hour; the others are
+ * chosen at random.
  *
- * @returns Once everything is on disk and the file is closed: how many records a second it took.
+ * @returns Records per second, once everything is on disk and the file is closed.
  */
 export async function prefill(path: string, filling: Filling): Promise<number> {
   const result = parseConfig({}, { isTerminal: false });
@@ -56,7 +56,7 @@ export async function prefill(path: string, filling: Filling): Promise<number> {
   let fatal: unknown;
   const note = (error: unknown) => fatal ??= error;
   const database = await openDatabase({ kind: "file", path, createFolder: false }, { onFatal: note });
-  // Records were recorded when they happened: recorded_at, and what is made of it, is in order.
+  // Records are recorded at their own timestamps, so recorded_at and everything derived from it is in order.
   let now = filling.from;
   const context = { config: result.config, database, clock: () => now };
   const services = createServices(context, { onBackgroundError: note });
@@ -81,7 +81,7 @@ export async function prefill(path: string, filling: Filling): Promise<number> {
   return perSecond;
 }
 
-/** Cuts all records into groups of one commit, each with a request for each key. */
+/** Splits all records into groups of one commit, each with one request per key. */
 function* groups({ records, from, to }: Filling): Generator<{ at: number; byKey: UsageInput[][] }> {
   const stepMs = (to - from) / records;
   let lastQuarter = -1;

@@ -1,11 +1,11 @@
-// Where the time goes: starts the server under V8's profiler, puts the load of one figure on it, and prints the
-// functions with the most time of their own, for each thread. BENCH_ONLY names the figure, BENCH_SECONDS says how long.
+// Profiles the server with V8's profiler under the load of one figure, and prints the functions with the most self time
+// in each thread. BENCH_ONLY selects the figure, and BENCH_SECONDS the duration.
 import { figuresOf } from "./figures.ts";
 import { requireWrk, runLoad } from "./load.ts";
 import { printLine, readSettings, runToEnd, SetUpError } from "./settings.ts";
 import { Sites } from "./sites.ts";
 
-/** The part of a `.cpuprofile` that is read. Times in microseconds. */
+/** The parts of a `.cpuprofile` used here. Times in microseconds. */
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
@@ -15,13 +15,13 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-/** Functions with less than this part of the thread's time are left out. */
+/** Omits functions with less than this share of the thread's time. */
 const partShown = 0.004;
 
 async function main(): Promise<void> {
   const { seconds, records, kept, only } = readSettings();
   const figure = figuresOf(records).find(({ name, site }) => only.test(name) && site !== "echo");
-  if (figure === undefined) throw new SetUpError(`BENCH_ONLY: no figure of a server is called ${only}`);
+  if (figure === undefined) throw new SetUpError(`BENCH_ONLY: no server figure matches ${only}`);
   await requireWrk();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-profile-" });
   const sites = new Sites({ folder, records, kept, print: printLine, profileFolder: folder });
@@ -30,13 +30,13 @@ async function main(): Promise<void> {
     const request = await figure.request(site, (name) => sites.open(name));
     const { requests, perSecond } = await runLoad(request, { connections: figure.connections, seconds });
     printLine(`${figure.name}: ${Math.round(perSecond)} requests a second under the profiler`);
-    // The server writes its profiles when it ends.
+    // The server writes its profiles when it exits.
     await sites.close();
     for await (const { name } of Deno.readDir(folder)) {
       if (!name.endsWith(".cpuprofile")) continue;
       const profile = JSON.parse(await Deno.readTextFile(`${folder}/${name}`)) as CpuProfile;
       const thread = /\.(worker-\d+)\./.exec(name)?.[1] ?? "main thread";
-      printLine(`\n${thread}: microseconds of its own for each request`);
+      printLine(`\n${thread}: microseconds of self time per request`);
       const times = selfTimes(profile);
       const least = times.reduce((sum, [, microseconds]) => sum + microseconds, 0) * partShown;
       times.filter(([, microseconds]) => microseconds >= least).forEach(([place, microseconds]) => {
@@ -49,7 +49,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** @returns Functions with the microseconds that they took themselves, most first. */
+/** @returns Functions with their self time in microseconds, slowest first. */
 function selfTimes(profile: CpuProfile): [place: string, microseconds: number][] {
   const places = new Map(profile.nodes.map(({ id, callFrame }) => {
     const file = callFrame.url.replace(/^.*\/(?=[^/]+\/[^/]+$)/, "");

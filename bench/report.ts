@@ -1,17 +1,17 @@
-// The table: what was measured in all rounds, its ratios, and whether each aim was reached.
+// Prints the table of results: all rounds, ratios, and whether each aim was reached.
 import type { Aim, Figure, Measure } from "./figures.ts";
 import { median } from "./load.ts";
 
-/** What one round measured. */
+/** The results of one round. */
 export interface Round extends Readonly<Record<Measure, number>> {
-  /** Cores that the server took. */
+  /** Cores used by the server. */
   readonly serverCores: number;
-  /** Cores that wrk took. */
+  /** Cores used by wrk. */
   readonly loadCores: number;
 }
 
 const labels: Readonly<Record<Measure, string>> = {
-  perSecond: "a second",
+  perSecond: "per second",
   p50Ms: "milliseconds, median,",
   p99Ms: "milliseconds, 99th percentile,",
 };
@@ -19,9 +19,11 @@ const nameWidth = 40;
 const valueWidth = 38;
 
 /**
- * @param rounds Of this figure.
- * @param all Of every figure, by name.
- * @returns Lines of the table.
+ * Formats a figure.
+ *
+ * @param rounds Its rounds.
+ * @param all The rounds of all figures, by name.
+ * @returns Its lines of the table.
  */
 export function figureLines(
   figure: Figure,
@@ -56,7 +58,7 @@ export function figureLines(
   return lines;
 }
 
-/** @returns For a value that is no request's: a line of the table. */
+/** @returns A line of the table for a value that isn't measured with requests. */
 export function valueLine(name: string, measured: string, verdictText: string): string {
   return `${name.padEnd(nameWidth)} ${measured.padEnd(valueWidth)} ${verdictText}`.trimEnd();
 }

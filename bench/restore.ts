@@ -1,5 +1,5 @@
-// How long a backup and a restore of a large data file take, and what a backup does to a server that is recording.
-// Run it with `./denow run -A --v8-flags=--expose-gc bench/restore.ts`; BENCH_RECORDS and BENCH_DATABASE as in bench/main.ts.
+// Measures how long a backup and a restore of a large data file take, and how a backup affects a server under load.
+// Run it with `./denow run -A --v8-flags=--expose-gc bench/restore.ts`. BENCH_RECORDS and BENCH_DATABASE work as in main.ts.
 import { runCommand } from "../tests/support/command.ts";
 import { sendJson } from "../tests/support/journey.ts";
 import { isReady, killProgram, startProgram } from "../tests/support/program.ts";
@@ -10,13 +10,13 @@ const loadMs = 10_000;
 
 interface Load {
   readonly perSecond: number;
-  /** Of the waits for an answer, the 99th percentile and the longest, in milliseconds. */
+  /** 99th percentile and maximum of the response times, in milliseconds. */
   readonly p99Ms: number;
   readonly maxMs: number;
   readonly refused: number;
 }
 
-/** Records single records until `isOver`. */
+/** Sends single records until `isOver` returns true. */
 async function load(baseUrl: string, apiKey: string, isOver: () => boolean): Promise<Load> {
   const waits: number[] = [];
   let refused = 0;

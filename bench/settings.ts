@@ -1,23 +1,23 @@
-// The benchmark's settings, from the environment; docs/performance.md says what they are for.
+// Reads the benchmark's settings from the environment. docs/performance.md describes them.
 import { resolve } from "node:path";
 
-/** What a developer can mend: told in one line. */
+/** An error that a developer can fix, printed as one line. */
 export class SetUpError extends Error {}
 
-/** What a run measures, and for how long. */
+/** What to measure, and for how long. */
 export interface Settings {
   readonly rounds: number;
-  /** Of each figure in each round. */
+  /** Duration of each figure in each round. */
   readonly seconds: number;
-  /** In the full database. */
+  /** Number of records in the full database. */
   readonly records: number;
-  /** A full database that outlives the run. */
+  /** Path of a full database to keep for later runs. */
   readonly kept: string | undefined;
-  /** Names of the figures. */
+  /** Matches the names of figures to measure. */
   readonly only: RegExp;
 }
 
-/** @throws {SetUpError} */
+/** Reads the settings. @throws {SetUpError} When one is invalid. */
 export function readSettings(): Settings {
   const kept = Deno.env.get("BENCH_DATABASE");
   return {
@@ -31,7 +31,9 @@ export function readSettings(): Settings {
 
 function whole(name: string, fallback: number): number {
   const text = Deno.env.get(name) ?? String(fallback);
-  if (!/^[1-9]\d*$/.test(text)) throw new SetUpError(`${name}: got ${text}, takes a whole number from 1`);
+  if (!/^[1-9]\d*$/.test(text)) {
+    throw new SetUpError(`${name}: expected a positive whole number, got ${text}`);
+  }
   return Number(text);
 }
 
@@ -39,11 +41,11 @@ function pattern(name: string): RegExp {
   try {
     return new RegExp(Deno.env.get(name) ?? "");
   } catch (error) {
-    throw new SetUpError(`${name}: takes a regular expression (${String(error)})`);
+    throw new SetUpError(`${name}: expected a regular expression (${String(error)})`);
   }
 }
 
-/** Runs a program of this folder, ends it, and tells what its user can mend without a stack. */
+/** Runs a program and exits. Prints a {@linkcode SetUpError} without its stack. */
 export async function runToEnd(main: () => Promise<void>): Promise<never> {
   try {
     await main();
@@ -52,11 +54,11 @@ export async function runToEnd(main: () => Promise<void>): Promise<never> {
     printLine(`bench: ${error.message}`);
     Deno.exit(1);
   }
-  // Listening for signals would keep the process.
+  // Signal listeners would keep the process running.
   Deno.exit(0);
 }
 
-/** Prints one line on standard output. */
+/** Prints a line to standard output. */
 export function printLine(line: string): void {
   Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 }

@@ -1,4 +1,4 @@
-// The servers that are measured, each with a database of its own, started when the first figure asks for one.
+// The servers to measure, each with its own database, started when first needed.
 import { isReady, startProgram } from "../tests/support/program.ts";
 import { poll } from "../tests/support/poll.ts";
 import { freePort, type Sqld, sqldMissing, startSqld } from "../tests/support/sqld.ts";
@@ -7,8 +7,8 @@ import { type Filled, openFilled } from "./filled.ts";
 import { SetUpError } from "./settings.ts";
 
 /**
- * `echo`: the ceiling. `empty`: a new data file. `full`: with BENCH_RECORDS records. `small`: with 100,000. `remote`: a
- * libSQL server on this machine. `far`: the same kind of server behind a delay.
+ * `echo`: the bare Hono server. `empty`: a new data file. `full`: BENCH_RECORDS records. `small`: 100,000 records.
+ * `remote`: a libSQL server on this machine. `far`: the same behind a delay.
  */
 export type SiteName = "echo" | "empty" | "full" | "small" | "remote" | "far";
 
@@ -17,29 +17,29 @@ export interface Site {
   readonly origin: string;
   readonly pid: number;
   readonly account: Account;
-  /** Of `full` and `small`. */
+  /** Only for `full` and `small`. */
   readonly filled?: Filled;
 }
 
-/** What is there to choose. */
+/** Options of {@linkcode Sites}. */
 export interface SiteOptions {
   readonly folder: string;
   readonly records: number;
   readonly kept: string | undefined;
   readonly print: (line: string) => void;
-  /** Where servers write a profile of their processor time when they end; by default they write none. */
+  /** Where servers write a CPU profile when they exit. Default: none. */
   readonly profileFolder?: string;
 }
 
-/** Records of the site `small`. */
+/** Number of records of the site `small`. */
 export const smallRecords = 100_000;
-/** Delay of the site `far`, there and back, in milliseconds. */
+/** Round-trip delay of the site `far`, in milliseconds. */
 export const delayMs = 50;
 
-/** A site that cannot be here. */
+/** Thrown for a site that can't run on this machine. */
 export class SiteMissing extends SetUpError {}
 
-/** Starts sites and ends them. */
+/** Starts and stops sites. */
 export class Sites {
   readonly #options: SiteOptions;
   readonly #sites = new Map<SiteName, Promise<Site>>();
@@ -50,14 +50,14 @@ export class Sites {
     this.#options = options;
   }
 
-  /** @returns The site, started and with an account. @throws {SiteMissing} Where it cannot run. */
+  /** @returns The running site with an account. @throws {SiteMissing} When it can't run here. */
   open(name: SiteName): Promise<Site> {
     let site = this.#sites.get(name);
     if (site === undefined) this.#sites.set(name, site = this.#start(name));
     return site;
   }
 
-  /** Ends them all, the last one first. */
+  /** Stops all sites, the last one first. */
   async close(): Promise<void> {
     for (const end of this.#endings.splice(0).reverse()) await end();
   }
@@ -145,7 +145,7 @@ export class Sites {
       args: ["run", "--no-prompt", "--allow-net", path, ...args],
       stdin: "null",
       stdout,
-      // Connections that end in the midst of a request would be told here.
+      // It would report connections that close in the middle of a request.
       stderr: "null",
     }).spawn();
     this.#endings.push(async () => {
@@ -156,7 +156,7 @@ export class Sites {
   }
 }
 
-/** @returns How to start the program from its source with V8's profiler. */
+/** @returns The command that runs the program from its source with V8's profiler. */
 function profiled(folder: string): { binary: string; args: string[] } {
   const root = new URL("../", import.meta.url).pathname;
   const flags = ["--no-prompt", "--cached-only", "--allow-all", `--config=${root}deno.json`];

@@ -1,5 +1,5 @@
-// How much memory bodies take that never end: resident memory before, while they arrive, and after their responses.
-// Usage: unfinished_bodies.ts [CONNECTIONS] [KIB]. Bodies of up to 64 KiB go to /sign-in and need no account; larger ones
+// Measures the memory that unfinished request bodies take: before, while they arrive, and after the responses.
+// Usage: unfinished_bodies.ts [CONNECTIONS] [KIB]. Bodies of up to 64 KiB go to /sign-in without an account; larger ones
 // go to /api/v1/usage/batch with an API key.
 import { connectTo, requestText } from "../tests/support/connection.ts";
 import { signUpAndRecord } from "../tests/support/journey.ts";
@@ -38,7 +38,7 @@ try {
     const open = await Promise.all(
       Array.from({ length: connections }, async () => {
         const connection = await connectTo(program.baseUrl);
-        // One whose body is rejected is closed while it sends.
+        // The server closes a connection while it sends a rejected body.
         connection.send(text).catch(() => {});
         return connection;
       }),

@@ -1,11 +1,11 @@
-// The compiled binary, in an empty folder, with an empty home, without network beyond this machine: the main job.
+// Tests the main workflow with the compiled binary, in an empty folder with an empty home.
 import assert from "node:assert/strict";
 import { readsSum, revokeAndBeRefused, signUpAndRecord } from "../tests/support/journey.ts";
 import { isReady, startProgram } from "../tests/support/program.ts";
 
 const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
 
-Deno.test("the binary does the main job from an empty folder, ends with SIGTERM, and has the data after a new start", async () => {
+Deno.test("the binary runs the main workflow in an empty folder and keeps its data across a restart", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-smoke-" });
   const home = await Deno.makeTempDir({ prefix: "gatehouse-home-" });
   const options = { folder, binary, bareEnvironment: true, env: { HOME: home } };
@@ -30,14 +30,14 @@ Deno.test("the binary does the main job from an empty folder, ends with SIGTERM,
   await revokeAndBeRefused(second.baseUrl, journey);
   second.kill("SIGTERM");
   assert.equal(await second.ended(), 0, second.output());
-  // It wrote where it should and nowhere else.
+  // It writes only to the data folder.
   assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["data"]);
   assert.deepEqual([...Deno.readDirSync(home)], []);
   await Deno.remove(folder, { recursive: true });
   await Deno.remove(home, { recursive: true });
 });
 
-Deno.test("the binary has no test dependency inside", async () => {
+Deno.test("the binary contains no test dependencies", async () => {
   const size = (await Deno.stat(binary)).size;
   assert(size < 150 * 1024 * 1024, `${size} bytes`);
   const bytes = await Deno.readFile(binary);

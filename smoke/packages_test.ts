@@ -1,4 +1,4 @@
-// What the binary loads only when somebody needs it: that it is in there shows only when it is used.
+// Tests that the binary contains the packages that it loads only on demand.
 import assert from "node:assert/strict";
 import { sendJson, signUpAndRecord } from "../tests/support/journey.ts";
 import { poll } from "../tests/support/poll.ts";
@@ -13,7 +13,7 @@ const account = "/api/portal/account";
 const onSqld = { ignore: sqldMissing() !== null };
 
 Deno.test(
-  "on a libSQL server the binary sends mail, shows pages, and takes codes and passkeys",
+  "on a libSQL server, the binary sends email, shows pages, and accepts codes and passkeys",
   onSqld,
   async () => {
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-smoke-" });
@@ -73,7 +73,7 @@ Deno.test(
   },
 );
 
-Deno.test("the binary's other commands run, and it knows public suffixes", async () => {
+Deno.test("the binary runs other commands and knows public suffixes", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-smoke-" });
   const run = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
     const command = programCommand({ folder, binary, args, bareEnvironment: true, env }, { stdin: "null" });

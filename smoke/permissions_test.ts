@@ -1,4 +1,4 @@
-// What the binary may do, proved by a program that tries more with the same permissions; and what a failed compilation says.
+// Tests the binary's permissions with a program that tries to exceed them, and the error of a failed compilation.
 import assert from "node:assert/strict";
 import { compile, explained } from "../tests/support/compile.ts";
 
@@ -11,7 +11,7 @@ async function inFolder(test: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-Deno.test("the binary reads only its own settings, runs nothing, and writes nothing once it serves", () =>
+Deno.test("the binary can read only its own settings, can't run programs, and can't write files once it serves", () =>
   inFolder(async (folder) => {
     const made = await compile({ to: `${folder}/probe`, main: "smoke/probe.ts" });
     assert.equal(made.code, 0, made.output);
@@ -37,7 +37,7 @@ Deno.test("the binary reads only its own settings, runs nothing, and writes noth
     });
   }));
 
-Deno.test("a compilation without a base runtime fails with one line that says what to do", () =>
+Deno.test("compiling without a base runtime fails with one line that says what to do", () =>
   inFolder(async (folder) => {
     const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: [

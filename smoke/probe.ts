@@ -1,4 +1,4 @@
-// A program that tries what Gatehouse must not do. The test compiles it with the permissions of the binary.
+// A program that tries what Gatehouse must not be able to do. A test compiles it with the binary's permissions.
 import process from "node:process";
 import { dropWritePermission } from "../commands/permissions.ts";
 
