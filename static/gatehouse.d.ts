@@ -1,9 +1,9 @@
-// The types of gatehouse.js, served beside it.
+// The types of gatehouse.js, served next to it.
 
-/** What a member may do in an organization, from least to most. */
+/** A role in an organization, from least to most permissions. */
 export type Role = "MEMBER" | "ADMIN" | "OWNER";
 
-/** A person's place in one organization. */
+/** A user's membership in an organization. */
 export interface Membership {
   readonly organizationId: string;
   /** The organization's name. */
@@ -11,7 +11,7 @@ export interface Membership {
   readonly role: Role;
 }
 
-/** A person. */
+/** A user. */
 export interface User {
   readonly id: string;
   readonly name: string;
@@ -19,18 +19,18 @@ export interface User {
   readonly emailVerified: boolean;
 }
 
-/** Somebody who is signed in. */
+/** The session of a signed-in user. */
 export interface SignedIn {
   readonly authenticated: true;
   readonly user: User;
-  /** The active organization, or null when the person belongs to none. */
+  /** The active organization; null for a user without organizations. */
   readonly organizationId: string | null;
-  /** What they may do in it. */
+  /** The role in that organization. */
   readonly role: Role | null;
   readonly memberships: readonly Membership[];
 }
 
-/** Nobody is signed in. */
+/** No user is signed in. */
 export interface Nobody {
   readonly authenticated: false;
   readonly user: null;
@@ -39,60 +39,54 @@ export interface Nobody {
   readonly memberships: readonly [];
 }
 
-/** Who is signed in: check `authenticated`. */
+/** The current user, if any. Check `authenticated`. */
 export type SessionUser = SignedIn | Nobody;
 
 /**
- * The service refused. A network that is down, and an origin that is not allowed, is the `TypeError` of `fetch`; no answer
- * within 10 seconds is a `DOMException` named `TimeoutError`.
+ * An error response of the service. Network errors and origins that aren't allowed throw the `TypeError` of `fetch`. After 10
+ * seconds without a response, requests throw a `DOMException` named `TimeoutError`.
  */
 export class GatehouseError extends Error {
   /** The HTTP status. */
   readonly status: number;
-  /** The API's code, such as `unauthenticated`, `not_found` or `unavailable`. */
+  /** The API's error code, such as `unauthenticated`, `not_found` or `unavailable`. */
   readonly code: string;
-  /** To send along when asking for help. */
+  /** Include it when you report a problem. */
   readonly requestId: string | null;
 }
 
-/**
- * Asks who is signed in. Calls at the same time share one request.
- *
- * @throws {GatehouseError}
- */
+/** Returns the current user. Concurrent calls share one request. @throws {GatehouseError} */
 export function me(): Promise<SessionUser>;
 
 /**
- * Goes to the sign-in page of the service, and back afterwards; at once when somebody is signed in already.
+ * Goes to the sign-in page and back afterwards; back immediately if a user is already signed in.
  *
- * @param options `returnTo`: where to go afterwards, on an allowed origin; this page unless given. Of more than 2,000
- *   characters the query and the hash are left out.
+ * @param options `returnTo`: the URL to return to, on an allowed origin; by default, this page. Over 2,000 characters, its query
+ *   and hash are dropped.
  */
 export function signIn(options?: { readonly returnTo?: string | URL }): void;
 
 /**
- * Ends the session, for every product. It is sent at once, and fulfilled when the service has ended it; no answer to what
- * was asked before signs anybody in again.
+ * Signs the user out of all products. The request is sent immediately. Responses to earlier requests don't restore the session.
  *
  * @throws {GatehouseError}
  */
 export function signOut(): Promise<void>;
 
 /**
- * Makes another of the person's organizations the active one, for every product. Calls at the same time are sent one after
- * the other, so the last one counts.
+ * Switches the active organization, in all products. Concurrent calls are sent in order, so the last one wins.
  *
- * @param id Of one of the `memberships`.
- * @returns Who is signed in, with the new organization and role.
- * @throws {GatehouseError} `not_found` when they do not belong to it, `unauthenticated` when nobody is signed in.
+ * @param id The id of one of the `memberships`.
+ * @returns The user with the new organization and role.
+ * @throws {GatehouseError} `not_found` for users who aren't members, `unauthenticated` without a session.
  */
 export function switchOrganization(id: string): Promise<SignedIn>;
 
 /**
- * Listens for changes of who is signed in: a sign-in, sign-out, switch, new role or new name, here, in another tab or on
- * another product. It asks when the page is shown or gets the focus, one request at a time, and never while it is hidden.
+ * Listens for changes of the current user: sign-in, sign-out, another organization, role or name, on this page, in another tab or
+ * in another product. Checks when the page is shown or gets focus, one request at a time, and never while it is hidden.
  *
- * @param listener Called with who is signed in now, whenever that differs from the last answer of {@linkcode me}.
- * @returns A function that ends it.
+ * @param listener Called with the current user when it differs from the last result of {@linkcode me}.
+ * @returns A function that stops listening.
  */
 export function onChange(listener: (user: SessionUser) => void): () => void;

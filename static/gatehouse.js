@@ -1,133 +1,137 @@
 // @ts-self-types="./gatehouse.d.ts"
-// Single sign-on in a product's page: who is signed in, signing in and out, and noticing when that changes elsewhere.
-// Needs nothing, does nothing until it is called, and finds the service by where it was loaded from.
+// Single sign-on for pages of products: the current user, signing in and out, and changes elsewhere. Has no dependencies, does
+// nothing until it is called, and uses the service that it was loaded from.
 
 const service = new URL(import.meta.url).origin;
 const events = [[globalThis, "focus"], [globalThis, "pageshow"], [globalThis.document, "visibilitychange"]];
-// Without an answer the next look would wait for ever.
+// Otherwise later calls could wait forever for the same request.
 const timeoutMs = 10_000;
 const listeners = new Set();
-/** The last answer, as a text. */
+/** The last known user, as JSON. */
 let known;
-/** The one request for who is signed in that is on its way. */
-let asking;
-/** Sign-outs, switches and other news so far: an answer that was asked for before the last one is an old one. */
+/** The current request for the user. */
+let loading;
+/** How many sign-outs, switches and other changes there were. A response to a request from before the last one is outdated. */
 let changes = 0;
-/** Done when no sign-out or switch is on its way any more. */
-let acting;
+/** Resolves when all sign-outs and switches are done. */
+let pending;
 
-/** The service refused; `code` is the API's. */
+/** An error response of the service. */
 export class GatehouseError extends Error {
   constructor(status, { error = {}, requestId = null }) {
-    super(error.message ?? `The service answered ${status}.`);
+    super(error.message ?? `The service returned status ${status}.`);
     this.name = "GatehouseError";
     Object.assign(this, { status, code: error.code ?? "unknown", requestId });
   }
 }
 
-/** Who is signed in. Nobody is an answer, not an error. */
+/** Returns the current user. */
 export function me() {
-  return asking ??= ask().finally(() => (asking = undefined));
+  return loading ??= loadUser().finally(() => (loading = undefined));
 }
 
-/** Goes to the sign-in page, and back to `returnTo` afterwards: to this page unless given. */
+/** Goes to the sign-in page, and back to `returnTo` afterwards. */
 export function signIn({ returnTo = location.href } = {}) {
   const back = new URL(returnTo, location.href);
-  // The service takes none that is longer: better back without its state than nowhere.
+  // The service rejects longer URLs.
   if (back.href.length > 2_000) back.search = back.hash = "";
   location.assign(`${service}/sign-in?return_to=${encodeURIComponent(back.href)}`);
 }
 
-/** Ends the session, for every product. */
+/** Signs the user out of all products. */
 export async function signOut() {
-  // At once, whatever else is on its way.
-  await act("sign-out", { method: "POST" });
-  note({ authenticated: false, user: null, organizationId: null, role: null, memberships: [] });
+  // Sent immediately, without waiting for other requests.
+  await change("sign-out", { method: "POST" });
+  update({ authenticated: false, user: null, organizationId: null, role: null, memberships: [] });
 }
 
-/** Makes another of the person's organizations the active one, for every product. */
+/** Switches the active organization, in all products. */
 export async function switchOrganization(id) {
   const body = JSON.stringify({ organizationId: id });
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };
-  // One after the other: what is called last is what the service sees last.
-  const { answer, isOld } = await act("organization", init, { after: acting });
-  if (!isOld) return note(answer);
-  look();
-  return answer;
+  // In order, so that the last call wins.
+  const { body: user, isOutdated } = await change("organization", init, { after: pending });
+  if (!isOutdated) return update(user);
+  refresh();
+  return user;
 }
 
-/** Calls `listener` with who is signed in, whenever that is no longer what it was. Call what it returns to end that. */
+/** Calls `listener` when the current user changes. Returns a function that stops that. */
 export function onChange(listener) {
-  // The same function may listen twice.
+  // The same function can be added twice.
   const entry = (user) => listener(user);
-  if (listeners.size === 0) { for (const [target, type] of events) target.addEventListener(type, look); }
+  if (listeners.size === 0) { for (const [target, type] of events) target.addEventListener(type, refresh); }
   listeners.add(entry);
-  if (known === undefined) look();
+  if (known === undefined) refresh();
   return () => {
     listeners.delete(entry);
-    if (listeners.size === 0) { for (const [target, type] of events) target.removeEventListener(type, look); }
+    if (listeners.size === 0) {
+      for (const [target, type] of events) {
+        target.removeEventListener(type, refresh);
+      }
+    }
   };
 }
 
-function look(event) {
-  // A page that has just been loaded asks for itself; one that comes out of the history is an old one.
+function refresh(event) {
+  // New pages call me() themselves. Pages from the history may be outdated.
   if (event?.type === "pageshow" && !event.persisted) return;
-  // What cannot be asked now is asked when somebody looks the next time.
+  // After an error, the next event tries again.
   if (!document.hidden) me().catch(() => {});
 }
 
-async function ask() {
+async function loadUser() {
   for (;;) {
     const before = changes;
     const user = await call("me");
-    if (before === changes) return note(user);
+    if (before === changes) return update(user);
   }
 }
 
-/** @param options `after`: what it waits for, if anything. */
-function act(path, init, { after } = {}) {
+/** Sends a sign-out or switch, after the promise `after`. */
+function change(path, init, { after } = {}) {
   const send = async () => {
     const before = changes;
     try {
-      const answer = await call(path, init);
-      return { answer, isOld: before !== changes };
+      const body = await call(path, init);
+      return { body, isOutdated: before !== changes };
     } finally {
-      // When it failed it may have happened all the same.
+      // A failed request may have had its effect.
       changes++;
     }
   };
   const mine = after === undefined ? send() : after.then(send);
-  const all = Promise.allSettled([acting, mine]).then(() => {
-    if (acting === all) acting = undefined;
+  const all = Promise.allSettled([pending, mine]).then(() => {
+    if (pending === all) pending = undefined;
   });
-  acting = all;
+  pending = all;
   return mine;
 }
 
 async function call(path, init) {
-  const answer = await fetch(`${service}/api/auth/${path}`, {
+  const response = await fetch(`${service}/api/auth/${path}`, {
     credentials: "include",
     cache: "no-store",
     signal: AbortSignal.timeout(timeoutMs),
     ...init,
   });
-  const body = await answer.json().catch(() => null);
-  if (answer.status === 204 || (answer.ok && body !== null)) return body;
-  throw new GatehouseError(answer.status, body ?? {});
+  const body = await response.json().catch(() => null);
+  if (response.status === 204 || (response.ok && body !== null)) return body;
+  throw new GatehouseError(response.status, body ?? {});
 }
 
-function note(user) {
+function update(user) {
   const text = JSON.stringify(user);
-  const isNews = known !== undefined && known !== text;
+  const hasChanged = known !== undefined && known !== text;
   known = text;
-  if (isNews) {
+  if (hasChanged) {
     changes++;
-    for (const listener of [...listeners]) tell(listener, user);
+    for (const listener of [...listeners]) notify(listener, user);
   }
   return user;
 }
 
-function tell(listener, user) {
+function notify(listener, user) {
   try {
     listener(user);
   } catch (error) {
