@@ -1,10 +1,10 @@
-// The settings that are addresses: our own, cookies' domains, allowed origins, databases and proxies. A wrong
-// one here opens the door to strangers.
+// Settings with addresses: BASE_URL, COOKIE_DOMAIN, ALLOWED_ORIGINS, DATABASE_URL and TRUSTED_PROXIES. Accepting an invalid one
+// would let attackers in.
 import assert from "node:assert/strict";
 import { parseAddressBlock } from "../config.ts";
 import { accepted, assertRefused, refused } from "./config_assert.ts";
 
-Deno.test("BASE_URL follows PORT, and says whether cookies are secure", () => {
+Deno.test("BASE_URL defaults to PORT, and decides whether cookies are secure", () => {
   assert.equal(accepted({ PORT: "9000" }).baseUrl.origin, "http://localhost:9000");
   assert.equal(accepted({ BASE_URL: "http://localhost:1" }).secure, false);
   const config = accepted({ BASE_URL: "https://Auth.Example.com/" });
@@ -12,7 +12,7 @@ Deno.test("BASE_URL follows PORT, and says whether cookies are secure", () => {
   assert.equal(config.secure, true);
 });
 
-Deno.test("BASE_URL has neither path, query, fragment nor user", () => {
+Deno.test("BASE_URL has no path, query, fragment or user name", () => {
   for (
     const text of [
       "https://auth.example.com/sso",
@@ -80,7 +80,7 @@ Deno.test("COOKIE_DOMAIN is never a public suffix", () => {
   }
 });
 
-Deno.test("COOKIE_DOMAIN is never part of an address", () => {
+Deno.test("COOKIE_DOMAIN is never part of an IP address", () => {
   for (const domain of [".127.0.0.1", ".0.0.1", ".0.1", ".1"]) {
     assertRefused("COOKIE_DOMAIN", domain, { BASE_URL: "http://127.0.0.1:8000" });
   }
@@ -92,7 +92,7 @@ Deno.test("COOKIE_DOMAIN is never part of an address", () => {
   }
 });
 
-Deno.test("COOKIE_DOMAIN is written with a leading dot and nothing that would end a header's value", () => {
+Deno.test("COOKIE_DOMAIN has a leading dot and no characters that end a header's value", () => {
   for (
     const text of [
       "example.com",
@@ -108,13 +108,13 @@ Deno.test("COOKIE_DOMAIN is written with a leading dot and nothing that would en
       "https://example.com",
     ]
   ) assertRefused("COOKIE_DOMAIN", text, { BASE_URL: "https://auth.example.com" });
-  // Nor does a dot at the end make another name of a public suffix, or of the host.
+  // A trailing dot doesn't hide a public suffix or the host.
   for (const text of [".com.", ".co.uk.", ".github.io.", ".example.com."]) {
     assertRefused("COOKIE_DOMAIN", text, { BASE_URL: `https://auth${text}` });
   }
 });
 
-/** @returns Which of the origins an `ALLOWED_ORIGINS` setting allows. */
+/** @returns The origins that an `ALLOWED_ORIGINS` setting allows. */
 function allowed(setting: string, origins: readonly string[]): string[] {
   const { allowedOrigins } = accepted({ ALLOWED_ORIGINS: setting });
   return origins.filter((origin) => allowedOrigins.some((each) => each.matches(origin)));
@@ -141,7 +141,7 @@ Deno.test("ALLOWED_ORIGINS allows an exact origin and no other", () => {
   ]);
 });
 
-Deno.test("ALLOWED_ORIGINS is a list with commas; empty parts do not count", () => {
+Deno.test("ALLOWED_ORIGINS is a comma-separated list; empty parts are ignored", () => {
   const texts = (setting: string) =>
     accepted({ ALLOWED_ORIGINS: setting }).allowedOrigins.map(({ text }) => text);
   assert.deepEqual(texts(" http://localhost:5173 ,, https://*.example.com, "), [
@@ -192,7 +192,7 @@ Deno.test("ALLOWED_ORIGINS: a pattern's scheme and port are exact", () => {
   ]);
 });
 
-Deno.test("ALLOWED_ORIGINS refuses everything, public suffixes and what no browser sends", () => {
+Deno.test("ALLOWED_ORIGINS rejects wildcards for everything, public suffixes, and forms that no browser sends", () => {
   for (
     const text of [
       "*",
@@ -230,7 +230,7 @@ Deno.test("ALLOWED_ORIGINS refuses everything, public suffixes and what no brows
   }
 });
 
-Deno.test("an origin or a domain that is written otherwise than browsers do is told as they write it", () => {
+Deno.test("suggests the form that browsers use for an origin or a domain", () => {
   const origins = [
     ["https://app.example.com/", "https://app.example.com"],
     ["https://app.example.com:443", "https://app.example.com"],
@@ -257,14 +257,14 @@ Deno.test("an origin or a domain that is written otherwise than browsers do is t
   }
 });
 
-Deno.test("DATABASE_URL names a file; only the default's folder is made", () => {
+Deno.test("DATABASE_URL names a file; only the default's folder is created", () => {
   const database = (text: string) => accepted({ DATABASE_URL: text }).database;
   const file = (path: string) => ({ kind: "file", path, createFolder: false });
   assert.deepEqual(database("file:data.db"), file("data.db"));
   assert.deepEqual(database("file:./a b/data.db"), file("./a b/data.db"));
   assert.deepEqual(database("file:/var/lib/gatehouse/data.db"), file("/var/lib/gatehouse/data.db"));
   assert.deepEqual(database("file:///var/lib/gatehouse/data.db"), file("/var/lib/gatehouse/data.db"));
-  // Data in memory would be gone without a word.
+  // Data in memory would be lost silently.
   for (
     const text of [
       "file:",
@@ -281,7 +281,7 @@ Deno.test("DATABASE_URL names a file; only the default's folder is made", () => 
   }
 });
 
-Deno.test("DATABASE_URL names a libSQL server; the token has a setting of its own", () => {
+Deno.test("DATABASE_URL names a libSQL server; the token has its own setting", () => {
   for (
     const url of [
       "libsql://db-acme.turso.io",
@@ -313,7 +313,7 @@ Deno.test("DATABASE_URL names a libSQL server; the token has a setting of its ow
   assertRefused("DATABASE_URL", "libsql://x?authToken=t");
 });
 
-Deno.test("DATABASE_AUTH_TOKEN is refused for a file, where it would do nothing", () => {
+Deno.test("rejects DATABASE_AUTH_TOKEN for a file", () => {
   assertRefused("DATABASE_AUTH_TOKEN", "t");
   assertRefused("DATABASE_AUTH_TOKEN", "t", { DATABASE_URL: "file:a.db" });
   assert.equal(refused({ DATABASE_AUTH_TOKEN: "t", DATABASE_URL: "nonsense" }).length, 1);
@@ -342,7 +342,7 @@ for (
   });
 }
 
-Deno.test("parseAddressBlock() refuses what is no address, and short and octal forms that mean another", () => {
+Deno.test("parseAddressBlock() rejects other texts, and short and octal forms", () => {
   const bad = [
     ...[
       "",
@@ -372,7 +372,7 @@ Deno.test("parseAddressBlock() refuses what is no address, and short and octal f
   for (const text of bad) assert.equal(parseAddressBlock(text), null, text);
 });
 
-Deno.test("TRUSTED_PROXIES is a list of blocks, and names the part that is none", () => {
+Deno.test("TRUSTED_PROXIES is a list of blocks; a fault names the invalid one", () => {
   const { trustedProxies } = accepted({ TRUSTED_PROXIES: "127.0.0.1, 10.0.0.0/8,, fd00::/8," });
   assert.deepEqual(trustedProxies.map(([address, bits]) => `${address}/${bits}`), [
     "127.0.0.1/32",

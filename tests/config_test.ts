@@ -1,10 +1,10 @@
-// The settings: what is taken, what is refused and how it is told, all at once and without secrets. Addresses of all
-// kinds are in config_addresses_test.ts.
+// Settings: valid and invalid values, and faults, which are reported all at once and without secrets. For addresses see
+// config_addresses_test.ts.
 import assert from "node:assert/strict";
 import { type Settings, settings } from "../config.ts";
 import { accepted, assertRefused, refused } from "./config_assert.ts";
 
-Deno.test("parseConfig() needs no settings", () => {
+Deno.test("parseConfig() requires no settings", () => {
   const { baseUrl, ...rest } = accepted({});
   assert.equal(baseUrl.href, "http://localhost:8000/");
   assert.deepEqual(rest, {
@@ -29,14 +29,14 @@ Deno.test("parseConfig() needs no settings", () => {
   });
 });
 
-Deno.test("parseConfig() takes an empty or blank text for unset, in every setting", () => {
+Deno.test("parseConfig() treats an empty or blank value as unset", () => {
   for (const blank of ["", "  ", "\t\n"]) {
     const record = Object.fromEntries(Object.keys(settings).map((name) => [name, blank]));
     assert.deepEqual(accepted(record), accepted({}));
   }
 });
 
-Deno.test("parseConfig() takes every default of the table, and means the same by it", () => {
+Deno.test("parseConfig() reads the documented defaults as the defaults", () => {
   const record = Object.fromEntries(
     Object.entries(settings).filter(([name]) => name !== "BASE_URL" && name !== "LOG_FORMAT")
       .map(([name, { default: value }]) => [name, value]),
@@ -51,11 +51,11 @@ Deno.test("parseConfig() takes every default of the table, and means the same by
   assert.deepEqual(database, { kind: "file", path: "./data/gatehouse.db", createFolder: false });
 });
 
-Deno.test("parseConfig() trims values and leaves other variables alone", () => {
+Deno.test("parseConfig() trims values and ignores other variables", () => {
   assert.equal(accepted({ PORT: " 9000\n", PATH: "/bin" }).port, 9000);
 });
 
-Deno.test("parseConfig() tells all faults at once, one line each", () => {
+Deno.test("parseConfig() reports all faults at once, one line each", () => {
   const bad: Settings = {
     PORT: "70000",
     HOST: "a b",
@@ -80,7 +80,7 @@ Deno.test("parseConfig() tells all faults at once, one line each", () => {
   assert.deepEqual(names.sort(), wanted.sort());
 });
 
-Deno.test("parseConfig() tells a fault once, not also in what is derived from it", () => {
+Deno.test("parseConfig() reports a fault once, not again in derived settings", () => {
   assertRefused("PORT", "http");
   assertRefused("PORT", "65536");
   assertRefused("SESSION_MAX_DAYS", "0");
@@ -158,7 +158,7 @@ for (
     ]],
   ] as const
 ) {
-  Deno.test(`parseConfig() takes for ${name} what its line says, and nothing else`, () => {
+  Deno.test(`parseConfig() accepts exactly the documented values of ${name}`, () => {
     for (const [text, value] of Object.entries(good)) assert.equal(accepted({ [name]: text })[key], value);
     for (const text of bad) assertRefused(name, text);
   });
@@ -170,7 +170,7 @@ Deno.test("LOG_FORMAT is text on a terminal and json elsewhere, unless it is set
   assert.equal(accepted({ LOG_FORMAT: "json" }, true).logFormat, "json");
 });
 
-Deno.test("SESSION_IDLE_DAYS is at most SESSION_MAX_DAYS, and follows it when nobody chose", () => {
+Deno.test("SESSION_IDLE_DAYS is at most SESSION_MAX_DAYS, also by default", () => {
   assert.equal(accepted({ SESSION_IDLE_DAYS: "30" }).sessionIdleDays, 30);
   assert.equal(accepted({ SESSION_MAX_DAYS: "3" }).sessionIdleDays, 3);
   assert.equal(accepted({ SESSION_MAX_DAYS: "90" }).sessionIdleDays, 7);
@@ -189,7 +189,7 @@ Deno.test("METRICS_TOKEN is at least 16 printable characters without spaces", ()
   }
 });
 
-Deno.test("parseConfig() takes scheduled backups of a data file, and of nothing else", () => {
+Deno.test("parseConfig() accepts scheduled backups for a data file only", () => {
   assert.deepEqual(accepted({ BACKUP_DIR: "/srv/kept", BACKUP_EVERY_HOURS: "6" }).backups, {
     folder: "/srv/kept",
     everyHours: 6,

@@ -1,5 +1,5 @@
-// The browser client: how it is served, its types, and what it does when the page is looked at again. That products can use
-// it is shown in tests/browser/subdomains_test.ts.
+// The browser client: how it is served, its types, and when it sends requests. tests/browser/subdomains_test.ts uses it in a
+// product.
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { respond as answerOfProduct } from "../../examples/product/server.ts";
@@ -9,7 +9,7 @@ import { clientTest } from "../support/client_stage.ts";
 import { freePort } from "../support/sqld.ts";
 
 testApp(
-  "/gatehouse.js can be loaded by pages of every origin, and is asked for anew after minutes",
+  "serves /gatehouse.js to every origin, cached for minutes",
   async (test) => {
     const answer = await test.send("/gatehouse.js", { headers: { origin: "https://anything.example" } });
     assert.equal(answer.status, 200);
@@ -23,10 +23,10 @@ testApp(
     assert.deepEqual(answer.headers.getSetCookie(), []);
     const etag = header("etag") ?? "";
     assert.match(etag, /^"[0-9a-f]{16}"$/);
-    // As Deno compresses, which is quick and not small.
+    // The fast compression that Deno uses.
     const bytes = gzipSync(new Uint8Array(await answer.arrayBuffer()), { level: 1 }).length;
     assert(bytes < 3_000, `${bytes} bytes`);
-    // As it is, as a proxy that compresses weakens it, and among others.
+    // Unchanged, weakened by a proxy that compresses, and in a list.
     for (const known of [etag, `W/${etag}`, `"other", W/${etag}`]) {
       const again = await test.send("/gatehouse.js", { headers: { "if-none-match": known } });
       assert.equal(again.status, 304, known);
@@ -44,7 +44,7 @@ testApp(
   },
 );
 
-Deno.test("/gatehouse.js has types: what is right passes the compiler, and what is wrong does not", async () => {
+Deno.test("the types of /gatehouse.js accept correct code and reject errors", async () => {
   const port = freePort();
   const test = await startTestApp();
   const server = Deno.serve(
@@ -59,7 +59,7 @@ Deno.test("/gatehouse.js has types: what is right passes the compiler, and what 
        import type { Role, SessionUser } from "http://localhost:${port}/gatehouse.js";
        const { me, signIn, signOut, switchOrganization, onChange, GatehouseError } = gatehouse;
        const user: SessionUser = await me();
-       // @ts-expect-error there may be nobody
+       // @ts-expect-error the user may be null
        user.user.name;
        if (user.authenticated) {
          const name: string = user.user.name;
@@ -75,7 +75,7 @@ Deno.test("/gatehouse.js has types: what is right passes the compiler, and what 
        signIn({ returnTo: new URL("https://app.example.com") });
        // @ts-expect-error no such option
        signIn({ back: "/here" });
-       // @ts-expect-error which one
+       // @ts-expect-error the id is missing
        switchOrganization();
        const stop: () => void = onChange((now) => console.log(now.authenticated));
        stop();
@@ -108,7 +108,7 @@ Deno.test("/gatehouse.js has types: what is right passes the compiler, and what 
   }
 });
 
-Deno.test("the example product's server knows nobody while the service does not say who it is", async () => {
+Deno.test("the example product treats users as signed out while the service is unavailable", async () => {
   const asked = (ask: () => Promise<Response>) =>
     answerOfProduct(
       new Request("https://app.example.com/server"),
@@ -130,7 +130,7 @@ const ada = { ...nobody, authenticated: true, user: { id: "usr_1", name: "Ada" }
 
 const me = "GET /api/auth/me";
 
-clientTest("the client does nothing before it is called, and exports what its types say", (stage) => {
+clientTest("the client does nothing before it is called, and its exports match the types", (stage) => {
   stage.look("focus");
   assert.deepEqual(stage.waiting, []);
   assert.deepEqual(Object.keys(stage.client).sort(), [
@@ -145,7 +145,7 @@ clientTest("the client does nothing before it is called, and exports what its ty
 });
 
 clientTest(
-  "onChange() asks when the page is looked at: once at a time, and never while it is hidden",
+  "onChange() checks when the page is shown, one request at a time, and never while it is hidden",
   async (stage) => {
     const told: unknown[] = [];
     const stop = stage.client.onChange((user) => told.push(user));
@@ -153,13 +153,13 @@ clientTest(
     for (const type of ["focus", "visibilitychange", "pageshow"] as const) stage.look(type, true);
     assert.deepEqual(stage.waiting, [me], "one request at a time");
     await stage.answer(ada);
-    assert.deepEqual(told, [], "what is first known is no change");
-    // A page that was just loaded has asked already.
+    assert.deepEqual(told, [], "the first user is not a change");
+    // A new page has sent its request already.
     stage.look("pageshow");
     assert.deepEqual(stage.waiting, []);
     stage.look("focus");
     await stage.answer(ada);
-    assert.deepEqual(told, [], "the same is no change");
+    assert.deepEqual(told, [], "the same user is not a change");
     stage.hide(true);
     for (const type of ["focus", "visibilitychange", "pageshow"] as const) stage.look(type, true);
     assert.deepEqual(stage.waiting, [], "hidden");
@@ -176,7 +176,7 @@ clientTest(
   },
 );
 
-clientTest("a page that is opened in the background asks when it is first looked at", async (stage) => {
+clientTest("a page that is opened in the background checks when it is first shown", async (stage) => {
   stage.hide(true);
   const told: unknown[] = [];
   const stop = stage.client.onChange((user) => told.push(user));
@@ -190,7 +190,7 @@ clientTest("a page that is opened in the background asks when it is first looked
   stop();
 });
 
-clientTest("a failed request is no change, and the next look asks again", async (stage) => {
+clientTest("a failed request is not a change, and the next event tries again", async (stage) => {
   const told: unknown[] = [];
   const stop = stage.client.onChange((user) => told.push(user));
   await stage.answer(ada);
@@ -200,7 +200,7 @@ clientTest("a failed request is no change, and the next look asks again", async 
   await stage.answer({ error: { code: "unavailable", message: "Later." }, requestId: "req_1" }, {
     status: 503,
   });
-  // A page of somebody's proxy.
+  // An error page of a proxy.
   stage.look("focus");
   await stage.answer(null);
   assert.deepEqual(told, []);
@@ -210,19 +210,19 @@ clientTest("a failed request is no change, and the next look asks again", async 
   stop();
 });
 
-clientTest("an answer from before signing out does not sign anybody in again", async (stage) => {
+clientTest("a response to a request from before signing out doesn't restore the session", async (stage) => {
   const told: unknown[] = [];
   const stop = stage.client.onChange((user) => told.push(user));
   await stage.answer(ada);
   const asked = stage.client.me();
   const out = stage.client.signOut();
   assert.deepEqual(stage.waiting, [me, "POST /api/auth/sign-out"]);
-  // The service answers the later request first.
+  // The response to the later request arrives first.
   await stage.answer(null, { status: 204, to: "POST /api/auth/sign-out" });
   await out;
   assert.deepEqual(told, [nobody]);
   await stage.answer(ada);
-  assert.deepEqual(told, [nobody], "an old answer");
+  assert.deepEqual(told, [nobody], "an outdated response");
   assert.deepEqual(stage.waiting, [me]);
   await stage.answer(nobody);
   assert.deepEqual(await asked, nobody);
@@ -231,7 +231,7 @@ clientTest("an answer from before signing out does not sign anybody in again", a
 });
 
 clientTest(
-  "refusals are errors with the API's code; signing out that fails is no sign-out",
+  "throws errors with the API's code; a failed sign-out keeps the session",
   async (stage) => {
     const told: unknown[] = [];
     const stop = stage.client.onChange((user) => told.push(user));
@@ -261,19 +261,19 @@ const organization = "POST /api/auth/organization";
 const signOut = "POST /api/auth/sign-out";
 const inOrganization = (organizationId: string) => ({ ...ada, organizationId, role: "MEMBER" });
 
-clientTest("of two switches at once the last call wins, for the service too", async (stage) => {
+clientTest("the last of two concurrent switches wins, on the service too", async (stage) => {
   const told: unknown[] = [];
   const stop = stage.client.onChange((user) => told.push(user));
   await stage.answer(ada);
   const first = stage.client.switchOrganization("org_1");
   const second = stage.client.switchOrganization("org_2");
-  assert.deepEqual(stage.waiting, [organization], "one after the other");
+  assert.deepEqual(stage.waiting, [organization], "in order");
   await stage.answer(inOrganization("org_1"));
   assert.deepEqual(stage.waiting, [organization]);
   await stage.answer(inOrganization("org_2"));
   assert.deepEqual(await Promise.all([first, second]), [inOrganization("org_1"), inOrganization("org_2")]);
   assert.deepEqual(told, [inOrganization("org_1"), inOrganization("org_2")]);
-  // One that fails is no reason not to send the next.
+  // The next one is sent even if one fails.
   const refused = assert.rejects(stage.client.switchOrganization("org_3"));
   const third = stage.client.switchOrganization("org_1");
   await stage.fail();
@@ -285,36 +285,39 @@ clientTest("of two switches at once the last call wins, for the service too", as
   stop();
 });
 
-clientTest("signing out waits for no switch, and no switch's answer signs in again", async (stage) => {
-  const told: unknown[] = [];
-  const stop = stage.client.onChange((user) => told.push(user));
-  // Also where the page does not know yet of who signed in elsewhere.
-  for (const before of [ada, nobody]) {
-    stage.look("focus");
-    await stage.answer(before);
-    told.length = 0;
-    const switched = stage.client.switchOrganization("org_1");
-    const out = stage.client.signOut();
-    const refused = assert.rejects(stage.client.switchOrganization("org_2"));
-    assert.deepEqual(stage.waiting, [organization, signOut]);
-    await stage.answer(null, { status: 204, to: signOut });
-    await out;
-    assert.deepEqual(told, before === ada ? [nobody] : []);
-    await stage.answer(inOrganization("org_1"), { to: organization });
-    await switched;
-    assert.deepEqual(told, before === ada ? [nobody] : [], "an old answer");
-    const error = { code: "unauthenticated", message: "Sign in first." };
-    await stage.answer({ error, requestId: "req_1" }, { status: 401, to: organization });
-    await refused;
-    // It asks who it is, as long as something happens meanwhile.
-    while (stage.waiting.includes(me)) await stage.answer(nobody, { to: me });
-    assert.deepEqual(told, before === ada ? [nobody] : []);
-    assert.deepEqual(stage.waiting, []);
-  }
-  stop();
-});
+clientTest(
+  "signing out doesn't wait for a switch, whose response doesn't restore the session",
+  async (stage) => {
+    const told: unknown[] = [];
+    const stop = stage.client.onChange((user) => told.push(user));
+    // Also if the page doesn't know yet about a sign-in elsewhere.
+    for (const before of [ada, nobody]) {
+      stage.look("focus");
+      await stage.answer(before);
+      told.length = 0;
+      const switched = stage.client.switchOrganization("org_1");
+      const out = stage.client.signOut();
+      const refused = assert.rejects(stage.client.switchOrganization("org_2"));
+      assert.deepEqual(stage.waiting, [organization, signOut]);
+      await stage.answer(null, { status: 204, to: signOut });
+      await out;
+      assert.deepEqual(told, before === ada ? [nobody] : []);
+      await stage.answer(inOrganization("org_1"), { to: organization });
+      await switched;
+      assert.deepEqual(told, before === ada ? [nobody] : [], "an outdated response");
+      const error = { code: "unauthenticated", message: "Sign in first." };
+      await stage.answer({ error, requestId: "req_1" }, { status: 401, to: organization });
+      await refused;
+      // It asks for the user again, as long as there are changes meanwhile.
+      while (stage.waiting.includes(me)) await stage.answer(nobody, { to: me });
+      assert.deepEqual(told, before === ada ? [nobody] : []);
+      assert.deepEqual(stage.waiting, []);
+    }
+    stop();
+  },
+);
 
-clientTest("a switch's answer does not undo what was learned since it was sent", async (stage) => {
+clientTest("the response to a switch doesn't override newer information", async (stage) => {
   const told: unknown[] = [];
   const stop = stage.client.onChange((user) => told.push(user));
   await stage.answer(ada);
@@ -330,7 +333,7 @@ clientTest("a switch's answer does not undo what was learned since it was sent",
   stop();
 });
 clientTest(
-  "signIn() leads back to this page, and to a page with a long address without its state",
+  "signIn() returns to this page, without the query if the URL is long",
   async (stage) => {
     const globals = globalThis as unknown as Record<string, unknown>;
     const gone: string[] = [];
@@ -351,7 +354,7 @@ clientTest(
         "https://app.example.com/here",
         "https://app.example.com/board",
       ]);
-      // What the client knows of the service.
+      // The limit in the client matches the service's.
       assert.equal(returnToCharactersMax, 2_000);
     } finally {
       delete globals["location"];

@@ -1,4 +1,4 @@
-// Whose request it is, by what the proxies say that are trusted, and by nothing else.
+// The client's address, from headers of trusted proxies only.
 import assert from "node:assert/strict";
 import { parseAddressBlock } from "../../config.ts";
 import { clientAddress } from "../../routes/client_address.ts";
@@ -12,12 +12,12 @@ const trusted = ["10.0.0.0/8", "2001:db8:aa::/48", "::1"].map((text) => {
 const promises: Readonly<
   Record<string, readonly (readonly [peer: string, forwardedFor: string | undefined, address: string])[]>
 > = {
-  "a peer that is not trusted is the client, whatever it says": [
+  "an untrusted peer is the client, whatever it sends": [
     ["203.0.113.7", "6.6.6.6", "203.0.113.7"],
     ["2001:db8:bb::1", "6.6.6.6", "2001:db8:bb::1"],
     ["::ffff:203.0.113.7", "6.6.6.6", "203.0.113.7"],
   ],
-  "behind trusted proxies it is the right-most hop that is none": [
+  "behind trusted proxies, the client is the right-most other hop": [
     ["10.0.0.1", "203.0.113.9", "203.0.113.9"],
     ["10.0.0.1", "6.6.6.6, 203.0.113.9 ,10.0.0.2", "203.0.113.9"],
     ["::ffff:10.0.0.1", "::ffff:203.0.113.9", "203.0.113.9"],
@@ -25,7 +25,7 @@ const promises: Readonly<
     ["10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"],
     ["10.0.0.1", undefined, "10.0.0.1"],
   ],
-  "what is no address ends the way at the last trusted hop": [
+  "an invalid address makes the last trusted hop the client": [
     ...[
       "",
       " ",

@@ -1,8 +1,8 @@
-// Writes with a cookie: from the service's own pages and from programs, and from no other site's page.
+// Writes with a cookie: accepted from the service's own pages and from programs, rejected from other sites.
 import assert from "node:assert/strict";
 import { assertError, createTestKey, type TestApp, testApp, testPassword } from "../support/app.ts";
 
-/** Sends just these headers, as a program does: `test.send` plays the service's own page. */
+/** Sends only these headers, like a program. `test.send` acts like a page of the service. */
 function sendPlain(
   test: TestApp,
   path: string,
@@ -10,7 +10,7 @@ function sendPlain(
 ): Promise<Response> {
   const { method = "POST", headers = {}, body = null } = options;
   const request = new Request(`${test.config.baseUrl.origin}${path}`, { method, headers, body });
-  // The runtime adds a content type to a text.
+  // The runtime adds a content type to a string.
   if (headers["content-type"] === undefined) request.headers.delete("content-type");
   return Promise.resolve(test.app.fetch(request, { remoteAddr: { hostname: "127.0.0.1" } }));
 }
@@ -37,7 +37,7 @@ testApp("a program without Origin and Sec-Fetch-Site signs in and writes with JS
 });
 
 testApp(
-  "what another site's page can send without asking is rejected where no header says its origin",
+  "rejects requests without origin headers that another site could send without a preflight",
   async (test) => {
     const { cookie } = await test.signUp();
     const types = [
@@ -54,7 +54,7 @@ testApp(
         });
         await assertError(answer, 403, "cross_site");
       }
-      // A script can send this one to any site, without a preflight.
+      // Scripts can send this to any site without a preflight.
       await assertError(await sendPlain(test, path, { headers: { cookie } }), 403, "cross_site");
     }
     const form = await sendPlain(test, "/sign-in", {
@@ -65,7 +65,7 @@ testApp(
   },
 );
 
-testApp("JSON from another site is rejected all the same", async (test) => {
+testApp("rejects JSON from another site", async (test) => {
   const { cookie } = await test.signUp();
   const json = { cookie, "content-type": "application/json" };
   const own = test.config.baseUrl.origin;

@@ -1,4 +1,4 @@
-// The Host header: what is none is a malformed request, and never a part of the path.
+// The Host header: an invalid one is a malformed request, and never becomes part of the path.
 import assert from "node:assert/strict";
 import { testApp } from "../support/app.ts";
 import { connectTo } from "../support/connection.ts";
@@ -6,7 +6,7 @@ import { poll } from "../support/poll.ts";
 import { onRealPort } from "../support/real_app.ts";
 
 testApp(
-  "a malformed Host is 400, everywhere, and nothing is logged",
+  "rejects a malformed Host with 400 everywhere, and logs nothing",
   (test) =>
     onRealPort(test, async (baseUrl) => {
       const statusOf = async (path: string, headers: string) => {
@@ -35,7 +35,7 @@ testApp(
         for (const host of malformed) {
           assert.equal(await statusOf(path, `host: ${host}\r\n`), 400, `${path} ${host}`);
         }
-        assert.equal(await statusOf(path, "host: a\r\nhost: b\r\n"), 400, "two of them");
+        assert.equal(await statusOf(path, "host: a\r\nhost: b\r\n"), 400, "two headers");
       }
       for (
         const host of [

@@ -1,4 +1,4 @@
-// Bounds on the shape of what arrives: names, values, fields and parameters are counted before anything is made of them.
+// Bounds on the shape of input: names, values, fields and parameters are counted before they are parsed.
 import assert from "node:assert/strict";
 import { jsonValuesMax, objectKeysMax, queryParametersMax } from "../../domain/limits.ts";
 import { checkJsonBounds } from "../../routes/json_bounds.ts";
@@ -21,7 +21,7 @@ function faultOf(text: string): { path: string; message: string } | null {
   }
 }
 
-Deno.test("an object with too many names is found, with its path", () => {
+Deno.test("finds an object with too many names, with its path", () => {
   assert.equal(faultOf(`{${members(objectKeysMax)}}`), null);
   const many = `{${members(objectKeysMax + 1)}}`;
   const message = `must have at most ${objectKeysMax} names.`;
@@ -31,7 +31,7 @@ Deno.test("an object with too many names is found, with its path", () => {
     message,
   });
   assert.deepEqual(faultOf(`[{"a":{"b\\"}":1}},[],${many}]`), { path: "[2]", message });
-  // Names are counted where they are, and what is within a text is none.
+  // Names are counted for each object, and not within texts.
   assert.equal(
     faultOf(`[${Array.from({ length: 50 }, () => `{${members(objectKeysMax)}}`).join(",")}]`),
     null,
@@ -39,13 +39,13 @@ Deno.test("an object with too many names is found, with its path", () => {
   assert.equal(faultOf(JSON.stringify({ a: `{${members(500)}}`.repeat(3), b: '\\"' })), null);
 });
 
-Deno.test("too many values in all are found", () => {
+Deno.test("finds too many values in total", () => {
   assert.equal(faultOf(`[${"1,".repeat(jsonValuesMax - 1)}1]`), null);
   assert.match(faultOf(`[${"1,".repeat(jsonValuesMax)}1]`)?.message ?? "", /values in total/);
   assert.match(faultOf(`[${"{},".repeat(jsonValuesMax)}{}]`)?.message ?? "", /values in total/);
 });
 
-Deno.test("no JSON value within the bounds is rejected, and no text breaks the scan", () => {
+Deno.test("accepts every JSON value within the bounds, and survives any text", () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 10 }), (value) => {
     assert.equal(faultOf(JSON.stringify(value)), null);
   }));
@@ -54,7 +54,7 @@ Deno.test("no JSON value within the bounds is rejected, and no text breaks the s
   }));
 });
 
-testApp("thousands of names, fields or parameters are rejected on every kind of endpoint", async (test) => {
+testApp("rejects thousands of names, fields or parameters on every kind of endpoint", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const headers = { "content-type": "application/json" };
   const send = (path: string, body: string) => test.send(path, { method: "POST", apiKey, body, headers });
@@ -82,7 +82,7 @@ testApp("thousands of names, fields or parameters are rejected on every kind of 
   assert.equal(page.status, 414);
 });
 
-testApp("a long list of faults is cut, and so are names in it", async (test) => {
+testApp("cuts a long list of faults, and long names in it", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const records = Array.from({ length: 1_000 }, () => ({ ["x".repeat(500)]: 1 }));
   const { error } = await assertError(

@@ -1,4 +1,4 @@
-// GET /metrics: what it measures, that nothing a client sends becomes a label, and that promtool accepts it.
+// GET /metrics: the values, labels without client input, and a format that promtool accepts.
 import assert from "node:assert/strict";
 import { createTestKey, startTestApp, type TestApp } from "../support/app.ts";
 import { programsMissing } from "../support/missing.ts";
@@ -12,7 +12,7 @@ async function withApp(run: (test: TestApp) => Promise<void>): Promise<void> {
   }
 }
 
-/** @returns A function that gives the value of a sample by its name and labels as they are written; 0 when it is missing. */
+/** @returns A function that returns the value of a sample by its name and labels; 0 for none. */
 async function scrape(test: TestApp): Promise<(sample: string) => number> {
   const text = await (await test.send("/metrics")).text();
   const samples = new Map(
@@ -30,7 +30,7 @@ async function drop(response: Promise<Response>): Promise<number> {
   return status;
 }
 
-Deno.test("counts requests, their durations and errors by the pattern of the route", () =>
+Deno.test("counts requests, durations and errors by route pattern", () =>
   withApp(async (test) => {
     const { cookie } = await test.signUp();
     const unknown = "/api/portal/api-keys/key_00000000000000000000000000000000";
@@ -47,7 +47,7 @@ Deno.test("counts requests, their durations and errors by the pattern of the rou
     assert.equal(value(`gatehouse_http_request_duration_seconds_bucket{${labels},le="+Inf"}`), 1);
     assert.equal(value('gatehouse_http_requests_total{method="GET",route="unmatched",status="404"}'), 1);
     assert.equal(value('gatehouse_http_errors_total{code="not_found"}'), 2);
-    // Of a page too, which shows the error beside its form.
+    // Also for a page that shows the error in its form.
     assert.equal(value('gatehouse_http_errors_total{code="invalid_credentials"}'), 1);
   }));
 
@@ -112,7 +112,7 @@ Deno.test("never shows a name, an address or an id", () =>
     }
   }));
 
-Deno.test("goes on without what the database can't tell", () =>
+Deno.test("leaves out metrics of the database when it is unavailable", () =>
   withApp(async (test) => {
     await test.opened.database.close();
     const value = await scrape(test);
@@ -121,7 +121,7 @@ Deno.test("goes on without what the database can't tell", () =>
   }));
 
 Deno.test({
-  name: "is what promtool accepts",
+  name: "promtool accepts the metrics",
   ignore: programsMissing("promtool"),
   fn: () =>
     withApp(async (test) => {

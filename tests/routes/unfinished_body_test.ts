@@ -1,4 +1,4 @@
-// Bodies that never end: a response in time, a closed connection, and little read from senders who are not known yet.
+// Bodies that never end: a timely response, a closed connection, and little read from unknown senders.
 import assert from "node:assert/strict";
 import { generateApiKey } from "../../domain/api_key.ts";
 import { anonymousBodyBytesMax, bodyReadTimeoutMs, unfinishedBodyGraceMs } from "../../domain/limits.ts";
@@ -9,7 +9,7 @@ import { onRealPort } from "../support/real_app.ts";
 
 const json = { "content-type": "application/json" };
 
-/** Lets time pass, as the running program does, until something is true. */
+/** Advances the deadlines, as the running program does, until a condition is true. */
 async function pass(test: TestApp, ms: number, until: () => boolean): Promise<void> {
   await poll(() => {
     if (until()) return true;
@@ -19,7 +19,7 @@ async function pass(test: TestApp, ms: number, until: () => boolean): Promise<vo
   });
 }
 
-/** Sends a part of a body. The response has come. */
+/** Sends a part of a body and waits for the response. */
 async function unfinished(
   test: TestApp,
   baseUrl: string,
@@ -36,7 +36,7 @@ async function unfinished(
 }
 
 testApp(
-  "closes the connection after the response to a body that did not arrive within 10 seconds",
+  "closes the connection after the response when a body doesn't arrive within 10 seconds",
   (test) =>
     onRealPort(test, async (baseUrl) => {
       const { fullKey } = await createTestKey(test, await test.signUp());
@@ -57,7 +57,7 @@ testApp(
 );
 
 testApp(
-  "a body that ends shortly after its time gets a complete response",
+  "completes the response to a body that arrives shortly after the deadline",
   (test) =>
     onRealPort(test, async (baseUrl) => {
       const connection = await unfinished(test, baseUrl, { path: "/api/auth/sign-in", declared: 7 });
@@ -68,7 +68,7 @@ testApp(
 );
 
 testApp(
-  "a page's form that does not arrive in time is closed too",
+  "also closes the connection of a late form",
   (test) =>
     onRealPort(test, async (baseUrl) => {
       const headers = {
@@ -112,7 +112,7 @@ testApp("looks a key up before it reads more than 16 KiB of a body", async (test
         assert.equal(chunks, 40);
       } else {
         await assertError(answer, 401, "invalid_api_key");
-        // Without a declared size, whether the body is large is known only once that much of it has arrived.
+        // Without a declared size, a large body is only known once that much has arrived.
         const readMax = declared ? 0 : anonymousBodyBytesMax / 1024 + 1;
         assert.ok(chunks <= readMax, `${chunks} KiB are read`);
         assert.equal(answer.headers.get("connection"), "close");
@@ -121,7 +121,7 @@ testApp("looks a key up before it reads more than 16 KiB of a body", async (test
   }
 });
 
-testApp("reads 16 KiB at most from senders without a session", async (test) => {
+testApp("reads at most 16 KiB from senders without a session", async (test) => {
   const person = await test.signUp();
   const large = JSON.stringify({ name: "a".repeat(anonymousBodyBytesMax) });
   const send = (path: string, cookie?: string) =>
@@ -140,7 +140,7 @@ testApp("reads 16 KiB at most from senders without a session", async (test) => {
   await assertError(await send("/api/portal/api-keys", person.cookie), 422, "validation_failed");
 });
 
-testApp("a response that goes out before the body was read says that the connection closes", async (test) => {
+testApp("a response before the end of the body announces that the connection closes", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   const send = (apiKey: string) =>
     test.send("/api/v1/usage", {

@@ -19,30 +19,34 @@ function warnings(test: TestApp): string[] {
   return test.logged().split("\n").filter((line) => line.includes("ALLOWED_ORIGINS"));
 }
 
-testApp("a write and a preflight of a missing origin name it; the log does once", async (test) => {
-  const origin = "https://new.example.com:8443";
-  const named = `Origin ${origin} isn’t in ALLOWED_ORIGINS.`;
-  for (let i = 0; i < 3; i++) {
-    const write = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
-    assert.ok((await message(write)).startsWith(named));
-    const asked = await test.send("/api/auth/sign-in", {
-      method: "OPTIONS",
-      headers: { origin, ...preflight },
-    });
-    assert.equal(asked.headers.get("access-control-allow-origin"), null);
-    assert.ok((await message(asked)).startsWith(named));
-    // A read works; the browser keeps it from the page.
-    const read = await test.send("/api/auth/me", { headers: { origin } });
-    assert.deepEqual([read.status, read.headers.get("access-control-allow-origin")], [200, null]);
-    await read.body?.cancel();
-  }
-  const lines = warnings(test);
-  assert.equal(lines.length, 1, lines.join("\n"));
-  assert.ok(lines[0]?.includes(JSON.stringify(origin)));
-}, settings);
+testApp(
+  "names a missing origin in the response to writes and preflights, and once in the log",
+  async (test) => {
+    const origin = "https://new.example.com:8443";
+    const named = `Origin ${origin} isn’t in ALLOWED_ORIGINS.`;
+    for (let i = 0; i < 3; i++) {
+      const write = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
+      assert.ok((await message(write)).startsWith(named));
+      const asked = await test.send("/api/auth/sign-in", {
+        method: "OPTIONS",
+        headers: { origin, ...preflight },
+      });
+      assert.equal(asked.headers.get("access-control-allow-origin"), null);
+      assert.ok((await message(asked)).startsWith(named));
+      // Reads succeed, but the browser hides the response from the page.
+      const read = await test.send("/api/auth/me", { headers: { origin } });
+      assert.deepEqual([read.status, read.headers.get("access-control-allow-origin")], [200, null]);
+      await read.body?.cancel();
+    }
+    const lines = warnings(test);
+    assert.equal(lines.length, 1, lines.join("\n"));
+    assert.ok(lines[0]?.includes(JSON.stringify(origin)));
+  },
+  settings,
+);
 
 testApp(
-  "what is allowed, the service itself and applications behind a proxy are not logged",
+  "doesn't log allowed origins, the service itself and applications behind a proxy",
   async (test) => {
     for (const origin of [settings.BASE_URL, "https://app.example.com"]) {
       const answer = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
@@ -66,7 +70,7 @@ testApp(
   settings,
 );
 
-testApp("text that isn't an origin is neither shown nor logged", async (test) => {
+testApp("neither shows nor logs invalid origins", async (test) => {
   for (
     const origin of [
       "null",
@@ -83,7 +87,7 @@ testApp("text that isn't an origin is neither shown nor logged", async (test) =>
   assert.deepEqual(warnings(test), []);
 }, settings);
 
-testApp("a client that makes up origins fills neither the log nor the memory", async (test) => {
+testApp("a client with made-up origins fills neither the log nor the memory", async (test) => {
   for (let i = 0; i < unlistedOriginsLoggedMax + 50; i++) {
     const origin = `https://o${i}.example`;
     await (await test.send("/api/auth/me", { headers: { origin } })).body?.cancel();

@@ -1,4 +1,4 @@
-// A proxy that TRUSTED_PROXIES does not name is noticed at its first request, once.
+// The warning about a proxy that is missing from TRUSTED_PROXIES.
 import assert from "node:assert/strict";
 import { type TestApp, testApp } from "../support/app.ts";
 
@@ -14,7 +14,7 @@ function warnings(test: TestApp): string[] {
   return test.logged().split("\n").filter((line) => line.includes("TRUSTED_PROXIES"));
 }
 
-testApp("X-Forwarded-For from an untrusted peer warns once", async (test) => {
+testApp("warns once about X-Forwarded-For from an untrusted peer", async (test) => {
   await ask(test, "10.0.0.7");
   assert.deepEqual(warnings(test), []);
   for (let count = 0; count < 3; count++) await ask(test, "10.0.0.7", "203.0.113.9");
@@ -23,7 +23,7 @@ testApp("X-Forwarded-For from an untrusted peer warns once", async (test) => {
   assert.match(warnings(test)[0] ?? "", /"peer":"10\.0\.0\.7"/);
 });
 
-testApp("X-Forwarded-For from a trusted proxy warns of nothing, from another peer it does", async (test) => {
+testApp("doesn't warn about a trusted proxy, but about another peer", async (test) => {
   for (let count = 0; count < 3; count++) await ask(test, "10.0.0.7", "203.0.113.9");
   assert.deepEqual(warnings(test), []);
   await ask(test, "10.9.0.8", "203.0.113.9");

@@ -1,4 +1,4 @@
-// The copy of a data file: one moment, whatever is written meanwhile.
+// Copies of a data file: a consistent state, whatever is written meanwhile.
 import assert from "node:assert/strict";
 import { BackupStopped, checkBackup, copyDataFile } from "../../../db/engine/backup.ts";
 import { Connection } from "../../../db/engine/connection.ts";
@@ -9,7 +9,7 @@ import { embeddedTestDatabase } from "../../support/database.ts";
 
 const rows = 400;
 
-Deno.test("copyDataFile() copies one moment, also when every row changes between two steps and the log is moved", async () => {
+Deno.test("copyDataFile() copies a consistent state, even when all rows change between steps and the log is checkpointed", async () => {
   const { database, place, dispose } = await embeddedTestDatabase();
   const bytes = Math.ceil(2.5 * backupStepPagesMax * 4096 / rows);
   await database.write([
@@ -42,7 +42,7 @@ Deno.test("copyDataFile() copies one moment, also when every row changes between
   await dispose();
 });
 
-Deno.test("copyDataFile() stops between two steps, and the log can be emptied again", async () => {
+Deno.test("copyDataFile() stops between steps and releases the log", async () => {
   const { database, place, dispose } = await embeddedTestDatabase();
   assert.throws(() => copyDataFile(place, { to: `${place}.copy`, isStopped: () => true }), BackupStopped);
   await database.write([sql`CREATE TABLE notes (text TEXT)`]);
@@ -52,7 +52,7 @@ Deno.test("copyDataFile() stops between two steps, and the log can be emptied ag
   await dispose();
 });
 
-Deno.test("a second restore in the same second never replaces what the first one put aside", async () => {
+Deno.test("a second restore in the same second never replaces the former database of the first", async () => {
   const { database, place, dispose } = await embeddedTestDatabase();
   await database.write([sql`CREATE TABLE notes (text TEXT)`]);
   copyDataFile(place, { to: `${place}.copy`, isStopped: () => false });

@@ -1,4 +1,4 @@
-// What both drivers promise: a batch is all or nothing, and what was acknowledged is read at once and after a restart.
+// The guarantees of both drivers: batches are atomic, and acknowledged writes are visible immediately and after a restart.
 import assert from "node:assert/strict";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
 import { openEmbedded } from "../../../db/engine/embedded.ts";
@@ -28,27 +28,31 @@ function on(
 }
 
 for (const kind of databaseKinds) {
-  on(kind, "a batch returns each statement's rows and changes, and is read at once", async ({ database }) => {
-    const results = await database.write([
-      table,
-      sql`INSERT INTO notes (text) VALUES (${"a"}), (${"b"}) RETURNING id, text`,
-      sql`UPDATE notes SET text = text || '!' WHERE id > ${0}`,
-      sql`SELECT count(*) AS n FROM notes`,
-    ]);
-    assert.deepEqual(results[1]?.rows.map((row) => ({ ...row })), [{ id: 1, text: "a" }, {
-      id: 2,
-      text: "b",
-    }]);
-    assert.equal(results[2]?.changes, 2);
-    assert.equal(results[3]?.rows[0]?.["n"], 2);
-    const rows = await database.read<{ text: string }>(sql`SELECT text FROM notes ORDER BY id`);
-    assert.deepEqual(rows.map(({ text }) => text), ["a!", "b!"]);
-    const first = await database.readFirst<{ text: string }>(sql`SELECT text FROM notes WHERE id = ${2}`);
-    assert.equal(first?.text, "b!");
-    assert.equal(await database.readFirst(sql`SELECT text FROM notes WHERE id = 99`), undefined);
-  });
+  on(
+    kind,
+    "a batch returns the rows and changes of each statement, and is visible immediately",
+    async ({ database }) => {
+      const results = await database.write([
+        table,
+        sql`INSERT INTO notes (text) VALUES (${"a"}), (${"b"}) RETURNING id, text`,
+        sql`UPDATE notes SET text = text || '!' WHERE id > ${0}`,
+        sql`SELECT count(*) AS n FROM notes`,
+      ]);
+      assert.deepEqual(results[1]?.rows.map((row) => ({ ...row })), [{ id: 1, text: "a" }, {
+        id: 2,
+        text: "b",
+      }]);
+      assert.equal(results[2]?.changes, 2);
+      assert.equal(results[3]?.rows[0]?.["n"], 2);
+      const rows = await database.read<{ text: string }>(sql`SELECT text FROM notes ORDER BY id`);
+      assert.deepEqual(rows.map(({ text }) => text), ["a!", "b!"]);
+      const first = await database.readFirst<{ text: string }>(sql`SELECT text FROM notes WHERE id = ${2}`);
+      assert.equal(first?.text, "b!");
+      assert.equal(await database.readFirst(sql`SELECT text FROM notes WHERE id = 99`), undefined);
+    },
+  );
 
-  on(kind, "one failing statement undoes the whole batch", async ({ database }) => {
+  on(kind, "a failing statement rolls back the whole batch", async ({ database }) => {
     await database.write([table, sql`INSERT INTO notes (text) VALUES ('kept')`]);
     await assert.rejects(
       database.write([
@@ -66,12 +70,12 @@ for (const kind of databaseKinds) {
       (error) => error instanceof DatabaseError && error.kind === "fault",
     );
     assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
-    // And the writer goes on.
+    // The writer continues.
     await database.write([sql`INSERT INTO notes (text) VALUES ('next')`]);
     assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 2);
   });
 
-  on(kind, "texts, numbers and null come back as they went in", async ({ database }) => {
+  on(kind, "texts, numbers and null are returned unchanged", async ({ database }) => {
     await database.write([sql`CREATE TABLE things (a, b, c, d)`]);
     const text = "“Ångström” 🜁 ' \" \\ % \u{10FFFF}";
     await database.write([
@@ -83,7 +87,7 @@ for (const kind of databaseKinds) {
     assert.deepEqual([row?.a, row?.b, row?.c, row?.d], [text, Number.MAX_SAFE_INTEGER, 0.1, null]);
   });
 
-  on(kind, "what is no value is refused before a driver sees it", async ({ database }) => {
+  on(kind, "rejects invalid values before they reach the driver", async ({ database }) => {
     await database.write([table]);
     for (const bad of [undefined, Number.NaN, Infinity, true, 10n, new Uint8Array(2), {}]) {
       const statement = { sql: "INSERT INTO notes (text) VALUES (?)", args: [bad as never] };
@@ -93,7 +97,7 @@ for (const kind of databaseKinds) {
     assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 0);
   });
 
-  on(kind, "of many batches at once none is lost", async ({ database }) => {
+  on(kind, "loses none of many concurrent batches", async ({ database }) => {
     await database.write([table]);
     const texts = Array.from({ length: 200 }, (_, n) => `note ${n}`);
     await Promise.all(
@@ -104,13 +108,13 @@ for (const kind of databaseKinds) {
   });
 }
 
-Deno.test("embedded database: what was written is there after a restart, in a file that only its owner reads", async () => {
+Deno.test("embedded database: keeps writes after a restart, in a file that only its owner can read", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/data.db`;
   const options = { path, create: "file" as const, onFatal: (error: Error) => assert.fail(error) };
   const first = await openEmbedded(options);
   await first.write([table, sql`INSERT INTO notes (text) VALUES ('kept')`]);
-  // Closing finishes what was accepted.
+  // Closing writes accepted batches first.
   const last = first.write([sql`INSERT INTO notes (text) VALUES ('last')`]);
   await first.close();
   await last;
@@ -121,7 +125,7 @@ Deno.test("embedded database: what was written is there after a restart, in a fi
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("embedded database: a missing folder, and a file that is no database, are refused", async () => {
+Deno.test("embedded database: rejects a missing folder, and a file that isn't a database", async () => {
   const folder = await Deno.makeTempDir();
   const onFatal = (error: Error) => assert.fail(error);
   await assert.rejects(
@@ -137,7 +141,7 @@ Deno.test("embedded database: a missing folder, and a file that is no database, 
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("remote database: a server that cannot be reached is unavailable, and not waited for", async () => {
+Deno.test("remote database: an unreachable server is unavailable, without a wait", async () => {
   const database = openRemote({
     url: `http://127.0.0.1:${freePort()}`,
     authToken: undefined,

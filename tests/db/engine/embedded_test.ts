@@ -1,4 +1,4 @@
-// The embedded driver under another process's lock: it waits aside, loses nothing, and goes on.
+// The embedded driver while another process has the lock: it waits in its thread, loses nothing, and continues.
 import assert from "node:assert/strict";
 import Sqlite from "libsql";
 import { Connection } from "../../../db/engine/connection.ts";
@@ -7,13 +7,13 @@ import { lockDataFile } from "../../../db/engine/embedded.ts";
 import { writeBatch, type WriterRequest, type WriterResponse } from "../../../db/engine/writer_worker.ts";
 import { embeddedTestDatabase } from "../../support/database.ts";
 
-Deno.test("a lock that is held too long is unavailable, reads go on, and later writes reach the disk", async () => {
+Deno.test("reports a long lock as unavailable, continues to read, and writes later batches to disk", async () => {
   const { database, place, dispose } = await embeddedTestDatabase();
   await database.write([sql`CREATE TABLE notes (text TEXT)`]);
   const other = new Sqlite(place);
   other.exec("BEGIN IMMEDIATE");
   const blocked = [1, 2, 3].map((n) => database.write([sql`INSERT INTO notes VALUES (${`blocked ${n}`})`]));
-  // Reads and this thread never wait for the lock.
+  // Neither reads nor this thread wait for the lock.
   assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 0);
   for (const result of await Promise.allSettled(blocked)) {
     assert.equal(result.status, "rejected");
@@ -21,7 +21,7 @@ Deno.test("a lock that is held too long is unavailable, reads go on, and later w
   }
   other.exec("ROLLBACK");
   for (let n = 0; n < 20; n++) await database.write([sql`INSERT INTO notes VALUES (${`after ${n}`})`]);
-  // Seen by another connection: on disk, and not in the writer's imagination.
+  // Another connection sees it, so it is in the file.
   assert.deepEqual({ ...other.prepare("SELECT count(*) AS n FROM notes").get() as object, _metadata: 0 }, {
     n: 20,
     _metadata: 0,
@@ -30,14 +30,14 @@ Deno.test("a lock that is held too long is unavailable, reads go on, and later w
   await dispose();
 });
 
-Deno.test("the writer waits for the disk before it acknowledges: PRAGMA synchronous is FULL", async () => {
+Deno.test("syncs to disk before it acknowledges: PRAGMA synchronous is FULL", async () => {
   const { database, dispose } = await embeddedTestDatabase();
   const [synchronous] = await database.write([sql`PRAGMA synchronous`]);
   assert.deepEqual(synchronous?.rows.map((row) => row["synchronous"]), [2]);
   await dispose();
 });
 
-Deno.test("writeBatch() reports a failed statement after undoing the batch, and stops where it cannot know", async () => {
+Deno.test("writeBatch() rolls back after a failed statement, and stops when the outcome is unknown", async () => {
   const { place, dispose } = await embeddedTestDatabase();
   const connection = new Connection(place, { readOnly: false });
   const failed = writeBatch(connection, [
@@ -46,13 +46,13 @@ Deno.test("writeBatch() reports a failed statement after undoing the batch, and 
   ]);
   assert.equal(failed.type, "failed");
   assert.equal(connection.inTransaction, false);
-  // A batch that ends the transaction by itself makes COMMIT fail for a reason that is not understood.
+  // A batch that ends the transaction itself makes COMMIT fail with an unknown outcome.
   assert.equal(writeBatch(connection, [sql`COMMIT`]).type, "fatal");
   connection.close();
   await dispose();
 });
 
-Deno.test("after a COMMIT that is not understood, the batch that is at hand does not reach the file", async () => {
+Deno.test("after a COMMIT with an unknown outcome, doesn't write the next batch", async () => {
   const { place, dispose } = await embeddedTestDatabase();
   const worker = new Worker(new URL("../../../db/engine/writer_worker.ts", import.meta.url), {
     type: "module",
@@ -80,7 +80,7 @@ Deno.test("after a COMMIT that is not understood, the batch that is at hand does
   await dispose();
 });
 
-Deno.test("lockDataFile() lets one holder in at a time", async () => {
+Deno.test("lockDataFile() gives the lock to one process at a time", async () => {
   const { place, dispose } = await embeddedTestDatabase();
   const unlock = lockDataFile(place);
   assert(unlock !== null);

@@ -1,4 +1,4 @@
-// Migrations: each once, all of it or nothing, never changed, never downwards.
+// Migrations: applied once and atomically, never changed, never reverted.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { migrate, MigrationError, migrations } from "../../../db/engine/migrate.ts";
@@ -14,7 +14,7 @@ for (const kind of databaseKinds) {
   const options = (name: string) => ({ name: `${kind.name} database: ${name}`, ignore: kind.ignore });
 
   Deno.test(
-    options("migrate() applies what is missing, once, also when two programs start together"),
+    options("migrate() applies missing migrations once, even when two programs start at the same time"),
     async () => {
       const { database, dispose } = await kind.open();
       assert.deepEqual(await migrate(database, { now: 1 }), []);
@@ -29,7 +29,7 @@ for (const kind of databaseKinds) {
     },
   );
 
-  Deno.test(options("migrate() keeps nothing of a migration that fails"), async () => {
+  Deno.test(options("migrate() rolls back a failed migration"), async () => {
     const { database, dispose } = await kind.open();
     const broken = { ...more, text: "CREATE TABLE half (a TEXT);\nINSERT INTO nowhere VALUES (1);\n" };
     await assert.rejects(migrate(database, { now: 1, list: [...migrations, broken] }));
@@ -38,7 +38,7 @@ for (const kind of databaseKinds) {
     await dispose();
   });
 
-  Deno.test(options("migrate() stops at a newer database and at a changed migration"), async () => {
+  Deno.test(options("migrate() rejects a newer database and a changed migration"), async () => {
     const { database, dispose } = await kind.open();
     await migrate(database, { now: 1, list: [...migrations, more] });
     await assert.rejects(
@@ -53,7 +53,7 @@ for (const kind of databaseKinds) {
     await dispose();
   });
 
-  Deno.test(options("migrate() takes a migration whose lines end with CR LF as the same"), async () => {
+  Deno.test(options("migrate() ignores CR LF line ends in a migration"), async () => {
     const { database, dispose } = await kind.open();
     await migrate(database, { now: 1, list: [...migrations, more] });
     const windows = { ...more, text: more.text.replaceAll("\n", "\r\n") };

@@ -1,4 +1,4 @@
-// The remote driver when the libSQL server ends a transaction that takes too long.
+// The remote driver when the libSQL server ends a long transaction, or is locked.
 import assert from "node:assert/strict";
 import { LibsqlError } from "@libsql/client/http";
 import { DatabaseError, sql, type Statement } from "../../../db/engine/database.ts";
@@ -6,17 +6,17 @@ import { openRemote, untilUnlocked } from "../../../db/engine/remote.ts";
 import { runOn } from "../../support/random.ts";
 import { sqldMissing, startSqld } from "../../support/sqld.ts";
 
-/** Counts so far that it takes about a second for each 5 million. */
+/** A count that takes about a second for each 5 million. */
 function slow(count: number): Statement {
   return sql`WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${count}) SELECT count(*) AS n FROM c`;
 }
 
 Deno.test({
-  name: "a transaction that the server ends is unavailable, leaves nothing, and does not end the program",
+  name: "a transaction that the server ends is unavailable, leaves nothing, and doesn't end the program",
   ignore: sqldMissing() !== null,
   async fn() {
     const server = await startSqld();
-    // Slow for the server, and not for the driver.
+    // Slow on the server, but not in the driver.
     const database = openRemote({ url: server.url, authToken: undefined, timeoutMs: 60_000 });
     const other = openRemote({ url: server.url, authToken: undefined, timeoutMs: 60_000 });
     await database.write([sql`CREATE TABLE notes (text TEXT)`]);
@@ -24,10 +24,10 @@ Deno.test({
     const startedAt = performance.now();
     await database.read(slow(1_000_000));
     const perMs = 1_000_000 / (performance.now() - startedAt);
-    // The server lets a transaction hold the lock for 5 s while another waits for it.
+    // The server lets a transaction keep the lock for 5 s while another one waits.
     const ended = database.write([
       sql`INSERT INTO notes VALUES ('ended')`,
-      // Many, as the server ends a transaction only between two statements; more than enough on a noisy machine.
+      // The server ends a transaction only between statements, so there are many, enough even for a slow machine.
       ...Array<Statement>(100).fill(slow(Math.round(200 * perMs))),
       sql`INSERT INTO notes VALUES ('ended too')`,
     ]);
@@ -43,7 +43,7 @@ Deno.test({
   },
 });
 
-Deno.test("untilUnlocked() does again what a lock refused, for a while, and nothing else", async () => {
+Deno.test("untilUnlocked() retries only after a lock, and only for a while", async () => {
   const locked = () => new LibsqlError("database is locked", "SQLITE_BUSY");
   const tries = async (fails: number, error: () => Error, waitMs: number) => {
     let count = 0;
