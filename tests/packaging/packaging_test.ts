@@ -1,5 +1,4 @@
-// The files of packaging/, each checked by the program that reads it. No container engine runs here: the image is linted and not
-// built.
+// The files of packaging/, each checked by the program that reads it. The container image is linted but not built.
 import assert from "node:assert/strict";
 // deno-lint-ignore no-import-prefix -- packages of the tests stay out of the binary
 import { validate } from "npm:dockerfile-utils@0.16.3";
@@ -39,7 +38,7 @@ Deno.test({
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-unit-" });
     try {
       const unit = `${folder}/gatehouse.service`;
-      // Any program in the place of the installed one: systemd asks whether it is there.
+      // Any program instead of the installed one: systemd checks that it exists.
       const text = await read("systemd/gatehouse.service");
       await Deno.writeTextFile(
         unit,
@@ -53,7 +52,7 @@ Deno.test({
   },
 });
 
-Deno.test("the unit gives up on wrong settings only, and waits for a graceful stop", async () => {
+Deno.test("the unit restarts except after invalid settings, and waits for a graceful stop", async () => {
   const unit = await read("systemd/gatehouse.service");
   assert.match(unit, /^RestartPreventExitStatus=78$/m);
   assert.match(unit, /^TimeoutStopSec=15s$/m);
@@ -68,7 +67,7 @@ Deno.test("the unit creates the folders of the data file and of the backups", as
   assert.deepEqual(folders, [data, backups]);
 });
 
-Deno.test("the image runs as another user than root, and the linter finds nothing in the Dockerfile", async () => {
+Deno.test("the image doesn't run as root, and the Dockerfile has no lint errors", async () => {
   const dockerfile = await read("container/Dockerfile");
   assert.deepEqual(
     validate(dockerfile).map(({ message, range }) => `${range.start.line + 1}: ${message}`),
@@ -82,7 +81,7 @@ Deno.test("the image runs as another user than root, and the linter finds nothin
   );
 });
 
-Deno.test("the compose file keeps the container read-only, without capabilities, with room to load native add-ons", async () => {
+Deno.test("the compose file makes the container read-only, without capabilities, with space for native add-ons", async () => {
   const { services, networks } = parse(await read("container/compose.yaml"));
   const { gatehouse } = services;
   assert.equal(gatehouse.read_only, true);
@@ -101,7 +100,7 @@ Deno.test({
   },
 });
 
-Deno.test("packaging sets nothing that isn't a setting", async () => {
+Deno.test("packaging only sets existing settings", async () => {
   const texts = [await read("systemd/gatehouse.env"), await read("container/compose.yaml")];
   const unit = [...(await read("systemd/gatehouse.service")).matchAll(/^Environment=(\w+)=/gm)].map((
     [, name],
@@ -123,7 +122,7 @@ Deno.test({
   },
 });
 
-Deno.test("alerts and the dashboard ask only for metrics that exist, and each alert leads to the runbook", async () => {
+Deno.test("alerts and the dashboard use existing metrics, and each alert links to the runbook", async () => {
   const test = await startTestApp();
   let known: Set<string>;
   try {

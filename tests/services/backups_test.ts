@@ -1,4 +1,4 @@
-// Scheduled backups with a clock that is set, with failures, and with a stop in the middle.
+// Scheduled backups with a controlled clock, with failures, and stopped in the middle.
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { BackupStopped } from "../../db/engine/backup.ts";
@@ -8,7 +8,7 @@ import { poll } from "../support/poll.ts";
 
 interface Schedule {
   readonly schedule: BackupSchedule;
-  /** What it logged: how many backups it wrote, and how many failed. */
+  /** The numbers of logged backups and failures. */
   readonly logged: { info: number; error: number };
   stop(): Promise<void>;
 }
@@ -33,7 +33,7 @@ const hourMs = 3_600_000;
 const noon = Date.UTC(2026, 10, 22, 12);
 const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 
-Deno.test("a backup is due by the newest file's name, also after the clock was set back", async () => {
+Deno.test("the newest file's name decides when a backup is due, also after the clock was set back", async () => {
   const { place: path, dispose } = await embeddedTestDatabase();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-kept-" });
   const plan = { folder, everyHours: 6, keep: 10 };
@@ -52,7 +52,7 @@ Deno.test("a backup is due by the newest file's name, also after the clock was s
   await dispose();
 });
 
-Deno.test("a failed backup is logged and counted, and leaves nothing", async () => {
+Deno.test("a failed backup is logged and counted, and leaves nothing behind", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-kept-" });
   await Deno.writeTextFile(`${folder}/letter.db`, "Dear reader, this is not a database. ".repeat(300));
   const plan = { folder: `${folder}/kept`, everyHours: 6, keep: 1 };
@@ -65,7 +65,7 @@ Deno.test("a failed backup is logged and counted, and leaves nothing", async () 
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("a backup that is stopped leaves nothing and lets go of the data file", async () => {
+Deno.test("a stopped backup leaves nothing behind and releases the data file", async () => {
   const { place: path, database, dispose } = await embeddedTestDatabase();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-kept-" });
   await assert.rejects(
@@ -73,14 +73,14 @@ Deno.test("a backup that is stopped leaves nothing and lets go of the data file"
     BackupStopped,
   );
   assert.deepEqual(namesIn(folder), []);
-  // The last checkpoint empties the log only when nothing reads it.
+  // The final checkpoint truncates the log only if it isn't being read.
   await database.close();
   assert.equal((await Deno.stat(`${path}-wal`)).size, 0);
   await Deno.remove(folder, { recursive: true });
   await dispose().catch(() => {});
 });
 
-Deno.test("out of file descriptors, a backup fails and the program goes on", async () => {
+Deno.test("a backup without file descriptors fails, and the program continues", async () => {
   const { place: path, dispose } = await embeddedTestDatabase();
   const script = fileURLToPath(new URL("../support/crowded_backup.ts", import.meta.url));
   const run = [Deno.execPath(), "run", "--no-prompt", "--allow-all", "--v8-flags=--expose-gc", script];
