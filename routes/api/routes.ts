@@ -11,7 +11,7 @@ import { memberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
 import { organizationRoutes } from "./organization/organizations.ts";
 import { passwordRoutes } from "./account/passwords.ts";
-import { sessionRoutes } from "./sign_in/sessions.ts";
+import { ownSessionRoutes } from "./sign_in/sessions.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
 import { twoStepRoutes } from "./sign_in/two_step.ts";
 import { usageRoutes } from "./meter/usage.ts";
@@ -26,7 +26,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   authRoutes(app, parts);
   secondStepRoutes(app, parts);
   twoStepRoutes(app, parts);
-  sessionRoutes(app, parts);
+  ownSessionRoutes(app, parts);
   passwordRoutes(app, parts);
   accountRoutes(app, parts);
   organizationRoutes(app, parts);

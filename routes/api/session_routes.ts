@@ -8,7 +8,7 @@ import { requireSession } from "../session.ts";
 import { type Endpoint, type Input, mount } from "./endpoint.ts";
 import type { Tag } from "./openapi/components.ts";
 
-/** Mounts a route whose handler gets checked input and the session. */
+/** Mounts a route whose handler gets checked input and the session. Without a result, the response has no body. */
 export type MountSessionRoute = <
   Body extends Schema = undefined,
   Query extends Schema = undefined,
@@ -19,7 +19,7 @@ export type MountSessionRoute = <
     c: AppContext,
     input: Input<Body, Query, Params>,
     actor: SessionActor,
-  ) => Response | Promise<Response>,
+  ) => Response | void | Promise<Response | void>,
 ) => void;
 
 /** @param common What the routes have in common. `errors`: the default. */
@@ -30,5 +30,9 @@ export function sessionRoutes(
 ): MountSessionRoute {
   const authenticate = (c: AppContext) => requireSession(c, parts);
   return (endpoint, handle) =>
-    mount(app, { ...common, security: "session", ...endpoint }, { authenticate, handle });
+    mount(app, { ...common, security: "session", ...endpoint }, {
+      authenticate,
+      handle: async (c, input, actor) =>
+        await handle(c, input, actor) ?? c.body(null, Number(Object.keys(endpoint.responses)[0]) as 204),
+    });
 }

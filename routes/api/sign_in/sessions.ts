@@ -3,18 +3,18 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionsPerUserMax } from "../../../domain/limits.ts";
 import { endOtherSessions, endSession, listSessions } from "../../../services/sign_in/sessions.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { sessionEndpoints } from "../session_endpoint.ts";
+import { sessionRoutes } from "../session_routes.ts";
 import { sessionParamsSchema, sessionsSchema } from "../../schemas/people.ts";
 
 const path = "/api/auth/sessions";
 
 /** Mounts `/api/auth/sessions`. */
-export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
+export function ownSessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const mount = sessionEndpoints(app, parts, { tag: "Sign-in" });
+  const route = sessionRoutes(app, parts, { tag: "Sign-in" });
   const ended = { 204: { description: "Ended." } };
 
-  mount({
+  route({
     method: "get",
     path,
     operationId: "listSessions",
@@ -22,9 +22,9 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description:
       `There are at most ${sessionsPerUserMax}: one more sign-in ends the least recently used session.`,
     responses: { 200: { description: "Your sessions, last used first.", schema: sessionsSchema } },
-  }, async (actor) => ({ sessions: await listSessions(services, actor) }));
+  }, async (c, _input, actor) => c.json({ sessions: await listSessions(services, actor) }));
 
-  mount({
+  route({
     method: "delete",
     path: `${path}/{id}`,
     operationId: "endSession",
@@ -32,13 +32,13 @@ export function sessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     description: "Takes effect immediately. It may be the current session.",
     params: sessionParamsSchema,
     responses: ended,
-  }, (actor, { params }) => endSession(services, actor, params.id));
+  }, (_c, { params }, actor) => endSession(services, actor, params.id));
 
-  mount({
+  route({
     method: "delete",
     path,
     operationId: "endOtherSessions",
     summary: "End all of your other sessions",
     responses: ended,
-  }, (actor) => endOtherSessions(services, actor));
+  }, (_c, _input, actor) => endOtherSessions(services, actor));
 }

@@ -18,7 +18,7 @@ import {
 import { qrCodeSvg } from "../../../views/sign_in/qr_code.ts";
 import type { Context } from "../../../services/context.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { type MountSessionEndpoint, sessionEndpoints } from "../session_endpoint.ts";
+import { type MountSessionRoute, sessionRoutes } from "../session_routes.ts";
 import { currentPasswordSchema, linkTokenSchema } from "../../schemas/people.ts";
 import {
   addPasskeySchema,
@@ -38,25 +38,25 @@ const recent = "Requires an authentication in the last ten minutes.";
 
 /** Mounts `/api/portal/account/two-step` and `/api/portal/account/passkeys`. */
 export function twoStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
-  const mount = sessionEndpoints(app, parts, { tag: "Account" });
-  setUpRoutes(mount, parts.services);
-  turnOffRoutes(mount, parts.services);
-  passkeyRoutes(mount, parts.services);
+  const route = sessionRoutes(app, parts, { tag: "Account" });
+  setUpRoutes(route, parts.services);
+  turnOffRoutes(route, parts.services);
+  passkeyRoutes(route, parts.services);
 }
 
-function setUpRoutes(mount: MountSessionEndpoint, services: Context): void {
-  mount({
+function setUpRoutes(route: MountSessionRoute, services: Context): void {
+  route({
     method: "get",
     path: `${path}/two-step`,
     operationId: "getTwoStep",
     summary: "Get your two-step sign-in settings",
     responses: { 200: { description: "The settings.", schema: twoStepSchema } },
-  }, async (actor) => {
+  }, async (c, _input, actor) => {
     const passkeys = await listPasskeys(services, actor);
-    return { ...await getTwoStepStatus(services, actor), passkeys };
+    return c.json({ ...await getTwoStepStatus(services, actor), passkeys });
   });
 
-  mount({
+  route({
     method: "post",
     path: `${path}/two-step/totp`,
     operationId: "beginTotp",
@@ -64,12 +64,12 @@ function setUpRoutes(mount: MountSessionEndpoint, services: Context): void {
     description: `${recent} Two-step sign-in stays off until a code of the app is confirmed.`,
     responses: { 200: { description: "The secret for the app.", schema: totpSetUpSchema } },
     errors: ["proof_required", "two_step_state"],
-  }, async (actor) => {
+  }, async (c, _input, actor) => {
     const setUp = await beginTotp(services, actor);
-    return { ...setUp, qrCode: qrCodeSvg(setUp.otpauthUrl) };
+    return c.json({ ...setUp, qrCode: qrCodeSvg(setUp.otpauthUrl) });
   });
 
-  mount({
+  route({
     method: "post",
     path: `${path}/two-step/totp/confirm`,
     operationId: "confirmTotp",
@@ -78,9 +78,9 @@ function setUpRoutes(mount: MountSessionEndpoint, services: Context): void {
     body: totpCodeSchema,
     responses: { 200: { description: "Turned on.", schema: recoveryCodesSchema } },
     errors: ["proof_required", "invalid_code", "two_step_state"],
-  }, async (actor, { body }) => ({ recoveryCodes: await confirmTotp(services, actor, body.code) }));
+  }, async (c, { body }, actor) => c.json({ recoveryCodes: await confirmTotp(services, actor, body.code) }));
 
-  mount({
+  route({
     method: "post",
     path: `${path}/two-step/recovery-codes`,
     operationId: "replaceRecoveryCodes",
@@ -88,14 +88,14 @@ function setUpRoutes(mount: MountSessionEndpoint, services: Context): void {
     description: `${recent} The new codes replace the old ones.`,
     responses: { 200: { description: "The new codes.", schema: recoveryCodesSchema } },
     errors: ["proof_required", "two_step_state"],
-  }, async (actor) => ({ recoveryCodes: await replaceRecoveryCodes(services, actor) }));
+  }, async (c, _input, actor) => c.json({ recoveryCodes: await replaceRecoveryCodes(services, actor) }));
 }
 
-function turnOffRoutes(mount: MountSessionEndpoint, services: Context): void {
+function turnOffRoutes(route: MountSessionRoute, services: Context): void {
   const responses = { 204: { description: "Turned off." } };
   const effect = "Deletes the recovery codes. Passkeys stay.";
 
-  mount({
+  route({
     method: "delete",
     path: `${path}/two-step/totp`,
     operationId: "turnOffTotp",
@@ -103,9 +103,9 @@ function turnOffRoutes(mount: MountSessionEndpoint, services: Context): void {
     description: `${recent} It must be after two-step sign-in was turned on. ${effect}`,
     responses,
     errors: ["proof_required", "two_step_state"],
-  }, (actor) => turnOffTwoStep(services, actor));
+  }, (_c, _input, actor) => turnOffTwoStep(services, actor));
 
-  mount({
+  route({
     method: "post",
     path: `${path}/two-step/turn-off-link`,
     operationId: "requestTurnOffLink",
@@ -116,9 +116,9 @@ function turnOffRoutes(mount: MountSessionEndpoint, services: Context): void {
     body: currentPasswordSchema,
     responses: { 202: { description: "The email is on its way." } },
     errors: ["invalid_credentials", "two_step_state", "rate_limited", "mail_unavailable"],
-  }, (actor, { body }) => requestTurnOffLink(services, actor, body.password));
+  }, (_c, { body }, actor) => requestTurnOffLink(services, actor, body.password));
 
-  mount({
+  route({
     method: "post",
     path: `${path}/two-step/turn-off`,
     operationId: "turnOffTotpByLink",
@@ -127,19 +127,19 @@ function turnOffRoutes(mount: MountSessionEndpoint, services: Context): void {
     body: linkTokenSchema,
     responses,
     errors: ["invalid_token", "wrong_account"],
-  }, (actor, { body }) => turnOffTwoStepByLink(services, actor, body.token));
+  }, (_c, { body }, actor) => turnOffTwoStepByLink(services, actor, body.token));
 }
 
-function passkeyRoutes(mount: MountSessionEndpoint, services: Context): void {
-  mount({
+function passkeyRoutes(route: MountSessionRoute, services: Context): void {
+  route({
     method: "get",
     path: `${path}/passkeys`,
     operationId: "listPasskeys",
     summary: "List your passkeys",
     responses: { 200: { description: "Your passkeys, oldest first.", schema: passkeysSchema } },
-  }, async (actor) => ({ passkeys: await listPasskeys(services, actor) }));
+  }, async (c, _input, actor) => c.json({ passkeys: await listPasskeys(services, actor) }));
 
-  mount({
+  route({
     method: "post",
     path: `${path}/passkeys/options`,
     operationId: "beginPasskey",
@@ -147,9 +147,9 @@ function passkeyRoutes(mount: MountSessionEndpoint, services: Context): void {
     description: `${recent} The challenge works once, for five minutes.`,
     responses: { 200: { description: "The options for the browser.", schema: passkeyOptionsSchema } },
     errors: ["proof_required", "limit_reached"],
-  }, async (actor) => ({ options: await beginPasskey(services, actor) }));
+  }, async (c, _input, actor) => c.json({ options: await beginPasskey(services, actor) }));
 
-  mount({
+  route({
     method: "post",
     path: `${path}/passkeys`,
     operationId: "addPasskey",
@@ -158,11 +158,11 @@ function passkeyRoutes(mount: MountSessionEndpoint, services: Context): void {
     body: addPasskeySchema,
     responses: { 201: { description: "Added.", schema: passkeyBodySchema } },
     errors: ["proof_required", "limit_reached", "two_step_state"],
-  }, async (actor, { body: { name, response } }) => ({
-    passkey: await addPasskey(services, actor, { name, answer: response }),
-  }));
+  }, async (c, { body: { name, response: answer } }, actor) => {
+    return c.json({ passkey: await addPasskey(services, actor, { name, answer }) }, 201);
+  });
 
-  mount({
+  route({
     method: "patch",
     path: `${path}/passkeys/{id}`,
     operationId: "renamePasskey",
@@ -172,11 +172,11 @@ function passkeyRoutes(mount: MountSessionEndpoint, services: Context): void {
     body: passkeyNameSchema,
     responses: { 200: { description: "Renamed.", schema: passkeyBodySchema } },
     errors: ["proof_required"],
-  }, async (actor, { params: { id }, body: { name } }) => ({
-    passkey: await renamePasskey(services, actor, { id, name }),
-  }));
+  }, async (c, { params: { id }, body: { name } }, actor) => {
+    return c.json({ passkey: await renamePasskey(services, actor, { id, name }) });
+  });
 
-  mount({
+  route({
     method: "delete",
     path: `${path}/passkeys/{id}`,
     operationId: "removePasskey",
@@ -185,5 +185,5 @@ function passkeyRoutes(mount: MountSessionEndpoint, services: Context): void {
     params: passkeyParamsSchema,
     responses: { 204: { description: "Removed." } },
     errors: ["proof_required"],
-  }, (actor, { params }) => removePasskey(services, actor, params.id));
+  }, (_c, { params }, actor) => removePasskey(services, actor, params.id));
 }
