@@ -14,10 +14,11 @@ import { endHalfDoneSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import { deleteSessionsIfAudited, updateSessionToken } from "../../db/sign_in/sessions.ts";
 import { unlockTotp } from "../../db/sign_in/totp.ts";
 import type { ClientInfo, SessionActor } from "../../domain/actor.ts";
-import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../../domain/errors.ts";
+import { invalidTokenError, unauthenticatedError, validationError } from "../../domain/errors.ts";
 import { requireEmail } from "../../domain/mail/email.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { sessionSubject } from "../sign_in/credentials.ts";
+import { withOwnPassword } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 import { changedMeanwhile, personOf, readSignedIn, type SignedIn } from "../sign_in/sign_in.ts";
 
@@ -35,15 +36,7 @@ export async function changePassword(
   const user = await findUserCredentialsById(context.database, actor.user.id);
   if (user === undefined) throw unauthenticatedError();
   await checkNewPassword(context, newPassword, { ...user, path: "newPassword" });
-  const subject = sessionSubject(actor);
-  const guess = { subject, actor, refused: "password.refused", about: () => ({}) } as const;
-  return await credentials.guess(guess, async () => {
-    if (!await credentials.isPassword(user, currentPassword)) {
-      const message = "Incorrect password.";
-      throw new AppError("invalid_credentials", message, {
-        details: [{ path: "currentPassword", message }],
-      });
-    }
+  const action = async () => {
     const passwordHash = await credentials.hasher.hash(newPassword);
     const token = newToken();
     const now = context.clock();
@@ -53,13 +46,15 @@ export async function changePassword(
       updatePasswordHash(user.id, { from: user.passwordHash, to: passwordHash }),
       audit.statement,
       updateSessionToken(actor.id, { ...audited, tokenHash: hashToken(token) }),
-      credentials.forgetFailures(subject, audited),
+      credentials.forgetFailures(sessionSubject(actor), audited),
       ...afterNewPassword(context, user, { ...audited, keep: actor.id }),
     ]);
     if (written?.rows.length !== 1) throw changedMeanwhile();
     context.mail.wake();
     return await readSignedIn(context, token);
-  });
+  };
+  const password = { user, password: currentPassword, field: "currentPassword" };
+  return await withOwnPassword(context, actor, { ...password, action });
 }
 
 /**

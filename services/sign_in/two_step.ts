@@ -1,5 +1,8 @@
-// Two-step sign-in of a person's own account: setting up an authenticator app, recovery codes, and turning it off. All but
-// reading requires a recent authentication.
+// Two-step sign-in of a person's own account: setting up an authenticator app, recovery codes, and turning it off. Changes require
+// a recent authentication or, as a last resort, the password and an emailed link.
+import { insertAuditEvent } from "../../db/audit.ts";
+import { findUserCredentialsById } from "../../db/account/users.ts";
+import { deleteLinks, findLinkToken, useTurnOffLink } from "../../db/mail/link_tokens.ts";
 import { endHalfDoneSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import {
   countRecoveryCodes,
@@ -7,6 +10,7 @@ import {
   insertRecoveryCodes,
 } from "../../db/sign_in/recovery_codes.ts";
 import {
+  deleteTotp,
   deleteTotpIfAuthenticated,
   findTotp,
   insertTotp,
@@ -14,13 +18,20 @@ import {
   updateTotpConfirmed,
 } from "../../db/sign_in/totp.ts";
 import type { SessionActor } from "../../domain/actor.ts";
-import { AppError, recentAuthenticationError } from "../../domain/errors.ts";
+import {
+  AppError,
+  invalidTokenError,
+  recentAuthenticationError,
+  unauthenticatedError,
+} from "../../domain/errors.ts";
 import { parseSecondStepCode } from "../../domain/sign_in/recovery_code.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
-import { requireRecentAuthentication } from "./recent_authentication.ts";
+import { sessionSubject } from "./credentials.ts";
+import { requireRecentAuthentication, withOwnPassword } from "./recent_authentication.ts";
 import { newRecoveryCodes } from "./recovery_codes.ts";
 import { writeSecurityChange } from "./security_change.ts";
+import { wellFormedHash } from "./session_tokens.ts";
 import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";
 
 /** The state of a person's two-step sign-in. Times are ISO 8601 UTC. */
@@ -161,13 +172,84 @@ export async function replaceRecoveryCodes(context: SessionContext, actor: Sessi
   return codes;
 }
 
+const linkPurpose = "turn_off_two_step";
+
+/**
+ * Emails a link that turns off two-step sign-in, for people who lost their device and their recovery codes  *
+ * @throws {AppError} `mail_unavailable`, `two_step_state`, `invalid_credentials`, `rate_limited`, `unavailable`.
+ */
+export async function requestTurnOffLink(
+  context: SessionContext,
+  actor: SessionActor,
+  password: string,
+): Promise<void> {
+  const { clock, credentials, database, mail, mailBudgets, writeAs } = context;
+  mail.requireMail();
+  const user = await findUserCredentialsById(database, actor.user.id);
+  if (user === undefined) throw unauthenticatedError();
+  if (!user.hasTotp) throw turnedOffError();
+  const { id, email: to, name } = user;
+  const isConfirmed = user.emailVerifiedAt !== null;
+  async function write(): Promise<void> {
+    const now = clock();
+    const entry = { action: "two_step.turn_off_requested" } as const;
+    const audit = insertAuditEvent(actor, entry, { now, always: true });
+    const audited = { now, audited: audit.id };
+    await writeAs(actor, [
+      audit.statement,
+      credentials.forgetFailures(sessionSubject(actor)),
+      ...deleteLinks(id, { purposes: [linkPurpose], audited: audit.id }),
+      ...mail.outgoing({ kind: linkPurpose, to, subject: id, fields: { name } }, audited),
+    ]);
+  }
+  const action = () => mailBudgets.spend({ kind: linkPurpose, to, isConfirmed }, write);
+  await withOwnPassword(context, actor, { user, password, action });
+  mail.wake();
+}
+
+/** Finds the user of a link, or null if it doesn't work. Finding it doesn't use it up. */
+export async function findTurnOffLink(
+  { database, clock }: SessionContext,
+  token: string,
+): Promise<{ userId: string; tokenHash: string } | null> {
+  const tokenHash = wellFormedHash(token);
+  const link = tokenHash === null ? undefined : await findLinkToken(database, tokenHash, clock());
+  return link?.purpose === linkPurpose && tokenHash !== null ? { userId: link.subject, tokenHash } : null;
+}
+
+/** Turns off two-step sign-in with the link. @throws {AppError} `invalid_token`, `wrong_account`, `unauthenticated`. */
+export async function turnOffTwoStepByLink(
+  context: SessionContext,
+  actor: SessionActor,
+  token: string,
+): Promise<void> {
+  const link = await findTurnOffLink(context, token);
+  if (link === null) throw invalidTokenError();
+  const { userId, tokenHash } = link;
+  if (userId !== actor.user.id) {
+    throw new AppError("wrong_account", "This link is for another account. Sign in to that account first.");
+  }
+  const { email: to, name } = actor.user;
+  const isOff = await writeSecurityChange(context, actor, {
+    statement: useTurnOffLink({ userId, tokenHash, now: context.clock() }),
+    entry: { action: "two_step.disabled", details: { method: "mailed link" } },
+    after: (audited) => [
+      deleteTotp(userId, audited),
+      deleteRecoveryCodes(userId, audited),
+      ...endHalfDoneSignIns(userId, audited),
+      ...deleteLinks(userId, { purposes: [linkPurpose], audited: audited.audited }),
+    ],
+    email: { kind: "two_step_disabled", to, fields: { name } },
+  });
+  if (!isOff) throw invalidTokenError();
+}
+
 async function toSetUp({ config }: SessionContext, actor: SessionActor, secret: string): Promise<TotpSetUp> {
   const otpauthUrl = await totpUrl({ secret, host: config.baseUrl.host, email: actor.user.email });
   return { secret, otpauthUrl };
 }
 
-/** @returns The error when two-step sign-in is off. */
-export function turnedOffError(): AppError {
+function turnedOffError(): AppError {
   return stateError("Two-step sign-in is off.");
 }
 

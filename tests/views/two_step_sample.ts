@@ -8,12 +8,13 @@ import {
 } from "../../views/sign_in/passkeys.tsx";
 import {
   newRecoveryCodesPage,
+  turnOffByLinkPage,
+  turnOffLinkPage,
   turnOffTwoStepPage,
   twoStepPage,
   twoStepSetUpPage,
 } from "../../views/sign_in/two_step.tsx";
 import { secondStepPage } from "../../views/sign_in/second_step.tsx";
-import { turnOffByLinkPage, turnOffLinkPage } from "../../views/sign_in/turn_off_link.tsx";
 
 /** @returns Every page about the second step by a name, with `text` wherever a text of somebody else's can stand. */
 export function twoStepPages(

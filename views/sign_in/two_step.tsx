@@ -1,4 +1,5 @@
-// The pages of a person's own two-step sign-in: its state, setting it up, the recovery codes, and turning it off.
+// The pages of a person's own two-step sign-in: its state, setting it up, the recovery codes, and turning it off. The emailed link
+// alone turns nothing off: it requires a session and a click, because email scanners open links too.
 import { raw } from "hono/html";
 import { countOf } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
@@ -6,11 +7,12 @@ import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { CopyButton, Secret } from "../components/code.tsx";
 import { ConfirmPanel, type ConfirmPanelProps } from "../components/confirm_panel.tsx";
-import { type FormErrors, TextField } from "../components/field.tsx";
+import { type FormErrors, PasswordField, TextField, UsernameField } from "../components/field.tsx";
+import { GateCard } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime } from "../components/relative_time.tsx";
-import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { type GateFrame, type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { qrCodeSvg } from "./qr_code.ts";
 
 /** The path of these pages. */
@@ -246,4 +248,77 @@ function confirmation(
       <ConfirmPanel {...panel} facts={facts} back={twoStepLink} />
     </PortalPage>
   );
+}
+
+/** @returns The page that requests the link. */
+export function turnOffLinkPage({ frame, rejected }: { frame: PortalFrame; rejected?: FormErrors }): Page {
+  const { email } = frame.session.user;
+  return (
+    <PortalPage title="Turn off two-step sign-in by email" frame={frame} place="security">
+      <ConfirmPanel
+        title="Lost your device and your recovery codes?"
+        text="Enter your password, and we'll email you a link that turns off two-step sign-in. It works for an hour, in a browser where you are signed in."
+        facts={[{ label: "The link goes to", value: <bdi>{email}</bdi> }]}
+        action={turnOffLinkPath}
+        submit="Send link"
+        tone="primary"
+        back={twoStepLink}
+        error={rejected?.message ?? null}
+      >
+        <UsernameField email={email} />
+        <PasswordField label="Password" name="password" error={rejected?.fields["password"]} autofocus />
+      </ConfirmPanel>
+    </PortalPage>
+  );
+}
+
+/** What the page behind the link shows. */
+export type TurnOffByLinkState =
+  | { readonly state: "ready"; readonly token: string; readonly email: string }
+  /** No one, or someone else, is signed in. */
+  | { readonly state: "other" }
+  | { readonly state: "dead" };
+
+/** @returns The page behind the link. */
+export function turnOffByLinkPage({ frame, ...link }: { frame: GateFrame } & TurnOffByLinkState): Page {
+  if (link.state === "ready") {
+    return (
+      <GateCard
+        frame={frame}
+        title="Turn off two-step sign-in?"
+        text={
+          <>
+            Your password alone will sign you in to{" "}
+            <strong>{link.email}</strong>. Your recovery codes stop working; passkeys stay.
+          </>
+        }
+        action="/turn-off-two-step"
+      >
+        <input type="hidden" name="token" value={link.token} />
+        <SubmitButton tone="destroy">Turn off</SubmitButton>
+        <p class="small muted">
+          Not now? <a href={twoStepPath}>Back to two-step sign-in</a>
+        </p>
+      </GateCard>
+    );
+  }
+  return link.state === "dead"
+    ? (
+      <GateCard
+        frame={frame}
+        title="This link no longer works"
+        text="It was used, a newer one replaced it, or it is more than an hour old."
+      >
+        <ButtonLink href={turnOffLinkPath}>Get a new link</ButtonLink>
+      </GateCard>
+    )
+    : (
+      <GateCard
+        frame={frame}
+        title="Open this link where you are signed in"
+        text="The link works only in a browser that is signed in to the account it was sent to."
+      >
+        <ButtonLink href="/sign-in">Go to sign-in</ButtonLink>
+      </GateCard>
+    );
 }

@@ -7,13 +7,14 @@ import {
   removePasskey,
   renamePasskey,
 } from "../../../services/sign_in/passkeys.ts";
-import { requestTurnOffLink, turnOffTwoStepByLink } from "../../../services/sign_in/turn_off_link.ts";
 import {
   beginTotp,
   confirmTotp,
   getTwoStepStatus,
   replaceRecoveryCodes,
+  requestTurnOffLink,
   turnOffTwoStep,
+  turnOffTwoStepByLink,
 } from "../../../services/sign_in/two_step.ts";
 import { qrCodeSvg } from "../../../views/sign_in/qr_code.ts";
 import type { Context } from "../../../services/context.ts";

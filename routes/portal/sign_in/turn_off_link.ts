@@ -3,17 +3,18 @@ import type { SessionActor } from "../../../domain/actor.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
 import {
   findTurnOffLink,
+  getTwoStepStatus,
   requestTurnOffLink,
   turnOffTwoStepByLink,
-} from "../../../services/sign_in/turn_off_link.ts";
-import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
+} from "../../../services/sign_in/two_step.ts";
 import type { Assets } from "../../../views/layout.tsx";
 import {
   turnOffByLinkPage,
   type TurnOffByLinkState,
   turnOffLinkPage,
-} from "../../../views/sign_in/turn_off_link.tsx";
-import { turnOffLinkPath, twoStepPath } from "../../../views/sign_in/two_step.tsx";
+  turnOffLinkPath,
+  twoStepPath,
+} from "../../../views/sign_in/two_step.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppParts } from "../../env.ts";
 import { sessionActor } from "../../session.ts";
