@@ -133,16 +133,13 @@ function ownerlessText(ownerless: readonly string[]): string {
     "Make someone else an owner, or delete the organization, before you delete your account.";
 }
 
-/** What the page for changing the email address shows. */
-export interface ChangeEmailPageProps {
-  readonly frame: PortalFrame;
-  /** The new address as typed. */
-  readonly value: string;
-  readonly rejected?: FormErrors;
-}
-
 /** @returns The page for changing the email address. */
-export function changeEmailPage({ frame, value, rejected }: ChangeEmailPageProps): Page {
+export function changeEmailPage({ frame, value, rejected }: {
+  frame: PortalFrame;
+  /** The new address as typed. */
+  value: string;
+  rejected?: FormErrors;
+}): Page {
   return (
     <PortalPage title="Change your email address" frame={frame} place="account">
       <ConfirmPanel
@@ -167,21 +164,17 @@ export function changeEmailPage({ frame, value, rejected }: ChangeEmailPageProps
   );
 }
 
-/** What the page for deleting the account shows. */
-export interface DeleteAccountPageProps {
-  readonly frame: PortalFrame;
-  /** Organizations without other members: they are deleted with the account. */
-  readonly ending: readonly string[];
-  /** Organizations that would be left without an owner: they prevent the deletion. */
-  readonly ownerless: readonly string[];
-  /** The email address as typed. */
-  readonly value: string;
-  readonly rejected?: FormErrors | undefined;
-}
-
 /** @returns The page that confirms the deletion of the account, or says what prevents it. */
-export function deleteAccountPage(props: DeleteAccountPageProps): Page {
-  const { frame, ending, ownerless, value, rejected } = props;
+export function deleteAccountPage({ frame, ending, ownerless, value, rejected }: {
+  frame: PortalFrame;
+  /** Organizations without other members: they are deleted with the account. */
+  ending: readonly string[];
+  /** Organizations that would be left without an owner: they prevent the deletion. */
+  ownerless: readonly string[];
+  /** The email address as typed. */
+  value: string;
+  rejected?: FormErrors;
+}): Page {
   if (ownerless.length > 0) {
     return (
       <PortalPage title="Delete your account" frame={frame} place="account">

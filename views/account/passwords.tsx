@@ -1,26 +1,21 @@
 // The pages for a forgotten password. They don't reveal whether an account exists.
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { EmailField, type FormErrors, PasswordField } from "../components/field.tsx";
-import { GateCard } from "../components/gate_card.tsx";
+import { GateCard, GateHint } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
-/** What the page that requests a link shows. */
-export interface ForgotPasswordPageProps {
-  readonly frame: GateFrame;
-  /** Whether this service sends email. */
-  readonly hasMail: boolean;
-  /** As typed. */
-  readonly email: string;
-  /** Whether the form was just sent. */
-  readonly isSent: boolean;
-  readonly rejected?: FormErrors;
-}
-
 /** @returns The page that requests a link, and the same page after it was sent. */
-export function forgotPasswordPage(
-  { frame, hasMail, email, isSent, rejected }: ForgotPasswordPageProps,
-): Page {
+export function forgotPasswordPage({ frame, hasMail, email, isSent, rejected }: {
+  frame: GateFrame;
+  /** Whether this service sends email. */
+  hasMail: boolean;
+  /** As typed. */
+  email: string;
+  /** Whether the form was just sent. */
+  isSent: boolean;
+  rejected?: FormErrors;
+}): Page {
   if (!hasMail) {
     const text =
       "This service doesn't send email. Ask the people who run it for a link to reset your password.";
@@ -56,30 +51,27 @@ export function forgotPasswordPage(
         autofocus={!isSent}
       />
       <SubmitButton tone={isSent ? "plain" : "primary"}>{isSent ? "Send again" : "Send link"}</SubmitButton>
-      <SignInHint text="Remembered it?" />
+      <GateHint text="Remembered it?" href="/sign-in" label="Sign in" />
     </GateCard>
   );
 }
 
-/** What the page behind the link shows. */
-export interface ResetPasswordPageProps {
-  readonly frame: GateFrame;
-  /** From the link; null if it doesn't work. */
-  readonly token: string | null;
-  /** Whether the email address was never confirmed, so that the reset removes all other access. */
-  readonly takesBack: boolean;
-  readonly rejected?: FormErrors;
-}
-
 /** @returns The page behind the link. Opening it doesn't use up the link, because spam filters open links too. */
-export function resetPasswordPage({ frame, token, takesBack, rejected }: ResetPasswordPageProps): Page {
+export function resetPasswordPage({ frame, token, takesBack, rejected }: {
+  frame: GateFrame;
+  /** From the link; null if it doesn't work. */
+  token: string | null;
+  /** Whether the email address was never confirmed, so that the reset removes all other access. */
+  takesBack: boolean;
+  rejected?: FormErrors;
+}): Page {
   if (token === null) {
     const text =
       "It may have expired, been used already, or been replaced by a newer one. Your password hasn't changed.";
     return (
       <GateCard frame={frame} title="This link doesn't work" text={text}>
         <ButtonLink tone="primary" href="/forgot-password">Request a new link</ButtonLink>
-        <SignInHint text="Know your password?" />
+        <GateHint text="Know your password?" href="/sign-in" label="Sign in" />
       </GateCard>
     );
   }
@@ -123,13 +115,5 @@ function TakeBackWarning() {
         first to keep all of this.
       </p>
     </>
-  );
-}
-
-function SignInHint({ text }: { text: string }) {
-  return (
-    <p class="small muted">
-      {text} <a href="/sign-in">Sign in</a>
-    </p>
   );
 }

@@ -3,27 +3,18 @@ import { nameCharactersMax } from "../../domain/limits.ts";
 import { withReturnTo } from "../../domain/sign_in/return_to.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { EmailField, type FormErrors, PasswordField, TextField } from "../components/field.tsx";
-import { GateCard } from "../components/gate_card.tsx";
+import { GateCard, GateHint } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
-/** What the page shows. */
-export interface SignUpPageProps {
-  readonly frame: GateFrame;
-  /** As typed. `returnTo`: where to go afterwards; the caller has checked it. */
-  readonly values: {
-    readonly name: string;
-    readonly email: string;
-    readonly organizationName: string;
-    readonly returnTo: string | null;
-  };
-  readonly rejected?: FormErrors;
-  /** Where sign-up is closed: whether invited people can sign up. */
-  readonly byInvitation?: boolean;
-}
-
 /** @returns The sign-up page; without a form where sign-up is closed. */
-export function signUpPage(props: SignUpPageProps): Page {
-  const { frame, values, rejected, byInvitation = false } = props;
+export function signUpPage({ frame, values, rejected, byInvitation = false }: {
+  frame: GateFrame;
+  /** As typed. `returnTo`: where to go afterwards; the caller has checked it. */
+  values: { name: string; email: string; organizationName: string; returnTo: string | null };
+  rejected?: FormErrors;
+  /** Where sign-up is closed: whether invited people can sign up. */
+  byInvitation?: boolean;
+}): Page {
   if (!frame.signUpOpen) {
     return (
       <GateCard
@@ -73,9 +64,11 @@ export function signUpPage(props: SignUpPageProps): Page {
         maxlength={nameCharactersMax}
       />
       <SubmitButton>Create account</SubmitButton>
-      <p class="small muted">
-        Already have an account? <a href={withReturnTo("/sign-in", values.returnTo)}>Sign in</a>
-      </p>
+      <GateHint
+        text="Already have an account?"
+        href={withReturnTo("/sign-in", values.returnTo)}
+        label="Sign in"
+      />
     </GateCard>
   );
 }

@@ -2,7 +2,7 @@
 // account, and a click on the button, because spam filters open links too.
 import type { Child } from "hono/jsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { GateCard } from "../components/gate_card.tsx";
+import { GateCard, GateHint } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
 /** A link that works. */
@@ -64,7 +64,7 @@ function ReadyPage({ frame, purpose, email, token }: { frame: GateFrame; token: 
       <SubmitButton>
         <span class="cut">Confirm {email}</span>
       </SubmitButton>
-      <Hint text="Not now?" href="/portal/account" label="Go to your account" />
+      <GateHint text="Not now?" href="/portal/account" label="Go to your account" />
     </GateCard>
   );
 }
@@ -84,7 +84,7 @@ function SignedOutPage(
       <ButtonLink tone="primary" href={signInHref}>Sign in to confirm</ButtonLink>
       {purpose === "verify_email"
         ? (
-          <Hint
+          <GateHint
             text="Didn't create this account? Someone else used your email address. Ignore it, or take over the account and remove all other access:"
             href="/forgot-password"
             label="Reset the password"
@@ -114,7 +114,7 @@ function OtherAccountPage({ frame, email, signedInAs }: { frame: GateFrame; sign
       <form method="post" action="/sign-out">
         <SubmitButton tone="plain">Sign out</SubmitButton>
       </form>
-      <Hint text="Not yours?" href="/portal/account" label="Go to your account" />
+      <GateHint text="Not yours?" href="/portal/account" label="Go to your account" />
     </GateCard>
   );
 }
@@ -135,13 +135,5 @@ function DeadLinkPage(
         {isSignedIn ? "Go to your account" : "Sign in to request a new one"}
       </ButtonLink>
     </GateCard>
-  );
-}
-
-function Hint({ text, href, label }: { text: string; href: string; label: string }) {
-  return (
-    <p class="small muted">
-      {text} <a href={href}>{label}</a>
-    </p>
   );
 }

@@ -37,3 +37,12 @@ export function GateCard({ frame, title, text, action, error = null, children }:
     </GatePage>
   );
 }
+
+/** A small question below the form, with a link for those who answer yes. */
+export function GateHint({ text, href, label }: { text: string; href: string; label: string }) {
+  return (
+    <p class="small muted">
+      {text} <a href={href}>{label}</a>
+    </p>
+  );
+}

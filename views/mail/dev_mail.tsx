@@ -43,17 +43,14 @@ export function devMailsPage(
   );
 }
 
-/** What the page of one email shows. */
-export interface DevMailPageProps {
-  readonly frame: GateFrame;
-  readonly mail: ListedMail & { readonly text: string };
-  /** Addresses in the text that begin with this become links. */
-  readonly home: string;
-  readonly now: number;
-}
-
 /** @returns The page of one email. */
-export function devMailPage({ frame, mail, home, now }: DevMailPageProps): Page {
+export function devMailPage({ frame, mail, home, now }: {
+  frame: GateFrame;
+  mail: ListedMail & { text: string };
+  /** Addresses in the text that begin with this become links. */
+  home: string;
+  now: number;
+}): Page {
   const isOurs = (part: string) => part === home || part.startsWith(`${home}/`);
   return (
     <GatePage title={mail.subject} frame={frame}>
