@@ -1,5 +1,5 @@
-// The pages of one's own account in a real browser, with scripts and without: what a browser adds to a form, and what
-// axe-core finds, light and dark, on a phone and on a desk.
+// The pages of one's own account in a real browser: forms with and without scripts, and accessibility in light and dark mode
+// on small and large screens.
 import assert from "node:assert/strict";
 import { recentAuthenticationMs } from "../../domain/limits.ts";
 import { type TestApp, testPassword } from "../support/app.ts";
@@ -25,7 +25,7 @@ async function giveCookie(context: BrowserContext, test: TestApp, cookie: string
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
 
-// Of a host that they do not trust as they trust localhost, browsers send no `Sec-Fetch-Site`: there `Origin` must be right.
+// Browsers send no `Sec-Fetch-Site` to an untrusted host, unlike to localhost, so there `Origin` must be right.
 for (
   const { scripts, host } of [{ scripts: true, host: "localhost" }, {
     scripts: false,
@@ -34,7 +34,7 @@ for (
 ) {
   Deno.test({
     ...options,
-    name: `mailed links and the account's forms work in a browser ${
+    name: `handles emailed links and the account's forms in a browser ${
       scripts ? "with scripts" : "without scripts"
     }`,
     fn: () =>
@@ -73,7 +73,7 @@ for (
         await page.locator(".note.done").first().waitFor();
         await heading(page, "Account");
 
-        // The password is asked for once more, and then the page that was wanted comes.
+        // The password is required again, and then the requested page opens.
         test.advance(recentAuthenticationMs);
         await page.getByRole("link", { name: "Change address" }).click();
         await heading(page, signInWords.confirmIdentity);
@@ -89,7 +89,7 @@ for (
         await page.getByRole("button", { name: "Send link" }).click();
         await page.locator(".aside-note").waitFor();
 
-        // Another browser is signed out from here.
+        // This browser ends the session of another.
         const other = await signInAgain(test, person, { password: newPassword });
         await page.goto(`${origin}/portal/account/security`);
         await page.getByRole("button", { name: "Sign out “Unknown device" }).click();
@@ -117,7 +117,7 @@ for (
 
 Deno.test({
   ...options,
-  name: "axe-core finds nothing on the account's pages, and nothing scrolls sideways",
+  name: "passes axe-core on the account's pages, and never scrolls sideways",
   fn: () =>
     withApp("localhost", async (test, browser) => {
       const person = await test.signUp("Ada Augusta King, Countess of Lovelace".repeat(2));

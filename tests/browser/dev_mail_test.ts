@@ -1,4 +1,4 @@
-// The page of mails in development, as a person sees it.
+// The pages of emails in development, in a real browser.
 import assert from "node:assert/strict";
 import { browserMissing, findingsOnScreens, launchBrowser, watchedPage } from "../support/browser.ts";
 import { putIntoFile } from "../support/mails.ts";
@@ -7,7 +7,8 @@ import { isReady, startProgram } from "../support/program.ts";
 import { subjectOf } from "../support/words/mail.ts";
 
 Deno.test({
-  name: "/dev/mail is read by everybody, light and dark, phone and desk, and its link is there to be clicked",
+  name:
+    "passes axe-core on /dev/mail in light and dark mode on small and large screens, with a link to click",
   ignore: browserMissing(),
   sanitizeOps: false,
   sanitizeResources: false,

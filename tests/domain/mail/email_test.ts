@@ -1,4 +1,4 @@
-// E-mail addresses: one form for one mailbox, and nothing that is not an address.
+// Canonical email addresses: the same form for the same mailbox, and nothing else.
 import assert from "node:assert/strict";
 import fc from "../../support/fast_check.ts";
 import { canonicalEmail } from "../../../domain/mail/email.ts";
@@ -32,7 +32,7 @@ for (
   });
 }
 
-Deno.test("canonicalEmail() refuses what is not an address, or could end or begin something else", () => {
+Deno.test("canonicalEmail() rejects anything but an address, including text that could end or begin a header", () => {
   const bad = [
     ...["", " ", "ada", "@", "ada@", "@example.com", "ada@example", "ada@localhost", "a@b@example.com"],
     ...[
@@ -75,7 +75,7 @@ Deno.test("canonicalEmail() refuses what is not an address, or could end or begi
     ...["ada@example.com/x", "ada@example.com?x", "ada@example.com:25"],
     `${"a".repeat(65)}@example.com`,
     `a@${"b".repeat(64)}.com`,
-    // Longer than DNS allows once they are written as it has them, and what it never has.
+    // Domains that are too long in their DNS form, and characters that DNS doesn't allow.
     `a@${"ü".repeat(60)}.com`,
     `a@${Array(6).fill("ü".repeat(38)).join(".")}.com`,
     ...["a@xn--zz.example", "a@xn--a.example", "a@ü.1"],
@@ -83,7 +83,7 @@ Deno.test("canonicalEmail() refuses what is not an address, or could end or begi
   for (const text of bad) assert.equal(canonicalEmail(text), null, JSON.stringify(text));
 });
 
-Deno.test("canonicalEmail() takes at most the longest address that mail can have", () => {
+Deno.test("canonicalEmail() accepts at most the longest valid address", () => {
   const domain = (length: number) =>
     `${"b".repeat(50)}.${"c".repeat(50)}.${"d".repeat(50)}.${"e".repeat(length - 153)}`;
   const longest = `${"a".repeat(64)}@${domain(emailCharactersMax - 65)}`;
@@ -93,7 +93,7 @@ Deno.test("canonicalEmail() takes at most the longest address that mail can have
   assert.equal(canonicalEmail(`${longest}e`), null);
 });
 
-Deno.test("canonicalEmail() gives a form that it leaves as it is, for every character", () => {
+Deno.test("canonicalEmail() is idempotent for every character", () => {
   for (let point = 0; point <= 0x10ffff; point++) {
     const character = String.fromCodePoint(point);
     const email = canonicalEmail(`a${character}b@example.com`);
@@ -103,7 +103,7 @@ Deno.test("canonicalEmail() gives a form that it leaves as it is, for every char
   }
 });
 
-Deno.test("canonicalEmail() gives a form that it leaves as it is, without spaces, in lower case", () => {
+Deno.test("canonicalEmail() is idempotent and returns lower case without spaces", () => {
   const ordinary = fc.stringMatching(/^[A-Za-z0-9]{1,20}$/);
   const part = fc.oneof({ weight: 6, arbitrary: ordinary }, fc.string({ unit: "grapheme" }), fc.string());
   const address = fc.tuple(part, part, part).map(([local, domain, end]) => `${local}@${domain}.${end}`);
@@ -121,7 +121,7 @@ Deno.test("canonicalEmail() gives a form that it leaves as it is, without spaces
   assert.ok(taken > 100, `only ${taken} examples were addresses`);
 });
 
-Deno.test("canonicalEmail() answers at once for texts made to be slow", () => {
+Deno.test("canonicalEmail() is fast for text that is designed to be slow", () => {
   const start = performance.now();
   for (
     const text of [

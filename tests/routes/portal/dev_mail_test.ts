@@ -1,4 +1,4 @@
-// The page that shows mails in development: to this machine alone, and nowhere else than in development.
+// The pages that show emails in development, on this machine only.
 import assert from "node:assert/strict";
 import type { SendOptions, TestApp } from "../../support/app.ts";
 import { testApp } from "../../support/app.ts";
@@ -11,7 +11,7 @@ async function withoutRequestId(answer: Response): Promise<string> {
   return JSON.stringify([answer.status, headers, (await answer.text()).replaceAll(id, "")]);
 }
 
-/** Asserts that an answer is what an unknown page answers, byte for byte. */
+/** Asserts that a response is identical to that of an unknown page. */
 async function assertUnknown(test: TestApp, path: string, options: SendOptions = {}): Promise<void> {
   const unknown = await withoutRequestId(await test.send("/unknown", options));
   assert.match(unknown, /^\[404,/);
@@ -26,7 +26,7 @@ async function paths(test: TestApp): Promise<string[]> {
 }
 
 testApp(
-  "/dev/mail lists mails newest first, and shows each with a link that can be clicked",
+  "lists emails newest first, and shows each with its link",
   async (test) => {
     await putMails(test.opened.database, [verifyMail(1)], test.now());
     test.advance(60_000);
@@ -43,7 +43,7 @@ testApp(
 );
 
 testApp(
-  "a mail's HTML is shown under a policy without scripts, and only in a frame of ours",
+  "shows an email's HTML without scripts, and only in a frame of its own page",
   async (test) => {
     const [, page = "", html = ""] = await paths(test);
     const policy = async (path: string) =>
@@ -63,7 +63,7 @@ testApp(
 );
 
 testApp(
-  "/dev/mail is not there for another machine, through a proxy, or under another name",
+  "responds with 404 to other machines, through a proxy, and under another name",
   async (test) => {
     for (const path of await paths(test)) {
       for (const peerAddress of ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"]) {
@@ -92,7 +92,7 @@ for (
     ["https", { BASE_URL: "https://auth.example.com" }],
   ] as const
 ) {
-  testApp(`/dev/mail is not there with ${name}, whatever the method`, async (test) => {
+  testApp(`responds with 404 to every method with ${name}`, async (test) => {
     for (const path of ["/dev/mail", "/dev/mail/mail_0", "/dev/mail/mail_0/html"]) {
       await assertUnknown(test, path);
       await assertUnknown(test, path, { method: "POST" });
@@ -100,7 +100,7 @@ for (
   }, settings);
 }
 
-testApp("the last 100 mails are kept", async (test) => {
+testApp("keeps the last 100 emails", async (test) => {
   const numbers = Array.from({ length: 103 }, (_, number) => number);
   await putMails(test.opened.database, numbers.map(verifyMail), test.now());
   const first = await test.mails();

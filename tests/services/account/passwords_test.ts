@@ -1,4 +1,4 @@
-// A new password ends what the old one had begun, whoever makes it.
+// What ends with a password, however it is replaced.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { totpWrongCodesMax } from "../../../domain/limits.ts";
@@ -17,13 +17,13 @@ import { subjectOf } from "../../support/words/mail.ts";
 
 const newPassword = "another 7 fine battery";
 
-const ways: Record<string, (test: TestApp, ada: TwoStepPerson) => Promise<unknown>> = {
+const replacements: Record<string, (test: TestApp, ada: TwoStepPerson) => Promise<unknown>> = {
   "the owner changes it": (test, { cookie }) =>
     test.send("/api/auth/password/change", {
       cookie,
       json: { currentPassword: testPassword, newPassword },
     }),
-  "it is reset by mail": async (test, ada) => {
+  "it is reset with an emailed link": async (test, ada) => {
     const token = await linkToken(test, ada, { purpose: "reset_password" });
     await test.send("/api/auth/password/reset", { json: { token, password: newPassword } });
   },
@@ -34,12 +34,12 @@ const ways: Record<string, (test: TestApp, ada: TwoStepPerson) => Promise<unknow
   },
 };
 
-for (const [what, renew] of Object.entries(ways)) {
+for (const [what, renew] of Object.entries(replacements)) {
   testApp(
-    `links, other sessions and half-done sign-ins end, codes are taken again, and a mail says so: ${what}`,
+    `ends links, other sessions and unfinished sign-ins, accepts codes again and sends a notice when ${what}`,
     async (test) => {
       const ada = await twoStepPerson(test);
-      // A reset of an address that nobody proved would take the account back from her.
+      // With an unconfirmed address, a reset would remove all other access.
       await test.opened.database.write([sql`UPDATE users SET email_verified_at = 1`]);
       const first = await firstStep(test, ada.email);
       const other = await secondStep(test, { token: first, code: ada.recoveryCodes[0] ?? "" });

@@ -1,5 +1,5 @@
-// Emails to one inbox, with a real mail server and two servers on one database: strangers cannot flood it, and what its owner
-// needs arrives all the same.
+// Emails to one inbox, with a real mail server and two servers on one database. Strangers can't flood it, and its owner still
+// gets what they need.
 import assert from "node:assert/strict";
 import {
   accountLinkMailsToRecipientPerHourMax,
@@ -36,7 +36,7 @@ async function withScene(open: (typeof databaseKinds)[number]["open"], act: (sce
   }
 }
 
-/** Sends what is due. @returns The subjects of the emails to an address, oldest first. */
+/** Sends all due emails. @returns The subjects of the emails to an address, oldest first. */
 async function inbox({ apps, smtp }: Scene, address = victim): Promise<string[]> {
   await apps[0].mails();
   return smtp.received.filter(({ to }) => to.includes(address)).map(({ raw }) =>
@@ -73,7 +73,7 @@ const forgot = (test: TestApp, email: string) =>
 
 for (const kind of databaseKinds) {
   Deno.test({
-    name: `${kind.name} database: ten throw-away accounts on two servers cannot flood an inbox`,
+    name: `${kind.name} database: limits the emails of ten throwaway accounts on two servers to one inbox`,
     ignore: kind.ignore,
     fn: () =>
       withScene(kind.open, async (scene) => {
@@ -84,7 +84,7 @@ for (const kind of databaseKinds) {
         const statuses: number[] = [];
         for (let round = 0; round < 4; round++) {
           const results = await Promise.all(throwaways.flatMap((from, n) => [
-            // A tag does not make it another inbox.
+            // An address with a tag is the same inbox.
             invite(apps[n % 2 as 0 | 1], from, `victim+${n}-${round}@example.com`),
             apps[(n + round) % 2 as 0 | 1].send("/api/portal/account/email", {
               cookie: from.cookie,
@@ -111,7 +111,7 @@ for (const kind of databaseKinds) {
 
 const [{ open }] = databaseKinds as [(typeof databaseKinds)[number]];
 
-Deno.test("five organizations with confirmed owners can invite a person on the day of a flood", () =>
+Deno.test("lets five organizations with confirmed owners invite a person on the day of a flood", () =>
   withScene(open, async (scene) => {
     const [first, second] = scene.apps;
     for (let n = 0; n < 5; n++) await invite(first, await account(first, `eve${n}@example.com`));
@@ -125,7 +125,7 @@ Deno.test("five organizations with confirmed owners can invite a person on the d
     assert.equal((await inbox(scene)).length, unverifiedInvitationMailsToRecipientPerDayMax + 5);
   }));
 
-Deno.test("an inviter learns when a recipient may get another email, and nothing is invited", () =>
+Deno.test("tells an inviter when the recipient can get another email, and creates no invitation", () =>
   withScene(open, async (scene) => {
     const [test] = scene.apps;
     const owners = [];
@@ -146,7 +146,7 @@ Deno.test("an inviter learns when a recipient may get another email, and nothing
     assert.equal((await invite(test, owners.at(-1) as (typeof owners)[number])).status, 201);
   }));
 
-Deno.test("an invitation that is rejected does not count for the recipient", () =>
+Deno.test("doesn't count a rejected invitation against the recipient's budget", () =>
   withScene(open, async (scene) => {
     const [test] = scene.apps;
     const owner = await account(test, "owner@example.com");
@@ -155,7 +155,7 @@ Deno.test("an invitation that is rejected does not count for the recipient", () 
     assert.equal((await invite(test, await account(test, "other@example.com"))).status, 201);
   }));
 
-Deno.test("resets are always 202; a flood leaves the last link working, and suppresses no security notice", () =>
+Deno.test("responds to resets with 202 in a flood, keeps the last link valid and suppresses no notice", () =>
   withScene(open, async (scene) => {
     const [first, second] = scene.apps;
     const owner = await account(first, victim);
@@ -198,7 +198,7 @@ Deno.test("resets are always 202; a flood leaves the last link working, and supp
   }));
 
 for (const address of [victim, "victim+auth@example.com"]) {
-  Deno.test(`requests for made-up tags don't use up the resets of ${address}`, () =>
+  Deno.test(`doesn't count resets for made-up tags against ${address}`, () =>
     withScene(open, async (scene) => {
       const [test] = scene.apps;
       const owner = await account(test, address);
@@ -211,7 +211,7 @@ for (const address of [victim, "victim+auth@example.com"]) {
     }));
 }
 
-Deno.test("a flood of notices doesn't suppress the one that a confirmed account has another address", () =>
+Deno.test("sends the notice of a changed address to a confirmed account during a flood of notices", () =>
   withScene(open, async (scene) => {
     const [test] = scene.apps;
     const old = "victim+auth@example.com";
@@ -230,7 +230,7 @@ Deno.test("a flood of notices doesn't suppress the one that a confirmed account 
     assert.equal((await inbox(scene, old)).at(-1), subjectOf("email_changed"));
   }));
 
-Deno.test("an account with someone else's address can send that person few notices and confirmations", () =>
+Deno.test("limits the emails that an account with someone else's address can send them", () =>
   withScene(open, async (scene) => {
     const [test] = scene.apps;
     for (let n = 0; n < 15; n++) {
@@ -240,7 +240,7 @@ Deno.test("an account with someone else's address can send that person few notic
     const subjects = await inbox(scene);
     assert.equal(
       subjects.filter((subject) => /^Confirm/.test(subject)).length,
-      // Those whose account was deleted before they were sent are dropped.
+      // Emails of deleted accounts are dropped.
       0,
     );
     assert.equal(subjects.length, noticesToUnconfirmedRecipientPerDayMax);

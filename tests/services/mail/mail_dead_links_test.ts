@@ -1,5 +1,4 @@
-// Mails whose link could not be used any more when they are sent: they do not go out, and do not come back. Everything that is
-// alive goes out.
+// Emails whose links have become invalid before they are sent. They are dropped, and all others are sent.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { mailLeaseMs } from "../../../domain/limits.ts";
@@ -14,11 +13,11 @@ import { joinedPerson, mailedToken } from "../../support/people.ts";
 
 const fields = { name: "Ada" };
 
-/** Sends what waits. @returns The addresses that got a mail, in the order of the alphabet. */
+/** Sends all due emails. @returns Their recipients, in alphabetical order. */
 async function sentTo(test: TestApp): Promise<string[]> {
   const before = (await test.services.mail.developmentMails()).length;
   const mails = await test.mails();
-  // What was dropped does not come back when its lease is over.
+  // A dropped email isn't sent when its lease ends.
   test.advance(mailLeaseMs);
   assert.equal((await test.mails()).length, mails.length);
   assert.deepEqual(await waitingMails(test.opened.database), []);
@@ -51,7 +50,7 @@ const ends: Record<string, (test: TestApp, inviter: TestPerson, owner: TestPerso
     test.send("/api/portal/account", { cookie, method: "DELETE", json: { password: testPassword } }),
 };
 for (const [what, end] of Object.entries(ends)) {
-  testApp(`an invitation does not go out when its maker ${what} first`, async (test) => {
+  testApp(`drops an invitation if its inviter ${what} first`, async (test) => {
     const owner = await test.signUp();
     const admin = await joinedPerson(test, owner, "ADMIN");
     await invite(test, admin, { email: "late@example.com", role: "ADMIN", owner });
@@ -71,7 +70,7 @@ for (const [what, end] of Object.entries(ends)) {
 }
 
 testApp(
-  "invitations by whoever had an account go out no more when the address's owner takes it back",
+  "drops an account's invitations when the owner of its address takes it over",
   async (test) => {
     const squatter = await test.signUp();
     await test.mails();
@@ -85,7 +84,7 @@ testApp(
   },
 );
 
-/** What a request writes that was under way while something else happened. */
+/** What a concurrent request writes. */
 type Late = (person: TestPerson) => NewMail;
 const late: Record<string, Late> = {
   reset: ({ email, userId }) => ({ kind: "reset_password", to: email, subject: userId, fields }),
@@ -113,7 +112,7 @@ const over: Record<string, readonly [sql: string, drops: readonly string[]]> = {
 
 for (const { name, ignore, open } of databaseKinds) {
   Deno.test({
-    name: `${name}: no reset, confirmation or change of address goes out whose link would not work`,
+    name: `${name}: drops resets, confirmations and address changes with invalid links`,
     ignore,
     async fn() {
       const test = await startTestApp({}, { open });
@@ -145,7 +144,7 @@ for (const { name, ignore, open } of databaseKinds) {
   });
 }
 
-testApp("an invitation that ran out while nothing was sent does not go out", async (test) => {
+testApp("drops an invitation that expired before it was sent", async (test) => {
   const owner = await test.signUp();
   await test.mails();
   await invite(test, owner, { email: "grace@example.com", role: "MEMBER" });
@@ -153,7 +152,7 @@ testApp("an invitation that ran out while nothing was sent does not go out", asy
   assert.deepEqual(await sentTo(test), []);
 });
 
-testApp("an invitation that was accepted by its first link is not sent a second time", async (test) => {
+testApp("drops a resent invitation that was accepted with its first link", async (test) => {
   const owner = await test.signUp();
   await invite(test, owner, { email: "grace@example.com", role: "MEMBER" });
   const token = await mailedToken(test, "grace@example.com");

@@ -1,4 +1,4 @@
-// Which of many mails that are due goes first: what somebody waits for now, and in time everything.
+// The order of many due emails: first those that someone is waiting for, and eventually all.
 import assert from "node:assert/strict";
 import { mailsAtOnceMax, mailsLookedAtMax } from "../../../domain/limits.ts";
 import type { NewMail } from "../../../domain/mail/mail.ts";
@@ -12,7 +12,7 @@ const settings = {
   MAIL_FROM: "Acme <auth@example.com>",
 };
 
-/** Makes a mail to `<name>@example.com`. */
+/** Creates an email to `<name>@example.com`. */
 const makers = {
   reset: (name: string): NewMail => ({ ...to(name), kind: "reset_password", fields: { name: "Ada" } }),
   verification: (name: string): NewMail => ({ ...to(name), kind: "verify_email", fields: { name: "Ada" } }),
@@ -32,7 +32,7 @@ function to(name: string) {
   return { to: `${name}@example.com`, subject: `usr_${name}` };
 }
 
-/** Puts mails of one kind into the outbox, a second apart. */
+/** Puts emails of one kind into the outbox, one second apart. */
 async function put(test: TestApp, kind: keyof typeof makers, numbers: readonly number[]): Promise<void> {
   for (const number of numbers) {
     await putMails(test.opened.database, [makers[kind](`${kind}${number}`)], test.now());
@@ -67,7 +67,7 @@ for (const { name, ignore, open } of databaseKinds) {
     });
 
   promise(
-    "links to one's account go before invitations, these before notices, the newest first, and each round has the mail that waits longest",
+    "sends links to one's own account before invitations and notices, newest first, and the oldest email in each round",
     async (test, round) => {
       assert.equal(mailsAtOnceMax, 5);
       await put(test, "notice", [1]);

@@ -1,5 +1,5 @@
-// The outbox's worker with a server that does as the test says: nothing is lost, nothing is sent twice without need,
-// nothing is sent that was taken back, and no link is kept or told.
+// The outbox's worker with a simulated mail server. It loses no email, sends none twice without need and none that was
+// withdrawn, and it neither stores nor logs links.
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import type { Statement } from "../../../db/engine/database.ts";
@@ -27,10 +27,10 @@ const smtpSettings = {
   MAIL_FROM: "Acme <auth@example.com>",
 };
 
-/** What the server does with a mail before it takes it. */
+/** What the mail server does before it accepts an email. */
 type OnMail = (message: MailMessage, test: TestApp) => Promise<void> | void;
 
-/** An app, and the mails that its server took. */
+/** An app, and the emails that its mail server accepted. */
 async function withServer(
   run: (test: TestApp, sent: MailMessage[]) => Promise<void>,
   options: { onMail?: OnMail; open?: () => Promise<TestDatabase> } = {},
@@ -50,7 +50,7 @@ async function withServer(
   }
 }
 
-/** Another instance on the same database, which `before` can act ahead of. */
+/** Another server on the same database. `before` runs before each of its writes. */
 function otherInstance(
   test: TestApp,
   options: { sent: MailMessage[]; before: (batch: readonly Statement[]) => Promise<void> },
@@ -78,7 +78,7 @@ function otherInstance(
   });
 }
 
-/** Sends until nothing is due. @returns How many were sent. */
+/** Sends all due emails. @returns Their number. */
 async function deliverAll({ services, now }: TestApp): Promise<number> {
   let count = 0;
   for (;;) {
@@ -98,7 +98,7 @@ function findToken(test: TestApp, message: MailMessage) {
 
 for (const { name, ignore, open } of databaseKinds) {
   Deno.test({
-    name: `${name}: several rounds at once send each mail once, all of them, and the outbox is empty then`,
+    name: `${name}: sends each email once in concurrent rounds, and empties the outbox`,
     ignore,
     fn: () =>
       withServer(async (test, sent) => {
@@ -121,7 +121,7 @@ for (const { name, ignore, open } of databaseKinds) {
 
   Deno.test({
     name:
-      `${name}: a mail whose instance died goes out after the lease, with the same Message-ID; each link works`,
+      `${name}: sends an email again after its lease if a server died, with the same Message-ID and a working link`,
     ignore,
     async fn() {
       const messages: MailMessage[] = [];
@@ -129,7 +129,7 @@ for (const { name, ignore, open } of databaseKinds) {
       await withServer(async (test) => {
         const { database } = test.opened;
         await putMails(database, [verifyMail(1)], test.now());
-        // What died says nothing any more: this never ends.
+        // A server that has died: this never resolves.
         test.services.mail.deliverDue();
         await poll(() => messages.length > 0);
         isDead = false;
@@ -155,7 +155,7 @@ for (const { name, ignore, open } of databaseKinds) {
   });
 }
 
-Deno.test("a failed mail is tried again ever later, an hour at most, and given up after a day with one warning", async () => {
+Deno.test("retries a failed email with growing delays up to an hour, and gives up after a day with one warning", async () => {
   let attempts = 0;
   await withServer(async (test) => {
     const start = test.now();
@@ -189,7 +189,7 @@ Deno.test("a failed mail is tried again ever later, an hour at most, and given u
   });
 });
 
-Deno.test("a permanent refusal ends one mail at once with one warning, and the others go out", () =>
+Deno.test("drops a permanently rejected email with one warning, and sends the others", () =>
   withServer(async (test, sent) => {
     await putMails(test.opened.database, [verifyMail(1), verifyMail("bad"), verifyMail(2)], test.now());
     await deliverAll(test);
@@ -204,7 +204,7 @@ Deno.test("a permanent refusal ends one mail at once with one warning, and the o
     },
   }));
 
-Deno.test("a request that was replaced sends nothing and makes no link, even after its mail was claimed", () =>
+Deno.test("sends nothing and creates no link for a replaced request, even if its email was claimed", () =>
   withServer(async (test, sent) => {
     const { database } = test.opened;
     await putMails(database, [verifyMail(1)], test.now());
@@ -218,7 +218,7 @@ Deno.test("a request that was replaced sends nothing and makes no link, even aft
     const other = otherInstance(test, {
       sent,
       async before() {
-        // The first write claims, the second makes the links.
+        // The first write claims, the second creates the links.
         if (++writes === 2) await database.write(deleteLinks("usr_2", { purposes: ["verify_email"] }));
       },
     });
@@ -228,7 +228,7 @@ Deno.test("a request that was replaced sends nothing and makes no link, even aft
     assert.deepEqual(links.map(({ subject }) => subject), ["usr_1", "usr_3"]);
   }));
 
-Deno.test("an instance whose lease has ended makes no link, sends nothing, and does not disturb who has it now", async () => {
+Deno.test("creates no link and sends nothing on a server whose lease has ended, without affecting the new one", async () => {
   const calls: PromiseWithResolvers<void>[] = [];
   await withServer(async (test, sent) => {
     const { database } = test.opened;
@@ -269,7 +269,7 @@ Deno.test("an instance whose lease has ended makes no link, sends nothing, and d
   });
 });
 
-Deno.test("a link works for its time, counted from when it is sent, and is removed after it", () =>
+Deno.test("expires a link after its lifetime, which begins when the email is sent, and deletes it", () =>
   withServer(async (test, sent) => {
     const { database } = test.opened;
     await putMails(database, [verifyMail(1)], test.now());
@@ -290,7 +290,7 @@ Deno.test("a link works for its time, counted from when it is sent, and is remov
     await running;
   }));
 
-Deno.test("a mail that the server has is not sent again because the database did not answer then", () =>
+Deno.test("doesn't send an email again if the database failed after it was accepted", () =>
   withServer(async (test, sent) => {
     const { database } = test.opened;
     await putMails(database, [verifyMail(1)], test.now());
@@ -310,7 +310,7 @@ Deno.test("a mail that the server has is not sent again because the database did
     assert.equal(sent.length, 1);
   }));
 
-Deno.test("the worker wakes for a mail that was just written, and ends when it is told to", () =>
+Deno.test("wakes the worker for a new email, and stops it on the signal", () =>
   withServer(async (test, sent) => {
     const ended = new AbortController();
     const running = test.services.mail.run(ended.signal);
@@ -323,7 +323,7 @@ Deno.test("the worker wakes for a mail that was just written, and ends when it i
     await running;
   }));
 
-Deno.test("with SMTP no token is kept in the clear or logged, whatever the server answers", async () => {
+Deno.test("never stores or logs a token with SMTP, whatever the server responds", async () => {
   const tokens: string[] = [];
   await withServer(async (test, sent) => {
     const { database, place } = test.opened;
@@ -341,7 +341,7 @@ Deno.test("with SMTP no token is kept in the clear or logged, whatever the serve
     const files = await Promise.all([place, `${place}-wal`].map((file) => Deno.readFile(file)));
     const bytes = files.map((file) => new TextDecoder("latin1").decode(file)).join();
     for (const token of tokens) {
-      // The hash is there, so this would find the token too.
+      // The hash is found, so a token would be found too.
       assert(bytes.includes(hash("sha256", token, "hex")));
       assert(!bytes.includes(token));
       assert(!test.logged().includes(token));
@@ -356,7 +356,7 @@ Deno.test("with SMTP no token is kept in the clear or logged, whatever the serve
 });
 
 testApp(
-  "without SMTP_URL mails are kept and logged, newest last, and links are of BASE_URL alone",
+  "keeps and logs emails without SMTP_URL, newest last, with links under BASE_URL",
   async (test) => {
     const { database } = test.opened;
     await putMails(database, [verifyMail(1)], test.now());
@@ -374,7 +374,7 @@ testApp(
 );
 
 testApp(
-  "with https and no SMTP_URL mails go nowhere: it says so, and what waits is dropped after a day",
+  "sends no email with https and without SMTP_URL, and drops queued ones after a day",
   async (test) => {
     const { mail } = test.services;
     assert.equal(mail.mode, "none");

@@ -1,4 +1,4 @@
-// What the operator's verbs write, on every kind of database, while the app runs on it.
+// The operator's verbs on every kind of database, with a running app.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import type { OperatorActor } from "../../../domain/actor.ts";
@@ -19,11 +19,11 @@ const client = { address: "", userAgent: "gatehouse user test", requestId: null 
 const actor: OperatorActor = { type: "operator", client };
 const other = "seven blue lanterns";
 
-function refuses(code: ErrorCode) {
+function rejectsWith(code: ErrorCode) {
   return (error: unknown) => error instanceof AppError && error.code === code;
 }
 
-/** @returns The status of a sign-in, and whether it wants a second step. */
+/** @returns The status of a sign-in, and whether it takes a second step. */
 async function signIn(test: TestApp, email: string, password = testPassword): Promise<[number, boolean]> {
   const answer = await test.send("/api/auth/sign-in", { json: { email, password } });
   return [answer.status, (await answer.text()).includes("secondStep")];
@@ -41,7 +41,7 @@ async function isSignedIn(test: TestApp, cookie: string): Promise<boolean> {
   return (await (await test.send("/api/auth/me", { cookie })).json()).authenticated;
 }
 
-/** @returns What the operator did, in order: the action, the organization, the target's name. */
+/** @returns The operator's audit entries, oldest first. */
 function entries(test: TestApp): Promise<Record<string, unknown>[]> {
   return test.opened.database.read(
     sql`SELECT action, organization_id AS organizationId, target_name AS target, user_agent AS userAgent
@@ -49,7 +49,7 @@ function entries(test: TestApp): Promise<Record<string, unknown>[]> {
   );
 }
 
-/** Two-step sign-in is on, and one is half done. */
+/** Turns on two-step sign-in. */
 async function turnOnTwoStep(test: TestApp, userId: string): Promise<void> {
   await test.opened.database.write([
     sql`INSERT INTO totp VALUES (${userId}, 'SECRET', ${test.now()}, ${test.now()}, 0, 0, NULL)`,
@@ -57,7 +57,7 @@ async function turnOnTwoStep(test: TestApp, userId: string): Promise<void> {
   ]);
 }
 
-/** How many rows of each table are about a user. */
+/** @returns How many rows of each table belong to a user. */
 async function counts(test: TestApp, userId: string): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const table of ["sessions", "totp", "recovery_codes", "pending_sign_ins", "passkey_challenges"]) {
@@ -69,40 +69,43 @@ async function counts(test: TestApp, userId: string): Promise<Record<string, num
   return found;
 }
 
-onEveryDatabase("an account is made with its organization, or in one, and audited there", async (test) => {
-  const { services } = test;
-  const owner = await createUser(services, actor, {
-    email: "Ada@example.com",
-    name: "Ada",
-    password: testPassword,
-  });
-  assert.equal(owner.link, null);
-  const join = { organizationId: owner.organizationId, role: "ADMIN" } as const;
-  const made = await createUser(services, actor, { email: "bob@example.com", name: "Bob", join });
-  assert.ok(made.link);
-  assert.deepEqual(await signIn(test, "ada@example.com"), [200, false]);
-  const token = new URL(made.link.address).searchParams.get("token") ?? "";
-  for (const guess of ["", token, hashToken(token)]) {
-    assert.deepEqual(await signIn(test, "bob@example.com", guess), [401, false]);
-  }
-  test.advance(operatorLinkLifetimeMs - 1);
-  assert.equal(await choose(test, made.link), 204);
-  assert.deepEqual(await signIn(test, "bob@example.com", other), [200, false]);
-  const users = (await Array.fromAsync(listUsers(services))).flat();
-  assert.deepEqual(users.map(({ email, organizations }) => [email, organizations]), [
-    ["ada@example.com", [{ id: owner.organizationId, name: "Ada’s organization", role: "OWNER" }]],
-    ["bob@example.com", [{ id: owner.organizationId, name: "Ada’s organization", role: "ADMIN" }]],
-  ]);
-  const entry = { organizationId: owner.organizationId, userAgent: "gatehouse user test" };
-  assert.deepEqual(await entries(test), [
-    { ...entry, action: "account.created", target: "ada@example.com" },
-    { ...entry, action: "organization.created", target: "Ada’s organization" },
-    { ...entry, action: "account.created", target: "bob@example.com" },
-    { ...entry, action: "member.joined", target: "bob@example.com" },
-  ]);
-});
+onEveryDatabase(
+  "creates an account with a new organization or in an existing one, with audit entries there",
+  async (test) => {
+    const { services } = test;
+    const owner = await createUser(services, actor, {
+      email: "Ada@example.com",
+      name: "Ada",
+      password: testPassword,
+    });
+    assert.equal(owner.link, null);
+    const join = { organizationId: owner.organizationId, role: "ADMIN" } as const;
+    const made = await createUser(services, actor, { email: "bob@example.com", name: "Bob", join });
+    assert.ok(made.link);
+    assert.deepEqual(await signIn(test, "ada@example.com"), [200, false]);
+    const token = new URL(made.link.address).searchParams.get("token") ?? "";
+    for (const guess of ["", token, hashToken(token)]) {
+      assert.deepEqual(await signIn(test, "bob@example.com", guess), [401, false]);
+    }
+    test.advance(operatorLinkLifetimeMs - 1);
+    assert.equal(await choose(test, made.link), 204);
+    assert.deepEqual(await signIn(test, "bob@example.com", other), [200, false]);
+    const users = (await Array.fromAsync(listUsers(services))).flat();
+    assert.deepEqual(users.map(({ email, organizations }) => [email, organizations]), [
+      ["ada@example.com", [{ id: owner.organizationId, name: "Ada’s organization", role: "OWNER" }]],
+      ["bob@example.com", [{ id: owner.organizationId, name: "Ada’s organization", role: "ADMIN" }]],
+    ]);
+    const entry = { organizationId: owner.organizationId, userAgent: "gatehouse user test" };
+    assert.deepEqual(await entries(test), [
+      { ...entry, action: "account.created", target: "ada@example.com" },
+      { ...entry, action: "organization.created", target: "Ada’s organization" },
+      { ...entry, action: "account.created", target: "bob@example.com" },
+      { ...entry, action: "member.joined", target: "bob@example.com" },
+    ]);
+  },
+);
 
-onEveryDatabase("an account that cannot be made leaves nothing behind", async (test) => {
+onEveryDatabase("writes nothing if an account can't be created", async (test) => {
   const { services } = test;
   const { organizationId, email, userId } = await test.signUp();
   const { database } = test.opened;
@@ -116,7 +119,7 @@ onEveryDatabase("an account that cannot be made leaves nothing behind", async (t
   for (
     const taken of [{ email }, { email: email.toUpperCase() }, { email, join }, { email, password: other }]
   ) {
-    await assert.rejects(make(taken), refuses("email_taken"));
+    await assert.rejects(make(taken), rejectsWith("email_taken"));
   }
   const nowhere = { organizationId: "org_x", role: "OWNER" } as const;
   for (
@@ -124,18 +127,18 @@ onEveryDatabase("an account that cannot be made leaves nothing behind", async (t
       password: "eve@example.com",
     }]
   ) {
-    await assert.rejects(make(wrong), refuses("validation_failed"));
+    await assert.rejects(make(wrong), rejectsWith("validation_failed"));
   }
   assert.equal(await all(), before);
   await database.write([
     sql`UPDATE organizations SET deleted_at = 1 WHERE id = ${organizationId}`,
     sql`DELETE FROM memberships WHERE user_id = ${userId}`,
   ]);
-  await assert.rejects(make({ join }), refuses("validation_failed"));
+  await assert.rejects(make({ join }), rejectsWith("validation_failed"));
 });
 
 onEveryDatabase(
-  "a link for a password ends older ones and no session; it works once, for a day",
+  "creates a password link that works once, for a day, and ends older links but no session",
   async (test) => {
     const { services } = test;
     const ada = await test.signUp();
@@ -154,16 +157,16 @@ onEveryDatabase(
     test.advance(operatorLinkLifetimeMs);
     assert.equal(await choose(test, late.link), 404);
     assert.equal(await choose(test, bobs.link), 404);
-    // Whoever was handed a link has proved no address.
+    // A link that wasn't emailed confirms no address.
     const [user] = (await Array.fromAsync(listUsers(services))).flat();
     assert.equal(user?.emailVerifiedAt, null);
     assert.ok((await entries(test)).every(({ action }) => action === "password.reset_requested"));
-    await assert.rejects(reset("nobody@example.com"), refuses("not_found"));
+    await assert.rejects(reset("nobody@example.com"), rejectsWith("not_found"));
   },
 );
 
 onEveryDatabase(
-  "a password that is set ends every session, link, delay and half-done sign-in",
+  "ends all sessions, links, delays and unfinished sign-ins when it sets a password",
   async (test) => {
     const { services } = test;
     const ada = await test.signUp();
@@ -190,14 +193,14 @@ onEveryDatabase(
     assert.deepEqual(await signIn(test, ada.email, other), [200, true]);
     await assert.rejects(
       resetUserPassword(services, actor, { email: ada.email, password: "short", turnOffTwoStep: true }),
-      refuses("validation_failed"),
+      rejectsWith("validation_failed"),
     );
     assert.equal((await counts(test, ada.userId))["totp"], 1);
   },
 );
 
 onEveryDatabase(
-  "two-step sign-in is turned off for who lost their device, audited and mailed",
+  "turns off two-step sign-in, with audit entries and emails",
   async (test) => {
     const { services } = test;
     const ada = await test.signUp();
@@ -220,7 +223,7 @@ onEveryDatabase(
     assert.deepEqual([left["totp"], left["recovery_codes"], left["pending_sign_ins"]], [0, 0, 0]);
     assert.deepEqual(await signIn(test, ada.email), [200, false]);
     assert.deepEqual(await signIn(test, bob.email), [200, true]);
-    // What was never turned on is not turned off.
+    // It was never on.
     const { database } = test.opened;
     await database.write([sql`UPDATE totp SET confirmed_at = NULL WHERE user_id = ${bob.userId}`]);
     assert.equal(
@@ -246,7 +249,7 @@ onEveryDatabase(
 );
 
 onEveryDatabase(
-  "disabling ends everything of one person, and revokes their keys in every organization",
+  "ends everything of a disabled user, and revokes their keys in every organization",
   async (test) => {
     const { services } = test;
     const { database } = test.opened;
@@ -311,7 +314,7 @@ onEveryDatabase(
     );
     await assert.rejects(
       resetUserPassword(services, actor, { email: ada.email, turnOffTwoStep: true }),
-      refuses("validation_failed"),
+      rejectsWith("validation_failed"),
     );
     assert.equal((await counts(test, ada.userId))["totp"], 1);
     assert.equal(await isSignedIn(test, bob.cookie), true);
@@ -320,7 +323,7 @@ onEveryDatabase(
   },
 );
 
-onEveryDatabase("a long list comes in order, a page at a time, and once each", async (test) => {
+onEveryDatabase("lists each of many users once, in order, page by page", async (test) => {
   const count = 2 * operatorPageItemsMax + 7;
   const row = "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, 'N', '', 1)";
   await test.opened.database.write(

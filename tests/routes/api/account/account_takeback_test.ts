@@ -1,4 +1,4 @@
-// Taking an account back from someone who signed up with a foreign address, and from the people they let in.
+// Taking over an account from someone who signed up with another person's address, and from the people they invited.
 import assert from "node:assert/strict";
 import {
   assertError,
@@ -42,7 +42,7 @@ async function setRole(test: TestApp, by: TestPerson, of: TestPerson, role: stri
   assert.equal(answer.status, 200, await answer.text());
 }
 
-/** Sets a new password with a link from the mail. @returns The page behind the link, and the session after signing in. */
+/** Sets a new password with an emailed link. @returns The page behind the link, and the session after signing in. */
 async function resetByMail(test: TestApp, email: string): Promise<{ page: string; cookie: string }> {
   const asked = await test.send("/api/auth/password/forgot", { json: { email } });
   assert.equal(asked.status, 202);
@@ -53,7 +53,7 @@ async function resetByMail(test: TestApp, email: string): Promise<{ page: string
   return { page, cookie: await signInAgain(test, email, newPassword) };
 }
 
-/** The squatter makes an accomplice OWNER, who lets in a helper, invites a guest, and demotes the squatted account. */
+/** The squatter promotes an accomplice to OWNER, who adds a helper, invites a guest and demotes the squatted account. */
 async function squat(test: TestApp) {
   const squatter = await test.signUp("Squatter");
   const accomplice = await verifiedPerson(test, "Accomplice");
@@ -80,7 +80,7 @@ async function squat(test: TestApp) {
 
 for (const { name, ignore, open } of databaseKinds) {
   Deno.test({
-    name: `a reset by mail leaves the owner of the address alone in what a squatter set up: ${name}`,
+    name: `${name}: a reset removes everyone else from what a squatter set up`,
     ignore,
     async fn() {
       const test = await startTestApp({}, { open });
@@ -99,7 +99,7 @@ for (const { name, ignore, open } of databaseKinds) {
         const { members } = await (await test.send(`${path}/members`, { cookie })).json();
         assert.deepEqual(members.map((one: { user: { id: string } }) => one.user.id), [squatter.userId]);
 
-        // The people who were let in see nothing, and their keys are rejected.
+        // The removed people see nothing, and their keys are rejected.
         const { fullKey, id } = await createTestKey(test, { ...squatter, cookie });
         assert.equal((await recordWith(test, fullKey)).status, 201);
         for (const person of [accomplice, helper]) {
@@ -119,14 +119,14 @@ for (const { name, ignore, open } of databaseKinds) {
           await assertError(await recordWith(test, key.fullKey), 401, "invalid_api_key");
         }
 
-        // No open invitation leads back.
+        // No invitation works any more.
         const json = { name: "Guest", password: testPassword, invitationToken: guestToken };
         await assertError(await test.send("/api/auth/sign-up", { json }), 404, "invalid_token");
         const { invitations } = await (await test.send(`${path}/invitations`, { cookie })).json();
         const open = invitations.filter((one: { status: string }) => one.status === "pending");
         assert.deepEqual(open, [], guest.email);
 
-        // What the accomplice had before is theirs.
+        // The accomplice keeps what they had before.
         assert.deepEqual((await me(test, accomplice.cookie)).organizationId, accomplice.organizationId);
         assert.equal((await recordWith(test, ownKey.fullKey)).status, 201);
       } finally {
@@ -136,7 +136,7 @@ for (const { name, ignore, open } of databaseKinds) {
   });
 }
 
-testApp("a take-back is in the audit log with everyone it removed, and one email says so", async (test) => {
+testApp("audits everyone whom the owner's reset removed, and sends one email about it", async (test) => {
   const { squatter, accomplice, helper } = await squat(test);
   const { cookie } = await resetByMail(test, squatter.email);
   const { events } = await listAudit(test, cookie);
@@ -153,7 +153,7 @@ testApp("a take-back is in the audit log with everyone it removed, and one email
   assert.ok(!subjects.includes(subjectOf("password_changed")));
 });
 
-testApp("people who confirm their own address late lose no one and no key", async (test) => {
+testApp("removes no member and no key when people confirm their own address late", async (test) => {
   const ada = await test.signUp();
   const bob = await joinedPerson(test, ada, "MEMBER");
   const { fullKey } = await createTestKey(test, bob);
@@ -173,7 +173,7 @@ testApp("people who confirm their own address late lose no one and no key", asyn
 });
 
 testApp(
-  "someone alone keeps their organization and its usage when they reset an unconfirmed account",
+  "keeps the organization and its usage when its only member resets an unconfirmed account",
   async (test) => {
     const ada = await test.signUp();
     const { fullKey } = await createTestKey(test, ada);

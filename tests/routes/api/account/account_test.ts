@@ -1,4 +1,4 @@
-// One's own account: sessions, name and the end.
+// The API of one's own account: sessions, name and deletion.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { sessionsPerUserMax } from "../../../../domain/limits.ts";
@@ -21,7 +21,7 @@ async function list(test: TestApp, cookie: string) {
   }[];
 }
 
-testApp("sessions are listed with device, address and last use, and ended one by one", async (test) => {
+testApp("lists sessions with device, address and last use, and ends them one by one", async (test) => {
   const ada = await test.signUp();
   test.advance(60_000);
   const phone = await test.send("/api/auth/sign-in", {
@@ -37,11 +37,11 @@ testApp("sessions are listed with device, address and last use, and ended one by
   assert.ok(!JSON.stringify(shown).includes("oken"));
   const end = () => test.send(`${sessions}/${shown[0]?.id}`, { cookie: ada.cookie, method: "DELETE" });
   assert.equal((await end()).status, 204);
-  assert.equal((await me(test, cookie)).authenticated, false, "on the very next request");
+  assert.equal((await me(test, cookie)).authenticated, false, "the session must end immediately");
   await assertError(await end(), 404, "not_found");
 });
 
-testApp("all other sessions end at once; somebody else's cannot be ended", async (test) => {
+testApp("ends all other sessions immediately, but none of another user", async (test) => {
   const [ada, eve] = [await test.signUp(), await test.signUp("Eve")];
   const others = [await signInAgain(test, ada.email), await signInAgain(test, ada.email)];
   const [own] = await list(test, ada.cookie);
@@ -56,7 +56,7 @@ testApp("all other sessions end at once; somebody else's cannot be ended", async
   assert.equal((await me(test, eve.cookie)).authenticated, true);
 });
 
-testApp("of very many sessions those are listed that were used last, and the current one", async (test) => {
+testApp("lists the most recently used of very many sessions, and the current one", async (test) => {
   const ada = await test.signUp();
   const [start, count] = [test.now() + 1, sessionsPerUserMax + 20];
   await test.opened.database.write(
@@ -76,7 +76,7 @@ testApp("of very many sessions those are listed that were used last, and the cur
   assert.equal(listed.at(-1)?.current, true);
 });
 
-testApp("a name is changed", async (test) => {
+testApp("changes a name", async (test) => {
   const ada = await test.signUp();
   const answer = await test.send(account, {
     cookie: ada.cookie,
@@ -92,7 +92,7 @@ testApp("a name is changed", async (test) => {
 });
 
 testApp(
-  "a deleted account is gone with its sessions, keys and the organizations in which it was alone",
+  "deletes an account with its sessions, keys and organizations without other members",
   async (test) => {
     const owner = await test.signUp();
     const bob = await joinedPerson(test, owner, "MEMBER");
@@ -133,7 +133,7 @@ testApp(
 );
 
 testApp(
-  "each organization's audit log says that somebody left it with their account, wherever they were active",
+  "adds an audit entry to each organization that a deleted account leaves",
   async (test) => {
     const [first, second] = [await test.signUp("First"), await test.signUp("Second")];
     const bob = await joinedPerson(test, first, "ADMIN");
@@ -153,7 +153,7 @@ testApp(
 );
 
 testApp(
-  "the last OWNER of an organization with others cannot delete their account, and nothing of it ends",
+  "rejects deleting the account of the only OWNER of an organization with other members",
   async (test) => {
     const ada = await test.signUp();
     const bob = await joinedPerson(test, ada, "ADMIN");
@@ -175,7 +175,7 @@ testApp(
   },
 );
 
-testApp("of two last owners who delete their accounts at once, one stays for the others", async (test) => {
+testApp("keeps one of two remaining owners who delete their accounts at the same time", async (test) => {
   const ada = await test.signUp();
   const bob = await joinedPerson(test, ada, "OWNER");
   await joinedPerson(test, ada, "MEMBER");
@@ -186,7 +186,7 @@ testApp("of two last owners who delete their accounts at once, one stays for the
 });
 
 testApp(
-  "sessions that nobody used for too long are deleted in the background, with their addresses",
+  "deletes sessions in the background that were unused for too long",
   async (test) => {
     const ada = await test.signUp();
     test.advance(6 * 24 * 3_600_000);

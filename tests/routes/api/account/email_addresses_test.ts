@@ -1,4 +1,4 @@
-// Confirming an address and changing it.
+// The API for confirming and changing an email address.
 import assert from "node:assert/strict";
 import { assertError, type TestApp, testApp, testPassword } from "../../../support/app.ts";
 import { lastMail, mailedToken, me, signInAgain, verifiedPerson } from "../../../support/people.ts";
@@ -9,7 +9,7 @@ const change = (test: TestApp, cookie: string, email: string) =>
   test.send("/api/portal/account/email", { cookie, json: { email } });
 
 testApp(
-  "signing up sends a link that confirms the address, once, for that account's own session",
+  "sends a link on sign-up that confirms the address once, with a session of that account",
   async (test) => {
     const [ada, eve] = [await test.signUp(), await test.signUp("Eve")];
     const older = await signInAgain(test, ada.email);
@@ -25,7 +25,7 @@ testApp(
   },
 );
 
-testApp("a newer confirmation mail ends the older link, and a link ends after a day", async (test) => {
+testApp("invalidates a confirmation link when a newer one is sent, and after a day", async (test) => {
   const ada = await test.signUp();
   const first = await mailedToken(test, ada.email);
   const again = () => test.send("/api/auth/email/verification", { cookie: ada.cookie, method: "POST" });
@@ -46,7 +46,7 @@ testApp("a newer confirmation mail ends the older link, and a link ends after a 
   );
 });
 
-testApp("confirmation mails are limited", async (test) => {
+testApp("limits confirmation emails", async (test) => {
   const ada = await test.signUp();
   const statuses = [];
   for (let i = 0; i < 6; i++) {
@@ -57,7 +57,7 @@ testApp("confirmation mails are limited", async (test) => {
   assert.deepEqual(statuses, [202, 202, 202, 202, 202, 429]);
 });
 
-testApp("an address changes only when the new one is proved, and both are told", async (test) => {
+testApp("changes an address only when the new one is confirmed, and notifies both", async (test) => {
   const ada = await verifiedPerson(test);
   assert.equal((await change(test, ada.cookie, "New.Address@Example.com")).status, 202);
   assert.equal((await me(test, ada.cookie)).user?.email, ada.email, "not yet");
@@ -91,7 +91,7 @@ testApp("an address changes only when the new one is proved, and both are told",
   );
 });
 
-testApp("asking for a taken address answers the same, and changes nothing", async (test) => {
+testApp("responds to a taken address like to a free one, and changes nothing", async (test) => {
   const [ada, bob] = [await verifiedPerson(test), await verifiedPerson(test, "Bob")];
   assert.equal((await change(test, ada.cookie, bob.email)).status, 202);
   const mail = await lastMail(test, bob.email);
@@ -99,7 +99,7 @@ testApp("asking for a taken address answers the same, and changes nothing", asyn
   assert.equal((await me(test, ada.cookie)).user?.email, ada.email);
 });
 
-testApp("of two accounts that want one address the first to prove it gets it", async (test) => {
+testApp("gives an address to the first of two accounts that confirms it", async (test) => {
   const [ada, bob] = [await verifiedPerson(test), await verifiedPerson(test, "Bob")];
   await change(test, ada.cookie, "wanted@example.com");
   const first = await mailedToken(test, "wanted@example.com");
@@ -110,7 +110,7 @@ testApp("of two accounts that want one address the first to prove it gets it", a
   assert.equal((await me(test, ada.cookie)).user?.email, ada.email);
 });
 
-testApp("changing the address takes a young proof and a real, other address", async (test) => {
+testApp("requires recent authentication and a different, valid address for a change", async (test) => {
   const ada = await test.signUp();
   for (const email of ["nothing", ada.email, ` ${ada.email.toUpperCase()}`]) {
     const body = await assertError(await change(test, ada.cookie, email), 422, "validation_failed");

@@ -1,4 +1,4 @@
-// Forgetting, resetting and changing passwords.
+// The API for resetting and changing passwords.
 import assert from "node:assert/strict";
 import {
   assertError,
@@ -19,14 +19,14 @@ const reset = (test: TestApp, token: string, password = newPassword) =>
 const signIn = (test: TestApp, email: string, password: string) =>
   test.send("/api/auth/sign-in", { json: { email, password } });
 
-testApp("a forgotten password is set anew by the mailed link, once, and every session ends", async (test) => {
+testApp("resets a password once with an emailed link, and ends all sessions", async (test) => {
   const ada = await verifiedPerson(test);
   const other = await signInAgain(test, ada.email);
   const { fullKey } = await createTestKey(test, ada);
   const answer = await forgot(test, ` ${ada.email.toUpperCase()} `);
   assert.equal(answer.status, 202);
   const token = await mailedToken(test, ada.email);
-  assert.equal((await me(test, other)).authenticated, true, "asking ends nothing");
+  assert.equal((await me(test, other)).authenticated, true, "a request must not end sessions");
   assert.equal((await reset(test, token)).status, 204);
   for (const cookie of [ada.cookie, other]) assert.equal((await me(test, cookie)).authenticated, false);
   await assertError(await signIn(test, ada.email, testPassword), 401, "invalid_credentials");
@@ -37,10 +37,10 @@ testApp("a forgotten password is set anew by the mailed link, once, and every se
     apiKey: fullKey,
     json: { productSlug: "p", metric: "m", quantity: 1 },
   });
-  assert.equal(used.status, 201, "keys of a proved account stay");
+  assert.equal(used.status, 201, "keys of a confirmed account must keep working");
 });
 
-testApp("asking for a link tells nothing about who has an account", async (test) => {
+testApp("doesn't reveal whether an account exists when a link is requested", async (test) => {
   const ada = await test.signUp();
   const answers = [await forgot(test, ada.email), await forgot(test, "nobody@example.com")];
   const shown = await Promise.all(answers.map(async (answer) => {
@@ -52,7 +52,7 @@ testApp("asking for a link tells nothing about who has an account", async (test)
   await assertError(await forgot(test, "no address"), 422, "validation_failed");
 });
 
-testApp("a newer link ends the older one, and each ends after an hour", async (test) => {
+testApp("invalidates a link when a newer one is sent, and after an hour", async (test) => {
   const ada = await verifiedPerson(test);
   await forgot(test, ada.email);
   const first = await mailedToken(test, ada.email);
@@ -67,7 +67,7 @@ testApp("a newer link ends the older one, and each ends after an hour", async (t
   }
 });
 
-testApp("a link is used by one of many requests at once", async (test) => {
+testApp("accepts a link in only one of many concurrent requests", async (test) => {
   const ada = await verifiedPerson(test);
   await forgot(test, ada.email);
   const token = await mailedToken(test, ada.email);
@@ -77,7 +77,7 @@ testApp("a link is used by one of many requests at once", async (test) => {
   assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404, 404, 404]);
 });
 
-testApp("a new password obeys the rules, and the link stays good until it does", async (test) => {
+testApp("rejects an invalid new password and keeps the link valid", async (test) => {
   const ada = await verifiedPerson(test);
   await forgot(test, ada.email);
   const token = await mailedToken(test, ada.email);
@@ -88,7 +88,7 @@ testApp("a new password obeys the rules, and the link stays good until it does",
   assert.equal((await reset(test, token)).status, 204);
 });
 
-testApp("resetting takes an account back from somebody who never owned its address", async (test) => {
+testApp("takes over an account with a reset if its address was never confirmed", async (test) => {
   const squatter = await test.signUp("Squatter");
   const { fullKey } = await createTestKey(test, squatter);
   const verification = await mailedToken(test, squatter.email);
@@ -133,7 +133,7 @@ testApp("resetting takes an account back from somebody who never owned its addre
 });
 
 testApp(
-  "too many requests for one address look like the others, whether it has an account or not",
+  "responds the same to too many requests for an address, with and without an account",
   async (test) => {
     const ada = await test.signUp();
     for (const email of [ada.email, "nobody@example.com"]) {
@@ -145,7 +145,7 @@ testApp(
 );
 
 testApp(
-  "changing the password takes the present one, keeps this session under a new token, ends the others",
+  "requires the current password for a change, gives this session a new token and ends all others",
   async (test) => {
     const ada = await test.signUp();
     const other = await signInAgain(test, ada.email);
@@ -179,7 +179,7 @@ testApp(
 );
 
 testApp(
-  "guesses of a session at the present password are slowed down as sign-ins are, and delay no sign-in",
+  "delays a session's guesses at the current password, without delaying sign-ins",
   async (test) => {
     const ada = await test.signUp();
     const statuses = [];
@@ -197,6 +197,6 @@ testApp(
   },
 );
 
-testApp("without a mail server on an https address nobody waits for a link", async (test) => {
+testApp("rejects link requests over https without a mail server", async (test) => {
   await assertError(await forgot(test, "ada@example.com"), 503, "mail_unavailable");
 }, { BASE_URL: "https://auth.example.com" });

@@ -186,7 +186,7 @@ testApp("lists sessions by device, and rejects an ended one on its next request"
   assert.match(html, /2001:db8::7/);
   assert.match(html, /3 minutes ago/);
   assert.equal(html.match(new RegExp(signInWords.thisSession, "g"))?.length, 1);
-  // One's own comes first, and has no button.
+  // The current session comes first, and has no button.
   assert.match(
     html,
     /<tbody[^>]*><tr[^>]*>(?:(?!<\/tr>).)*<td[^>]*class="state"[^>]*><span(?:(?!<form).)*<\/tr>/s,
@@ -270,7 +270,7 @@ testApp("keeps the account of the only owner of an organization with other membe
   assert.equal(sent.status, 409);
   assert.match(sent.html, /only owner of “Ada Lovelace’s organization”/);
   assert.equal(await isSignedIn(test, owner.cookie), true);
-  // The member is not its owner: only their own organization ends with them.
+  // The member doesn't own it, so only their own organization is deleted.
   const leaving = await openPage(test, "/portal/account/delete", { person: member });
   assert.match(leaving.html, /“Grace’s organization”<\/strong> is deleted/);
   assert.doesNotMatch(leaving.html, /“Ada Lovelace’s organization”/);

@@ -1,4 +1,4 @@
-// The pages behind mailed links, over plain forms: what a link does, when it does nothing, and what its page never tells.
+// The pages behind emailed links with plain forms: what a link does, when it is rejected, and what its page never reveals.
 import assert from "node:assert/strict";
 import { mailUnavailableError } from "../../../../domain/errors.ts";
 import { addressLinkRequestsMax } from "../../../../domain/limits.ts";
@@ -14,7 +14,7 @@ const isSignedIn = async (test: TestApp, cookie: string) =>
   (await openPage(test, "/portal/account", { cookie })).status === 200;
 const noReferrer = ({ answer }: { answer: Response }) =>
   assert.equal(answer.headers.get("referrer-policy"), "no-referrer");
-/** @returns The newest mail to an address, with the path that it leads to. */
+/** @returns The newest email to an address, with the path of its link. */
 async function lastMail(test: TestApp, to: string): Promise<{ subject: string; path: string | null }> {
   const mail = (await test.mails()).findLast((one) => one.to === to);
   const link = mail?.link ?? null;
