@@ -1,10 +1,10 @@
-// Settings with addresses: BASE_URL, COOKIE_DOMAIN, ALLOWED_ORIGINS, DATABASE_URL and TRUSTED_PROXIES. Accepting an invalid one
-// would let attackers in.
+// Tests settings with addresses: base URL, cookie domain, allowed origins, databases and proxies. Accepting a wrong value
+// here would give strangers access.
 import assert from "node:assert/strict";
 import { parseAddressBlock } from "../config.ts";
 import { accepted, assertRefused, refused } from "./config_assert.ts";
 
-Deno.test("BASE_URL defaults to PORT, and decides whether cookies are secure", () => {
+Deno.test("BASE_URL defaults to PORT on localhost, and decides whether cookies are secure", () => {
   assert.equal(accepted({ PORT: "9000" }).baseUrl.origin, "http://localhost:9000");
   assert.equal(accepted({ BASE_URL: "http://localhost:1" }).secure, false);
   const config = accepted({ BASE_URL: "https://Auth.Example.com/" });
@@ -12,7 +12,7 @@ Deno.test("BASE_URL defaults to PORT, and decides whether cookies are secure", (
   assert.equal(config.secure, true);
 });
 
-Deno.test("BASE_URL has no path, query, fragment or user name", () => {
+Deno.test("BASE_URL has no path, query, fragment or user", () => {
   for (
     const text of [
       "https://auth.example.com/sso",
@@ -92,7 +92,7 @@ Deno.test("COOKIE_DOMAIN is never part of an IP address", () => {
   }
 });
 
-Deno.test("COOKIE_DOMAIN has a leading dot and no characters that end a header's value", () => {
+Deno.test("COOKIE_DOMAIN starts with a dot and has no characters that could end a header value", () => {
   for (
     const text of [
       "example.com",
@@ -108,7 +108,7 @@ Deno.test("COOKIE_DOMAIN has a leading dot and no characters that end a header's
       "https://example.com",
     ]
   ) assertRefused("COOKIE_DOMAIN", text, { BASE_URL: "https://auth.example.com" });
-  // A trailing dot doesn't hide a public suffix or the host.
+  // A trailing dot doesn't bypass the check.
   for (const text of [".com.", ".co.uk.", ".github.io.", ".example.com."]) {
     assertRefused("COOKIE_DOMAIN", text, { BASE_URL: `https://auth${text}` });
   }
@@ -141,7 +141,7 @@ Deno.test("ALLOWED_ORIGINS allows an exact origin and no other", () => {
   ]);
 });
 
-Deno.test("ALLOWED_ORIGINS is a comma-separated list; empty parts are ignored", () => {
+Deno.test("ALLOWED_ORIGINS is a comma-separated list that ignores empty parts", () => {
   const texts = (setting: string) =>
     accepted({ ALLOWED_ORIGINS: setting }).allowedOrigins.map(({ text }) => text);
   assert.deepEqual(texts(" http://localhost:5173 ,, https://*.example.com, "), [
@@ -178,7 +178,7 @@ Deno.test("ALLOWED_ORIGINS: https://*.example.com allows exactly one label", () 
   assert.deepEqual(allowed("https://*.example.com", [...good, ...bad]), good);
 });
 
-Deno.test("ALLOWED_ORIGINS: a pattern's scheme and port are exact", () => {
+Deno.test("ALLOWED_ORIGINS: a pattern matches only its own scheme and port", () => {
   const origins = [
     "http://a.localhost:3000",
     "http://a.localhost",
@@ -192,7 +192,7 @@ Deno.test("ALLOWED_ORIGINS: a pattern's scheme and port are exact", () => {
   ]);
 });
 
-Deno.test("ALLOWED_ORIGINS rejects wildcards for everything, public suffixes, and forms that no browser sends", () => {
+Deno.test("ALLOWED_ORIGINS rejects wildcards for everything, public suffixes and origins that no browser sends", () => {
   for (
     const text of [
       "*",
@@ -230,7 +230,7 @@ Deno.test("ALLOWED_ORIGINS rejects wildcards for everything, public suffixes, an
   }
 });
 
-Deno.test("suggests the form that browsers use for an origin or a domain", () => {
+Deno.test("the error for an origin or domain in a nonstandard form suggests the standard form", () => {
   const origins = [
     ["https://app.example.com/", "https://app.example.com"],
     ["https://app.example.com:443", "https://app.example.com"],
@@ -257,14 +257,14 @@ Deno.test("suggests the form that browsers use for an origin or a domain", () =>
   }
 });
 
-Deno.test("DATABASE_URL names a file; only the default's folder is created", () => {
+Deno.test("DATABASE_URL names a file, and only the default's folder is created", () => {
   const database = (text: string) => accepted({ DATABASE_URL: text }).database;
   const file = (path: string) => ({ kind: "file", path, createFolder: false });
   assert.deepEqual(database("file:data.db"), file("data.db"));
   assert.deepEqual(database("file:./a b/data.db"), file("./a b/data.db"));
   assert.deepEqual(database("file:/var/lib/gatehouse/data.db"), file("/var/lib/gatehouse/data.db"));
   assert.deepEqual(database("file:///var/lib/gatehouse/data.db"), file("/var/lib/gatehouse/data.db"));
-  // Data in memory would be lost silently.
+  // An in-memory database would silently lose all data.
   for (
     const text of [
       "file:",
@@ -281,7 +281,7 @@ Deno.test("DATABASE_URL names a file; only the default's folder is created", () 
   }
 });
 
-Deno.test("DATABASE_URL names a libSQL server; the token has its own setting", () => {
+Deno.test("DATABASE_URL names a libSQL server, and the token has its own setting", () => {
   for (
     const url of [
       "libsql://db-acme.turso.io",
@@ -313,7 +313,7 @@ Deno.test("DATABASE_URL names a libSQL server; the token has its own setting", (
   assertRefused("DATABASE_URL", "libsql://x?authToken=t");
 });
 
-Deno.test("rejects DATABASE_AUTH_TOKEN for a file", () => {
+Deno.test("DATABASE_AUTH_TOKEN is rejected for a file, where it would have no effect", () => {
   assertRefused("DATABASE_AUTH_TOKEN", "t");
   assertRefused("DATABASE_AUTH_TOKEN", "t", { DATABASE_URL: "file:a.db" });
   assert.equal(refused({ DATABASE_AUTH_TOKEN: "t", DATABASE_URL: "nonsense" }).length, 1);
@@ -337,12 +337,12 @@ for (
   ] as const
 ) {
   Deno.test(`parseAddressBlock() reads ${text} as ${block}`, () => {
-    const [address, bits] = parseAddressBlock(text) ?? assert.fail("refused");
+    const [address, bits] = parseAddressBlock(text) ?? assert.fail("rejected");
     assert.equal(`${address.kind()} ${address.toString()}/${bits}`, block);
   });
 }
 
-Deno.test("parseAddressBlock() rejects other texts, and short and octal forms", () => {
+Deno.test("parseAddressBlock() rejects invalid addresses and ambiguous short and octal forms", () => {
   const bad = [
     ...[
       "",
@@ -372,7 +372,7 @@ Deno.test("parseAddressBlock() rejects other texts, and short and octal forms", 
   for (const text of bad) assert.equal(parseAddressBlock(text), null, text);
 });
 
-Deno.test("TRUSTED_PROXIES is a list of blocks; a fault names the invalid one", () => {
+Deno.test("TRUSTED_PROXIES is a list of blocks, and the error names each invalid part", () => {
   const { trustedProxies } = accepted({ TRUSTED_PROXIES: "127.0.0.1, 10.0.0.0/8,, fd00::/8," });
   assert.deepEqual(trustedProxies.map(([address, bits]) => `${address}/${bits}`), [
     "127.0.0.1/32",

@@ -1,9 +1,9 @@
-// Settings for email: the server and the sender.
+// Tests the settings for email: the mail server and the sender.
 import assert from "node:assert/strict";
 import { settings } from "../config.ts";
 import { accepted, assertRefused, refused } from "./config_assert.ts";
 
-Deno.test("SMTP_URL is smtp:// or smtps:// with a host, and no options", () => {
+Deno.test("SMTP_URL must be smtp:// or smtps:// with a host", () => {
   const from = "auth@example.com";
   for (
     const url of ["smtp://mail.example.com", "smtps://user:p%40ss@mail.example.com:465", "smtp://[::1]:25"]
@@ -28,7 +28,7 @@ Deno.test("SMTP_URL is smtp:// or smtps:// with a host, and no options", () => {
   }
 });
 
-Deno.test("MAIL_FROM is one address, alone or with a name, without line ends", () => {
+Deno.test("MAIL_FROM is one address, optionally with a name, and can't inject headers", () => {
   const url = "smtp://mail.example.com";
   for (
     const text of [
@@ -56,7 +56,7 @@ Deno.test("MAIL_FROM is one address, alone or with a name, without line ends", (
   }
 });
 
-Deno.test("SMTP_URL and MAIL_FROM require each other; the fault names the missing one", () => {
+Deno.test("SMTP_URL and MAIL_FROM require each other, and the error names the missing one", () => {
   const mailFrom = refused({ SMTP_URL: "smtp://user:canary@mail.example.com" });
   assert.deepEqual(mailFrom, [
     `MAIL_FROM: expected ${settings.MAIL_FROM.expected}, got nothing (required with SMTP_URL)`,

@@ -1,5 +1,5 @@
-// Settings: valid and invalid values, and faults, which are reported all at once and without secrets. For addresses see
-// config_addresses_test.ts.
+// Tests which settings are valid, and that errors report all invalid ones together without secrets. Settings with
+// addresses are in config_addresses_test.ts.
 import assert from "node:assert/strict";
 import { type Settings, settings } from "../config.ts";
 import { accepted, assertRefused, refused } from "./config_assert.ts";
@@ -29,14 +29,14 @@ Deno.test("parseConfig() requires no settings", () => {
   });
 });
 
-Deno.test("parseConfig() treats an empty or blank value as unset", () => {
+Deno.test("parseConfig() treats an empty or blank value as unset for every setting", () => {
   for (const blank of ["", "  ", "\t\n"]) {
     const record = Object.fromEntries(Object.keys(settings).map((name) => [name, blank]));
     assert.deepEqual(accepted(record), accepted({}));
   }
 });
 
-Deno.test("parseConfig() reads the documented defaults as the defaults", () => {
+Deno.test("parseConfig() accepts every documented default with the same result as unset", () => {
   const record = Object.fromEntries(
     Object.entries(settings).filter(([name]) => name !== "BASE_URL" && name !== "LOG_FORMAT")
       .map(([name, { default: value }]) => [name, value]),
@@ -55,7 +55,7 @@ Deno.test("parseConfig() trims values and ignores other variables", () => {
   assert.equal(accepted({ PORT: " 9000\n", PATH: "/bin" }).port, 9000);
 });
 
-Deno.test("parseConfig() reports all faults at once, one line each", () => {
+Deno.test("parseConfig() reports all faults together, one line each", () => {
   const bad: Settings = {
     PORT: "70000",
     HOST: "a b",
@@ -80,7 +80,7 @@ Deno.test("parseConfig() reports all faults at once, one line each", () => {
   assert.deepEqual(names.sort(), wanted.sort());
 });
 
-Deno.test("parseConfig() reports a fault once, not again in derived settings", () => {
+Deno.test("parseConfig() reports a fault once, and not for settings derived from it", () => {
   assertRefused("PORT", "http");
   assertRefused("PORT", "65536");
   assertRefused("SESSION_MAX_DAYS", "0");
@@ -107,7 +107,7 @@ for (
     ["a password in SMTP_URL", "SMTP_URL", { SMTP_URL: `smpt://user:${secret}@mail.example.com` }],
     ["anything in SMTP_URL", "SMTP_URL", { SMTP_URL: secret }],
     ["a short metrics token", "METRICS_TOKEN", { METRICS_TOKEN: secret }],
-    ["good secrets beside another fault", "PORT", { PORT: "x", METRICS_TOKEN: secret.repeat(2) }],
+    ["valid secrets next to another fault", "PORT", { PORT: "x", METRICS_TOKEN: secret.repeat(2) }],
   ] as const
 ) {
   Deno.test(`parseConfig() never prints ${promise}`, () => {
@@ -158,19 +158,19 @@ for (
     ]],
   ] as const
 ) {
-  Deno.test(`parseConfig() accepts exactly the documented values of ${name}`, () => {
+  Deno.test(`parseConfig() accepts only the documented values of ${name}`, () => {
     for (const [text, value] of Object.entries(good)) assert.equal(accepted({ [name]: text })[key], value);
     for (const text of bad) assertRefused(name, text);
   });
 }
 
-Deno.test("LOG_FORMAT is text on a terminal and json elsewhere, unless it is set", () => {
+Deno.test("LOG_FORMAT defaults to text on a terminal and json elsewhere", () => {
   assert.equal(accepted({}, true).logFormat, "text");
   assert.equal(accepted({}, false).logFormat, "json");
   assert.equal(accepted({ LOG_FORMAT: "json" }, true).logFormat, "json");
 });
 
-Deno.test("SESSION_IDLE_DAYS is at most SESSION_MAX_DAYS, also by default", () => {
+Deno.test("SESSION_IDLE_DAYS is at most SESSION_MAX_DAYS, and so is its default", () => {
   assert.equal(accepted({ SESSION_IDLE_DAYS: "30" }).sessionIdleDays, 30);
   assert.equal(accepted({ SESSION_MAX_DAYS: "3" }).sessionIdleDays, 3);
   assert.equal(accepted({ SESSION_MAX_DAYS: "90" }).sessionIdleDays, 7);
@@ -189,7 +189,7 @@ Deno.test("METRICS_TOKEN is at least 16 printable characters without spaces", ()
   }
 });
 
-Deno.test("parseConfig() accepts scheduled backups for a data file only", () => {
+Deno.test("parseConfig() accepts scheduled backups only for a data file", () => {
   assert.deepEqual(accepted({ BACKUP_DIR: "/srv/kept", BACKUP_EVERY_HOURS: "6" }).backups, {
     folder: "/srv/kept",
     everyHours: 6,

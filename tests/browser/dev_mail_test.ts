@@ -1,4 +1,4 @@
-// The pages of emails in development, in a real browser.
+// Tests the page with development emails in a real browser.
 import assert from "node:assert/strict";
 import { browserMissing, findingsOnScreens, launchBrowser, watchedPage } from "../support/browser.ts";
 import { putIntoFile } from "../support/mails.ts";
@@ -7,8 +7,7 @@ import { isReady, startProgram } from "../support/program.ts";
 import { subjectOf } from "../support/words/mail.ts";
 
 Deno.test({
-  name:
-    "passes axe-core on /dev/mail in light and dark mode on small and large screens, with a link to click",
+  name: "/dev/mail passes axe on phone and desktop, light and dark, and its link can be clicked",
   ignore: browserMissing(),
   sanitizeOps: false,
   sanitizeResources: false,

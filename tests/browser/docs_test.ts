@@ -37,14 +37,14 @@ Deno.test({
         page.on("request", (request) => asked.push(new URL(request.url()).origin));
         await page.goto(`${origin}/docs`);
         const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
-        assert.ok(Number(wide) <= 0, `scrolls sideways by ${wide} px`);
+        assert.ok(Number(wide) <= 0, `scrolls horizontally by ${wide} px`);
         const operation = page.locator("#recordUsage");
         await operation.locator("summary").first().click();
         await operation.getByText("usageRecord.voidedAt", { exact: true }).first().waitFor();
         await operation.getByRole("link", { name: "idempotency_conflict" }).click();
         await page.locator("#error-idempotency_conflict").waitFor();
         assert.equal(new URL(page.url()).hash, "#error-idempotency_conflict");
-        // All operations take axe seconds: on the phone it checks one of each group.
+        // axe needs seconds for all operations, so on the phone it checks only one of each group.
         if (width === 360) {
           await page.evaluate(
             `for (const one of document.querySelectorAll("article + article")) one.remove()`,

@@ -39,7 +39,7 @@ async function pasteCurl(page: Page): Promise<void> {
 for (const scripts of [true, false]) {
   Deno.test({
     ...options,
-    name: `the main job works in a browser ${scripts ? "with scripts" : "without scripts"}`,
+    name: `the main workflow works in a browser ${scripts ? "with scripts" : "without scripts"}`,
     fn: () =>
       withProgram(async (baseUrl, browser) => {
         const context = await browser.newContext({

@@ -1,5 +1,5 @@
-// Two-step sign-in and passkeys in a real browser, with its virtual authenticator: added, used alone and as the second step,
-// removed and refused. On the way axe-core looks at every page, light and dark, on a phone and on a desk.
+// Tests two-step sign-in and passkeys in a real browser with a virtual authenticator: adding, signing in alone and as the
+// second step, and removing. Also checks the accessibility of each page on phone and desktop, light and dark.
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import {
@@ -17,7 +17,7 @@ import { signInWords } from "../support/words/sign_in.ts";
 const options = { ignore: browserMissing(), sanitizeOps: false, sanitizeResources: false };
 const email = "ada@example.com";
 
-/** A fingerprint reader, or so the browser thinks. */
+/** Adds a virtual fingerprint reader. */
 async function authenticator(context: BrowserContext, page: Page) {
   const session = await context.newCDPSession(page);
   await session.send("WebAuthn.enable");
@@ -32,7 +32,7 @@ async function authenticator(context: BrowserContext, page: Page) {
     },
   });
   return {
-    /** Whether its user lets their fingerprint be seen. */
+    /** Sets whether the user's fingerprint is recognized. */
     setVerified: (isUserVerified: boolean) =>
       session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified }),
     credentials: async () => (await session.send("WebAuthn.getCredentials", { authenticatorId })).credentials,
@@ -59,7 +59,7 @@ async function givePassword(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }
 
-/** Turns two-step sign-in on. @returns The secret, and the codes. */
+/** Turns on two-step sign-in. @returns The secret and the recovery codes. */
 async function turnOn(page: Page, baseUrl: string): Promise<{ secret: string; codes: string[] }> {
   await page.goto(`${baseUrl}/portal/account/two-step`);
   await page.getByRole("button", { name: signInWords.setUp }).click();
@@ -74,7 +74,7 @@ async function turnOn(page: Page, baseUrl: string): Promise<{ secret: string; co
 
 Deno.test({
   ...options,
-  name: "a passkey is added, signs in alone and as the second step, and is refused once it is removed",
+  name: "a passkey signs in alone and as the second step, and is rejected once it is removed",
   fn: () =>
     withProgram(async (baseUrl, browser) => {
       const context = await browser.newContext();
@@ -89,7 +89,7 @@ Deno.test({
       assert.match(await page.locator("table").innerText(), /Laptop/);
       assert.equal((await device.credentials()).length, 1);
 
-      // Of one account a device has one.
+      // A device has only one passkey per account.
       await page.getByRole("link", { name: "Add a passkey" }).click();
       await page.getByLabel("Name").fill("Again");
       await page.getByRole("button", { name: "Add passkey" }).click();
@@ -106,7 +106,7 @@ Deno.test({
       await signOut(page);
       await givePassword(page);
       await page.getByRole("heading", { name: signInWords.secondStep }).waitFor();
-      // Whose fingerprint is not seen is not let in, and may try again.
+      // An unrecognized fingerprint is rejected, and the user can try again.
       await device.setVerified(false);
       await page.getByRole("button", { name: "Use a passkey" }).click();
       await page.getByText(signInWords.passkeyCanceled).waitFor();
@@ -119,7 +119,7 @@ Deno.test({
       await page.getByRole("button", { name: "Remove passkey" }).click();
       await page.getByText(signInWords.passkeyRemoved).first().waitFor();
       await signOut(page);
-      // The device still has it, and offers it.
+      // The device still offers the removed passkey.
       assert.equal((await device.credentials()).length, 1);
       await page.getByRole("button", { name: "Sign in with a passkey" }).click();
       await page.getByText(signInWords.passkeyRejected).waitFor();
@@ -189,7 +189,7 @@ for (const scripts of [true, false]) {
 
 Deno.test({
   ...options,
-  name: "axe-core finds nothing on the pages of the second step, light and dark, phone and desk",
+  name: "the pages of two-step sign-in pass axe on phone and desktop, light and dark",
   fn: () =>
     withProgram(async (baseUrl, browser) => {
       const first = await browser.newContext();
@@ -225,7 +225,7 @@ Deno.test({
       for (const colorScheme of ["light", "dark"] as const) {
         await shown.emulateMedia({ colorScheme });
         const qr = await shown.evaluate("getComputedStyle(document.querySelector('.qr')).backgroundColor");
-        assert.equal(qr, "rgb(255, 255, 255)", "phones read black on white");
+        assert.equal(qr, "rgb(255, 255, 255)", "phones can only scan dark codes on white");
       }
       await page.goto(`${baseUrl}/portal/account/two-step/set-up`);
       const secret = (await page.locator("#totp-secret").innerText()).replaceAll(" ", "");

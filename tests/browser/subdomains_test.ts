@@ -1,4 +1,4 @@
-// One account on real subdomains: a browser signs in on one product, and the others know; what is not allowed learns nothing.
+// Tests single sign-on on real subdomains: signing in on one product signs in on all, and other origins learn nothing.
 import assert from "node:assert/strict";
 import { startTestApp, testPassword } from "../support/app.ts";
 import {
@@ -34,7 +34,7 @@ async function signIn(page: Page, email: string): Promise<void> {
 
 const says = (page: Page, text: string) => page.locator("#who", { hasText: text }).waitFor();
 
-/** @returns What a page gets that asks the service, or the error's name. */
+/** Sends a request to Gatehouse from a page. @returns The response body, or the name of the error. */
 function ask(page: Page, auth: string, path = "/api/auth/me", init: RequestInit = {}) {
   const act = async ([url, init]: [string, RequestInit]) => {
     const answer = await fetch(url, { credentials: "include", ...init });
@@ -44,7 +44,7 @@ function ask(page: Page, auth: string, path = "/api/auth/me", init: RequestInit 
     .catch((error: Error) => /TypeError/.exec(error.message)?.[0] ?? error.message);
 }
 
-/** @returns What the product's server gets for this browser. */
+/** @returns The user that the product's server sees for this browser. */
 async function askServer(context: BrowserContext, product: string) {
   const page = await context.newPage();
   await page.goto(`${product}/server`);
@@ -53,10 +53,10 @@ async function askServer(context: BrowserContext, product: string) {
   return JSON.parse(text);
 }
 
-/** As if the person came back to the tab. */
+/** Simulates a return to the tab. */
 const comeBack = (page: Page) => page.evaluate(() => dispatchEvent(new Event("focus")));
 
-/** @returns The session cookies of a browser: their domains, without those of before. */
+/** @returns The domains of the browser's session cookies. */
 const cookieDomains = async (context: BrowserContext) =>
   (await context.cookies()).filter(({ name }) => name === "access_token").map(({ domain }) => domain);
 
@@ -64,7 +64,7 @@ const cookieHeader = (token: string) => ({ cookie: `access_token=${token}` });
 
 Deno.test({
   ...options,
-  name: "signed in on one product is signed in on all, and signed out or removed on one is so on all at once",
+  name: "signing in or out on one product, and losing a membership, take effect on all products immediately",
   fn: () =>
     withSubdomains(shared, async ({ test, auth, app, docs, profile }) => {
       const ada = await test.signUp();
@@ -86,12 +86,12 @@ Deno.test({
       await page.waitForURL(`${app}/?page=1#part`);
       await says(page, "Bob, OWNER");
 
-      // No handshake: the other product's page and both servers know at once.
+      // The other product's page and both servers see the session without another redirect.
       const { page: other, troubles: troublesOfOther } = await watchedPage(context);
       await other.goto(`${docs}/`);
       await says(other, "Bob, OWNER");
 
-      // Switching on one.
+      // Switch the organization on one product.
       await other.getByLabel("Organization").selectOption(ada.organizationId);
       await says(other, "Bob, MEMBER");
       await comeBack(page);
@@ -109,13 +109,13 @@ Deno.test({
       for (const one of [page, other]) assert.deepEqual(await ask(one, auth), known);
       for (const product of [app, docs]) assert.deepEqual(await askServer(context, product), known);
 
-      // Already signed in: there and back at once.
+      // The sign-in page redirects a signed-in user back immediately.
       await page.goto(`${auth}/sign-in?return_to=${encodeURIComponent(`${docs}/?again=1`)}`);
       assert.equal(page.url(), `${docs}/?again=1`);
       await page.goto(`${app}/`);
       await says(page, "Bob, MEMBER");
 
-      // Losing the membership.
+      // Remove the member.
       const path = `/api/portal/organizations/${ada.organizationId}/members/${bob.userId}`;
       assert.equal((await test.send(path, { method: "DELETE", cookie: ada.cookie })).status, 204);
       for (const now of [await ask(page, auth), await ask(other, auth), await askServer(context, docs)]) {
@@ -125,7 +125,7 @@ Deno.test({
       await comeBack(page);
       await says(page, "Bob, OWNER");
 
-      // Signing out on one.
+      // Sign out on one product.
       await other.getByRole("button", { name: "Sign out" }).click();
       await says(other, "Not signed in");
       assert.deepEqual(await ask(page, auth), nobody);
@@ -141,7 +141,7 @@ Deno.test({
 
 Deno.test({
   ...options,
-  name: "an origin that is not allowed learns nothing and changes nothing, a sibling with the cookie too",
+  name: "an origin that isn't allowed learns and changes nothing, even a sibling domain that gets the cookie",
   fn: () =>
     withSubdomains(shared, async ({ test, auth, app, other, evil, seen, profile }) => {
       const ada = await test.signUp();
@@ -149,11 +149,11 @@ Deno.test({
       const page = await context.newPage();
       await page.goto(`${auth}/sign-in?return_to=${encodeURIComponent(`${other}/`)}`);
       await signIn(page, ada.email);
-      // Nobody is led there either.
+      // Sign-in doesn't redirect there either.
       await page.waitForURL(`${auth}/portal/api-keys`);
       for (const origin of [other, evil]) {
         await page.goto(`${origin}/`);
-        // The client itself loads anywhere, and gets nothing.
+        // The client script loads on any origin, but can't read anything.
         await page.getByRole("alert").filter({ hasText: /./ }).waitFor();
         seen.length = 0;
         assert.equal(await ask(page, auth), "TypeError");
@@ -182,7 +182,7 @@ Deno.test({
 for (const javaScriptEnabled of [true, false]) {
   Deno.test({
     ...options,
-    name: `every way to sign in leads back to the product ${javaScriptEnabled ? "with" : "without"} scripts`,
+    name: `every way to sign in returns to the product ${javaScriptEnabled ? "with" : "without"} scripts`,
     fn: () =>
       withSubdomains(shared, async ({ test, auth, app, docs, profile }) => {
         const ada = await test.signUp();
@@ -190,7 +190,7 @@ for (const javaScriptEnabled of [true, false]) {
         const { secret } = await turnOn(test, grace.cookie);
         const to = (address: string) => `return_to=${encodeURIComponent(address)}`;
 
-        // A password; and a product that leads on to another one.
+        // With a password, also to a product that redirects to another one.
         for (const [asked, got] of [[`${app}/?a=1#b`], [`${app}/moved`, `${docs}/?moved=1`]] as const) {
           const { page, troubles } = await watchedPage(await profile({ javaScriptEnabled }));
           await page.goto(`${auth}/sign-in?${to(asked)}`);
@@ -204,7 +204,7 @@ for (const javaScriptEnabled of [true, false]) {
           await page.context().close();
         }
 
-        // A second step.
+        // With a second step.
         const { page: second, troubles } = await watchedPage(await profile({ javaScriptEnabled }));
         await second.goto(`${auth}/sign-in?${to(`${docs}/?second=1`)}`);
         await signIn(second, grace.email);
@@ -212,7 +212,7 @@ for (const javaScriptEnabled of [true, false]) {
         await second.getByRole("button", { name: "Sign in", exact: true }).click();
         await second.waitForURL(`${docs}/?second=1`);
 
-        // A new account, from the sign-in page.
+        // With a new account.
         const { page: fresh, troubles: more } = await watchedPage(await profile({ javaScriptEnabled }));
         await fresh.goto(`${auth}/sign-in?${to(`${docs}/?new=1`)}`);
         await fresh.getByRole("link", { name: "Create an account" }).click();
@@ -228,7 +228,7 @@ for (const javaScriptEnabled of [true, false]) {
 
 Deno.test({
   ...options,
-  name: "turning COOKIE_DOMAIN on, and off, leaves nobody half signed in",
+  name: "turning COOKIE_DOMAIN on and off keeps everyone signed in, with exactly one cookie",
   fn: () =>
     withSubdomains({}, async ({ test, auth, app, docs, profile, restart }) => {
       const ada = await test.signUp();
@@ -244,7 +244,7 @@ Deno.test({
         profiles.push(context);
       }
       await restart(shared);
-      // Whatever these people open first, they are signed in everywhere from then on.
+      // Whichever page they open first signs them in everywhere.
       const first = [`${auth}/portal/usage`, `${app}/`, `${auth}/sign-in?return_to=${app}/server`];
       for (const [i, context] of profiles.entries()) {
         const page = await context.newPage();
@@ -268,7 +268,7 @@ Deno.test({
     }),
 });
 
-/** A browser with a host-only cookie of before, and the domain's: two sessions of one person. */
+/** Opens a browser with an old host-only cookie and a new domain cookie: two sessions of one person. */
 async function twoCookies({ test, auth, profile }: Subdomains, email: string) {
   const context = await profile();
   const tokens = [];
@@ -290,7 +290,7 @@ async function twoCookies({ test, auth, profile }: Subdomains, email: string) {
 Deno.test({
   ...options,
   name:
-    "a browser with the old cookie and the new one is one person: signing in, out, switching, a new password",
+    "a browser with both an old and a new cookie can sign in and out, switch organizations and change the password",
   fn: () =>
     withSubdomains(shared, async (subdomains) => {
       const { test, auth, app, docs } = subdomains;
@@ -347,7 +347,7 @@ Deno.test({
 
 Deno.test({
   ...options,
-  name: "without COOKIE_DOMAIN all of it works on one host, whatever the port",
+  name: "without COOKIE_DOMAIN, single sign-on works on one host with any ports",
   async fn() {
     const [port, ...products] = [freePort(), freePort(), freePort()] as const;
     const [first, second] = products.map((one) => `http://localhost:${one}`) as [string, string];

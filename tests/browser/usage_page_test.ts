@@ -177,7 +177,7 @@ Deno.test({
 
 Deno.test({
   ...options,
-  name: "the usage page passes axe with any filters and never scrolls sideways",
+  name: "the usage page passes axe with any filters and never scrolls horizontally",
   fn: () =>
     withRecords(async (visit) => {
       const { page, troubles } = await watchedPage(await signedIn(visit));

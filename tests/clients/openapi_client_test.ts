@@ -1,5 +1,5 @@
-// A TypeScript client generated from the OpenAPI document with openapi-typescript and openapi-fetch: it type-checks, rejects
-// wrong uses, and records usage over HTTP.
+// Generates a TypeScript client from the OpenAPI document with openapi-typescript and openapi-fetch, type-checks its use,
+// and records usage with it.
 import assert from "node:assert/strict";
 // deno-lint-ignore no-import-prefix
 import openapiTS, { astToString } from "npm:openapi-typescript@7.13.0";
@@ -9,7 +9,7 @@ import type {} from "npm:openapi-fetch@0.17.0";
 import { startTestApp } from "../support/app.ts";
 import { freePort } from "../support/sqld.ts";
 
-/** If one of the marked wrong uses were allowed, the type check would fail. */
+/** A program with valid and invalid uses. The type check fails if an invalid use is allowed. */
 const program = `
 import createClient from "openapi-fetch";
 import type { components, paths } from "./gatehouse.d.ts";
@@ -81,7 +81,7 @@ console.log(JSON.stringify({
 }));
 `;
 
-Deno.test("a client generated from the OpenAPI document type-checks, rejects wrong uses and records usage", async () => {
+Deno.test("a client generated from the OpenAPI document type-checks, rejects invalid uses and records usage", async () => {
   const port = freePort();
   const baseUrl = `http://localhost:${port}`;
   const test = await startTestApp({ PORT: String(port), BASE_URL: baseUrl });

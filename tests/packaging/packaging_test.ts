@@ -1,6 +1,7 @@
-// The files of packaging/, each checked by the program that reads it. The container image is linted but not built.
+// Checks each file in packaging/ with the program that reads it. The image is linted but not built, because there may be
+// no container engine.
 import assert from "node:assert/strict";
-// deno-lint-ignore no-import-prefix -- packages of the tests stay out of the binary
+// deno-lint-ignore no-import-prefix -- test packages stay out of the binary
 import { validate } from "npm:dockerfile-utils@0.16.3";
 // deno-lint-ignore no-import-prefix -- as above
 import { parse } from "npm:yaml@2.9.1";
@@ -38,7 +39,7 @@ Deno.test({
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-unit-" });
     try {
       const unit = `${folder}/gatehouse.service`;
-      // Any program instead of the installed one: systemd checks that it exists.
+      // systemd checks that the program exists, so use any other one.
       const text = await read("systemd/gatehouse.service");
       await Deno.writeTextFile(
         unit,
@@ -67,7 +68,7 @@ Deno.test("the unit creates the folders of the data file and of the backups", as
   assert.deepEqual(folders, [data, backups]);
 });
 
-Deno.test("the image doesn't run as root, and the Dockerfile has no lint errors", async () => {
+Deno.test("the image doesn't run as root, and the Dockerfile passes the linter", async () => {
   const dockerfile = await read("container/Dockerfile");
   assert.deepEqual(
     validate(dockerfile).map(({ message, range }) => `${range.start.line + 1}: ${message}`),
@@ -77,11 +78,11 @@ Deno.test("the image doesn't run as root, and the Dockerfile has no lint errors"
   const pinned = /version=(\S+)/.exec(await Deno.readTextFile(`${root}denow`))?.[1];
   assert.ok(
     dockerfile.includes(`FROM denoland/deno:${pinned} AS build`),
-    "the image builds with another Deno",
+    "the image must build with the pinned Deno",
   );
 });
 
-Deno.test("the compose file makes the container read-only, without capabilities, with space for native add-ons", async () => {
+Deno.test("the compose file makes the container read-only, drops capabilities, and leaves space for native add-ons", async () => {
   const { services, networks } = parse(await read("container/compose.yaml"));
   const { gatehouse } = services;
   assert.equal(gatehouse.read_only, true);
@@ -100,7 +101,7 @@ Deno.test({
   },
 });
 
-Deno.test("packaging only sets existing settings", async () => {
+Deno.test("packaging uses only known settings", async () => {
   const texts = [await read("systemd/gatehouse.env"), await read("container/compose.yaml")];
   const unit = [...(await read("systemd/gatehouse.service")).matchAll(/^Environment=(\w+)=/gm)].map((
     [, name],
@@ -114,7 +115,7 @@ Deno.test("packaging only sets existing settings", async () => {
 });
 
 Deno.test({
-  name: "promtool accepts the alert rules, and they fire when they should",
+  name: "promtool accepts the alert rules, and they fire as expected",
   ignore: programsMissing("promtool"),
   fn: async () => {
     await run("promtool", ["check", "rules", "packaging/prometheus/alerts.yaml"]);
@@ -122,7 +123,7 @@ Deno.test({
   },
 });
 
-Deno.test("alerts and the dashboard use existing metrics, and each alert links to the runbook", async () => {
+Deno.test("alerts and the dashboard use only existing metrics, and each alert links to the runbook", async () => {
   const test = await startTestApp();
   let known: Set<string>;
   try {
@@ -146,7 +147,7 @@ Deno.test("alerts and the dashboard use existing metrics, and each alert links t
   for (const { expr, annotations } of groups[0].rules) {
     for (const [name] of expr.matchAll(names)) asked.add(name);
     const [, heading = "none"] = /^docs\/operations\.md: (.+)$/.exec(annotations.runbook) ?? [];
-    assert.ok(runbook.includes(`### ${heading}\n`), `the runbook has no “${heading}”`);
+    assert.ok(runbook.includes(`### ${heading}\n`), `the runbook lacks “${heading}”`);
   }
   for (const { targets = [] } of JSON.parse(await read("grafana/gatehouse.json")).panels) {
     for (const { expr } of targets) for (const [name] of expr.matchAll(names)) asked.add(name);
