@@ -9,7 +9,7 @@ const trusted = ["10.0.0.0/8", "2001:db8:aa::/48", "::1"].map((text) => {
   return block;
 });
 
-const promises: Readonly<
+const cases: Readonly<
   Record<string, readonly (readonly [peer: string, forwardedFor: string | undefined, address: string])[]>
 > = {
   "an untrusted peer is the client, whatever it sends": [
@@ -45,8 +45,8 @@ const promises: Readonly<
   ],
 };
 
-for (const [promise, rows] of Object.entries(promises)) {
-  Deno.test(promise, () => {
+for (const [name, rows] of Object.entries(cases)) {
+  Deno.test(name, () => {
     for (const [peer, forwardedFor, address] of rows) {
       assert.equal(clientAddress(peer, forwardedFor, trusted), address, `${peer} ${forwardedFor}`);
     }

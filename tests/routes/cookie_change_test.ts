@@ -1,5 +1,5 @@
-// COOKIE_DOMAIN turned on, off, narrower and wider over one database, with browsers that have cookies of before: whatever
-// such a person does first, they are signed in wherever the cookie goes now, and nowhere else; or not at all.
+// Changing COOKIE_DOMAIN while browsers still have cookies from before: after its first request, such a browser is signed in
+// exactly where the new setting says.
 import assert from "node:assert/strict";
 import { startTestApp, type TestApp, testPassword, type TestPerson } from "../support/app.ts";
 import { type CookieBrowser, cookieBrowser } from "../support/cookie_jar.ts";
@@ -16,13 +16,13 @@ const domains = {
 } as const;
 type Kind = keyof typeof domains;
 const kinds = Object.keys(domains) as Kind[];
-/** Where a product's server learns who it is, for each of the settings. */
+/** The settings that share the session with each product's server. */
 const products = {
   "https://app.auth.sso.example.com/": ["own", "narrow", "wide"],
   "https://app.sso.example.com/": ["narrow", "wide"],
   "https://app.example.com/": ["wide"],
 } as const satisfies Record<string, readonly Kind[]>;
-const form = (kind: Kind) => [`${domains[kind] ?? "auth.sso.example.com"}/`];
+const scopeOf = (kind: Kind) => [`${domains[kind] ?? "auth.sso.example.com"}/`];
 const changes: readonly (readonly [from: Kind, to: Kind])[] = [
   ["none", "wide"],
   ["none", "own"],
@@ -40,7 +40,7 @@ interface Change {
   readonly after: TestApp;
 }
 
-/** Runs with the service under some settings each, over one database. */
+/** Runs with one app per setting, all using the same database. */
 async function withSettings(kinds: readonly Kind[], run: (apps: Map<Kind, TestApp>) => Promise<void>) {
   const opened = await embeddedTestDatabase();
   const apps = new Map<Kind, TestApp>();
@@ -56,7 +56,7 @@ async function withSettings(kinds: readonly Kind[], run: (apps: Map<Kind, TestAp
   }
 }
 
-/** A test of every change from one setting to another. */
+/** Defines a test with a step for each change from one setting to another. */
 function changeTest(name: string, run: (change: Change) => Promise<void>): void {
   Deno.test(name, (t) =>
     withSettings(kinds, async (apps) => {
@@ -68,7 +68,7 @@ function changeTest(name: string, run: (change: Change) => Promise<void>): void 
     }));
 }
 
-/** A browser with the cookie of somebody who is signed in. */
+/** @returns A new person and a browser with their session cookie. */
 async function signedIn(
   test: TestApp,
   kind: Kind,
@@ -84,15 +84,15 @@ async function signedIn(
   return { browser, person };
 }
 
-/** Asserts who is signed in, at the service and on the products' servers, and that there is one cookie for it, or none. */
+/** Asserts who is signed in at the service and on the products' servers, and that the browser has one session cookie at most. */
 async function assertSignedIn(
   browser: CookieBrowser,
   { test, kind, userId }: { test: TestApp; kind: Kind; userId: string | null },
 ): Promise<void> {
-  assert.deepEqual(await browser.kept(base.BASE_URL), userId === null ? [] : form(kind));
+  assert.deepEqual(await browser.kept(base.BASE_URL), userId === null ? [] : scopeOf(kind));
   const answer = await browser.send(test, "/api/auth/me");
   assert.equal((await answer.json()).user?.id ?? null, userId);
-  assert.deepEqual(answer.headers.getSetCookie(), [], "once is enough");
+  assert.deepEqual(answer.headers.getSetCookie(), [], "no further cookie changes");
   for (const [product, known] of Object.entries(products)) {
     const isKnown = (known as readonly Kind[]).includes(kind);
     const { user } = await me(test, await browser.cookieFor(product));
@@ -100,35 +100,44 @@ async function assertSignedIn(
   }
 }
 
-changeTest("who is signed in stays so, in the form that is set now", async ({ from, to, before, after }) => {
-  for (const path of ["/api/auth/me", "/portal/usage", "/sign-in", "/sign-in/continue"]) {
-    const { browser, person: { userId } } = await signedIn(before, from);
-    await assertSignedIn(browser, { test: before, kind: from, userId });
-    await browser.send(after, path);
-    await assertSignedIn(browser, { test: after, kind: to, userId });
-    // And back again.
-    await browser.send(before, path);
-    await assertSignedIn(browser, { test: before, kind: from, userId });
-  }
-});
+changeTest(
+  "keeps people signed in and reissues their cookies with the new scope",
+  async ({ from, to, before, after }) => {
+    for (const path of ["/api/auth/me", "/portal/usage", "/sign-in", "/sign-in/continue"]) {
+      const { browser, person: { userId } } = await signedIn(before, from);
+      await assertSignedIn(browser, { test: before, kind: from, userId });
+      await browser.send(after, path);
+      await assertSignedIn(browser, { test: after, kind: to, userId });
+      // And back.
+      await browser.send(before, path);
+      await assertSignedIn(browser, { test: before, kind: from, userId });
+    }
+  },
+);
 
-changeTest("signing out first of all leaves nothing", async ({ before, after, from, to }) => {
-  for (const path of ["/api/auth/sign-out", "/sign-out"]) {
-    const { browser, person } = await signedIn(before, from);
-    await browser.send(after, path, { method: "POST" });
+changeTest(
+  "signing out with an old cookie removes it and ends the session",
+  async ({ before, after, from, to }) => {
+    for (const path of ["/api/auth/sign-out", "/sign-out"]) {
+      const { browser, person } = await signedIn(before, from);
+      await browser.send(after, path, { method: "POST" });
+      await assertSignedIn(browser, { test: after, kind: to, userId: null });
+      for (const test of [before, after]) assert.equal((await me(test, person.cookie)).authenticated, false);
+    }
+  },
+);
+
+changeTest(
+  "deleting the account with an old cookie removes the cookie",
+  async ({ before, after, from, to }) => {
+    const { browser } = await signedIn(before, from);
+    const answer = await browser.send(after, "/api/portal/account", { method: "DELETE" });
+    assert.equal(answer.status, 204, await answer.text());
     await assertSignedIn(browser, { test: after, kind: to, userId: null });
-    for (const test of [before, after]) assert.equal((await me(test, person.cookie)).authenticated, false);
-  }
-});
+  },
+);
 
-changeTest("the end of the account, first of all, leaves nothing", async ({ before, after, from, to }) => {
-  const { browser } = await signedIn(before, from);
-  const answer = await browser.send(after, "/api/portal/account", { method: "DELETE" });
-  assert.equal(answer.status, 204, await answer.text());
-  await assertSignedIn(browser, { test: after, kind: to, userId: null });
-});
-
-changeTest("signing in first of all, over somebody's cookie, leaves who did", async (change) => {
+changeTest("signing in replaces another person's old cookie", async (change) => {
   const { before, after, from, to } = change;
   const fields = { email: `${from}-${to}@example.com`, password: testPassword };
   const made = await after.send("/api/auth/sign-up", { json: { name: "Ada", ...fields } });
@@ -138,10 +147,10 @@ changeTest("signing in first of all, over somebody's cookie, leaves who did", as
     await browser.send(after, path, path === "/sign-in" ? { form: fields } : { json: fields });
     await assertSignedIn(browser, { test: after, kind: to, userId });
   }
-  // With a new password, over the own one.
+  // Changing the password replaces the old cookie too.
   const browser = cookieBrowser();
   await browser.send(before, "/api/auth/sign-in", { json: fields });
-  assert.deepEqual(await browser.kept(base.BASE_URL), form(from));
+  assert.deepEqual(await browser.kept(base.BASE_URL), scopeOf(from));
   const changed = await browser.send(after, "/api/auth/password/change", {
     json: { currentPassword: testPassword, newPassword: "nine purple otters sing" },
   });
@@ -149,19 +158,19 @@ changeTest("signing in first of all, over somebody's cookie, leaves who did", as
   await assertSignedIn(browser, { test: after, kind: to, userId });
 });
 
-changeTest("cookies of both forms: one person's become one, two people's go at once", async (change) => {
+changeTest("merges an old and a new cookie of one person, and clears those of two people", async (change) => {
   const { before, after, from, to } = change;
-  // The jar, unlike browsers, keeps one cookie for a host and for the domain of its name.
+  // Unlike browsers, the jar doesn't tell a host-only cookie from one for the domain of the same name.
   if (from === "own" || to === "own") return;
   const open = (browser: CookieBrowser) => browser.send(after, "/portal/usage");
-  /** Two forms, as if the service had not known of the first. */
+  /** @returns A browser with an old cookie and a new one. */
   async function both(isSame: boolean) {
     const { browser, person } = await signedIn(before, from);
     const domain = domains[to] ?? "";
     const { cookie } = isSame ? person : await newPerson(after, null);
     const more = domain === "" ? "" : `; Domain=${domain}`;
     await browser.take(base.BASE_URL, `${cookie}${domain}; Path=/; Secure${more}`);
-    assert.deepEqual(await browser.kept(base.BASE_URL), [...form(from), ...form(to)].sort());
+    assert.deepEqual(await browser.kept(base.BASE_URL), [...scopeOf(from), ...scopeOf(to)].sort());
     return { browser, userId: person.userId };
   }
   const one = await both(true);
@@ -176,9 +185,12 @@ changeTest("cookies of both forms: one person's become one, two people's go at o
 });
 
 for (
-  const [name, COOKIE_DOMAIN] of [["without a domain", undefined], ["with a narrower one", domains.narrow]]
+  const [name, COOKIE_DOMAIN] of [["without a cookie domain", undefined], [
+    "with a narrower one",
+    domains.narrow,
+  ]]
 ) {
-  Deno.test(`a second Gatehouse under the domain of the first, ${name}, leaves the other's cookie alone`, async () => {
+  Deno.test(`a second Gatehouse under the first one's cookie domain, ${name}, leaves the first one's cookie alone`, async () => {
     const first = await startTestApp({ BASE_URL: "https://auth.example.com", COOKIE_DOMAIN: domains.wide });
     const second = await startTestApp({ ...base, COOKIE_DOMAIN });
     try {
@@ -212,7 +224,7 @@ for (
   });
 }
 
-Deno.test("a proxy's question changes no cookie: its answer goes to a browser at another host", () =>
+Deno.test("forward auth never changes cookies, because its response reaches a browser on another host", () =>
   withSettings(["wide", "narrow"], async (apps) => {
     const [before, after] = [...apps.values()];
     assert(before !== undefined && after !== undefined);

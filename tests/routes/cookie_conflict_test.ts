@@ -1,9 +1,9 @@
-// Cookies that came from somebody else: a planted one signs nobody out, and two people's sign nobody in.
+// Cookies planted from elsewhere: an invalid one signs nobody out, and cookies of two people sign nobody in.
 import assert from "node:assert/strict";
 import { assertError, testApp } from "../support/app.ts";
 import { me } from "../support/people.ts";
 
-testApp("a planted cookie signs nobody out, and two people's cookies sign nobody in", async (test) => {
+testApp("ignores planted invalid cookies, and rejects and clears cookies of two people", async (test) => {
   const ada = await test.signUp("Ada");
   const eve = await test.signUp("Eve");
   const stale = `access_token=${"s".repeat(43)}`;
@@ -18,7 +18,7 @@ testApp("a planted cookie signs nobody out, and two people's cookies sign nobody
   }
   const answer = await test.send("/api/auth/me", { cookie: `${ada.cookie}; ${eve.cookie}` });
   assert.equal((await answer.json()).authenticated, false);
-  // Both forms go, also where a sibling planted one for a part of the paths alone.
+  // Clears host-only and domain cookies, on every path where a sibling domain could have planted one.
   const cleared = answer.headers.getSetCookie();
   for (const path of ["/", "/api", "/api/", "/api/auth", "/api/auth/me"]) {
     for (const domain of ["", "; Domain=.auth.example.com", "; Domain=.example.com"]) {
@@ -27,7 +27,7 @@ testApp("a planted cookie signs nobody out, and two people's cookies sign nobody
     }
   }
   assert.match(test.logged(), /two users .*"req_\w+".*"127\.0\.0\.1"/);
-  // Whatever stands in the address, as it stands there; and never more than a proxy passes on.
+  // Cookie paths repeat the request's path as it was sent, unless they would break the header or exceed a proxy's limit.
   const clearedAt = async (path: string) => {
     const answer = await test.send(path, { method: "DELETE", cookie: `${ada.cookie}; ${eve.cookie}` });
     await assertError(answer, 401, "unauthenticated");
@@ -45,13 +45,13 @@ testApp("a planted cookie signs nobody out, and two people's cookies sign nobody
       /Domain=\.example\.com; Path=\/api\/portal;/,
     );
   }
-  // Sign-out ends all that came.
+  // Signing out ends the session of every cookie that was sent.
   await test.send("/api/auth/sign-out", { method: "POST", cookie: `${stale}; ${ada.cookie}` });
   assert.equal((await me(test, ada.cookie)).authenticated, false);
 }, { BASE_URL: "https://auth.example.com", COOKIE_DOMAIN: ".example.com" });
 
 testApp(
-  "two people's cookies are told in the log once a minute for each address, and cleared each time",
+  "cookies of two people are logged once a minute for each address, and cleared every time",
   async (test) => {
     const cookie = `${(await test.signUp()).cookie}; ${(await test.signUp()).cookie}`;
     const ids: string[] = [];
@@ -60,19 +60,19 @@ testApp(
       assert.ok(answer.headers.getSetCookie().length > 0);
       ids.push(answer.headers.get("x-request-id") ?? "");
     };
-    const told = () => test.logged().split("\n").filter((line) => line.includes("two users"));
+    const logLines = () => test.logged().split("\n").filter((line) => line.includes("two users"));
     for (let i = 0; i < 5; i++) await send("192.0.2.1");
-    assert.equal(told().length, 1);
-    assert(told()[0]?.includes('"192.0.2.1"') && told()[0]?.includes(ids[0] ?? "none"));
-    // Each network that somebody has at home is one address.
+    assert.equal(logLines().length, 1);
+    assert(logLines()[0]?.includes('"192.0.2.1"') && logLines()[0]?.includes(ids[0] ?? "none"));
+    // An IPv6 /64 network counts as one address.
     await send("2001:db8::1");
     await send("2001:db8::2");
-    assert.equal(told().length, 2);
+    assert.equal(logLines().length, 2);
     test.advance(59_999);
     await send("192.0.2.1");
-    assert.equal(told().length, 2);
+    assert.equal(logLines().length, 2);
     test.advance(1);
     await send("192.0.2.1");
-    assert.equal(told().length, 3);
+    assert.equal(logLines().length, 3);
   },
 );

@@ -1,4 +1,4 @@
-// The cookie's two forms, for this host alone and for the domain: who has the first while the settings say the second.
+// The session cookie with and without COOKIE_DOMAIN, and how cookies with an outdated scope are replaced.
 import assert from "node:assert/strict";
 import { type TestApp, testApp } from "../support/app.ts";
 import { me, signInAgain } from "../support/people.ts";
@@ -12,7 +12,7 @@ const cleared = "access_token=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=La
 const set = async (test: TestApp, path: string, cookie: string) =>
   (await test.send(path, { cookie })).headers.getSetCookie();
 
-testApp("the cookie of the domain says so in its value, and signs in with it", async (test) => {
+testApp("a domain cookie names its domain in its value", async (test) => {
   const { cookie, userId } = await test.signUp();
   assert.equal(cookie, ofDomain(tokenOf(cookie)));
   assert.equal((await me(test, cookie)).user?.id, userId);
@@ -20,7 +20,7 @@ testApp("the cookie of the domain says so in its value, and signs in with it", a
 }, shared);
 
 testApp(
-  "a cookie whose name is written otherwise is another one, as for a proxy that takes the token away",
+  "ignores cookies whose names differ by case or whitespace, as a proxy that strips the token does",
   async (test) => {
     const { cookie, userId } = await test.signUp();
     const token = tokenOf(cookie);
@@ -42,7 +42,7 @@ testApp(
 );
 
 testApp(
-  "a host-only cookie becomes the domain's, wherever it comes first, for the days it has left",
+  "replaces a host-only cookie with a domain cookie on any path, for the rest of its lifetime",
   async (test) => {
     const person = await test.signUp();
     const token = tokenOf(person.cookie);
@@ -62,13 +62,13 @@ testApp(
         }; Domain=.example.com; Path=/; HttpOnly; Secure; SameSite=Lax`,
       ], path);
     }
-    // It has the same token: no session is made, and none ends.
+    // The token and the session stay the same.
     assert.equal((await me(test, hostOnly(token))).user?.id, person.userId);
   },
   shared,
 );
 
-testApp("a host-only cookie that signs nobody in is left alone", async (test) => {
+testApp("leaves invalid host-only cookies alone", async (test) => {
   const { cookie } = await test.signUp();
   const token = tokenOf(cookie);
   await test.send("/api/auth/sign-out", { method: "POST", cookie });
@@ -78,7 +78,7 @@ testApp("a host-only cookie that signs nobody in is left alone", async (test) =>
 }, shared);
 
 testApp(
-  "of both cookies the domain's counts, as it does for the products, and the other goes",
+  "prefers the domain cookie, as products do, and clears the host-only one",
   async (test) => {
     const ada = await test.signUp();
     const made = await test.send("/api/portal/organizations", {
@@ -93,16 +93,16 @@ testApp(
       assert.equal((await me(test, cookie)).organizationId, second);
       assert.deepEqual(await set(test, "/api/auth/me", cookie), [cleared]);
     }
-    // The domain's is stale: then the host's is what is left, and becomes the domain's.
+    // When the domain cookie is stale, the host-only one replaces it.
     const stale = ofDomain("A".repeat(43));
     const renewed = await set(test, "/api/auth/me", `${stale}; ${hostOnly(old)}`);
     assert.equal(renewed.length, 2);
     assert.match(renewed[1] ?? "", new RegExp(`^access_token=${old}\\.example\\.com; .*Domain=`));
-    // A stale one of the host is taken away.
+    // A stale host-only cookie is cleared.
     assert.deepEqual(await set(test, "/api/auth/me", `${hostOnly("A".repeat(43))}; ${ofDomain(young)}`), [
       cleared,
     ]);
-    // Signing out ends both.
+    // Signing out ends both sessions.
     const both = `${hostOnly(old)}; ${ofDomain(young)}`;
     const out = await test.send("/api/auth/sign-out", { method: "POST", cookie: both });
     assert.equal(out.headers.getSetCookie().length, 2);
@@ -111,7 +111,7 @@ testApp(
   shared,
 );
 
-testApp("a cookie of another domain than the settings' becomes the domain's", async (test) => {
+testApp("replaces a cookie for a domain other than COOKIE_DOMAIN", async (test) => {
   const { cookie } = await test.signUp();
   const token = tokenOf(cookie);
   for (const other of [`${hostOnly(token)}.auth.example.com`, `${hostOnly(token)}.evil.example`]) {
@@ -124,7 +124,7 @@ testApp("a cookie of another domain than the settings' becomes the domain's", as
 }, shared);
 
 testApp(
-  "without COOKIE_DOMAIN the cookie is the host's alone, and one of a domain of before becomes it",
+  "without COOKIE_DOMAIN the cookie is host-only and replaces an earlier domain cookie",
   async (test) => {
     const { cookie, userId } = await test.signUp();
     const token = tokenOf(cookie);
@@ -142,7 +142,7 @@ testApp(
 );
 
 testApp(
-  "only domains that a browser takes from this host are expired, whatever a cookie names",
+  "clears cookies only for domains that browsers accept from this host",
   async (test) => {
     const { cookie } = await test.signUp();
     for (

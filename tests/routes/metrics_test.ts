@@ -90,7 +90,7 @@ Deno.test("shows the size of the database and the version", () =>
     if (Deno.build.os === "linux") assert.ok(value("process_open_fds") > 3);
   }));
 
-Deno.test("never shows a name, an address or an id", () =>
+Deno.test("never contains a name, an email address or an id", () =>
   withApp(async (test) => {
     const person = await test.signUp("Canary");
     const { cookie, email, userId, organizationId } = person;

@@ -1,4 +1,4 @@
-// Refused attempts of people who are signed in, as the audit log has them.
+// Denied attempts of signed-in people, as recorded in the audit log.
 import assert from "node:assert/strict";
 import { sql } from "../../db/engine/database.ts";
 import { auditLookUpsMax } from "../../domain/limits.ts";
@@ -10,11 +10,11 @@ import { joinedPerson } from "../support/people.ts";
 const keysPath = "/api/portal/api-keys";
 
 testApp(
-  "what somebody may not do is an entry, once a minute for each person and route, without the query",
+  "records a denied attempt once a minute for each person and route, without the query",
   async (test) => {
     const ada = await test.signUp("Ada");
     const eve = await joinedPerson(test, ada, "MEMBER");
-    // Where the attempt was made counts, and not where the person works at the moment.
+    // The entry belongs to the organization of the attempt, not to the person's active organization.
     const own = await test.send("/api/portal/organizations", {
       cookie: eve.cookie,
       json: { name: "Eve’s own" },
@@ -51,7 +51,7 @@ testApp(
 );
 
 testApp(
-  "what another site sends in somebody's name is an entry; what it sends in nobody's is none",
+  "records a cross-site request only if it came with one person's valid session",
   async (test) => {
     const ada = await test.signUp();
     const attack = (cookie: string) =>
@@ -62,7 +62,7 @@ testApp(
       });
     for (const cookie of ["", "access_token=planted", `access_token=${"A".repeat(43)}`]) await attack(cookie);
     const eve = await test.signUp();
-    // Whose name it was in cannot be said when two came along.
+    // With the cookies of two people, the attempt can't be attributed.
     await attack(`${ada.cookie}; ${eve.cookie}`);
     const answer = await attack(ada.cookie);
     await assertError(answer.clone(), 403, "cross_site");
@@ -78,12 +78,12 @@ testApp(
   },
 );
 
-testApp("what a key may not do is no attempt of the person whose cookie came along", async (test) => {
+testApp("doesn't blame a key's denied request on the person whose cookie was sent along", async (test) => {
   const ada = await test.signUp();
   const { fullKey } = await createTestKey(test, ada);
   const query = "?accept=session,key&organization=org_0199d3c1a2b47c6e8f00112233445566";
   await assertError(await ask(test, query, { apiKey: fullKey, cookie: ada.cookie }), 403, "forbidden");
-  // One of her own is noted, and what was to be noted before it is there by then.
+  // Her own attempt is recorded; an earlier entry would precede it.
   test.advance(60_000);
   const own = await ask(test, query, { cookie: ada.cookie });
   await assertError(own.clone(), 403, "forbidden");
@@ -91,7 +91,7 @@ testApp("what a key may not do is no attempt of the person whose cookie came alo
   assert.equal(denied?.requestId, own.headers.get("x-request-id"));
 });
 
-testApp("nobody can keep an attempt out of the log by many others before it", async (test) => {
+testApp("an attempt can't be kept out of the log by flooding it", async (test) => {
   const ada = await test.signUp();
   const eve = await joinedPerson(test, ada, "MEMBER");
   const evil = { origin: "https://evil.example.com" };
@@ -102,7 +102,7 @@ testApp("nobody can keep an attempt out of the log by many others before it", as
   await assertError(await test.send(path, { cookie: eve.cookie }), 403, "forbidden");
   const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
   assert.equal(denied?.actor.id, eve.userId);
-  // From that address nobody's cookie is looked up any more, until a minute has passed.
+  // Cookies from the flooding address aren't looked up again until a minute has passed.
   await test.send(keysPath, { cookie: eve.cookie, json: { name: "x" }, headers: evil });
   test.advance(60_000);
   await test.send(keysPath, { cookie: eve.cookie, json: { name: "x" }, headers: evil });

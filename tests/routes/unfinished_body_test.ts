@@ -85,7 +85,7 @@ testApp(
     }),
 );
 
-testApp("looks a key up before it reads more than 16 KiB of a body", async (test) => {
+testApp("looks up a key before reading more than 16 KiB of a body", async (test) => {
   const person = await test.signUp();
   const { fullKey } = await createTestKey(test, person);
   const revoked = await createTestKey(test, person);
@@ -114,7 +114,7 @@ testApp("looks a key up before it reads more than 16 KiB of a body", async (test
         await assertError(answer, 401, "invalid_api_key");
         // Without a declared size, a large body is only known once that much has arrived.
         const readMax = declared ? 0 : anonymousBodyBytesMax / 1024 + 1;
-        assert.ok(chunks <= readMax, `${chunks} KiB are read`);
+        assert.ok(chunks <= readMax, `${chunks} KiB were read`);
         assert.equal(answer.headers.get("connection"), "close");
       }
     }
@@ -151,7 +151,7 @@ testApp("a response before the end of the body announces that the connection clo
   const rejected = await send(generateApiKey().fullKey);
   await assertError(rejected, 401, "invalid_api_key");
   assert.equal(rejected.headers.get("connection"), "close");
-  const taken = await send(fullKey);
-  assert.equal(taken.status, 201, await taken.text());
-  assert.equal(taken.headers.get("connection"), null);
+  const accepted = await send(fullKey);
+  assert.equal(accepted.status, 201, await accepted.text());
+  assert.equal(accepted.headers.get("connection"), null);
 });

@@ -1,4 +1,4 @@
-// API keys over JSON: what leaves the program, who sees which key, and that a revoked key is refused at once.
+// API keys over JSON: what responses contain, who sees which key, and when keys stop working.
 import assert from "node:assert/strict";
 import { isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { assertError, createTestKey, type TestApp, testApp, type TestPerson } from "../../support/app.ts";
@@ -11,7 +11,7 @@ const list = async (test: TestApp, person: TestPerson, query = "") =>
 const del = (test: TestApp, person: TestPerson, id: string) =>
   test.send(`${path}/${id}`, { method: "DELETE", cookie: person.cookie });
 
-testApp("createApiKey() shows the whole key once, and never its hash", async (test) => {
+testApp("createApiKey() returns the full key once, and never its hash", async (test) => {
   const person = await test.signUp("Ada");
   const answer = await test.send(path, { cookie: person.cookie, json: { name: "  Production  " } });
   assert.equal(answer.status, 201);
@@ -38,7 +38,7 @@ testApp("createApiKey() shows the whole key once, and never its hash", async (te
   assert(!JSON.stringify(rows).includes(fullKey.slice(apiKey.keyPrefix.length)));
 });
 
-testApp("names are trimmed, counted in characters, and without control characters", async (test) => {
+testApp("trims names, limits their characters, and rejects control characters", async (test) => {
   const person = await test.signUp();
   for (const name of ["", "   ", "x".repeat(101), "a\nb", "a\u0000b", "\ud800", 7, null, ["a"]]) {
     const { error } = await assertError(
@@ -54,7 +54,7 @@ testApp("names are trimmed, counted in characters, and without control character
   }
 });
 
-testApp("a list is newest first, in pages, with revoked and expired keys", async (test) => {
+testApp("lists keys newest first, in pages, including revoked and expired ones", async (test) => {
   const person = await test.signUp();
   const ids: string[] = [];
   for (let n = 0; n < 5; n++) ids.unshift((await createTestKey(test, person, { name: `Key ${n}` })).id);
@@ -77,7 +77,7 @@ testApp("a list is newest first, in pages, with revoked and expired keys", async
   }
 });
 
-testApp("revokeApiKey() refuses the very next request, and answers the same again", async (test) => {
+testApp("revokeApiKey() rejects the key's next request, and returns the same result again", async (test) => {
   const person = await test.signUp();
   const key = await createTestKey(test, person);
   assert.equal((await record(test, key.fullKey)).status, 201);
@@ -90,7 +90,7 @@ testApp("revokeApiKey() refuses the very next request, and answers the same agai
   assert.deepEqual(await (await del(test, person, key.id)).json(), { apiKey: { ...first.apiKey } });
 });
 
-testApp("a key expires at its moment, and not before", async (test) => {
+testApp("a key expires at its time, and not before", async (test) => {
   const person = await test.signUp();
   const key = await createTestKey(test, person, { expiresAt: "2026-11-21T15:04:11.250+01:00" });
   test.advance(59_999);
@@ -114,7 +114,7 @@ testApp("a key expires at its moment, and not before", async (test) => {
   }
 });
 
-testApp("a key that expires on a date expires with its first moment in UTC", async (test) => {
+testApp("a key that expires on a date expires at midnight UTC", async (test) => {
   const person = await test.signUp();
   const key = await createTestKey(test, person, { expiresAt: "2026-11-22" });
   assert.equal((await list(test, person)).apiKeys[0].expiresAt, "2026-11-22T00:00:00.000Z");
@@ -124,7 +124,7 @@ testApp("a key that expires on a date expires with its first moment in UTC", asy
   await assertError(await record(test, key.fullKey), 401, "invalid_api_key");
 });
 
-testApp("renameApiKey() changes the name alone", async (test) => {
+testApp("renameApiKey() changes only the name", async (test) => {
   const person = await test.signUp();
   const key = await createTestKey(test, person);
   const before = (await list(test, person)).apiKeys[0];
@@ -137,36 +137,39 @@ testApp("renameApiKey() changes the name alone", async (test) => {
   assert.equal((await record(test, key.fullKey)).status, 201);
 });
 
-testApp("rotateApiKey() replaces the key at once, or lets the old one run on", async (test) => {
-  const person = await test.signUp();
-  const rotate = (id: string, json?: unknown) =>
-    test.send(`${path}/${id}/rotate`, {
-      method: "POST",
-      cookie: person.cookie,
-      ...(json === undefined ? {} : { json }),
-    });
-  const old = await createTestKey(test, person);
-  const answer = await rotate(old.id);
-  assert.equal(answer.status, 201, await answer.clone().text());
-  const next = await answer.json();
-  assert.equal(next.apiKey.name, "Production");
-  await assertError(await record(test, old.fullKey), 401, "invalid_api_key");
-  assert.equal((await record(test, next.fullKey)).status, 201);
+testApp(
+  "rotateApiKey() replaces the key immediately, or keeps the old one until the given time",
+  async (test) => {
+    const person = await test.signUp();
+    const rotate = (id: string, json?: unknown) =>
+      test.send(`${path}/${id}/rotate`, {
+        method: "POST",
+        cookie: person.cookie,
+        ...(json === undefined ? {} : { json }),
+      });
+    const old = await createTestKey(test, person);
+    const answer = await rotate(old.id);
+    assert.equal(answer.status, 201, await answer.clone().text());
+    const next = await answer.json();
+    assert.equal(next.apiKey.name, "Production");
+    await assertError(await record(test, old.fullKey), 401, "invalid_api_key");
+    assert.equal((await record(test, next.fullKey)).status, 201);
 
-  const later = await (await rotate(next.apiKey.id, { expireOldAt: "2026-11-21T15:03:11.250Z" })).json();
-  assert.equal((await record(test, next.fullKey)).status, 201);
-  test.advance(3_600_000);
-  await assertError(await record(test, next.fullKey), 401, "invalid_api_key");
-  assert.equal((await record(test, later.fullKey)).status, 201);
-  await assertError(await rotate(old.id), 422, "validation_failed");
-  await assertError(
-    await rotate(later.apiKey.id, { expireOldAt: "2026-11-21T15:00:00Z" }),
-    422,
-    "validation_failed",
-  );
-});
+    const later = await (await rotate(next.apiKey.id, { expireOldAt: "2026-11-21T15:03:11.250Z" })).json();
+    assert.equal((await record(test, next.fullKey)).status, 201);
+    test.advance(3_600_000);
+    await assertError(await record(test, next.fullKey), 401, "invalid_api_key");
+    assert.equal((await record(test, later.fullKey)).status, 201);
+    await assertError(await rotate(old.id), 422, "validation_failed");
+    await assertError(
+      await rotate(later.apiKey.id, { expireOldAt: "2026-11-21T15:00:00Z" }),
+      422,
+      "validation_failed",
+    );
+  },
+);
 
-testApp("of two rotations at once one wins, and one key is left", async (test) => {
+testApp("one of several concurrent rotations succeeds, and one active key is left", async (test) => {
   const person = await test.signUp();
   const old = await createTestKey(test, person);
   const answers = await Promise.all(
@@ -182,18 +185,21 @@ testApp("of two rotations at once one wins, and one key is left", async (test) =
   assert.equal(active.length, 1);
 });
 
-testApp("an organization has at most 100 active keys, also when they are made at once", async (test) => {
-  const person = await test.signUp();
-  const make = () => test.send(path, { cookie: person.cookie, json: { name: "A" } });
-  const answers = await Promise.all(Array.from({ length: 110 }, make));
-  assert.equal(answers.filter(({ status }) => status === 201).length, 100);
-  await assertError(await make(), 409, "key_limit_reached");
-  const { apiKeys } = await list(test, person, "?limit=1");
-  await del(test, person, apiKeys[0].id);
-  assert.equal((await make()).status, 201);
-});
+testApp(
+  "an organization has at most 100 active keys, even when they are created concurrently",
+  async (test) => {
+    const person = await test.signUp();
+    const make = () => test.send(path, { cookie: person.cookie, json: { name: "A" } });
+    const answers = await Promise.all(Array.from({ length: 110 }, make));
+    assert.equal(answers.filter(({ status }) => status === 201).length, 100);
+    await assertError(await make(), 409, "key_limit_reached");
+    const { apiKeys } = await list(test, person, "?limit=1");
+    await del(test, person, apiKeys[0].id);
+    assert.equal((await make()).status, 201);
+  },
+);
 
-testApp("somebody else's key answers as an unknown one does, to the byte", async (test) => {
+testApp("another organization's key gets exactly the same error as an unknown one", async (test) => {
   const ada = await test.signUp();
   const eve = await test.signUp();
   const key = await createTestKey(test, ada);
@@ -241,7 +247,7 @@ testApp("a MEMBER sees and manages their own keys only", async (test) => {
   await assertError(await record(test, own.fullKey), 401, "invalid_api_key");
 });
 
-testApp("without a session every route of keys answers 401", async (test) => {
+testApp("every API key route returns a 401 without a session", async (test) => {
   for (
     const [method, end] of [["GET", ""], ["POST", ""], ["PATCH", "/x"], ["DELETE", "/x"], [
       "POST",

@@ -1,4 +1,4 @@
-// The audit log as a file: all that fits, safe to open in a spreadsheet; and nothing in it that somebody could sign in with.
+// The audit log as CSV: all matching entries, safe to open in a spreadsheet, and no secrets in any entry.
 import assert from "node:assert/strict";
 import { insertAuditEvent } from "../../../db/audit.ts";
 import { sql } from "../../../db/engine/database.ts";
@@ -12,7 +12,7 @@ const keysPath = "/api/portal/api-keys";
 const columns = "at,action,actor,actorId,target,targetId,details,address,userAgent,requestId";
 
 testApp(
-  "a cell that a spreadsheet would calculate begins with an apostrophe, and quotes are doubled",
+  "prefixes cells that a spreadsheet would evaluate with an apostrophe, and doubles quotes",
   async (test) => {
     const names = ["=1+1", "+1", "-1", "@x", "＝1", "＋1", "－1", "＠x", "a;=1+1", 'a "b", c', "plain"];
     const ada = await test.signUp('=HYPERLINK("https://evil.example.com")');
@@ -38,7 +38,7 @@ testApp(
   },
 );
 
-testApp("details are JSON, and who is nobody has no name", async (test) => {
+testApp("details are JSON, and an anonymous actor has no id", async (test) => {
   const ada = await test.signUp();
   await test.send("/api/auth/sign-in", { json: { email: ada.email, password: "wrong" } });
   await joinedPerson(test, ada, "MEMBER");
@@ -51,7 +51,7 @@ testApp("details are JSON, and who is nobody has no name", async (test) => {
 });
 
 testApp(
-  "it has everything that fits, however much that is, and ends when its reader goes away",
+  "exports all matching entries, and stops when the client disconnects",
   async (test) => {
     const ada = await test.signUp();
     const actor = { type: "system", client: { address: "", userAgent: "", requestId: null } } as const;
@@ -62,7 +62,7 @@ testApp(
           action: n % 2 === 0 ? "account.disabled" : "account.enabled",
           organizationId: ada.organizationId,
           target: { id: null, name: `n${n}` },
-          // Many at one moment: the border between two steps lies among them.
+          // Many entries share a timestamp, so that a batch ends in the middle of them.
         }, { now: test.now() + Math.floor(n / 150), always: true }).statement),
     );
     const named = async (query: string) => {
@@ -82,7 +82,7 @@ testApp(
   },
 );
 
-testApp("no entry has a password, a token, a cookie or a key", async (test) => {
+testApp("no entry contains a password, token, cookie or key", async (test) => {
   const ada = await test.signUp();
   const secrets = [
     testPassword,

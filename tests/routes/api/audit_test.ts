@@ -1,5 +1,5 @@
-// The audit log over the API: each act leaves who did what in which organization, from where, when and in which request;
-// what was not done leaves nothing; and it is read by those alone who run the organization.
+// The audit log over the API: each action is recorded with its actor, organization, address, time and request. Actions that
+// fail are not recorded, and only owners and admins can read the log.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import type { AuditEvent } from "../../../domain/audit.ts";
@@ -25,14 +25,14 @@ import { firstStep, twoStepPerson } from "../../support/second_step.ts";
 
 const keysPath = "/api/portal/api-keys";
 
-async function refused(test: TestApp, to: string, options: SendOptions): Promise<Response> {
+async function sendRejected(test: TestApp, to: string, options: SendOptions): Promise<Response> {
   const answer = await test.send(to, options);
   assert.ok(answer.status >= 400, `${to}: ${answer.status}`);
   return answer;
 }
 
-/** Sends with a sign of its own in everything that an entry has, and checks the one entry that comes of it. */
-async function leaves(
+/** Sends a request with a distinctive address and user agent, and checks the one entry that it creates. */
+async function sendRecorded(
   test: TestApp,
   reader: TestPerson,
   act:
@@ -64,7 +64,7 @@ async function leaves(
   return answer;
 }
 
-testApp("each act leaves who, what, which organization, from where, when and the request", async (test) => {
+testApp("records each action with its actor, target, address, time and request", async (test) => {
   const ada = await test.signUp("Ada Lovelace");
   const eve = await joinedPerson(test, ada, "MEMBER");
   const eveName = (await (await test.send("/api/auth/me", { cookie: eve.cookie })).json()).user.name;
@@ -74,7 +74,7 @@ testApp("each act leaves who, what, which organization, from where, when and the
   const { cookie } = ada;
   const organization = `/api/portal/organizations/${ada.organizationId}`;
   const can = (action: string, to: string, options: SendOptions, more: Partial<AuditEvent> = {}) =>
-    leaves(test, ada, { action, path: to, options: { cookie, ...options }, actor, ...more });
+    sendRecorded(test, ada, { action, path: to, options: { cookie, ...options }, actor, ...more });
 
   const signIn = (password: string) => ({ cookie: "", json: { email: ada.email, password } });
   await can("session.created", "/api/auth/sign-in", signIn(testPassword), {
@@ -82,7 +82,7 @@ testApp("each act leaves who, what, which organization, from where, when and the
   });
   await can("session.refused", "/api/auth/sign-in", signIn("wrong"), { actor: anonymous, target: self });
   for (let n = 0; n < 4; n++) {
-    await refused(test, "/api/auth/sign-in", { json: { email: ada.email, password: "wrong" } });
+    await sendRejected(test, "/api/auth/sign-in", { json: { email: ada.email, password: "wrong" } });
   }
   const other = await signInAgainLater(test, ada.email);
   await can("session.ended", "/api/auth/sign-out", { cookie: other, method: "POST" });
@@ -136,7 +136,7 @@ testApp("each act leaves who, what, which organization, from where, when and the
   ]);
   const token = await mailedToken(test, ada.email);
   const reset = { token, password: "another horse 7 battery" };
-  await refused(test, "/api/auth/password/reset", { json: { ...reset, token: `${token}x` } });
+  await sendRejected(test, "/api/auth/password/reset", { json: { ...reset, token: `${token}x` } });
   assert.equal((await test.send("/api/auth/password/reset", { json: reset })).status, 204);
   const again = await signInAgain(test, ada.email, reset.password);
   const resets = (await listAudit(test, again, "?action=password.reset")).events;
@@ -144,7 +144,7 @@ testApp("each act leaves who, what, which organization, from where, when and the
 });
 
 testApp(
-  "a limit of mails that is hit is one entry: of invitations, of an account's own, and of resets",
+  "records each reached email limit once: for invitations, verifications and password resets",
   async (test) => {
     const ada = await test.signUp();
     const { cookie, userId, organizationId } = ada;
@@ -177,7 +177,7 @@ testApp(
   },
 );
 
-testApp("whoever has the password and comes no further than the second step is in the log", async (test) => {
+testApp("records a sign-in that stops at the second step", async (test) => {
   const ada = await twoStepPerson(test);
   await firstStep(test, ada.email);
   const { events } = await listAudit(test, ada.cookie, "?action=sign-ins");
@@ -186,44 +186,49 @@ testApp("whoever has the password and comes no further than the second step is i
   ]);
 });
 
-testApp("an entry names who got the organization, and tells one's own session from another", async (test) => {
-  const ada = await test.signUp();
-  const eve = await joinedPerson(test, ada, "ADMIN");
-  const transfer = `/api/portal/organizations/${ada.organizationId}/transfer`;
-  await test.send(transfer, { cookie: ada.cookie, json: { userId: eve.userId } });
-  const other = await signInAgain(test, eve.email);
-  const sessions = "/api/auth/sessions";
-  const list = await (await test.send(sessions, { cookie: other })).json() as {
-    sessions: { id: string; current: boolean }[];
-  };
-  const own = list.sessions.find(({ current }) => current)?.id ?? "";
-  const others = list.sessions.map(({ id }) => id).filter((id) => id !== own);
-  for (const id of [...others, own]) {
-    assert.equal((await test.send(`${sessions}/${id}`, { method: "DELETE", cookie: other })).status, 204);
-  }
-  const query = "?action=organization.transferred,session.ended";
-  const { events } = await listAudit(test, await signInAgain(test, eve.email), query);
-  assert.deepEqual(events.map(({ target }) => target), [
-    null,
-    ...others.map((id) => ({ id, name: null })),
-    { id: eve.userId, name: events[0]?.actor.name },
-  ]);
-});
+testApp(
+  "names the new owner of a transferred organization, and the target of another ended session",
+  async (test) => {
+    const ada = await test.signUp();
+    const eve = await joinedPerson(test, ada, "ADMIN");
+    const transfer = `/api/portal/organizations/${ada.organizationId}/transfer`;
+    await test.send(transfer, { cookie: ada.cookie, json: { userId: eve.userId } });
+    const other = await signInAgain(test, eve.email);
+    const sessions = "/api/auth/sessions";
+    const list = await (await test.send(sessions, { cookie: other })).json() as {
+      sessions: { id: string; current: boolean }[];
+    };
+    const own = list.sessions.find(({ current }) => current)?.id ?? "";
+    const others = list.sessions.map(({ id }) => id).filter((id) => id !== own);
+    for (const id of [...others, own]) {
+      assert.equal((await test.send(`${sessions}/${id}`, { method: "DELETE", cookie: other })).status, 204);
+    }
+    const query = "?action=organization.transferred,session.ended";
+    const { events } = await listAudit(test, await signInAgain(test, eve.email), query);
+    assert.deepEqual(events.map(({ target }) => target), [
+      null,
+      ...others.map((id) => ({ id, name: null })),
+      { id: eve.userId, name: events[0]?.actor.name },
+    ]);
+  },
+);
 
-/** After failures the right password waits too. */
+/** Waits out the delay that failed attempts impose on the correct password, and signs in. */
 async function signInAgainLater(test: TestApp, email: string): Promise<string> {
   test.advance(20 * 60_000);
   return await signInAgain(test, email);
 }
 
 testApp(
-  "a limit that is hit is an entry: at sign-in in the account's organization, of a key in the key's",
+  "records a reached rate limit in the organization of the account or the key",
   async (test) => {
     const ada = await test.signUp();
     const json = { email: ada.email, password: "wrong" };
-    for (let n = 0; n < 5; n++) await refused(test, "/api/auth/sign-in", { json });
+    for (let n = 0; n < 5; n++) await sendRejected(test, "/api/auth/sign-in", { json });
     for (let n = 0; n < 3; n++) {
-      const answer = await refused(test, "/api/auth/sign-in", { json: { ...json, password: testPassword } });
+      const answer = await sendRejected(test, "/api/auth/sign-in", {
+        json: { ...json, password: testPassword },
+      });
       assert.equal(answer.status, 429);
     }
     const [limited] = await notedAudit(test, ada.cookie, "?action=session.limited");
@@ -254,7 +259,7 @@ testApp(
   { API_KEY_REQUESTS_PER_SECOND: "1" },
 );
 
-testApp("an act that was not done leaves nothing", async (test) => {
+testApp("does not record actions that fail", async (test) => {
   const ada = await test.signUp();
   const eve = await joinedPerson(test, ada, "ADMIN");
   const keys = [];
@@ -264,7 +269,7 @@ testApp("an act that was not done leaves nothing", async (test) => {
   const organization = `/api/portal/organizations/${ada.organizationId}`;
   const { cookie } = ada;
   const id = keys[0]?.id;
-  const refusals: [string, SendOptions][] = [
+  const rejected: [string, SendOptions][] = [
     [keysPath, { cookie, json: { name: "The 101st" } }],
     [keysPath, { cookie, json: { name: "" } }],
     [`${organization}/members/${ada.userId}`, { cookie, method: "PATCH", json: { role: "MEMBER" } }],
@@ -274,16 +279,16 @@ testApp("an act that was not done leaves nothing", async (test) => {
     [`${keysPath}/key_${"0".repeat(32)}`, { cookie, method: "PATCH", json: { name: "x" } }],
     [`${keysPath}/${id}`, { cookie: (await test.signUp()).cookie, method: "DELETE" }],
   ];
-  for (const [to, options] of refusals) await refused(test, to, options);
+  for (const [to, options] of rejected) await sendRejected(test, to, options);
   assert.equal((await listAudit(test, cookie)).events[0]?.id, newest);
-  // Done twice it is one entry.
+  // Revoking twice creates one entry.
   for (let n = 0; n < 2; n++) await test.send(`${keysPath}/${id}`, { cookie, method: "DELETE" });
   assert.equal((await listAudit(test, cookie, "?action=api_key.revoked")).events.length, 1);
-  await refused(test, `${keysPath}/${id}/rotate`, { cookie, method: "POST" });
+  await sendRejected(test, `${keysPath}/${id}/rotate`, { cookie, method: "POST" });
   assert.equal((await listAudit(test, cookie, "?action=api_key.rotated")).events.length, 0);
 });
 
-testApp("it is read by OWNERs and ADMINs alone, and each organization's by its own", async (test) => {
+testApp("only OWNERs and ADMINs can read the log, each that of their own organization", async (test) => {
   const ada = await test.signUp("Ada");
   const stranger = await test.signUp("Stranger");
   const admin = await joinedPerson(test, ada, "ADMIN");
@@ -300,15 +305,15 @@ testApp("it is read by OWNERs and ADMINs alone, and each organization's by its o
     assert.doesNotMatch(foreign, /Ours|Ada/);
     assert.doesNotMatch(await (await test.send(to, { cookie: stranger.cookie })).text(), /Ours|Ada/);
   }
-  // Of a reader who is no ADMIN any more, the very next request is refused.
+  // A reader who is demoted is rejected on the next request.
   const to = `/api/portal/organizations/${ada.organizationId}/members/${admin.userId}`;
   await test.send(to, { cookie: ada.cookie, method: "PATCH", json: { role: "MEMBER" } });
   await assertError(await test.send(path, { cookie: admin.cookie }), 403, "forbidden");
 });
 
-testApp("pages follow each other without gaps or repeats while new entries come", async (test) => {
+testApp("pages have no gaps or repeats while new entries arrive", async (test) => {
   const ada = await test.signUp();
-  // Some at one moment, some at moments of their own.
+  // Some entries share a timestamp.
   for (let n = 0; n < 12; n++) {
     if (n % 3 === 0) test.advance(1_000);
     await createTestKey(test, ada, { name: `Key ${n}` });
@@ -328,7 +333,7 @@ testApp("pages follow each other without gaps or repeats while new entries come"
   }
 });
 
-testApp("what it is asked for is checked, and the answer names the parameter", async (test) => {
+testApp("validates query parameters, and names the invalid one in the error", async (test) => {
   const { cookie } = await test.signUp();
   const bad: Record<string, string[]> = {
     limit: ["0", "101", "x", "1.5"],
@@ -348,7 +353,7 @@ testApp("what it is asked for is checked, and the answer names the parameter", a
   const turned = `${path}?from=2026-11-22T00:00:00.000Z&to=2026-11-21T00:00:00.000Z`;
   const { error } = await assertError(await test.send(turned, { cookie }), 422, "validation_failed");
   assert.equal(error.details?.[0]?.path, "to");
-  // A date is its first moment in UTC; all entries are of today.
+  // A date means midnight UTC. All entries are from today.
   for (
     const [query, isFound] of [["from=2026-11-21&to=2026-11-22", true], ["to=2026-11-21", false]] as const
   ) {
@@ -359,7 +364,7 @@ testApp("what it is asked for is checked, and the answer names the parameter", a
   await assertError(csv, 422, "validation_failed");
 });
 
-testApp("entries go when they are 400 days old, and not before", async (test) => {
+testApp("deletes entries after 400 days, and not before", async (test) => {
   const ada = await test.signUp();
   test.advance(1_000);
   await createTestKey(test, ada);

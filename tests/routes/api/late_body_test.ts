@@ -38,7 +38,7 @@ async function reset(test: TestApp, email: string): Promise<void> {
   assert.equal(done.status, 204, await done.text());
 }
 
-testApp("a session that a password reset has ended can't add a passkey", async (test) => {
+testApp("a session ended by a password reset can't add a passkey", async (test) => {
   const squatter = await test.signUp();
   const passkey = new TestPasskey(test.config.baseUrl.origin);
   const response = passkey.register(await passkeyOptions(test, squatter.cookie));
@@ -52,7 +52,7 @@ testApp("a session that a password reset has ended can't add a passkey", async (
   assert.deepEqual((await (await test.send(`${account}/passkeys`, { cookie: owner })).json()).passkeys, []);
 });
 
-testApp("a session that was ended from elsewhere can't add a passkey", async (test) => {
+testApp("a session ended from another session can't add a passkey", async (test) => {
   const ada = await test.signUp();
   const stolen = await signInAgain(test, ada.email);
   const passkey = new TestPasskey(test.config.baseUrl.origin);
@@ -87,7 +87,7 @@ testApp("an ended session can't turn on two-step sign-in", async (test) => {
   assert.match(await signInAgain(test, ada.email), /access_token/, "the password alone still signs in");
 });
 
-testApp("a session that a password reset has ended can't create a key", async (test) => {
+testApp("a session ended by a password reset can't create a key", async (test) => {
   const squatter = await test.signUp();
   const answer = await sendLate(test, "/api/portal/api-keys", {
     cookie: squatter.cookie,
@@ -116,7 +116,7 @@ testApp("an ended session can't change the email address", async (test) => {
   assert.equal((await me(test, ada.cookie)).user?.email, ada.email);
 });
 
-testApp("a new password cancels a pending change of the email address", async (test) => {
+testApp("a new password cancels a pending email change", async (test) => {
   for (const way of ["reset", "change"]) {
     const ada = await verifiedPerson(test);
     const eve = `eve-${way}@example.com`;
@@ -143,7 +143,7 @@ testApp("a new password cancels a pending change of the email address", async (t
   }
 });
 
-/** A stolen session of an owner, which the owner ends while a body is on its way. */
+/** Sends a request with a stolen session that the owner ends before the body arrives, and checks that it is rejected. */
 async function sendEnded(
   test: TestApp,
   owner: { email: string; cookie: string },

@@ -1,4 +1,4 @@
-// Between a verb's look at the database and its batch anything may happen, on this server or another: each promise holds then.
+// Concurrent changes between a verb's read of the database and its write, by this server or another.
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { assertError, type TestApp, type TestPerson } from "../../support/app.ts";
@@ -19,14 +19,17 @@ async function changeAddress(test: TestApp, person: TestPerson, email: string): 
 }
 
 testMeanwhile(
-  "a link that goes to an address which is the account's no more sets no password",
+  "a reset link sent to a former email address doesn't work",
   async (test, meanwhile) => {
     const ada = await verifiedPerson(test);
     meanwhile(/INSERT INTO outbox/, () => changeAddress(test, ada, "new@example.com"));
     const asked = await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
     assert.equal(asked.status, 202);
-    assert.ok(!(await test.mails()).some(({ link }) => link?.includes("/reset-")), "a mail with a dead link");
-    // One whose mail was on its way at that moment.
+    assert.ok(
+      !(await test.mails()).some(({ link }) => link?.includes("/reset-")),
+      "no email with a dead link",
+    );
+    // A link whose email was already on its way.
     const token = await linkToken(test, ada, { purpose: "reset_password" });
     const page = await test.send(`/reset-password?token=${token}`);
     assert.equal(page.status, 404);
@@ -41,7 +44,7 @@ testMeanwhile(
 );
 
 testMeanwhile(
-  "a role that is set twice at once is set, and nobody is told that they may not",
+  "setting the same role twice concurrently succeeds both times",
   async (test, meanwhile) => {
     const ada = await verifiedPerson(test);
     const bob = await joinedPerson(test, ada, "MEMBER");
@@ -55,7 +58,7 @@ testMeanwhile(
 );
 
 testMeanwhile(
-  "whoever changes a role that another owner has just changed is asked to try again",
+  "changing a role that another owner has just changed returns a 503",
   async (test, meanwhile) => {
     const ada = await verifiedPerson(test);
     const bob = await joinedPerson(test, ada, "MEMBER");
@@ -68,7 +71,7 @@ testMeanwhile(
 );
 
 testMeanwhile(
-  "an account that is deleted while it joins an organization leaves none without an entry",
+  "deleting an account that is joining an organization still records that the member left",
   async (test, meanwhile) => {
     const ada = await verifiedPerson(test);
     const bob = await verifiedPerson(test, "Bob");
@@ -94,11 +97,11 @@ testMeanwhile(
 
 for (
   const [change, column, value] of [
-    ["whose address changes", "email", "elsewhere@example.com"],
-    ["whose address is no longer confirmed", "email_verified_at", null],
+    ["whose email address changes", "email", "elsewhere@example.com"],
+    ["whose email address loses its verification", "email_verified_at", null],
   ] as const
 ) {
-  testMeanwhile(`a person ${change} meanwhile does not accept an invitation`, async (test, meanwhile) => {
+  testMeanwhile(`a person ${change} meanwhile can't accept the invitation`, async (test, meanwhile) => {
     const ada = await verifiedPerson(test);
     const bob = await verifiedPerson(test, "Bob");
     const invited = await test.send(`/api/portal/organizations/${ada.organizationId}/invitations`, {
@@ -125,7 +128,7 @@ for (
 }
 
 testMeanwhile(
-  "of two simultaneous recovery codes one signs in, and each email says how many are left",
+  "one of two concurrent recovery codes signs in, and each email says how many are left",
   async (test, meanwhile) => {
     const ada = await twoStepPerson(test);
     const [first = "", second = ""] = ada.recoveryCodes;
@@ -135,7 +138,7 @@ testMeanwhile(
       async () => assert.equal((await secondStep(test, { token: tokens[1], code: second })).status, 200),
     );
     await assertError(await secondStep(test, { token: tokens[0], code: first }), 409, "two_step_state");
-    // The code was not used up.
+    // The rejected code is still unused.
     const token = await firstStep(test, ada.email);
     assert.equal((await secondStep(test, { token, code: first })).status, 200);
     const left = (await test.mails()).flatMap(({ text }) => /Codes left: (\d+)/.exec(text)?.[1] ?? []);
@@ -144,7 +147,7 @@ testMeanwhile(
 );
 
 testMeanwhile(
-  "an account that is deleted twice at once is not told to be a last owner",
+  "deleting an account twice concurrently returns a 401, not a last-owner error",
   async (test, meanwhile) => {
     const bob = await verifiedPerson(test, "Bob");
     const cookie = await signInAgain(test, bob.email);
@@ -154,13 +157,13 @@ testMeanwhile(
   },
 );
 
-testMeanwhile("a renamed organization's entry names the name that it had", async (test, meanwhile) => {
+testMeanwhile("the entry of a renamed organization has its actual previous name", async (test, meanwhile) => {
   const ada = await verifiedPerson(test);
   const path = `/api/portal/organizations/${ada.organizationId}`;
   const rename = (name: string) => test.send(path, { method: "PATCH", cookie: ada.cookie, json: { name } });
   meanwhile(/UPDATE organizations SET name/, async () => assert.equal((await rename("First")).status, 200));
   await assertError(await rename("Second"), 503, "unavailable");
-  // The second time it has this name already.
+  // The second time, the organization already has this name.
   for (let n = 0; n < 2; n++) {
     assert.equal((await (await rename("Second")).json()).organization.name, "Second");
   }
