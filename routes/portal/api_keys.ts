@@ -16,19 +16,11 @@ import { countUsageOfApiKeys } from "../../services/meter/usage.ts";
 import { renameApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
 import { apiKeysPage, type NewKey } from "../../views/api_keys/api_keys.tsx";
 import type { Assets } from "../../views/layout.tsx";
-import { readFormBody } from "../body.ts";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { renameApiKeySchema } from "../schemas/api_keys.ts";
 import { check } from "../schemas/check.ts";
-import { flashOf, type FormState, newForm, queryOf, submitForm } from "./form.ts";
-import {
-  inOrganization,
-  type MemberActor,
-  portalFrame,
-  readOrganizationForm,
-  redirect,
-  sendPage,
-} from "./page.ts";
+import { flashOf, type FormState, mountForm, newForm, queryOf } from "./form.ts";
+import { inOrganization, type MemberActor, portalFrame, redirect, sendPage } from "./page.ts";
 
 const path = "/portal/api-keys";
 const hourMs = 3_600_000;
@@ -51,48 +43,34 @@ const graces: ReadonlyMap<string, number | null> = new Map([
   ["7d", 7 * dayMs],
 ]);
 
-/** What the list page shows besides the list. */
-interface ListState extends FormState {
-  readonly newKey?: NewKey;
-  readonly values?: { readonly name: string; readonly expires: string };
-}
-
-type ShowList = (c: AppContext, session: MemberActor, state?: ListState) => Promise<Response>;
+type ShowList = (
+  c: AppContext,
+  session: MemberActor,
+  state: FormState & { newKey?: NewKey },
+) => Promise<Response>;
 
 /** Mounts `/portal/api-keys`. */
 export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
-  const list = showList(parts, assets);
-  app.get(path, inOrganization(parts, (c, session) => list(c, session)));
-
-  app.post(
+  const show = showList(parts, assets);
+  mountForm(app, parts, {
     path,
-    inOrganization(parts, async (c, session) => {
-      const form = await readOrganizationForm(c, session);
-      const values = { name: form["name"] ?? "", expires: form["expires"] ?? "never" };
-      return await submitForm(c, {
-        async submit() {
-          const { name } = check(renameApiKeySchema, { name: values.name }, "body");
-          const expiresAt = timeAfter(services.clock(), lifetimes, { expires: values.expires });
-          const { fullKey } = await createApiKey(services, session, { name, expiresAt });
-          return await list(c, session, {
-            ...newForm,
-            newKey: { name, fullKey, replaced: null },
-            status: 201,
-          });
-        },
-        showAgain: (state) => list(c, session, { ...state, values }),
-      });
-    }),
-  );
+    show,
+    async submit(c, session, { name: value = "", expires = "never" }) {
+      const { name } = check(renameApiKeySchema, { name: value }, "body");
+      const expiresAt = timeAfter(services.clock(), lifetimes, { expires });
+      const { fullKey } = await createApiKey(services, session, { name, expiresAt });
+      return await show(c, session, { ...newForm, newKey: { name, fullKey, replaced: null }, status: 201 });
+    },
+  });
   renameRoutes(app, parts, assets);
   revokeRoutes(app, parts, assets);
-  rotateRoutes(app, parts, { assets, list });
+  rotateRoutes(app, parts, { assets, showList: show });
 }
 
 function showList(parts: AppParts, assets: Assets): ShowList {
   const { services } = parts;
-  return async (c, session, state = newForm) => {
+  return async (c, session, state) => {
     const page = { limit: pageItemsDefault, cursor: queryOf(c, "cursor") };
     const reading = Promise.all([listApiKeys(services, session, page), countApiKeys(services, session)]);
     // A new key is shown even if the list cannot be read: it cannot be shown again.
@@ -110,7 +88,10 @@ function showList(parts: AppParts, assets: Assets): ShowList {
       counts,
       nextCursor,
       newKey: state.newKey ?? null,
-      form: { ...state, values: state.values ?? { name: "", expires: "never" } },
+      form: {
+        ...state,
+        values: { name: state.input?.["name"] ?? "", expires: state.input?.["expires"] ?? "never" },
+      },
       usageUrl: `${parts.config.baseUrl.origin}/api/v1/usage`,
       flash: await flash(parts, c, session),
     });
@@ -146,29 +127,21 @@ async function flash({ services }: AppParts, c: AppContext, session: Session): P
 
 function renameRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
-
-  async function show(c: AppContext, session: Session, state: FormState & { value?: string }) {
-    const apiKey = await getApiKey(services, session, idOf(c));
-    const frame = portalFrame(parts, assets, session);
-    return await sendPage(c, renameApiKeyPage({ frame, apiKey, value: apiKey.name, ...state }), state.status);
-  }
-
-  app.get(`${path}/:id/rename`, inOrganization(parts, (c, session) => show(c, session, newForm)));
-  app.post(
-    `${path}/:id/rename`,
-    inOrganization(parts, async (c, session) => {
-      const { name: value = "" } = await readFormBody(c);
-      return await submitForm(c, {
-        async submit() {
-          const { id } = await getApiKey(services, session, idOf(c));
-          const { name } = check(renameApiKeySchema, { name: value }, "body");
-          await renameApiKey(services, session, { id, name });
-          return redirect(c, `${path}?done=renamed&id=${id}`);
-        },
-        showAgain: (state) => show(c, session, { ...state, value }),
-      });
-    }),
-  );
+  mountForm(app, parts, {
+    path: `${path}/:id/rename`,
+    async show(c, session, { input, fieldErrors, status }) {
+      const apiKey = await getApiKey(services, session, idOf(c));
+      const frame = portalFrame(parts, assets, session);
+      const value = input === undefined ? apiKey.name : input["name"] ?? "";
+      return await sendPage(c, renameApiKeyPage({ frame, apiKey, value, fieldErrors }), status);
+    },
+    async submit(c, session, input) {
+      const { id } = await getApiKey(services, session, idOf(c));
+      const { name } = check(renameApiKeySchema, { name: input["name"] ?? "" }, "body");
+      await renameApiKey(services, session, { id, name });
+      return redirect(c, `${path}?done=renamed&id=${id}`);
+    },
+  });
 }
 
 function revokeRoutes(app: App, parts: AppParts, assets: Assets): void {
@@ -191,45 +164,33 @@ function revokeRoutes(app: App, parts: AppParts, assets: Assets): void {
   );
 }
 
-function rotateRoutes(app: App, parts: AppParts, { assets, list }: { assets: Assets; list: ShowList }): void {
+function rotateRoutes(
+  app: App,
+  parts: AppParts,
+  { assets, showList }: { assets: Assets; showList: ShowList },
+): void {
   const { services } = parts;
-
-  async function show(c: AppContext, session: Session, { value, ...state }: FormState & { value: string }) {
-    const apiKey = await getApiKey(services, session, idOf(c));
-    const { error, fieldErrors, status } = state;
-    if (apiKey.status !== "active" && status === 200) return redirect(c, path);
-    const message = error ?? fieldErrors["id"];
-    const errors = message === undefined ? fieldErrors : { expireOld: message };
-    const frame = portalFrame(parts, assets, session);
-    return await sendPage(c, rotateApiKeyPage({ frame, apiKey, value, fieldErrors: errors }), status);
-  }
-
-  app.get(
-    `${path}/:id/rotate`,
-    inOrganization(parts, (c, session) => show(c, session, { ...newForm, value: "now" })),
-  );
-  app.post(
-    `${path}/:id/rotate`,
-    inOrganization(parts, async (c, session) => {
-      const { expireOld: value = "now" } = await readFormBody(c);
-      return await submitForm(c, {
-        async submit() {
-          const { id, name } = await getApiKey(services, session, idOf(c));
-          const expireOldAt = timeAfter(services.clock(), graces, { expireOld: value });
-          const { fullKey } = await rotateApiKey(services, session, { id, expireOldAt });
-          const endsAt = expireOldAt === null ? null : isoTime(expireOldAt);
-          // Reloading the page, or going back to it, must not ask to rotate once more.
-          c.header("HX-Push-Url", path);
-          return await list(c, session, {
-            ...newForm,
-            newKey: { name, fullKey, replaced: { endsAt } },
-            status: 201,
-          });
-        },
-        showAgain: (state) => show(c, session, { ...state, value }),
-      });
-    }),
-  );
+  mountForm(app, parts, {
+    path: `${path}/:id/rotate`,
+    async show(c, session, { input, error, fieldErrors, status }) {
+      const apiKey = await getApiKey(services, session, idOf(c));
+      if (apiKey.status !== "active" && input === undefined) return redirect(c, path);
+      const message = error ?? fieldErrors["id"];
+      const errors = message === undefined ? fieldErrors : { expireOld: message };
+      const frame = portalFrame(parts, assets, session);
+      const value = input?.["expireOld"] ?? "now";
+      return await sendPage(c, rotateApiKeyPage({ frame, apiKey, value, fieldErrors: errors }), status);
+    },
+    async submit(c, session, { expireOld = "now" }) {
+      const { id, name } = await getApiKey(services, session, idOf(c));
+      const expireOldAt = timeAfter(services.clock(), graces, { expireOld });
+      const { fullKey } = await rotateApiKey(services, session, { id, expireOldAt });
+      const replaced = { endsAt: expireOldAt === null ? null : isoTime(expireOldAt) };
+      // Reloading the page, or going back to it, must not ask to rotate once more.
+      c.header("HX-Push-Url", path);
+      return await showList(c, session, { ...newForm, newKey: { name, fullKey, replaced }, status: 201 });
+    },
+  });
 }
 
 function idOf(c: AppContext): string {

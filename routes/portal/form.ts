@@ -1,13 +1,21 @@
-// Forms of the portal. A rejected form is shown again with what is wrong with it.
+// Forms of the portal. A rejected form is shown again with its input and what is wrong with it.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import type { FormErrors } from "../../views/components/row_form.tsx";
-import type { AppContext } from "../env.ts";
+import type { App, AppContext, AppParts } from "../env.ts";
 import { formError } from "./errors.ts";
-import { askToReauthenticate, needsReauthentication } from "./page.ts";
+import {
+  askToReauthenticate,
+  inOrganization,
+  type MemberActor,
+  needsReauthentication,
+  readOrganizationForm,
+} from "./page.ts";
 
 /** A form as it is shown: at first, or after it was rejected. */
 export interface FormState extends FormErrors {
+  /** The input of a rejected form. */
+  readonly input?: Readonly<Record<string, string>>;
   /** The code of the error that rejected it. */
   readonly code?: ErrorCode;
   readonly status: ContentfulStatusCode;
@@ -21,9 +29,41 @@ export interface SubmitOptions {
   readonly submit: () => Promise<Response>;
   readonly showAgain: (state: FormState) => Response | Promise<Response>;
   /** Where to continue after the password, for verbs that require recent authentication. */
-  readonly reauthenticateFor?: string;
+  readonly reauthenticateFor?: string | undefined;
   /** Further errors after which to show the form again: the page itself explains them. */
   readonly explained?: ReadonlySet<ErrorCode>;
+}
+
+/** A page of the active organization with a form. */
+export interface FormPage {
+  readonly show: (c: AppContext, session: MemberActor, state: FormState) => Response | Promise<Response>;
+  readonly submit: (
+    c: AppContext,
+    session: MemberActor,
+    input: Readonly<Record<string, string>>,
+  ) => Promise<Response>;
+  /** See {@linkcode SubmitOptions}. */
+  readonly reauthenticateFor?: (c: AppContext, input: Readonly<Record<string, string>>) => string;
+}
+
+/** Mounts a page that shows a form, and the form's target at the same path. */
+export function mountForm(
+  app: App,
+  parts: AppParts,
+  { path, show, submit, reauthenticateFor }: FormPage & { path: string },
+): void {
+  app.get(path, inOrganization(parts, (c, session) => show(c, session, newForm)));
+  app.post(
+    path,
+    inOrganization(parts, async (c, session) => {
+      const input = await readOrganizationForm(c, session);
+      return await submitForm(c, {
+        submit: () => submit(c, session, input),
+        showAgain: (state) => show(c, session, { ...state, input }),
+        reauthenticateFor: reauthenticateFor?.(c, input),
+      });
+    }),
+  );
 }
 
 /** Runs what a form is for, and shows the form again if its input is rejected. @throws Errors that no input can fix. */

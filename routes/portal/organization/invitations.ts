@@ -18,15 +18,8 @@ import { membersPage } from "../../../views/organization/members.tsx";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { createInvitationSchema } from "../../schemas/people.ts";
-import { flashOf, type FormState, newForm, queryOf, submitForm } from "../form.ts";
-import {
-  inOrganization,
-  type MemberActor,
-  portalFrame,
-  readOrganizationForm,
-  redirect,
-  sendPage,
-} from "../page.ts";
+import { flashOf, type FormState, mountForm, newForm, queryOf, submitForm } from "../form.ts";
+import { inOrganization, type MemberActor, portalFrame, redirect, sendPage } from "../page.ts";
 import { memberActions } from "./members.ts";
 
 const path = "/portal/members";
@@ -43,34 +36,21 @@ const flashes = (organization: string) => ({
   joined: `Welcome to ${organization}.`,
 });
 
-/** What the page shows besides the lists. `values`: of the form that invites; without it, `error` is about another form. */
-interface ListState extends FormState {
-  readonly values?: { readonly email: string; readonly role: string };
-}
-
 /** Mounts `/portal/members` and `/portal/invitations/…`. */
 export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
   const show = showMembers(parts, assets);
-  app.get(path, inOrganization(parts, (c, session) => show(c, session, newForm)));
-
-  app.post(
+  mountForm(app, parts, {
     path,
-    inOrganization(parts, async (c, session) => {
-      const { email = "", role = "" } = await readOrganizationForm(c, session);
-      const values = { email, role };
-      return await submitForm(c, {
-        async submit() {
-          const { organizationId } = session.organization;
-          const input = check(createInvitationSchema, values, "body");
-          await createInvitation(services, session, { organizationId, ...input });
-          return redirect(c, `${path}?done=invited`);
-        },
-        showAgain: (state) => show(c, session, { ...aboutEmail(state), values }),
-        reauthenticateFor: `${path}?${new URLSearchParams(values)}`,
-      });
-    }),
-  );
+    show: (c, session, state) => show(c, session, aboutEmail(state)),
+    async submit(c, session, { email = "", role = "" }) {
+      const { organizationId } = session.organization;
+      const input = check(createInvitationSchema, { email, role }, "body");
+      await createInvitation(services, session, { organizationId, ...input });
+      return redirect(c, `${path}?done=invited`);
+    },
+    reauthenticateFor: (_c, { email = "", role = "" }) => `${path}?${new URLSearchParams({ email, role })}`,
+  });
 
   app.post(
     "/portal/invitations/:id/resend",
@@ -106,7 +86,7 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
 
 function showMembers(parts: AppParts, assets: Assets) {
   const { services } = parts;
-  return async (c: AppContext, session: MemberActor, { values, ...state }: ListState): Promise<Response> => {
+  return async (c: AppContext, session: MemberActor, { input, ...state }: FormState): Promise<Response> => {
     const { organizationId, role, name } = session.organization;
     const cursor = queryOf(c, "cursor");
     const [{ members, nextCursor }, counts, invitations] = await Promise.all([
@@ -115,7 +95,8 @@ function showMembers(parts: AppParts, assets: Assets) {
       hasPermission(role, "members.manage") ? invitationPage(c, parts, session) : null,
     ]);
     const viewer = { userId: session.user.id, role };
-    const form = values === undefined ? newForm : state;
+    // Without input, the error is about another form.
+    const form = input === undefined ? newForm : state;
     const page = membersPage({
       frame: portalFrame(parts, assets, session),
       members: members.map((member) => ({
@@ -133,11 +114,14 @@ function showMembers(parts: AppParts, assets: Assets) {
         // The input is in the address after the password had to be entered.
         form: {
           ...form,
-          values: values ?? { email: queryOf(c, "email") ?? "", role: queryOf(c, "role") ?? "MEMBER" },
+          values: {
+            email: input?.["email"] ?? queryOf(c, "email") ?? "",
+            role: input === undefined ? queryOf(c, "role") ?? "MEMBER" : input["role"] ?? "",
+          },
         },
       },
       flash: flashOf(c, flashes(name)),
-      error: values === undefined ? state.error : null,
+      error: input === undefined ? state.error : null,
     });
     return sendPage(c, page, state.status);
   };

@@ -22,12 +22,11 @@ import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { changeRoleSchema } from "../../schemas/people.ts";
-import { type FormState, newForm, submitForm } from "../form.ts";
+import { type FormState, mountForm, newForm, submitForm } from "../form.ts";
 import {
   inOrganization,
   type MemberActor,
   portalFrame,
-  readOrganizationForm,
   reauthenticationIfNeeded,
   redirect,
   sendPage,
@@ -63,81 +62,52 @@ export function portalMemberRoutes(app: App, parts: AppParts, assets: Assets): v
 
 function roleRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
-
-  async function show(c: AppContext, session: MemberActor, state: FormState & { value?: string }) {
-    const member = await getMember(services, session, keyOf(c, session));
-    requirePermission(session, "owners.manage");
-    const frame = portalFrame(parts, assets, session);
-    const isYou = member.user.id === session.user.id;
-    return await sendPage(
-      c,
-      memberRolePage({ frame, member, isYou, value: member.role, ...state }),
-      state.status,
-    );
-  }
-
-  app.get(
-    `${path}/:id/role`,
-    // The choice is in the address after the password had to be entered.
-    inOrganization(parts, (c, session) => {
-      const value = c.req.query("role");
-      return show(c, session, value === undefined ? newForm : { ...newForm, value });
-    }),
-  );
-  app.post(
-    `${path}/:id/role`,
-    inOrganization(parts, async (c, session) => {
-      const { role: value = "" } = await readOrganizationForm(c, session);
-      const { user, role: formerRole } = await getMember(services, session, keyOf(c, session));
-      return await submitForm(c, {
-        async submit() {
-          const { role } = check(changeRoleSchema, { role: value }, "body");
-          await changeMemberRole(services, session, { ...keyOf(c, session), role });
-          if (role === formerRole) return redirect(c, path);
-          return redirect(c, `${path}?done=role`, { frameChanges: user.id === session.user.id });
-        },
-        showAgain: (state) => show(c, session, { ...state, value }),
-        reauthenticateFor: `${path}/${user.id}/role?role=${value}`,
-      });
-    }),
-  );
+  mountForm(app, parts, {
+    path: `${path}/:id/role`,
+    async show(c, session, { input, ...state }) {
+      const member = await getMember(services, session, keyOf(c, session));
+      requirePermission(session, "owners.manage");
+      const frame = portalFrame(parts, assets, session);
+      const isYou = member.user.id === session.user.id;
+      // The choice is in the address after the password had to be entered.
+      const value = input?.["role"] ?? c.req.query("role") ?? member.role;
+      return await sendPage(c, memberRolePage({ frame, member, isYou, value, ...state }), state.status);
+    },
+    async submit(c, session, input) {
+      const key = keyOf(c, session);
+      const { user, role: formerRole } = await getMember(services, session, key);
+      const { role } = check(changeRoleSchema, { role: input["role"] ?? "" }, "body");
+      await changeMemberRole(services, session, { ...key, role });
+      if (role === formerRole) return redirect(c, path);
+      return redirect(c, `${path}?done=role`, { frameChanges: user.id === session.user.id });
+    },
+    reauthenticateFor: (c, { role }) => `${path}/${c.req.param("id")}/role?role=${role}`,
+  });
 }
 
 function removeRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
-
-  async function show(
-    c: AppContext,
-    session: MemberActor,
-    { value = "revoke", ...state }: FormState & { value?: string },
-  ) {
-    const member = await getMember(services, session, keyOf(c, session));
-    if (member.user.id === session.user.id) return redirect(c, `${path}/leave`);
-    requirePermission(session, removalPermission(member.role));
-    const frame = portalFrame(parts, assets, session);
-    return await sendPage(c, removeMemberPage({ frame, member, value, ...state }), state.status);
-  }
-
-  app.get(`${path}/:id/remove`, inOrganization(parts, (c, session) => show(c, session, newForm)));
-  app.post(
-    `${path}/:id/remove`,
-    inOrganization(parts, async (c, session) => {
-      const { keys: value = "" } = await readOrganizationForm(c, session);
+  mountForm(app, parts, {
+    path: `${path}/:id/remove`,
+    async show(c, session, { input, ...state }) {
+      const member = await getMember(services, session, keyOf(c, session));
+      if (member.user.id === session.user.id) return redirect(c, `${path}/leave`);
+      requirePermission(session, removalPermission(member.role));
+      const frame = portalFrame(parts, assets, session);
+      const value = input === undefined ? "revoke" : input["keys"] ?? "";
+      return await sendPage(c, removeMemberPage({ frame, member, value, ...state }), state.status);
+    },
+    async submit(c, session, { keys }) {
       const key = keyOf(c, session);
       const { user } = await getMember(services, session, key);
       if (user.id === session.user.id) return redirect(c, `${path}/leave`);
-      return await submitForm(c, {
-        async submit() {
-          if (value !== "revoke" && value !== "keep") {
-            throw validationError([{ path: "keys", message: "Choose what should happen to the keys." }]);
-          }
-          await removeMember(services, session, { ...key, keepKeys: value === "keep" });
-          return redirect(c, `${path}?done=removed`);
-        },
-        showAgain: (state) => show(c, session, { ...state, value }),
-      });
-    }),
-  );
+      if (keys !== "revoke" && keys !== "keep") {
+        throw validationError([{ path: "keys", message: "Choose what should happen to the keys." }]);
+      }
+      await removeMember(services, session, { ...key, keepKeys: keys === "keep" });
+      return redirect(c, `${path}?done=removed`);
+    },
+  });
 }
 
 function leaveRoutes(app: App, parts: AppParts, assets: Assets): void {
@@ -185,39 +155,26 @@ function leaveRoutes(app: App, parts: AppParts, assets: Assets): void {
 
 function transferRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
-
-  async function show(c: AppContext, session: MemberActor, { error, fieldErrors, status }: FormState) {
-    const member = await getMember(services, session, keyOf(c, session));
-    const frame = portalFrame(parts, assets, session);
-    const message = error ?? fieldErrors["userId"] ?? null;
-    return await sendPage(c, transferToMemberPage({ frame, member, error: message }), status);
-  }
-
-  app.get(
-    `${path}/:id/owner`,
-    inOrganization(parts, async (c, session) => {
-      const { user, role } = await getMember(services, session, keyOf(c, session));
+  mountForm(app, parts, {
+    path: `${path}/:id/owner`,
+    async show(c, session, { error, fieldErrors, status }) {
+      const member = await getMember(services, session, keyOf(c, session));
       requirePermission(session, "organization.manage");
-      if (user.id === session.user.id || role === "OWNER") return redirect(c, path);
-      return reauthenticationIfNeeded(c, parts, session) ?? await show(c, session, newForm);
-    }),
-  );
-  app.post(
-    `${path}/:id/owner`,
-    inOrganization(parts, async (c, session) => {
-      const { organizationId, userId } = keyOf(c, session);
-      await getMember(services, session, { organizationId, userId });
+      if (member.user.id === session.user.id || member.role === "OWNER") return redirect(c, path);
+      const frame = portalFrame(parts, assets, session);
+      const message = error ?? fieldErrors["userId"] ?? null;
+      return reauthenticationIfNeeded(c, parts, session) ??
+        await sendPage(c, transferToMemberPage({ frame, member, error: message }), status);
+    },
+    async submit(c, session) {
+      const { organizationId: id, userId } = keyOf(c, session);
+      await getMember(services, session, { organizationId: id, userId });
       const reauthentication = reauthenticationIfNeeded(c, parts, session);
       if (reauthentication !== null) return reauthentication;
-      return await submitForm(c, {
-        async submit() {
-          await transferOrganization(services, session, { id: organizationId, userId });
-          return redirect(c, `${path}?done=owner`, { frameChanges: true });
-        },
-        showAgain: (state) => show(c, session, state),
-      });
-    }),
-  );
+      await transferOrganization(services, session, { id, userId });
+      return redirect(c, `${path}?done=owner`, { frameChanges: true });
+    },
+  });
 }
 
 function keyOf(c: AppContext, { organization }: MemberActor) {

@@ -1,6 +1,6 @@
 // The pages of organizations: list, create, switch, rename, transfer, delete.
 import type { SessionActor } from "../../../domain/actor.ts";
-import { forbiddenError } from "../../../domain/errors.ts";
+import { forbiddenError, validationError } from "../../../domain/errors.ts";
 import { pageItemsMax } from "../../../domain/limits.ts";
 import { hasPermission, type Permission } from "../../../domain/permissions.ts";
 import { countApiKeys } from "../../../services/api_keys.ts";
@@ -25,14 +25,12 @@ import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { organizationNameSchema } from "../../schemas/people.ts";
-import { flashOf, type FormState, newForm, submitForm } from "../form.ts";
+import { flashOf, type FormState, mountForm, newForm, submitForm } from "../form.ts";
 import {
   home,
-  inOrganization,
   type MemberActor,
   organizationsHome,
   portalFrame,
-  readOrganizationForm,
   reauthenticationIfNeeded,
   redirect,
   sendPage,
@@ -49,9 +47,6 @@ const switchTargets: ReadonlyMap<string, Permission | null> = new Map([
   [path, null],
 ]);
 
-/** A form with what was typed; without it, the page shows the current value. */
-type TypedState = FormState & { readonly value?: string };
-
 /** Mounts `/portal/organizations`, `/portal/switch` and `/portal/organization`. */
 export function portalOrganizationRoutes(app: App, parts: AppParts, assets: Assets): void {
   listRoutes(app, parts, assets);
@@ -64,11 +59,11 @@ export function portalOrganizationRoutes(app: App, parts: AppParts, assets: Asse
 function listRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
 
-  async function show(c: AppContext, session: SessionActor, state: TypedState): Promise<Response> {
+  async function show(c: AppContext, session: SessionActor, state: FormState): Promise<Response> {
     const page = organizationsPage({
       frame: portalFrame(parts, assets, session),
       organizations: await listOrganizations(services, session),
-      form: { value: "", ...state },
+      form: { ...state, value: state.input?.["name"] ?? "" },
       flash: flashOf(c, {
         left: "You left the organization.",
         deleted: "Organization deleted. Its keys no longer work.",
@@ -81,16 +76,16 @@ function listRoutes(app: App, parts: AppParts, assets: Assets): void {
   app.post(
     organizationsHome,
     signedIn(parts, async (c, session) => {
-      const { name: value = "" } = await readFormBody(c);
+      const input = await readFormBody(c);
       return await submitForm(c, {
         async submit() {
-          const { name } = check(organizationNameSchema, { name: value }, "body");
+          const { name } = check(organizationNameSchema, { name: input["name"] ?? "" }, "body");
           const { id: organizationId, role } = await createOrganization(services, session, name);
           const memberships = [...session.memberships, { organizationId, name, role }];
           await switchOrganization(services, { ...session, memberships }, organizationId);
           return redirect(c, "/portal/members?done=created", { frameChanges: true });
         },
-        showAgain: (state) => show(c, session, { ...state, value }),
+        showAgain: (state) => show(c, session, { ...state, input }),
       });
     }),
   );
@@ -114,110 +109,80 @@ function switchRoutes(app: App, parts: AppParts): void {
 
 function activeRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
-
-  async function show(c: AppContext, session: MemberActor, state: TypedState): Promise<Response> {
-    const { organizationId } = session.organization;
-    const [organization, counts] = await Promise.all([
-      getOrganization(services, session, organizationId),
-      countMembers(services, session, organizationId),
-    ]);
-    const page = organizationPage({
-      frame: portalFrame(parts, assets, session),
-      organization,
-      isOnlyOwner: organization.role === "OWNER" && counts.OWNER === 1,
-      form: { value: organization.name, ...state },
-      flash: flashOf(c, { renamed: `Renamed to “${organization.name}”.` }),
-    });
-    return sendPage(c, page, state.status);
-  }
-
-  app.get(path, inOrganization(parts, (c, session) => show(c, session, newForm)));
-  app.post(
+  mountForm(app, parts, {
     path,
-    inOrganization(parts, async (c, session) => {
-      const { name: value = "" } = await readOrganizationForm(c, session);
-      return await submitForm(c, {
-        async submit() {
-          const { name } = check(organizationNameSchema, { name: value }, "body");
-          await renameOrganization(services, session, { id: session.organization.organizationId, name });
-          return redirect(c, `${path}?done=renamed`, { frameChanges: true });
-        },
-        showAgain: (state) => show(c, session, { ...state, value }),
+    async show(c, session, { input, ...state }) {
+      const { organizationId } = session.organization;
+      const [organization, counts] = await Promise.all([
+        getOrganization(services, session, organizationId),
+        countMembers(services, session, organizationId),
+      ]);
+      const page = organizationPage({
+        frame: portalFrame(parts, assets, session),
+        organization,
+        isOnlyOwner: organization.role === "OWNER" && counts.OWNER === 1,
+        form: { ...state, value: input === undefined ? organization.name : input["name"] ?? "" },
+        flash: flashOf(c, { renamed: `Renamed to “${organization.name}”.` }),
       });
-    }),
-  );
+      return sendPage(c, page, state.status);
+    },
+    async submit(c, session, input) {
+      const { name } = check(organizationNameSchema, { name: input["name"] ?? "" }, "body");
+      await renameOrganization(services, session, { id: session.organization.organizationId, name });
+      return redirect(c, `${path}?done=renamed`, { frameChanges: true });
+    },
+  });
 }
 
 /** The choice of the new owner. The page of that member asks for confirmation. */
 function transferRoutes(app: App, parts: AppParts, assets: Assets): void {
-  async function show(
-    c: AppContext,
-    session: MemberActor,
-    { fieldErrors, status }: FormState,
-  ): Promise<Response> {
-    requireOwner(session);
-    const { members, nextCursor } = await listMembers(parts.services, session, {
-      organizationId: session.organization.organizationId,
-      limit: pageItemsMax,
-    });
-    const page = transferOrganizationPage({
-      frame: portalFrame(parts, assets, session),
-      members: members.filter(({ user }) => user.id !== session.user.id),
-      hasMore: nextCursor !== null,
-      fieldErrors,
-    });
-    return sendPage(c, page, status);
-  }
-
-  app.get(`${path}/hand-over`, inOrganization(parts, (c, session) => show(c, session, newForm)));
-  app.post(
-    `${path}/hand-over`,
-    inOrganization(parts, async (c, session) => {
-      const { userId = "" } = await readFormBody(c);
-      if (userId !== "") return redirect(c, memberHref(userId, "owner"));
-      const fieldErrors = { userId: "Choose the new owner." };
-      return await show(c, session, { fieldErrors, error: null, status: 422 });
-    }),
-  );
+  mountForm(app, parts, {
+    path: `${path}/hand-over`,
+    async show(c, session, { fieldErrors, status }) {
+      requireOwner(session);
+      const { members, nextCursor } = await listMembers(parts.services, session, {
+        organizationId: session.organization.organizationId,
+        limit: pageItemsMax,
+      });
+      const page = transferOrganizationPage({
+        frame: portalFrame(parts, assets, session),
+        members: members.filter(({ user }) => user.id !== session.user.id),
+        hasMore: nextCursor !== null,
+        fieldErrors,
+      });
+      return sendPage(c, page, status);
+    },
+    submit(c, _session, { userId = "" }) {
+      if (userId !== "") return Promise.resolve(redirect(c, memberHref(userId, "owner")));
+      throw validationError([{ path: "userId", message: "Choose the new owner." }]);
+    },
+  });
 }
 
 function deleteRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
-
-  async function show(c: AppContext, session: MemberActor, state: TypedState): Promise<Response> {
-    requireOwner(session);
-    const [organization, { active }] = await Promise.all([
-      getOrganization(services, session, session.organization.organizationId),
-      countApiKeys(services, session),
-    ]);
-    const frame = portalFrame(parts, assets, session);
-    const page = deleteOrganizationPage({ frame, organization, activeApiKeys: active, value: "", ...state });
-    return sendPage(c, page, state.status);
-  }
-
-  app.get(
-    `${path}/delete`,
-    inOrganization(parts, async (c, session) => {
+  mountForm(app, parts, {
+    path: `${path}/delete`,
+    async show(c, session, { input, ...state }) {
       requireOwner(session);
-      return reauthenticationIfNeeded(c, parts, session) ?? await show(c, session, newForm);
-    }),
-  );
-  app.post(
-    `${path}/delete`,
-    inOrganization(parts, async (c, session) => {
       const reauthentication = reauthenticationIfNeeded(c, parts, session);
       if (reauthentication !== null) return reauthentication;
-      const { name: value = "" } = await readFormBody(c);
-      return await submitForm(c, {
-        async submit() {
-          const { organizationId: id } = session.organization;
-          await deleteOrganization(services, session, { id, confirmedName: value });
-          return redirect(c, `${organizationsHome}?done=deleted`, { frameChanges: true });
-        },
-        showAgain: (state) => show(c, session, { ...state, value }),
-      });
-    }),
-  );
+      const [organization, { active }] = await Promise.all([
+        getOrganization(services, session, session.organization.organizationId),
+        countApiKeys(services, session),
+      ]);
+      const frame = portalFrame(parts, assets, session);
+      const typed = { activeApiKeys: active, value: input?.["name"] ?? "" };
+      return sendPage(c, deleteOrganizationPage({ frame, organization, ...typed, ...state }), state.status);
+    },
+    async submit(c, session, { name = "" }) {
+      const reauthentication = reauthenticationIfNeeded(c, parts, session);
+      if (reauthentication !== null) return reauthentication;
+      const { organizationId: id } = session.organization;
+      await deleteOrganization(services, session, { id, confirmedName: name });
+      return redirect(c, `${organizationsHome}?done=deleted`, { frameChanges: true });
+    },
+  });
 }
 
 /** @throws {AppError} `forbidden`. */
