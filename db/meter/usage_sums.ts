@@ -147,13 +147,6 @@ export async function listUsageNames(
   return rows.map(({ name }) => name);
 }
 
-/** A key that an organization has recorded with. */
-export interface UsageKeyRow {
-  readonly id: string;
-  readonly name: string;
-  readonly keyPrefix: string;
-}
-
 /**
  * @param options `alsoId`: a key of the organization to list even if it has recorded nothing. `limit`: the maximum number of
  *   keys, newest first.
@@ -162,7 +155,7 @@ export interface UsageKeyRow {
 export function listUsageKeys(
   database: DatabaseReader,
   { organizationId, alsoId, limit }: { organizationId: string; alsoId: string | null; limit: number },
-): Promise<UsageKeyRow[]> {
+): Promise<{ id: string; name: string; keyPrefix: string }[]> {
   return database.read(sql`
     SELECT k.id, k.name, k.key_prefix AS keyPrefix FROM api_keys k
     WHERE k.organization_id = ${organizationId} AND (k.id = ${alsoId} OR k.number IN (

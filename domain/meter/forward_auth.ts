@@ -97,8 +97,8 @@ export function headerText(text: string): string {
   return text.toWellFormed().replaceAll(/[^\x20-\x24\x26-\x7e]+/g, encodeURIComponent);
 }
 
-/** Headers by lower-case name. */
-export type RequestHeaders = Readonly<Record<string, string | undefined>>;
+/** By lower-case name. */
+type RequestHeaders = Readonly<Record<string, string | undefined>>;
 
 /** Which hosts get the session cookie, and which origins a browser may return to. */
 export interface ForwardBounds {

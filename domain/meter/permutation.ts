@@ -5,14 +5,6 @@ const rounds = 23;
 const half = 2 ** 24;
 const mask = half - 1;
 
-/** Both directions of a permutation. */
-export interface Permutation {
-  /** @returns 12 hexadecimal digits. */
-  readonly hide: (number: number) => string;
-  /** @param hidden 12 hexadecimal digits. */
-  readonly reveal: (hidden: string) => number;
-}
-
 /** The form of a key: 96 bits in hexadecimal. */
 export const permutationKeyForm = /^[0-9a-f]{24}$/;
 
@@ -30,7 +22,7 @@ export const permutationKeyForm = /^[0-9a-f]{24}$/;
  * assert.equal(reveal("735e10b6445d"), 0x6d2073_696874);
  * ```
  */
-export function createPermutation(key: string): Permutation {
+export function createPermutation(key: string) {
   if (!permutationKeyForm.test(key)) {
     throw new Error("the key of a permutation must be 24 hexadecimal digits");
   }
@@ -40,7 +32,8 @@ export function createPermutation(key: string): Permutation {
   const hex24 = (word: number) =>
     `${digits[word >>> 16]}${digits[(word >>> 8) & 0xff]}${digits[word & 0xff]}`;
   return {
-    hide(number) {
+    /** @returns 12 hexadecimal digits. */
+    hide(number: number): string {
       let x = Math.floor(number / half);
       let y = number % half;
       for (let i = 0; i < rounds; i++) {
@@ -49,7 +42,8 @@ export function createPermutation(key: string): Permutation {
       }
       return hex24(x) + hex24(y);
     },
-    reveal(hidden) {
+    /** @param hidden 12 hexadecimal digits. */
+    reveal(hidden: string): number {
       let x = Number.parseInt(hidden.slice(0, 6), 16);
       let y = Number.parseInt(hidden.slice(6), 16);
       for (let i = rounds - 1; i >= 0; i--) {

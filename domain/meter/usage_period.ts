@@ -30,21 +30,6 @@ export interface ReportPeriod extends UsageWindow {
   readonly compared: UsageWindow;
 }
 
-/** The values in effect. */
-export interface ReportChoice {
-  readonly range: ReportRange;
-  /** An IANA name. */
-  readonly timezone: string;
-  /** Null when the days are invalid. */
-  readonly period: ReportPeriod | null;
-  /** The chosen unit or the default. */
-  readonly unit: WindowUnit;
-  /** The days of the period, or what was typed for them. */
-  readonly days: { readonly from: string; readonly to: string };
-  /** One sentence for each invalid field. */
-  readonly faults: { readonly from?: string; readonly to?: string; readonly timezone?: string };
-}
-
 /** What a page says of invalid fields. */
 export const periodFaults = {
   dayMissing: "Choose a day.",
@@ -52,6 +37,9 @@ export const periodFaults = {
   dayOrder: "Choose a day on or after the first day.",
   timezone: "Unknown time zone. Times are shown in UTC.",
 } as const;
+
+type PeriodFaults = { readonly from?: string; readonly to?: string; readonly timezone?: string };
+const noFaults: PeriodFaults = {};
 
 /** Up to this many days, the default unit is the hour, the day or the week; then the month. */
 const daysMax = { hour: 2, day: 100, week: 731 } as const;
@@ -71,7 +59,7 @@ const daysMax = { hour: 2, day: 100, week: 731 } as const;
  * assert.equal(new Date(period?.compared.end ?? 0).toISOString(), "2026-10-21T13:15:00.000Z");
  * ```
  */
-export function reportChoice(query: PeriodQuery, now: number): ReportChoice {
+export function reportChoice(query: PeriodQuery, now: number) {
   const hasDays = (query.from ?? query.to ?? "") !== "";
   const range = reportRanges.find((one) => one === query.range) ?? (hasDays ? "custom" : "month");
   const known = knownTimezone(query.timezone || "UTC", now);
@@ -79,17 +67,22 @@ export function reportChoice(query: PeriodQuery, now: number): ReportChoice {
   const today = dayOf(now, timezone);
   const { span, faults, ...typed } = range === "custom"
     ? customDays(query, today)
-    : { from: "", to: "", span: daysOf(range, today), faults: {} };
+    : { from: "", to: "", span: daysOf(range, today), faults: noFaults };
   const period = span === null ? null : periodOf(range, { now, timezone, ...span });
   return {
     range,
+    /** An IANA name. */
     timezone,
+    /** Null when the days are invalid. */
     period,
+    /** The chosen unit or the default. */
     unit: windowUnits.find((unit) => unit === query.window) ?? period?.defaultUnit ?? "day",
+    /** The days of the period, or what was typed for them. */
     days: period === null ? typed : {
       from: String(dayOf(period.start, timezone)),
       to: String(dayOf(period.end - 1, timezone)),
     },
+    /** One sentence for each invalid field. */
     faults: known === null ? { ...faults, timezone: periodFaults.timezone } : faults,
   };
 }
@@ -119,10 +112,10 @@ function daysOf(range: ReportRange, today: Temporal.PlainDate): DaySpan {
 function customDays(
   query: PeriodQuery,
   today: Temporal.PlainDate,
-): { from: string; to: string; span: DaySpan | null; faults: ReportChoice["faults"] } {
+): { from: string; to: string; span: DaySpan | null; faults: PeriodFaults } {
   const [from, to] = [query.from?.trim() ?? "", query.to?.trim() ?? ""];
-  if (from === "" && to === "") return { from, to, span: daysOf("custom", today), faults: {} };
-  const invalid = (faults: ReportChoice["faults"]) => ({ from, to, span: null, faults });
+  if (from === "" && to === "") return { from, to, span: daysOf("custom", today), faults: noFaults };
+  const invalid = (faults: PeriodFaults) => ({ from, to, span: null, faults });
   const [first, last] = [parseDay(from), parseDay(to)];
   if (typeof first === "string") {
     return invalid(typeof last === "string" ? { from: first, to: last } : { from: first });
@@ -134,7 +127,7 @@ function customDays(
   if (first.until(last, { largestUnit: "years" }).years >= usagePageYearsMax) {
     return invalid({ to: `Choose at most ${usagePageYearsMax} years.` });
   }
-  return { from, to, span: { first, last }, faults: {} };
+  return { from, to, span: { first, last }, faults: noFaults };
 }
 
 /** @returns The day of a text such as `2026-11-21`, or a sentence about what is wrong with it. */

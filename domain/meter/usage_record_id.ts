@@ -9,14 +9,7 @@ export interface UsageRecordPlace {
 }
 
 /** The ids of one database's records. */
-export interface UsageRecordIds {
-  /** @returns The id of a record. */
-  of(place: UsageRecordPlace): string;
-  /** @returns A function from `seq` to id for the records of one moment. */
-  ofMoment(recordedAt: number): (seq: number) => string;
-  /** @returns What an id stands for, or null for an invalid id. */
-  parse(id: string): UsageRecordPlace | null;
-}
+export type UsageRecordIds = ReturnType<typeof createUsageRecordIds>;
 
 /**
  * Creates ids of a key. An id is `use_`, 12 hexadecimal digits of the record's time, and 12 of its encrypted place, so that ids
@@ -32,16 +25,19 @@ export interface UsageRecordIds {
  * assert.deepEqual(ids.parse(ids.of(place)), place);
  * ```
  */
-export function createUsageRecordIds(key: string): UsageRecordIds {
+export function createUsageRecordIds(key: string) {
   const { hide, reveal } = createPermutation(key);
   const ofMoment = (recordedAt: number) => {
     const start = `use_${timeDigits(recordedAt)}`;
     return (seq: number) => start + hide(seq);
   };
   return {
+    /** @returns A function from `seq` to id for the records of one moment. */
     ofMoment,
-    of: ({ seq, recordedAt }) => ofMoment(recordedAt)(seq),
-    parse(id) {
+    /** @returns The id of a record. */
+    of: ({ seq, recordedAt }: UsageRecordPlace) => ofMoment(recordedAt)(seq),
+    /** @returns What an id stands for, or null for an invalid id. */
+    parse(id: string): UsageRecordPlace | null {
       const [, time, place] = /^use_([0-9a-f]{12})([0-9a-f]{12})$/.exec(id) ?? [];
       if (time === undefined || place === undefined) return null;
       return { recordedAt: Number(`0x${time}`), seq: reveal(place) };

@@ -10,21 +10,6 @@ export interface ReportSum {
   readonly count: number;
 }
 
-/** The chart's series and, for each window, a value for each of them. */
-export interface ReportChart {
-  readonly series: readonly string[];
-  readonly windows: readonly ReportChartWindow[];
-}
-
-/** One window of the chart. */
-export interface ReportChartWindow {
-  /** The nearest numbers, to draw. */
-  readonly values: readonly number[];
-  /** The same as exact decimal texts, and their sum. */
-  readonly sums: readonly string[];
-  readonly total: string;
-}
-
 /** The last series of the chart adds up the remaining products. */
 const chartSeriesMax = 4;
 
@@ -33,7 +18,7 @@ const chartSeriesMax = 4;
  * @param windows How many windows there are.
  * @returns Products by sum, largest first; of more than four the largest three, and the sum of the others.
  */
-export function reportChart(sums: readonly ReportSum[], windows: number): ReportChart {
+export function reportChart(sums: readonly ReportSum[], windows: number) {
   const totals = new Map<string, bigint>();
   for (const { productSlug = "", micros } of sums) {
     totals.set(productSlug, (totals.get(productSlug) ?? 0n) + micros);
@@ -53,30 +38,13 @@ export function reportChart(sums: readonly ReportSum[], windows: number): Report
   return {
     series,
     windows: values.map((window) => ({
+      /** The nearest numbers, to draw. */
       values: window.map(microsToNumber),
+      /** Exact decimal texts. */
       sums: window.map(microsToDecimal),
       total: microsToDecimal(sumOf(window)),
     })),
   };
-}
-
-/** Usage of one key. */
-export interface KeyUsage {
-  readonly apiKeyId: string;
-  /** The exact sum as a decimal text. */
-  readonly sum: string;
-  /** Percentage of the total, to one decimal place; null when the total is 0. */
-  readonly share: number | null;
-  readonly count: number;
-}
-
-/** The most active keys, and the others. */
-export interface ReportKeys {
-  readonly most: readonly KeyUsage[];
-  /** The other keys together; null when there are none. */
-  readonly others: (Omit<KeyUsage, "apiKeyId"> & { readonly keys: number }) | null;
-  /** The number of all keys. */
-  readonly keys: number;
 }
 
 /**
@@ -84,7 +52,7 @@ export interface ReportKeys {
  * @param namedMax How many keys to name.
  * @returns Keys by sum, largest first.
  */
-export function reportKeys(sums: readonly Omit<ReportSum, "position">[], namedMax: number): ReportKeys {
+export function reportKeys(sums: readonly Omit<ReportSum, "position">[], namedMax: number) {
   const keys = new Map<string, { micros: bigint; count: number }>();
   for (const { apiKey = "", micros, count } of sums) {
     const key = keys.get(apiKey) ?? { micros: 0n, count: 0 };
@@ -93,6 +61,7 @@ export function reportKeys(sums: readonly Omit<ReportSum, "position">[], namedMa
   const total = sumOf([...keys.values()].map(({ micros }) => micros));
   const usage = ({ micros, count }: { micros: bigint; count: number }) => ({
     sum: microsToDecimal(micros),
+    /** Percentage of the total, to one decimal place; null when the total is 0. */
     share: total === 0n ? null : Number((micros * 1000n + total / 2n) / total) / 10,
     count,
   });
@@ -103,7 +72,9 @@ export function reportKeys(sums: readonly Omit<ReportSum, "position">[], namedMa
   const named = sorted.length <= namedMax + 1 ? sorted : sorted.slice(0, namedMax);
   const others = sorted.slice(named.length).map(([, key]) => key);
   return {
+    /** The most active keys. */
     most: named.map(([apiKeyId, key]) => ({ apiKeyId, ...usage(key) })),
+    /** The other keys together; null when there are none. */
     others: others.length === 0 ? null : {
       ...usage({
         micros: sumOf(others.map(({ micros }) => micros)),
@@ -111,22 +82,13 @@ export function reportKeys(sums: readonly Omit<ReportSum, "position">[], namedMa
       }),
       keys: others.length,
     },
+    /** The number of all keys. */
     keys: keys.size,
   };
 }
 
-/** Figures of a whole range. */
-export interface ReportTotals {
-  readonly micros: bigint;
-  /** The exact sum as a decimal text. */
-  readonly sum: string;
-  readonly count: number;
-  /** The window with the largest sum. */
-  readonly busiest: { readonly position: number; readonly sum: string } | null;
-}
-
 /** @returns The figures of sums by window. */
-export function reportTotals(sums: readonly ReportSum[]): ReportTotals {
+export function reportTotals(sums: readonly ReportSum[]) {
   const windows = new Map<number, bigint>();
   for (const { position, micros } of sums) windows.set(position, (windows.get(position) ?? 0n) + micros);
   let busiest: [position: number, micros: bigint] | undefined;
@@ -136,6 +98,7 @@ export function reportTotals(sums: readonly ReportSum[]): ReportTotals {
     micros,
     sum: microsToDecimal(micros),
     count: sums.reduce((total, { count }) => total + count, 0),
+    /** The window with the largest sum. */
     busiest: busiest === undefined ? null : { position: busiest[0], sum: microsToDecimal(busiest[1]) },
   };
 }

@@ -45,14 +45,10 @@ export interface Repeats {
 }
 
 /** A group for the database, and where each request's records are in it. */
-export interface CommitGroup {
-  readonly group: RecordGroup;
-  /** The position of each request's first record. */
-  readonly starts: readonly number[];
-}
+export type CommitGroup = ReturnType<typeof buildGroup>;
 
 /** @returns The requests as one group. Two requests of one organization must not share an idempotency key. */
-export function buildGroup(requests: readonly PendingRequest[], now: number): CommitGroup {
+export function buildGroup(requests: readonly PendingRequest[], now: number) {
   const series: [keyHash: string, productSlug: string, metric: string][] = [];
   const seriesByKey = new Map<string, Map<string, number>>();
   const encoder = new RecordEncoder(now);
@@ -87,7 +83,8 @@ export function buildGroup(requests: readonly PendingRequest[], now: number): Co
     return start;
   });
   const keyHashes = [...seriesByKey.keys()];
-  return { group: { now, keyHashes, series, records, keys, seriesMax: usageSeriesMax }, starts };
+  const group: RecordGroup = { now, keyHashes, series, records, keys, seriesMax: usageSeriesMax };
+  return { group, /** The position of each request's first record. */ starts };
 }
 
 /** @returns Which inputs of a request repeat another one; null when none does. */

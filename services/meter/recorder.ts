@@ -29,7 +29,7 @@ import {
 import { completeRequests } from "./commit_results.ts";
 import { FairQueue } from "./fair_queue.ts";
 import { KeyOrganizations } from "./key_organizations.ts";
-import { CommitMetrics, type RecorderMetrics } from "./recorder_metrics.ts";
+import { CommitMetrics } from "./recorder_metrics.ts";
 
 const queueLimits = {
   total: { records: recorderQueueRecordsMax, bytes: recorderQueueBytesMax },
@@ -58,13 +58,20 @@ export class Recorder {
   }
 
   /** Counts since the start, and the current queue. */
-  get metrics(): RecorderMetrics {
+  get metrics() {
     const { counts, commitSeconds, commitRecords } = this.#commitMetrics;
     let oldestQueuedAt: number | null = null;
     for (const { queuedAt } of this.#queue.oldestOfEach()) {
       oldestQueuedAt = Math.min(queuedAt, oldestQueuedAt ?? queuedAt);
     }
-    return { counts, commitSeconds, commitRecords, queuedRecords: this.#queue.records, oldestQueuedAt };
+    return {
+      counts,
+      commitSeconds,
+      commitRecords,
+      queuedRecords: this.#queue.records,
+      /** When the oldest queued request arrived, in milliseconds since 1970; null when the queue is empty. */
+      oldestQueuedAt,
+    };
   }
 
   /** @returns The ids of the database's records. Their key never changes, so it is read once. @throws {DatabaseError} */

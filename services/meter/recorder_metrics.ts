@@ -16,13 +16,6 @@ export const noRecords = (): RecordCounts => ({
   rejected: 0,
 });
 
-/** Counts since the start, and the current queue. */
-export interface RecorderMetrics extends Pick<CommitMetrics, "counts" | "commitSeconds" | "commitRecords"> {
-  readonly queuedRecords: number;
-  /** When the oldest queued request arrived, in milliseconds since 1970; null when the queue is empty. */
-  readonly oldestQueuedAt: number | null;
-}
-
 /** The counts of commits. */
 export class CommitMetrics {
   readonly counts = noRecords();

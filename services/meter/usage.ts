@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import type { ReportBytes } from "../reports/reports.ts";
 import { type UsageReader, usageScope } from "./usage_access.ts";
 import type { UsageOverview, UsageOverviewQuery } from "./usage_overview.ts";
-import type { UsageCounts, UsageQuery } from "./usage_sums.ts";
+import type { UsageQuery } from "./usage_sums.ts";
 
 /**
  * Adds up usage of the reader's organization.
@@ -39,7 +39,7 @@ export async function countUsageOfApiKeys(
   context: Context,
   session: Session,
   { query, signal }: { query: UsageQuery & { readonly apiKeyIds: readonly string[] }; signal: AbortSignal },
-): Promise<UsageCounts> {
+) {
   const scope = await usageScope(context, session);
   return await context.reports.read("countUsage", { ...query, ...scope }, signal);
 }

@@ -3,23 +3,11 @@
 import { listUsageKeys, listUsageNames, type UsageFilter } from "../../db/meter/usage_sums.ts";
 import { AppError } from "../../domain/errors.ts";
 import { usagePageChoicesMax } from "../../domain/limits.ts";
-import {
-  type ReportChart,
-  reportChart,
-  type ReportKeys,
-  reportKeys,
-  type ReportTotals,
-  reportTotals,
-} from "../../domain/meter/usage_report.ts";
-import {
-  type UsageRange,
-  type UsageWindow,
-  type WindowUnit,
-  windowUnits,
-} from "../../domain/meter/usage_window.ts";
+import { reportChart, reportKeys, reportTotals } from "../../domain/meter/usage_report.ts";
+import { type UsageWindow, type WindowUnit, windowUnits } from "../../domain/meter/usage_window.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { ReportContext, ReportScope } from "../reports/report_context.ts";
-import { type NamedUsageRecord, readUsageRecordPage } from "./usage_record_list.ts";
+import { readUsageRecordPage } from "./usage_record_list.ts";
 import { readUsageSums, type UsageQuery } from "./usage_sums.ts";
 
 const activeKeysMax = 5;
@@ -42,55 +30,35 @@ export interface UsageOverviewQuery {
 }
 
 /** What the page shows. */
-export interface UsageOverview {
-  /** Whether anything was ever recorded. */
-  readonly hasUsage: boolean;
-  /** The filters in effect: without a key or metric that the organization doesn't have. */
-  readonly filters: OverviewFilters;
-  readonly choices: {
-    readonly products: readonly string[];
-    /** Metrics of the selected product and key. */
-    readonly metrics: readonly string[];
-    /** With distinct names. */
-    readonly apiKeys: readonly { readonly id: string; readonly name: string }[];
-  };
-  /** The length of the windows: a longer one than requested if there would be too many. */
-  readonly unit: WindowUnit;
-  /** Null without a period, or when there is too much to add up; `problem` then says so. */
-  readonly report: {
-    readonly range: UsageRange;
-    readonly totals: ReportTotals;
-    /** The sum of the period to compare with, in millionths. */
-    readonly before: bigint;
-    readonly chart: ReportChart;
-    readonly keys: ReportKeys;
-  } | null;
-  readonly problem: string | null;
-  readonly records: readonly NamedUsageRecord[];
-}
+export type UsageOverview = Awaited<ReturnType<typeof readUsageOverview>>;
 
 /** Reads what the page shows. */
 export async function readUsageOverview(
   context: ReportContext,
   input: ReportScope & UsageOverviewQuery,
-): Promise<UsageOverview> {
+) {
   const { organizationId, now } = input;
   const { filters, choices } = await selectFilters(context, input);
   const report = await readReport(context, { ...input, filters });
-  const { usageRecords } = await readUsageRecordPage(context, {
+  const { usageRecords: records } = await readUsageRecordPage(context, {
     organizationId,
     now,
     ...toUsageFilter(filters),
     limit: latestRecordsMax,
   });
-  return { hasUsage: choices.products.length > 0, filters, choices, records: usageRecords, ...report };
+  return {
+    /** Whether anything was ever recorded. */
+    hasUsage: choices.products.length > 0,
+    /** The filters in effect: without a key or metric that the organization doesn't have. */
+    filters,
+    choices,
+    records,
+    ...report,
+  };
 }
 
 /** Different metrics cannot be added up: without a valid choice, the metric with the most records is selected. */
-async function selectFilters(
-  context: ReportContext,
-  input: ReportScope & UsageOverviewQuery,
-): Promise<Pick<UsageOverview, "filters" | "choices">> {
+async function selectFilters(context: ReportContext, input: ReportScope & UsageOverviewQuery) {
   const { database } = context;
   const { organizationId, filters: requested, period } = input;
   const limit = usagePageChoicesMax;
@@ -121,16 +89,14 @@ async function selectFilters(
     metric = busiest?.metric ?? metrics[0] ?? (await names("metric", noFilters, 1))[0] ?? null;
   }
   return {
-    filters: { ...selected, metric },
+    filters: { ...selected, metric } satisfies OverviewFilters,
+    /** Metrics are those of the selected product and key. */
     choices: { products, metrics, apiKeys: withDistinctNames(keys) },
   };
 }
 
 /** Reads by the requested windows or, if there are too many, by the next longer ones. */
-async function readReport(
-  context: ReportContext,
-  input: ReportScope & UsageOverviewQuery,
-): Promise<Pick<UsageOverview, "unit" | "report" | "problem">> {
+async function readReport(context: ReportContext, input: ReportScope & UsageOverviewQuery) {
   const { period, unit: requested } = input;
   if (period === null) return { unit: requested, report: null, problem: null };
   const failed = ({ message }: AppError) => ({ unit: requested, report: null, problem: message });
@@ -158,6 +124,7 @@ async function readReport(
     report: {
       range,
       totals: reportTotals(productSums),
+      /** The sum of the period to compare with, in millionths. */
       before: reportTotals(before.data).micros,
       chart: reportChart(productSums, range.windows.length),
       keys: reportKeys(byKey.data, activeKeysMax),

@@ -1,5 +1,5 @@
 // A page of usage records, read by the reports thread: of very many records few may match a filter.
-import { idempotencyKeyHash, toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
+import { idempotencyKeyHash, toUsageRecord } from "../../domain/meter/usage_record.ts";
 import type { UsageFilter } from "../../db/meter/usage_sums.ts";
 import {
   endOfScan,
@@ -27,33 +27,24 @@ export interface UsageRecordQuery extends UsageFilter {
   readonly cursor?: string | undefined;
 }
 
-/** A record with the name of its key, for people. */
-export interface NamedUsageRecord extends UsageRecord {
-  readonly apiKeyName: string;
-}
-
-/** A page of a list. */
-export interface UsageRecordPage {
-  readonly usageRecords: NamedUsageRecord[];
-  /** The cursor of the next page; null at the end. */
-  readonly nextCursor: string | null;
-}
-
 /** After every position that a record can have. */
 const newest: UsageRecordPosition = { timestamp: Number.MAX_SAFE_INTEGER, series: 0, seq: 0 };
 
-/** Reads a page, newest first. @throws {AppError} `validation_failed` for a cursor whose record doesn't exist. */
-export async function readUsageRecordPage(
-  context: ReportContext,
-  query: ReportScope & UsageRecordQuery,
-): Promise<UsageRecordPage> {
+/**
+ * Reads a page of records with the names of their keys, newest first.
+ *
+ * @returns The page and the cursor of the next one, null at the end.
+ * @throws {AppError} `validation_failed` for a cursor whose record doesn't exist.
+ */
+export async function readUsageRecordPage(context: ReportContext, query: ReportScope & UsageRecordQuery) {
   const ids = createUsageRecordIds(await findRecordIdKey(context.database));
   const rows = await findRows(context, query, ids);
   const usageRecords = rows.slice(0, query.limit).map((row) => ({
     ...toUsageRecord(row, ids),
     apiKeyName: row.apiKeyName,
   }));
-  return { usageRecords, nextCursor: rows.length > query.limit ? usageRecords.at(-1)?.id ?? null : null };
+  const nextCursor = rows.length > query.limit ? usageRecords.at(-1)?.id ?? null : null;
+  return { usageRecords, nextCursor };
 }
 
 /** @returns The rows of the page, and one more if there is a next page. */

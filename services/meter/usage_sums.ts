@@ -40,32 +40,20 @@ export interface UsageSum {
   readonly maxMicros: bigint | null;
 }
 
-/** Sums over a range, produced while they are read. */
-export interface UsageSumStream {
-  readonly range: UsageRange;
-  /** An upper bound of the number of sums. */
-  readonly sumsMax: number;
-  /**
-   * Adds up some whole windows at a time and pauses between them. Each sum is built when it is read, so that not all of them
-   * are in memory together.
-   *
-   * @returns Sums by window and then by group, from the first on with each call.
-   */
-  batches(): AsyncGenerator<Iterable<UsageSum>>;
-}
-
-/** Starts adding up usage. @throws {AppError} As {@linkcode usageRange}. */
+/** Starts adding up usage. @returns Sums that are produced while they are read. @throws {AppError} As {@linkcode usageRange}. */
 export async function streamUsageSums(
   context: ReportContext,
   { organizationId, now, ...input }: ReportScope & UsageQuery,
-): Promise<UsageSumStream> {
+) {
   const range = usageRange(input, now);
   const { productSlug, metric, apiKey, groupBy = [] } = input;
   const query = { organizationId, productSlug, metric, apiKey, groupBy };
   const extent = await findUsageExtent(context.database, query);
   return {
     range,
+    /** An upper bound of the number of sums. */
     sumsMax: range.windows.length * (groupBy.length === 0 ? 1 : extent.series),
+    /** Adds up some windows at a time, from the first on with each call. */
     batches: () => addUp(context, { query, range, extent }),
   };
 }
@@ -89,19 +77,11 @@ export async function readUsageSums(
   return { range, data };
 }
 
-/** Counts of records by window. */
-export interface UsageCounts {
-  /** The first moment of each window, in milliseconds since 1970. */
-  readonly starts: readonly number[];
-  /** By key; without keys that recorded nothing. */
-  readonly counts: ReadonlyMap<string, readonly number[]>;
-}
-
 /** @returns How many records each of some keys has, by window. @throws {AppError} As {@linkcode usageRange}. */
 export async function countUsage(
   context: ReportContext,
   { apiKeyIds, ...input }: ReportScope & UsageQuery & { readonly apiKeyIds: readonly string[] },
-): Promise<UsageCounts> {
+) {
   const { range, batches } = await streamUsageSums(context, { ...input, groupBy: ["apiKey"] });
   const wanted = new Set(apiKeyIds);
   const counts = new Map<string, number[]>();
@@ -113,7 +93,12 @@ export async function countUsage(
       counts.set(apiKey, ofKey);
     }
   }
-  return { starts: range.windows.map(({ start }) => start), counts };
+  return {
+    /** The first moment of each window, in milliseconds since 1970. */
+    starts: range.windows.map(({ start }) => start),
+    /** By key; without keys that recorded nothing. */
+    counts,
+  };
 }
 
 /** @returns The error for more sums than one response may have. */
@@ -128,6 +113,7 @@ export function tooManySumsError(): AppError {
  * Adds up in steps of some milliseconds, because one organization may have years of many series.
  *
  * @param options `extent`: where there are rollups at all.
+ * @returns Sums by window and then by group. Each is built when it is read, so that not all are in memory together.
  */
 async function* addUp(
   context: ReportContext,

@@ -13,18 +13,6 @@ export interface ReportLimits {
   readonly openMax: number;
 }
 
-/** An open report. Each method throws the signal's reason when the report was canceled. */
-export interface ScheduledReport {
-  /** Waits for the first slice. @throws {AppError} `unavailable` when the program stops before it. */
-  start(): Promise<void>;
-  /** Ends the slice and waits for the next one. */
-  pause(): Promise<void>;
-  /** Waits for something slow without holding a slice. */
-  waitFor(slow: Promise<void>): Promise<void>;
-  /** Ends the report. */
-  leave(): void;
-}
-
 /** A report that waits for a slice. */
 interface Waiting {
   readonly resume: () => void;
@@ -68,9 +56,10 @@ export class ReportScheduler {
    * with fewer.
    *
    * @param cancel Cancels the report.
+   * @returns The report's access to slices. Each method throws the signal's reason when the report was canceled.
    * @throws {AppError} `unavailable` when there are too many reports.
    */
-  enter(organizationId: string, cancel: AbortController): ScheduledReport {
+  enter(organizationId: string, cancel: AbortController) {
     const { signal } = cancel;
     const share = this.#shares.get(organizationId) ??
       { open: new Set<AbortController>(), running: 0, returning: [], starting: [], paused: [] };
@@ -101,17 +90,21 @@ export class ReportScheduler {
       isRunning = true;
     };
     return {
+      /** Waits for the first slice. @throws {AppError} `unavailable` when the program stops before it. */
       start: () => wait(share.starting),
+      /** Ends the slice and waits for the next one. */
       pause: () => {
         const next = wait(share.paused);
         release({ staysRunning: true });
         return next;
       },
-      waitFor: async (slow) => {
+      /** Waits for something slow without holding a slice. */
+      waitFor: async (slow: Promise<void>) => {
         release({ staysRunning: false });
         await slow;
         await wait(share.returning);
       },
+      /** Ends the report. */
       leave: () => {
         release({ staysRunning: false });
         if (share.open.delete(cancel)) this.#open--;
