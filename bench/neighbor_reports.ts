@@ -77,15 +77,13 @@ function manyRecords(connection: Connection, { keyId, count }: { keyId: string; 
     sql`WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ${count})
      INSERT INTO usage_records SELECT ${seq} + value, ${organization}, ${id}, ${quarter} * 900000 + value % 900000, ${Date.now()}, value, 0, NULL, NULL FROM n`,
   );
-  for (
-    const [table, stretch] of [["usage_rollups", quarter], ["usage_rollups_hourly", Math.floor(quarter / 4)]]
-  ) {
-    connection.run(sql(
-      `INSERT OR REPLACE INTO ${table} VALUES (?1, ?2, ?3, 0, ?3 * (?3 + 1) / 2, 0, 1000000, CAST(?3 * 1000000 AS INTEGER))`,
-      id,
-      stretch ?? 0,
-      count,
-    ));
+  const rollups = [
+    { table: sql`usage_rollups`, start: quarter },
+    { table: sql`usage_rollups_hourly`, start: Math.floor(quarter / 4) },
+  ];
+  for (const { table, start } of rollups) {
+    connection.run(sql`INSERT OR REPLACE INTO ${table} VALUES (${id}, ${start}, ${count}, 0,
+      ${count * (count + 1) / 2}, 0, 1000000, CAST(${count * 1_000_000} AS INTEGER))`);
   }
   connection.run(sql`UPDATE usage_cursor SET seq = seq + ${count}`);
   connection.exec("COMMIT");
