@@ -5,7 +5,7 @@ import {
   findDependentOrganizations,
   markAccountDeletable,
 } from "../../db/account/account_deletion.ts";
-import { findUserCredentialsById, updateUserName } from "../../db/account/users.ts";
+import { findUserCredentialsById, updateUserName, type UserCredentials } from "../../db/account/users.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
@@ -57,9 +57,7 @@ export async function deleteAccount(context: SessionContext, actor: SessionActor
   const { id } = actor.user;
   const now = context.clock();
   requireRecentAuthentication(actor, now);
-  const user = await findUserCredentialsById(database, id);
-  if (user === undefined) throw unauthenticatedError();
-  const { email, name } = user;
+  const { email, name } = await findActingUser(context, actor);
   const audit = insertAuditEvent(actor, { action: "account.deleted", target: { id, name: email } }, { now });
   const audited = { now, audited: audit.id };
   const organizations = await findOrganizations(database, id);
@@ -126,4 +124,14 @@ async function deletionError(context: SessionContext, actor: SessionActor): Prom
     "last_owner",
     "You're the only owner of an organization with other members. Make someone else an owner first.",
   );
+}
+
+/** @returns The user behind a session, as stored now. @throws {AppError} `unauthenticated` if they no longer exist. */
+export async function findActingUser(
+  { database }: SessionContext,
+  { user }: SessionActor,
+): Promise<UserCredentials> {
+  const found = await findUserCredentialsById(database, user.id);
+  if (found === undefined) throw unauthenticatedError();
+  return found;
 }

@@ -3,19 +3,14 @@
 import { insertAuditEvent } from "../../db/audit.ts";
 import { deleteLinks, findLinkToken, findPendingEmail, insertLinkToken } from "../../db/mail/link_tokens.ts";
 import { deleteSessionsIfAudited } from "../../db/sign_in/sessions.ts";
-import {
-  findUserCredentials,
-  findUserCredentialsById,
-  updateUserEmail,
-  type UserCredentials,
-  verifyUserEmail,
-} from "../../db/account/users.ts";
+import { findUserCredentials, updateUserEmail, verifyUserEmail } from "../../db/account/users.ts";
 import type { SessionActor } from "../../domain/actor.ts";
-import { AppError, invalidTokenError, unauthenticatedError, validationError } from "../../domain/errors.ts";
+import { AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
 import { requireEmail } from "../../domain/mail/email.ts";
 import { linkLifetimesMs, type LinkPurpose } from "../../domain/mail/mail.ts";
 import type { SessionContext } from "../context.ts";
 import type { AskedMail } from "../mail/mail_budgets.ts";
+import { findActingUser } from "./account.ts";
 import { rateLimited } from "../sign_in/credentials.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
@@ -182,15 +177,6 @@ async function changeEmail(context: SessionContext, actor: SessionActor, link: E
     throw new AppError("email_taken", "Another account now uses this email address.");
   }
   mail.wake();
-}
-
-async function findActingUser(
-  { database }: SessionContext,
-  { user }: SessionActor,
-): Promise<UserCredentials> {
-  const found = await findUserCredentialsById(database, user.id);
-  if (found === undefined) throw unauthenticatedError();
-  return found;
 }
 
 /** Counts an email against the limits of its sender and of its recipient, and writes it. @throws {AppError} `rate_limited`. */

@@ -14,12 +14,13 @@ import { endHalfDoneSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import { deleteSessionsIfAudited, updateSessionToken } from "../../db/sign_in/sessions.ts";
 import { unlockTotp } from "../../db/sign_in/totp.ts";
 import type { ClientInfo, SessionActor } from "../../domain/actor.ts";
-import { invalidTokenError, unauthenticatedError, validationError } from "../../domain/errors.ts";
+import { invalidTokenError, validationError } from "../../domain/errors.ts";
 import { requireEmail } from "../../domain/mail/email.ts";
 import type { Context, SessionContext } from "../context.ts";
 import { sessionSubject } from "../sign_in/credentials.ts";
 import { withOwnPassword } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
+import { findActingUser } from "./account.ts";
 import { changedMeanwhile, personOf, readSignedIn, type SignedIn } from "../sign_in/sign_in.ts";
 
 /**
@@ -33,8 +34,7 @@ export async function changePassword(
   { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
 ): Promise<SignedIn> {
   const { credentials } = context;
-  const user = await findUserCredentialsById(context.database, actor.user.id);
-  if (user === undefined) throw unauthenticatedError();
+  const user = await findActingUser(context, actor);
   await checkNewPassword(context, newPassword, { ...user, path: "newPassword" });
   const action = async () => {
     const passwordHash = await credentials.hasher.hash(newPassword);
@@ -89,18 +89,15 @@ export async function requestPasswordReset(
         now,
         always: true,
       });
-      const notice = { kind: "reset_password", to: email } as const;
+      const audited = { now, audited: audit.id };
+      const { id: subject = "", name = "" } = user ?? {};
+      const reset = { kind: "reset_password", to: email, subject, fields: { name } } as const;
+      const newLink = [
+        ...deleteLinks(subject, { purposes: ["reset_password"], audited: audit.id }),
+        ...(user === undefined ? [] : mail.outgoing(reset, audited)),
+      ];
       // If no email may be sent, the link in the last one stays valid.
-      await database.write([
-        audit.statement,
-        ...(isLeft ? deleteLinks(user?.id ?? "", { purposes: ["reset_password"], audited: audit.id }) : []),
-        ...(isLeft && user !== undefined
-          ? mail.outgoing({ ...notice, subject: user.id, fields: { name: user.name } }, {
-            now,
-            audited: audit.id,
-          })
-          : []),
-      ]);
+      await database.write([audit.statement, ...(isLeft ? newLink : [])]);
     },
   );
   mail.wake();

@@ -3,6 +3,8 @@
 import { mailSubjectNameCharactersMax } from "../../domain/limits.ts";
 import type { EmailContent, EmailLinks, EmailTexts, MailFields, MailKind } from "../../domain/mail/mail.ts";
 import { countOf } from "../../domain/number_text.ts";
+import type { Role } from "../../domain/sign_in/session.ts";
+import { asRole } from "../text/role.ts";
 import { htmlMail, plainMail } from "./mail_body.tsx";
 
 /** The words of one email. */
@@ -23,7 +25,6 @@ interface Places {
   readonly forgot: string;
 }
 
-const roleWords: Readonly<Record<string, string>> = { OWNER: "owner", ADMIN: "admin", MEMBER: "member" };
 const ignore = "If this wasn't you, you can ignore this email.";
 const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Places) => Words } = {
   verify_email: (_fields, { site }) => ({
@@ -60,7 +61,7 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
   }),
   reset_password: (_fields, { site }) => ({
     subject: "Reset your password",
-    text: `Someone requested a new password for your account at ${site}.`,
+    text: `Someone asked to reset the password of your account at ${site}.`,
     action: "Reset password",
     otherwise: `${ignore} Your password won't change.`,
   }),
@@ -70,7 +71,7 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
     otherwise: `If this wasn't you, reset your password immediately: ${forgot}`,
   }),
   account_taken_back: (_fields, { site, forgot }) => ({
-    subject: "You took over your account",
+    subject: "You recovered your account",
     text: [
       `You set a new password for your account at ${site} and confirmed this email address. It had never been confirmed ` +
       "before, so someone else may have created the account.",
@@ -81,13 +82,13 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
   }),
   invitation: ({ organization, inviter, role }, { site }) => ({
     subject: `${cut(inviter)} invited you to ${cut(organization)}`,
-    text: `${inviter} invited you to join “${organization}” at ${site} as ${roleWords[role] ?? role}.`,
+    text: `${inviter} invited you to join “${organization}” at ${site} as ${asRole(role as Role)}.`,
     action: "View invitation",
     otherwise: `If you don't know ${inviter}, you can ignore this email.`,
   }),
   two_step_enabled: (_fields, { site }) => ({
     subject: "Two-step sign-in is on",
-    text: `Signing in to your account at ${site} now takes a code after your password.`,
+    text: `Signing in to your account at ${site} now requires a code after your password.`,
   }),
   turn_off_two_step: (_fields, { site }) => ({
     subject: "Turn off two-step sign-in",
@@ -97,7 +98,7 @@ const mails: { readonly [Kind in MailKind]: (fields: MailFields[Kind], at: Place
   }),
   two_step_disabled: (_fields, { site, security }) => ({
     subject: "Two-step sign-in is off",
-    text: `Signing in to your account at ${site} no longer takes a code after your password.`,
+    text: `Signing in to your account at ${site} no longer requires a code after your password.`,
     otherwise: `If this wasn't you, change your password and turn it on again: ${security}`,
   }),
   two_step_locked: ({ wrongCodes }, { site, forgot }) => ({

@@ -8,8 +8,11 @@ const link = `${home}/verify-email?token=canary&x=1`;
 
 /** An email with the same text in every field. */
 function mailOf(kind: MailKind, text: string) {
-  const names = ["name", "from", "to", "organization", "inviter", "role", "left", "passkey", "wrongCodes"];
-  const fields = Object.fromEntries(names.map((name) => [name, text])) as unknown as MailFields[typeof kind];
+  const names = ["name", "from", "to", "organization", "inviter", "left", "passkey", "wrongCodes"];
+  const fields = {
+    ...Object.fromEntries(names.map((name) => [name, text])),
+    role: "ADMIN",
+  } as unknown as MailFields[typeof kind];
   return emailTexts.render(kind, fields, { home, link, linkLifetimeMs: 3_600_000 });
 }
 
