@@ -7,15 +7,11 @@ import { messageOf } from "../../domain/errors.ts";
 import { databaseBusyTimeoutMs } from "../../domain/limits.ts";
 import { checkArguments, DatabaseError, databaseErrorKind, type Statement } from "./database.ts";
 
+/** A prepared statement. Rows come as arrays, which is cheaper than the driver's objects. */
 interface Prepared {
   readonly statement: Sqlite.Statement;
-  readonly returnsRows: boolean;
-}
-
-/** A statement for one row, which the driver returns as an array: cheaper than as an object. */
-interface PreparedFirst {
-  readonly statement: Sqlite.Statement;
-  readonly columns: readonly string[];
+  /** The columns of its rows; null for a statement without rows. */
+  readonly columns: readonly string[] | null;
 }
 
 /** Pages of 4 KiB in the log at which it is checkpointed (80 MB). Each random key touches a page of its own. */
@@ -45,7 +41,6 @@ export async function filesReleased(): Promise<void> {
 export class Connection {
   readonly #sqlite: Sqlite.Database;
   readonly #prepared = new Map<string, Prepared>();
-  readonly #preparedFirst = new Map<string, PreparedFirst>();
 
   /**
    * Opens an existing file.
@@ -102,12 +97,9 @@ export class Connection {
   first(statement: Statement): unknown {
     checkArguments(statement);
     return withDatabaseErrors(() => {
-      const { statement: prepared, columns } = this.#prepareFirst(statement.sql);
+      const { statement: prepared, columns } = this.#prepare(statement.sql);
       const values = prepared.get(statement.args) as unknown[] | undefined;
-      if (values === undefined) return undefined;
-      const row: Record<string, unknown> = {};
-      for (let n = 0; n < columns.length; n++) row[columns[n] as string] = values[n];
-      return row;
+      return values === undefined || columns === null ? undefined : toRow(columns, values);
     });
   }
 
@@ -115,9 +107,9 @@ export class Connection {
   run(statement: Statement): { rows: unknown[]; changes: number } {
     checkArguments(statement);
     return withDatabaseErrors(() => {
-      const { statement: prepared, returnsRows } = this.#prepare(statement.sql);
-      if (!returnsRows) return { rows: [], changes: prepared.run(statement.args).changes };
-      const rows = prepared.all(statement.args);
+      const { statement: prepared, columns } = this.#prepare(statement.sql);
+      if (columns === null) return { rows: [], changes: prepared.run(statement.args).changes };
+      const rows = (prepared.all(statement.args) as unknown[][]).map((values) => toRow(columns, values));
       return { rows, changes: rows.length };
     });
   }
@@ -129,7 +121,6 @@ export class Connection {
    */
   close(): void {
     this.#prepared.clear();
-    this.#preparedFirst.clear();
     this.#sqlite.close();
     (globalThis as { gc?: () => void }).gc?.();
   }
@@ -145,21 +136,18 @@ export class Connection {
     let prepared = this.#prepared.get(text);
     if (prepared === undefined) {
       const statement = this.#sqlite.prepare(text);
-      prepared = { statement, returnsRows: statement.reader };
+      const columns = statement.reader ? statement.raw(true).columns().map(({ name }) => name) : null;
+      prepared = { statement, columns };
       this.#prepared.set(text, prepared);
     }
     return prepared;
   }
+}
 
-  #prepareFirst(text: string): PreparedFirst {
-    let prepared = this.#preparedFirst.get(text);
-    if (prepared === undefined) {
-      const statement = this.#sqlite.prepare(text).raw(true);
-      prepared = { statement, columns: statement.columns().map(({ name }) => name) };
-      this.#preparedFirst.set(text, prepared);
-    }
-    return prepared;
-  }
+function toRow(columns: readonly string[], values: readonly unknown[]): Record<string, unknown> {
+  const row: Record<string, unknown> = {};
+  for (let n = 0; n < columns.length; n++) row[columns[n] as string] = values[n];
+  return row;
 }
 
 /** Turns errors of the driver into database errors. */
