@@ -9,17 +9,7 @@ import { MigrationError } from "../db/engine/migrate.ts";
 import { restoreDataFile } from "../db/engine/restore.ts";
 import { messageOf } from "../domain/errors.ts";
 import { makeBackup } from "../services/backups.ts";
-import {
-  CommandError,
-  type CommandLine,
-  exitBusy,
-  exitConfig,
-  exitData,
-  exitInput,
-  exitIo,
-  exitUsage,
-  readSettings,
-} from "./settings.ts";
+import { CommandError, type CommandLine, exitStatus, readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
 /** The data file and the backup, `-` for standard input or output. */
@@ -34,7 +24,7 @@ export function backupCommand(line: CommandLine): Promise<number> {
     try {
       requireDataFile(path);
     } catch (error) {
-      throw new CommandError(`${resolve(path)}: ${messageOf(error)}`, exitConfig);
+      throw new CommandError(`${resolve(path)}: ${messageOf(error)}`, exitStatus.config);
     }
     writeLine(`Database: ${resolve(path)}`, "stderr");
     if (file === "-") return await backUpToOutput(path);
@@ -46,7 +36,7 @@ export function backupCommand(line: CommandLine): Promise<number> {
 
 /** Writes a file first: a slow reader of the output must not keep the database's log from being reused. */
 async function backUpToOutput(path: string): Promise<void> {
-  if (Deno.stdout.isTerminal()) throw new CommandError("standard output is a terminal", exitUsage);
+  if (Deno.stdout.isTerminal()) throw new CommandError("standard output is a terminal", exitStatus.usage);
   const aside = join(dirname(path), `${basename(path)}.${crypto.randomUUID().slice(0, 8)}.output`);
   try {
     await backUp(path, aside);
@@ -65,7 +55,10 @@ async function backUp(path: string, file: string): Promise<number> {
   try {
     return await makeBackup(path, { file, signal: stopping.signal });
   } catch (error) {
-    throw new CommandError(messageOf(error), error instanceof BackupStopped ? exitBusy : exitIo);
+    throw new CommandError(
+      messageOf(error),
+      error instanceof BackupStopped ? exitStatus.busy : exitStatus.io,
+    );
   } finally {
     for (const signal of signals) Deno.removeSignalListener(signal, stop);
   }
@@ -82,7 +75,7 @@ export function restoreCommand(line: CommandLine): Promise<number> {
     const unlock = lockDataFile(path);
     if (unlock === null) {
       await backup.cancel();
-      throw new CommandError(`a server is running on ${resolve(path)}; stop it first`, exitBusy);
+      throw new CommandError(`a server is running on ${resolve(path)}; stop it first`, exitStatus.busy);
     }
     try {
       const { bytes, former, isOlder } = await restoreDataFile(path, { backup, now: Date.now() });
@@ -101,7 +94,7 @@ export function restoreCommand(line: CommandLine): Promise<number> {
 
 async function openBackup({ path, file }: Files): Promise<ReadableStream<Uint8Array>> {
   if (file === "-") {
-    if (Deno.stdin.isTerminal()) throw new CommandError("standard input is a terminal", exitUsage);
+    if (Deno.stdin.isTerminal()) throw new CommandError("standard input is a terminal", exitStatus.usage);
     return Deno.stdin.readable;
   }
   await requireOtherFile(path, file);
@@ -109,22 +102,22 @@ async function openBackup({ path, file }: Files): Promise<ReadableStream<Uint8Ar
   if (log !== null && log.size > 0) {
     const message =
       `${file} is a copy of a database in use: ${file}-wal belongs to it. Use gatehouse backup instead`;
-    throw new CommandError(message, exitData);
+    throw new CommandError(message, exitStatus.data);
   }
   try {
     return (await Deno.open(file, { read: true })).readable;
   } catch (error) {
-    throw new CommandError(`cannot read ${file}: ${messageOf(error)}`, exitInput);
+    throw new CommandError(`cannot read ${file}: ${messageOf(error)}`, exitStatus.input);
   }
 }
 
 function restoreError(error: unknown, { path, file }: Files): CommandError {
   const name = file === "-" ? "standard input" : file;
-  if (error instanceof MigrationError) return new CommandError(`${name}: ${error.message}`, exitData);
-  if (!(error instanceof DatabaseError)) return new CommandError(messageOf(error), exitIo);
+  if (error instanceof MigrationError) return new CommandError(`${name}: ${error.message}`, exitStatus.data);
+  if (!(error instanceof DatabaseError)) return new CommandError(messageOf(error), exitStatus.io);
   return error.kind === "unavailable"
-    ? new CommandError(`${resolve(path)}: ${error.message}`, exitBusy)
-    : new CommandError(`${name} is not a usable backup: ${error.message}`, exitData);
+    ? new CommandError(`${resolve(path)}: ${error.message}`, exitStatus.busy)
+    : new CommandError(`${name} is not a usable backup: ${error.message}`, exitStatus.data);
 }
 
 async function run(
@@ -136,17 +129,20 @@ async function run(
     const [file = "", ...rest] = args;
     if (file === "" || rest.length > 0 || /^-./.test(file)) {
       const stream = command === "backup" ? "output" : "input";
-      throw new CommandError(`expected one file, or - for standard ${stream}`, exitUsage);
+      throw new CommandError(`expected one file, or - for standard ${stream}`, exitStatus.usage);
     }
     const config = readSettings(environment);
-    if (config === null) return exitConfig;
+    if (config === null) return exitStatus.config;
     if (config.database.kind === "remote") {
-      throw new CommandError("DATABASE_URL is a libSQL server, which makes its own backups", exitConfig);
+      throw new CommandError(
+        "DATABASE_URL is a libSQL server, which makes its own backups",
+        exitStatus.config,
+      );
     }
     await act({ path: config.database.path, file }, config);
     return 0;
   } catch (error) {
-    const status = error instanceof CommandError ? error.status : exitIo;
+    const status = error instanceof CommandError ? error.status : exitStatus.io;
     writeLine(`gatehouse ${command}: ${messageOf(error).replaceAll(/\s+/g, " ")}`, "stderr");
     return status;
   }
@@ -156,7 +152,7 @@ async function run(
 async function requireOtherFile(path: string, file: string): Promise<void> {
   const [one, other] = await Promise.all([path, file].map((name) => Deno.stat(name).catch(() => null)));
   if (typeof one?.ino === "number" && one.ino === other?.ino && one.dev === other.dev) {
-    throw new CommandError(`${file} is the database itself`, exitUsage);
+    throw new CommandError(`${file} is the database itself`, exitStatus.usage);
   }
 }
 

@@ -1,16 +1,7 @@
 // The help texts: `gatehouse --help`, `gatehouse user --help` and `gatehouse proxy --help`.
 import { fileSetting, secrets, settings } from "../config.ts";
 import { operatorLinkLifetimeMs } from "../domain/limits.ts";
-import {
-  exitBusy,
-  exitConfig,
-  exitData,
-  exitFault,
-  exitInput,
-  exitIo,
-  exitNoUser,
-  exitUsage,
-} from "./settings.ts";
+import { exitStatus } from "./settings.ts";
 
 /** @returns The help on all commands and settings. */
 export function help(): string {
@@ -45,14 +36,14 @@ export function help(): string {
     ...exitStatusLines({
       0: "success",
       1: "gatehouse check found a problem",
-      [exitUsage]: "invalid command or option",
-      [exitData]: "not a usable backup, or an invalid value",
-      [exitInput]: "the backup cannot be read",
-      [exitNoUser]: "no account has this email address",
-      [exitFault]: "internal error",
-      [exitIo]: "reading or writing a file failed",
-      [exitBusy]: "the port or the database is in use or unavailable; try again",
-      [exitConfig]: "invalid settings, or the database doesn't match this version",
+      [exitStatus.usage]: "invalid command or option",
+      [exitStatus.data]: "not a usable backup, or an invalid value",
+      [exitStatus.input]: "the backup cannot be read",
+      [exitStatus.noUser]: "no account has this email address",
+      [exitStatus.internal]: "internal error",
+      [exitStatus.io]: "reading or writing a file failed",
+      [exitStatus.busy]: "the port or the database is in use or unavailable; try again",
+      [exitStatus.config]: "invalid settings, or the database doesn't match this version",
     }),
   ].join("\n");
 }
@@ -85,12 +76,12 @@ export function userHelp(): string {
     "",
     ...exitStatusLines({
       0: "success",
-      [exitUsage]: "invalid command or option",
-      [exitData]: "the email address is taken, or a value is invalid",
-      [exitNoUser]: "no account has this email address",
-      [exitFault]: "internal error",
-      [exitBusy]: "the database is busy or unavailable; try again",
-      [exitConfig]: "invalid settings, or the database doesn't match this version",
+      [exitStatus.usage]: "invalid command or option",
+      [exitStatus.data]: "the email address is taken, or a value is invalid",
+      [exitStatus.noUser]: "no account has this email address",
+      [exitStatus.internal]: "internal error",
+      [exitStatus.busy]: "the database is busy or unavailable; try again",
+      [exitStatus.config]: "invalid settings, or the database doesn't match this version",
     }),
   ].join("\n");
 }
@@ -119,8 +110,8 @@ export function proxyHelp(): string {
     "",
     ...exitStatusLines({
       0: "success; warnings are on standard error",
-      [exitUsage]: "invalid proxy, application or condition",
-      [exitConfig]: "invalid settings",
+      [exitStatus.usage]: "invalid proxy, application or condition",
+      [exitStatus.config]: "invalid settings",
     }),
   ].join("\n");
 }

@@ -6,7 +6,7 @@ import { lockDataFile } from "../db/engine/embedded.ts";
 import { checkSchema, migrate, MigrationError } from "../db/engine/migrate.ts";
 import { openDatabase } from "../db/engine/open.ts";
 import { messageOf } from "../domain/errors.ts";
-import { exitBusy, exitConfig, exitFault } from "./settings.ts";
+import { exitStatus } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
 /** A migrated database. */
@@ -72,7 +72,7 @@ async function open(config: Config, options: OpenOptions): Promise<OpenedDatabas
     if (target.kind === "file") unlock = lockDataFile(target.path);
     if (unlock === null && !isGuest) {
       await database.close();
-      return fail(`another server is running on ${databaseName(config)}`, exitBusy);
+      return fail(`another server is running on ${databaseName(config)}`, exitStatus.busy);
     }
     const opened = database;
     // A libSQL server has no such lock: Gatehouse servers may be running.
@@ -97,7 +97,7 @@ async function open(config: Config, options: OpenOptions): Promise<OpenedDatabas
     unlock?.();
     const isKnown = error instanceof MigrationError || error instanceof DatabaseError;
     const isBusy = error instanceof DatabaseError && error.kind === "unavailable";
-    const status = isBusy ? exitBusy : isKnown ? exitConfig : exitFault;
+    const status = isBusy ? exitStatus.busy : isKnown ? exitStatus.config : exitStatus.internal;
     return fail(`${databaseName(config)}: ${messageOf(error)}`, status);
   }
 }

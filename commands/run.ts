@@ -7,7 +7,7 @@ import { migrateCommand } from "./migrate.ts";
 import { openApiCommand } from "./openapi.ts";
 import { proxyCommand } from "./proxy/proxy.ts";
 import { serve } from "./serve/serve.ts";
-import { exitUsage, readCommandLine } from "./settings.ts";
+import { exitStatus, readCommandLine } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { userCommand } from "./user/user.ts";
 
@@ -51,7 +51,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   if (command !== undefined && asksForHelp && !withOwnHelp.has(name)) return showHelp();
   if (command === undefined || (rest.length > 0 && !withArguments.has(name))) {
     writeLine(`gatehouse: ${line.args.join(" ")} is not a command. Try gatehouse --help.`, "stderr");
-    return exitUsage;
+    return exitStatus.usage;
   }
   return await command();
 }

@@ -4,23 +4,17 @@ import { type Config, fileSetting, parseConfig, secrets, type Settings } from ".
 import { messageOf } from "../domain/errors.ts";
 import { writeLine } from "./terminal.ts";
 
-// Exit statuses from sysexits.h, from EX_USAGE to EX_CONFIG.
-/** Invalid command line. */
-export const exitUsage = 64;
-/** Invalid data. */
-export const exitData = 65;
-/** Unreadable input file. */
-export const exitInput = 66;
-/** Unknown account. */
-export const exitNoUser = 67;
-/** Internal error. */
-export const exitFault = 70;
-/** Failed to read or write. */
-export const exitIo = 74;
-/** Temporary failure: try again later. */
-export const exitBusy = 75;
-/** Invalid settings. */
-export const exitConfig = 78;
+/** Exit statuses from sysexits.h, such as EX_USAGE. `gatehouse --help` explains them. */
+export const exitStatus = {
+  usage: 64,
+  data: 65,
+  input: 66,
+  noUser: 67,
+  internal: 70,
+  io: 74,
+  busy: 75,
+  config: 78,
+} as const;
 
 /** A reason to end a command early, in one line. */
 export class CommandError extends Error {
@@ -52,9 +46,9 @@ export function readCommandLine(given: readonly string[]): CommandLine | { fault
       args.push(word);
       continue;
     }
-    if (file !== undefined) return { fault: "--env-file is given twice.", status: exitUsage };
+    if (file !== undefined) return { fault: "--env-file is given twice.", status: exitStatus.usage };
     file = attached ?? given[++n] ?? "";
-    if (file === "") return { fault: "--env-file requires a file.", status: exitUsage };
+    if (file === "") return { fault: "--env-file requires a file.", status: exitStatus.usage };
   }
   const environment = Deno.env.toObject();
   if (file === undefined) return { args, environment };
@@ -62,11 +56,11 @@ export function readCommandLine(given: readonly string[]): CommandLine | { fault
     const text = Deno.readTextFileSync(file);
     const line = invalidLine(text);
     if (line !== null) {
-      return { fault: `--env-file: line ${line} of ${file} isn't NAME=VALUE`, status: exitConfig };
+      return { fault: `--env-file: line ${line} of ${file} isn't NAME=VALUE`, status: exitStatus.config };
     }
     return { args, environment: withFile(environment, parseEnv(text)) };
   } catch (error) {
-    return { fault: `--env-file: cannot read ${file}: ${messageOf(error)}`, status: exitConfig };
+    return { fault: `--env-file: cannot read ${file}: ${messageOf(error)}`, status: exitStatus.config };
   }
 }
 

@@ -4,7 +4,7 @@ import type { Config, Settings } from "../../config.ts";
 import { type CheckResult, type Verdict, worstVerdict } from "../../domain/check_result.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { proxyBlock } from "../proxy/configuration.ts";
-import { exitConfig, exitUsage, readSettings } from "../settings.ts";
+import { exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { checkDatabase } from "./database.ts";
 import { checkMail } from "./mail.ts";
@@ -26,10 +26,10 @@ export async function checkCommand(args: readonly string[], environment: Setting
   const [option, ...rest] = args;
   if (rest.length > 0 || (option !== undefined && option !== "--json")) {
     writeLine(`gatehouse check: unknown option ${args.join(" ")}. The only option is --json.`, "stderr");
-    return exitUsage;
+    return exitStatus.usage;
   }
   const config = readSettings(environment);
-  if (config === null) return exitConfig;
+  if (config === null) return exitStatus.config;
   const results = await runChecks(config, environment);
   writeLine(option === "--json" ? asJson(results, config) : asText(results, config));
   return worstVerdict(results) === "wrong" ? exitWrong : 0;

@@ -6,7 +6,7 @@ import { check } from "../../routes/schemas/check.ts";
 import { forwardQuerySchema } from "../../routes/schemas/forward_auth.ts";
 import { proxyBlock, type ProxyName, proxyNames } from "./configuration.ts";
 import { proxyHelp } from "../help.ts";
-import { exitConfig, exitUsage, readSettings } from "../settings.ts";
+import { exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 
 /**
@@ -28,21 +28,23 @@ export function proxyCommand(args: readonly string[], environment: Settings): nu
     applications.push(application);
   }
   const config = readSettings(environment);
-  if (config === null) return exitConfig;
+  if (config === null) return exitStatus.config;
   const hosts = [config.baseUrl.hostname, ...applications.map(({ host }) => host)];
   const duplicate = hosts.find((host, at) => hosts.indexOf(host) !== at);
   if (duplicate !== undefined) {
     return fail(`${duplicate} is given twice, or is BASE_URL's host, which is Gatehouse's own.`);
   }
   const block = proxyBlock(name, config, applications);
-  if (block === null) return fail("with PORT=0 the port changes at every start: set PORT.", exitConfig);
+  if (block === null) {
+    return fail("with PORT=0 the port changes at every start: set PORT.", exitStatus.config);
+  }
   for (const warning of applications.flatMap((application) => warnings(application, config))) {
     writeLine(`gatehouse proxy: warning: ${warning}`, "stderr");
   }
   return writeLine(block);
 }
 
-function fail(message: string, status: number = exitUsage): number {
+function fail(message: string, status: number = exitStatus.usage): number {
   writeLine(`gatehouse proxy: ${message}`, "stderr");
   return status;
 }

@@ -23,7 +23,7 @@ import { Listener, settlesWithin } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { databaseName, type OpenedDatabase, openForCommand } from "../open_database.ts";
 import { dropWritePermission } from "../permissions.ts";
-import { exitBusy, exitConfig, exitFault, readSettings } from "../settings.ts";
+import { exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
 
@@ -40,7 +40,7 @@ const sweepIntervalMs = 1_000;
  */
 export async function serve(environment: Settings, options: { version: string }): Promise<number> {
   const config = readSettings(environment);
-  if (config === null) return exitConfig;
+  if (config === null) return exitStatus.config;
   const log = await openLog(config);
   try {
     // Fails before a database is created.
@@ -51,7 +51,7 @@ export async function serve(environment: Settings, options: { version: string })
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
   const opened = await openForCommand(config, (error) => {
     log.error("stopping: the data file can no longer be trusted", { error });
-    end(exitFault);
+    end(exitStatus.internal);
   });
   if (typeof opened === "number") return opened;
   for (const { about, advice } of checkSettingNames(environment)) {
@@ -83,7 +83,7 @@ export async function serve(environment: Settings, options: { version: string })
 /** Prints why the port can't be opened. @returns The exit status. */
 function reportPort({ host, port }: Config, error: unknown): number {
   writeLine(`gatehouse: cannot listen on ${host}:${port}: ${messageOf(error)}`, "stderr");
-  return error instanceof Deno.errors.AddrInUse ? exitBusy : exitConfig;
+  return error instanceof Deno.errors.AddrInUse ? exitStatus.busy : exitStatus.config;
 }
 
 /** @returns The schedule, if there is one, or the exit status after printing why it can't run. */
@@ -99,7 +99,7 @@ async function openBackupSchedule(
     return schedule;
   } catch (error) {
     writeLine(`BACKUP_DIR: cannot write to ${JSON.stringify(plan.folder)}: ${messageOf(error)}`, "stderr");
-    return exitConfig;
+    return exitStatus.config;
   }
 }
 
@@ -126,8 +126,8 @@ function startServer({ config: settings, log, opened, backups, version }: Server
     mailLog: log,
     startThreads: true,
   });
-  const tell = (line: string) => void writeLine(`gatehouse: ${line}`, "stderr");
-  const app = createApp({ config, services, log, tell, backups: backups && (() => backups.state) }, {
+  const print = (line: string) => void writeLine(`gatehouse: ${line}`, "stderr");
+  const app = createApp({ config, services, log, print, backups: backups && (() => backups.state) }, {
     version,
   });
   announce(config, log);

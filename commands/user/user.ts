@@ -19,16 +19,7 @@ import {
 import { createServices, type Services } from "../../services/services.ts";
 import { userHelp } from "../help.ts";
 import { databaseName, openBesideServer } from "../open_database.ts";
-import {
-  CommandError,
-  exitBusy,
-  exitConfig,
-  exitData,
-  exitFault,
-  exitNoUser,
-  exitUsage,
-  readSettings,
-} from "../settings.ts";
+import { CommandError, exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { readPassword } from "./password_input.ts";
 import { parseUserArguments, type UserArguments, type UserVerb } from "./user_arguments.ts";
@@ -61,7 +52,7 @@ export async function userCommand(args: readonly string[], environment: Settings
   const parsed = parseUserArguments(args);
   if (parsed === "help") return writeLine(userHelp());
   try {
-    if ("fault" in parsed) throw new CommandError(parsed.fault, exitUsage);
+    if ("fault" in parsed) throw new CommandError(parsed.fault, exitStatus.usage);
     return await run(parsed, environment);
   } catch (error) {
     // The reader of the output has closed it, as head does.
@@ -78,7 +69,7 @@ async function run(parsed: UserArguments, environment: Settings): Promise<number
   if (verb === "create") toNewUser(parsed);
   const password = flags.has("password-stdin") ? await readPassword() : undefined;
   const config = readSettings(environment);
-  if (config === null) return exitConfig;
+  if (config === null) return exitStatus.config;
   const opened = await openBesideServer(config, { onlyReads: verb === "list" });
   if (typeof opened === "number") return opened;
   writeLine(`Database: ${databaseName(config)}`, "stderr");
@@ -100,15 +91,17 @@ function toNewUser({ email, texts }: UserArguments) {
   const organizationName = nameOption(texts, "organization");
   const organizationId = texts.get("join");
   const role = roles.find((one) => one === texts.get("role")?.toUpperCase());
-  if (name === undefined) throw new CommandError("--name is required.", exitUsage);
+  if (name === undefined) throw new CommandError("--name is required.", exitStatus.usage);
   if (organizationId !== undefined && organizationName !== undefined) {
-    throw new CommandError("--organization and --join can't be combined.", exitUsage);
+    throw new CommandError("--organization and --join can't be combined.", exitStatus.usage);
   }
   if (texts.has("role") !== texts.has("join")) {
-    throw new CommandError("--join and --role require each other.", exitUsage);
+    throw new CommandError("--join and --role require each other.", exitStatus.usage);
   }
   if (organizationId === undefined) return { email, name, organizationName };
-  if (role === undefined) throw new CommandError(`--role must be one of ${roles.join(", ")}.`, exitUsage);
+  if (role === undefined) {
+    throw new CommandError(`--role must be one of ${roles.join(", ")}.`, exitStatus.usage);
+  }
   return { email, name, join: { organizationId, role } };
 }
 
@@ -117,7 +110,7 @@ function nameOption(texts: UserArguments["texts"], option: string): string | und
   if (name === undefined) return undefined;
   const isValid = name !== "" && [...name].length <= nameCharactersMax && !/\p{Cc}/u.test(name);
   const fault = isValid ? nameFault(name) : `must have 1 to ${nameCharactersMax} characters.`;
-  if (fault !== null) throw new CommandError(`--${option} ${fault}`, exitData);
+  if (fault !== null) throw new CommandError(`--${option} ${fault}`, exitStatus.data);
   return name;
 }
 
@@ -174,10 +167,10 @@ function writeLink({ address, expiresAt }: PasswordLink, before: string): void {
 }
 
 const statuses: Partial<Record<ErrorCode, number>> = {
-  not_found: exitNoUser,
-  email_taken: exitData,
-  validation_failed: exitData,
-  unavailable: exitBusy,
+  not_found: exitStatus.noUser,
+  email_taken: exitStatus.data,
+  validation_failed: exitStatus.data,
+  unavailable: exitStatus.busy,
 };
 
 function toCommandError(error: unknown): { message: string; status: number } {
@@ -187,10 +180,10 @@ function toCommandError(error: unknown): { message: string; status: number } {
     const isUnknown = error.code === "not_found";
     return {
       message: isUnknown ? "no account has this email address." : message,
-      status: statuses[error.code] ?? exitFault,
+      status: statuses[error.code] ?? exitStatus.internal,
     };
   }
   return error instanceof DatabaseError && error.kind === "unavailable"
-    ? { message: `the database is busy or unavailable; try again: ${message}`, status: exitBusy }
-    : { message, status: exitFault };
+    ? { message: `the database is busy or unavailable; try again: ${message}`, status: exitStatus.busy }
+    : { message, status: exitStatus.internal };
 }
