@@ -157,7 +157,7 @@ export const auditLookUpsMax = 60;
 /** How often a key's last use is written. */
 export const apiKeyUsedIntervalMs = 60_000;
 /** Rejected API keys of a client address in a minute. */
-export const refusedApiKeysPerMinuteMax = 60;
+export const rejectedApiKeysPerMinuteMax = 60;
 
 // Usage
 

@@ -56,7 +56,7 @@ export interface AppParts {
   readonly services: Services;
   readonly log: Log;
   /** Prints a line on the terminal, in addition to the log. */
-  readonly tell?: (line: string) => void;
+  readonly print?: (line: string) => void;
   /** The state of scheduled backups; undefined without a schedule. */
   readonly backups?: (() => BackupState) | undefined;
 }

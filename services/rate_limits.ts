@@ -12,7 +12,7 @@ import {
   invitationMailsPerHourMax,
   invitationMailsToAddressPerHourMax,
   passkeyChallengesMax,
-  refusedApiKeysPerMinuteMax,
+  rejectedApiKeysPerMinuteMax,
   sessionConflictNotedIntervalMs,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
@@ -34,7 +34,7 @@ export function createRateLimits({ config, clock }: Pick<BaseContext, "config" |
     /** Updates of when a key was last used. By key. */
     apiKeyUses: limit(1, apiKeyUsedIntervalMs),
     /** By client address. */
-    rejectedApiKeys: limit(refusedApiKeysPerMinuteMax, minuteMs),
+    rejectedApiKeys: limit(rejectedApiKeysPerMinuteMax, minuteMs),
     /** By client address. */
     signUps: limit(addressSignUpsMax, addressSignUpWindowMs),
     /** By client address. */

@@ -31,7 +31,7 @@ export interface SignedIn {
 }
 
 /** No user is signed in. */
-export interface Nobody {
+export interface SignedOut {
   readonly authenticated: false;
   readonly user: null;
   readonly organizationId: null;
@@ -40,7 +40,7 @@ export interface Nobody {
 }
 
 /** The current user, if any. Check `authenticated`. */
-export type SessionUser = SignedIn | Nobody;
+export type SessionUser = SignedIn | SignedOut;
 
 /**
  * An error response of the service. Network errors and origins that aren't allowed throw the `TypeError` of `fetch`. After 10
