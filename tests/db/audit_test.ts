@@ -1,5 +1,5 @@
-// The audit log's table: an entry is written exactly when the statement before it changed something, on both kinds of
-// database; and a few entries among very many are found without looking at the others.
+// The table of the audit log, on both kinds of database: an entry is written exactly when the statement before it changed
+// something, and a few entries among many are found without reading the others.
 import assert from "node:assert/strict";
 import {
   type AuditQuery,
@@ -18,7 +18,7 @@ const client = { address: "203.0.113.7", userAgent: "test", requestId: "req_1" }
 const newest = { at: Number.MAX_SAFE_INTEGER, id: "" };
 const query: AuditQuery = { organizationId, from: 0, before: newest, limit: 100 };
 
-/** An entry by a person. */
+/** An entry by a user. */
 function entry(
   more: { action?: AuditAction; user?: string; now?: number; organizationId?: string; always?: boolean } = {},
 ): Statement {
@@ -52,7 +52,7 @@ function on(promise: string, test: (database: Database) => Promise<void>): void 
 }
 
 const update = (to: string, from: string) => sql`UPDATE notes SET text = ${to} WHERE text = ${from}`;
-/** What may stand before an entry, and whether it changes something each time. */
+/** Statements before an entry, and whether they change something each time. */
 const before: readonly { name: string; batch: Statement[]; isWritten: boolean }[] = [
   { name: "an UPDATE of a row", batch: [update("A", "a")], isWritten: true },
   { name: "an UPDATE of no row", batch: [update("A", "nobody")], isWritten: false },
@@ -106,7 +106,7 @@ on(
       const results = await database.write([...batch, entry()]);
       assert.equal(results.at(-1)?.rows.length, isWritten ? 1 : 0, `after ${name}`);
     }
-    // The batch before changed something; this one has changed nothing yet that an entry could be about.
+    // The previous batch changed something; this one has not changed anything yet.
     await database.write([update("j", "f")]);
     const [, none] = await database.write([update("x", "x"), entry()]);
     assert.equal(none?.rows.length, 0);
@@ -116,10 +116,10 @@ on(
 );
 
 on(
-  "lists are of one organization, newest first, and every filter fits alone and with others",
+  "lists one organization's entries newest first, with every combination of filters",
   async (database) => {
     const [a, b, c] = ["session.created", "api_key.created", "member.joined"] as const;
-    // Several share a time; the order of ids is that of writing.
+    // Several share a time. Ids are in the order of writing.
     const all = [
       { action: a, user: "ada", now: 1_000 },
       { action: b, user: "ada", now: 2_000 },
@@ -179,7 +179,7 @@ on("what is too old goes, the oldest first and so many at a time", async (databa
   assert.deepEqual((await findAuditEvents(database, query)).map(({ at }) => at), [4_000]);
 });
 
-Deno.test("embedded database: whatever is asked for, an index in the order of the list answers", async () => {
+Deno.test("embedded database: every query uses an index in the order of the list", async () => {
   const kind = databaseKinds.find(({ name }) => name === "embedded");
   assert.ok(kind);
   const { database, dispose } = await kind.open();

@@ -1,4 +1,4 @@
-// Keys: their form, their checksum and what is kept of them.
+// API keys: their format, checksum, hash and status.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import fc from "../support/fast_check.ts";
@@ -31,7 +31,7 @@ function base62Of(value: number): string {
   return text;
 }
 
-Deno.test("generateApiKey() makes keys of the documented form", () => {
+Deno.test("generateApiKey() generates keys of the documented format", () => {
   for (let i = 0; i < 200; i++) {
     const { fullKey, keyPrefix } = generateApiKey();
     assert.match(fullKey, /^service_live_[0-9A-Za-z]{38}$/);
@@ -45,7 +45,7 @@ Deno.test("generateApiKey() uses every character and never repeats itself", () =
   assert.equal(new Set(keys).size, keys.length);
   const randomParts = keys.map((key) => key.slice(apiKeyTag.length, -6));
   assert.deepEqual([...new Set(randomParts.join(""))].sort(), [...base62]);
-  // 32 characters of 62 kinds are at least the 190 bits that were promised.
+  // 32 characters of an alphabet of 62 are at least 190 bits.
   assert.ok(32 * Math.log2(base62.length) >= 190);
 });
 
@@ -56,7 +56,7 @@ Deno.test("a key's checksum is the CRC-32 of its random part in base62", () => {
   });
 });
 
-Deno.test("isWellFormedApiKey() catches every change of a single character", () => {
+Deno.test("isWellFormedApiKey() detects every change of a single character", () => {
   const keys = [
     known + base62Of(slowCrc32("0".repeat(32))),
     ...Array.from({ length: 5 }, () => generateApiKey().fullKey),
@@ -72,7 +72,7 @@ Deno.test("isWellFormedApiKey() catches every change of a single character", () 
   }
 });
 
-Deno.test("isWellFormedApiKey() catches a character left out, doubled, or swapped with its neighbour", () => {
+Deno.test("isWellFormedApiKey() detects a missing, doubled or swapped character", () => {
   for (let n = 0; n < 20; n++) {
     const { fullKey } = generateApiKey();
     for (let i = 0; i < fullKey.length; i++) {
@@ -89,7 +89,7 @@ Deno.test("isWellFormedApiKey() catches a character left out, doubled, or swappe
   }
 });
 
-Deno.test("isWellFormedApiKey() refuses a key with anything around it", () => {
+Deno.test("isWellFormedApiKey() rejects a key with anything around it", () => {
   const { fullKey } = generateApiKey();
   for (
     const text of [
@@ -107,19 +107,19 @@ Deno.test("isWellFormedApiKey() refuses a key with anything around it", () => {
   assert.ok(!isWellFormedApiKey(fullKey.replace("live", "test")));
 });
 
-Deno.test("isWellFormedApiKey() answers false, and never throws, for any text", () => {
+Deno.test("isWellFormedApiKey() returns false for any other text and never throws", () => {
   holds(fc.oneof(fc.string({ unit: "binary" }), fc.string().map((text) => apiKeyTag + text)), (text) => {
     assert.equal(isWellFormedApiKey(text), false);
   });
 });
 
-Deno.test("hashApiKey() is the SHA-256 of the whole key, in lower-case hexadecimal", () => {
+Deno.test("hashApiKey() returns the SHA-256 of the full key in lower-case hexadecimal", () => {
   const { fullKey } = generateApiKey();
   assert.equal(hashApiKey(fullKey), createHash("sha256").update(fullKey, "utf8").digest("hex"));
   assert.equal(hashApiKey("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 });
 
-Deno.test("apiKeyStatus() ends a key exactly at its end, and revoked stays revoked", () => {
+Deno.test("apiKeyStatus() expires a key exactly at its expiry time, and a revoked key stays revoked", () => {
   assert.equal(apiKeyStatus({ revokedAt: null, expiresAt: null }, Number.MAX_SAFE_INTEGER), "active");
   assert.equal(apiKeyStatus({ revokedAt: null, expiresAt: 1_000 }, 999), "active");
   assert.equal(apiKeyStatus({ revokedAt: null, expiresAt: 1_000 }, 1_000), "expired");

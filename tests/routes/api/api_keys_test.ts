@@ -223,7 +223,7 @@ testApp("another organization's key gets exactly the same error as an unknown on
   assert.equal((await record(test, key.fullKey)).status, 201);
 });
 
-testApp("a MEMBER sees and manages their own keys only", async (test) => {
+testApp("members see and manage only their own keys", async (test) => {
   const owner = await test.signUp();
   const member = await test.signUp();
   const key = await createTestKey(test, owner);

@@ -1,4 +1,4 @@
-// Who gets into the routes of the API: every one of them stands here, or authorization_test.ts fails.
+// Who is allowed to use each route of the API. authorization_test.ts fails if a route is missing.
 import { testPassword } from "../../support/app.ts";
 import {
   type Attempt,
@@ -61,7 +61,7 @@ const onInvitations = [
   })),
 ];
 
-/** Every route by method and path. Static files stand under one name. */
+/** Every route by method and path. Static files are one entry. */
 export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /": { who: open },
   "GET /static/*": { who: open },
@@ -117,7 +117,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
   "GET /api/auth/sessions": { who: signedIn },
   "DELETE /api/auth/sessions": { who: signedIn },
   "DELETE /api/auth/sessions/:id": {
-    // Nobody has a session with that id: everybody but its owner is told that it is unknown.
+    // Another person's session: not found for everyone else.
     who: nobodyElses,
     attempt: async (world) => ({ params: { id: await sessionOf(world, await world.newMember("OWNER")) } }),
     object: ["id", "ses"],
@@ -208,7 +208,7 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     writes: onInvitations,
   },
   "POST /api/portal/invitations/accept": {
-    // An invitation is for one address, whoever else holds its link.
+    // An invitation works only for its own address.
     who: {
       ...signedIn,
       stranger: "forbidden",

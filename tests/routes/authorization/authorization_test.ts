@@ -1,12 +1,12 @@
-// Every route of the running app, tried by everybody: nobody, a stranger with an organization of their own, a removed member,
-// a MEMBER, an ADMIN, an OWNER, and a program with an API key.
+// Every route of the running app, tried by a signed-out person, a stranger with their own organization, a removed member, a member,
+// an admin, an owner, and a client with an API key.
 import assert from "node:assert/strict";
 import { startTestApp, type TestApp, testApp } from "../../support/app.ts";
 import { newWorld, type Trier, triers } from "../../support/world.ts";
 import type { Entry } from "./entry.ts";
 import { outcomeOf, send, table } from "./tries.ts";
 
-testApp("the authorization table lists every route of the app, and no other", (test) => {
+testApp("the authorization table lists exactly the routes of the app", (test) => {
   const routes = test.app.routes.filter(({ method, path }) =>
     method !== "ALL" && !path.startsWith("/static/")
   )
@@ -16,7 +16,7 @@ testApp("the authorization table lists every route of the app, and no other", (t
 });
 
 for (const trier of triers) {
-  Deno.test(`authorization: every route lets ${trier} do what the table says`, async () => {
+  Deno.test(`every route allows and denies what the table says: ${trier}`, async () => {
     const test = await startTestApp({ API_KEY_REQUESTS_PER_SECOND: "0", METRICS_TOKEN: "" });
     try {
       const wrong: string[] = [];
@@ -32,7 +32,7 @@ for (const trier of triers) {
   });
 }
 
-/** @returns What is wrong with a route's answer, or null. */
+/** @returns What is wrong with a route's response, or null. */
 async function faultOf(
   test: TestApp,
   { route, entry, trier }: { route: string; entry: Entry; trier: Trier },

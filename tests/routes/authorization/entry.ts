@@ -1,49 +1,43 @@
-// Who gets into a route, in words that the tables of all routes share.
+// Who is allowed to use a route, in terms that all tables share.
 import { type IdPrefix, newId } from "../../../domain/id.ts";
 import { run, type Trier, type World } from "../../support/world.ts";
 
-/**
- * What a route says to somebody: it lets them in, sends them to sign in, forbids it to their role, knows of nothing there, or
- * refuses the API key.
- */
+/** What a route does: it allows the request, asks to sign in, denies the role, finds nothing, or rejects the API key. */
 export type Outcome = "in" | "signIn" | "forbidden" | "unknown" | "key";
 
-/** What to send for a try that should work. */
+/** A request that should work. */
 export interface Attempt {
-  /** Values of the path's parameters. */
+  /** The path's parameters. */
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly json?: unknown;
   readonly form?: Readonly<Record<string, string>>;
 }
 
-/** What an OWNER can become while a request is on its way. */
+/** What an owner can become during a request. */
 export type Lost = "admin" | "member" | "removed";
 
-/** A request of an OWNER that writes for their session. */
+/** An owner's request that writes for their session. */
 export interface Write {
   readonly attempt: (world: World) => Attempt | Promise<Attempt>;
-  /** Those who may not do it. */
+  /** Who is not allowed to do it. */
   readonly lost?: readonly Lost[];
 }
 
-/** A route with who gets in. */
+/** A route, and who is allowed to use it. */
 export interface Entry {
   readonly who: Readonly<Record<Trier, Outcome>>;
-  /** Made anew for every try, as some tries use things up. */
+  /** Made for every try, as some requests use things up. */
   readonly attempt?: (world: World) => Attempt | Promise<Attempt>;
-  /** The parameter of the path that names an object, and what kind of id it is: somebody else's must look like an unknown one. */
+  /** The path parameter with an object's id, and its prefix: another organization's object must look like an unknown one. */
   readonly object?: readonly [param: string, prefix: IdPrefix];
-  /** Statuses beyond 2xx and 3xx that mean that somebody got in. */
+  /** Further statuses, besides 2xx and 3xx, that mean that the request was allowed. */
   readonly also?: readonly number[];
-  /**
-   * Requests that write for a session, none for a route that writes nothing for one. Left out: `attempt`, by those who may not do
-   * it according to `who`.
-   */
+  /** Requests that write for a session; none if the route writes nothing. By default `attempt`, denied as in `who`. */
   readonly writes?: readonly Write[];
 }
 
-/** @returns The same for everybody. */
+/** @returns The same for everyone. */
 export const everybody = (outcome: Outcome): Record<Trier, Outcome> => ({
   nobody: outcome,
   stranger: outcome,
@@ -53,19 +47,19 @@ export const everybody = (outcome: Outcome): Record<Trier, Outcome> => ({
   owner: outcome,
   apiKey: outcome,
 });
-/** Whoever comes. */
+/** Everyone. */
 export const open = everybody("in");
-/** About oneself. */
+/** About the user's own account. */
 export const signedIn = { ...open, nobody: "signIn", apiKey: "signIn" } as const;
-/** About the active organization: a stranger has one of their own, a removed member none. */
+/** About the active organization. A stranger has their own; a removed member has none. */
 export const inActive = { ...signedIn, removed: "forbidden" } as const;
 export const inActiveFromAdmin = { ...inActive, member: "forbidden" } as const;
 export const inActiveForOwner = { ...inActiveFromAdmin, admin: "forbidden" } as const;
-/** About an object of the active organization, which is not the stranger's. */
+/** About an object of the active organization, which the stranger is not in. */
 export const objectInActive = { ...inActive, stranger: "unknown" } as const;
 export const objectFromAdmin = { ...objectInActive, member: "forbidden" } as const;
 export const objectForOwner = { ...objectFromAdmin, admin: "forbidden" } as const;
-/** About something of another person, which is nobody else's. */
+/** About something that belongs to another person. */
 export const nobodyElses = {
   ...signedIn,
   stranger: "unknown",
@@ -74,13 +68,13 @@ export const nobodyElses = {
   admin: "unknown",
   owner: "unknown",
 } as const;
-/** About an organization that is named. */
+/** About an organization named in the path. */
 export const inNamed = { ...signedIn, stranger: "unknown", removed: "unknown" } as const;
 export const inNamedFromAdmin = { ...inNamed, member: "forbidden" } as const;
 export const inNamedForOwner = { ...inNamedFromAdmin, admin: "forbidden" } as const;
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
 
-/** @returns An attempt on a key of the organization, which whoever tries has made. */
+/** @returns An attempt on a key that the person who tries created. */
 export const withKey = (more: Attempt = {}) => async (world: World) => ({
   ...more,
   params: { id: (await world.newApiKey()).id },
@@ -95,7 +89,7 @@ export async function sessionOf({ test }: World, { userId }: { userId: string })
   return rows[0]?.id ?? "";
 }
 
-/** @returns The id of a record of the key that tries. */
+/** @returns The id of a record of the key. */
 export async function recordOf({ test, apiKey }: World): Promise<string> {
   const answer = await test.send("/api/v1/usage", {
     apiKey,

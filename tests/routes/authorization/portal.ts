@@ -1,4 +1,4 @@
-// Who gets into the pages of the portal: every one of them stands here, or authorization_test.ts fails.
+// Who is allowed to use each page of the portal. authorization_test.ts fails if a page is missing.
 import { testPassword } from "../../support/app.ts";
 import {
   type Attempt,
@@ -147,7 +147,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     ],
   },
   "GET /portal/account": { who: signedIn },
-  // To the account's page, which asks who it is.
+  // Redirects to the account page, which requires a session.
   "GET /portal/account/name": { who: open },
   "GET /portal/account/verification": { who: open },
   "POST /portal/account/name": { who: signedIn, attempt: () => ({ form: { name: "New Name" } }) },
@@ -185,7 +185,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "POST /portal/account/security/sessions/end-others": { who: signedIn, attempt: () => ({ form: {} }) },
 
   "GET /dev/mail": { who: open },
-  // Nothing was mailed: there is nothing to see.
+  // There is no such email.
   "GET /dev/mail/:id": { who: everybody("unknown"), attempt: () => ({ params: { id: "mail_1" } }) },
   "GET /dev/mail/:id/html": { who: everybody("unknown"), attempt: () => ({ params: { id: "mail_1" } }) },
 
@@ -273,7 +273,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     ],
   },
   "GET /portal/members/leave": { who: inActive },
-  // A stranger is the only member, and last owner, of their own.
+  // A stranger is the last owner of their own organization.
   "POST /portal/members/leave": { who: inActive, attempt: () => ({ form: {} }), also: [409] },
   "GET /portal/members/:id/role": { who: objectForOwner, attempt: withMember({}), object: ["id", "usr"] },
   "POST /portal/members/:id/role": {
@@ -316,7 +316,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     writes: onInvitations,
   },
   "GET /invitations/accept": { who: open, attempt: withOffer((token) => ({ query: `?token=${token}` })) },
-  // The page says what to do: another account, signing in, making one.
+  // The page says what to do: switch accounts, sign in or sign up.
   "POST /invitations/accept": {
     who: open,
     attempt: withOffer((token) => ({ form: { token } })),
@@ -341,11 +341,11 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /portal/organization": { who: inActive },
   "POST /portal/organization": { who: inActiveForOwner, attempt: () => ({ form: { name: "Renamed" } }) },
   "GET /portal/organization/hand-over": { who: inActiveForOwner },
-  // It only leads to the page that asks, which is for owners.
+  // It only redirects to the confirmation page, which is for owners.
   "POST /portal/organization/hand-over": {
     who: inActive,
     attempt: async (world) => ({ form: { userId: (await world.newMember("MEMBER")).userId } }),
-    // Nobody of the stranger's own organization.
+    // A stranger's own organization has no such member.
     also: [422],
     writes: nothing,
   },

@@ -1,4 +1,4 @@
-// Trying a route: the table of all routes, sending an attempt, and reading what the answer means.
+// The table of all routes, and how to send an attempt and read its response.
 import assert from "node:assert/strict";
 import type { Trier, World } from "../../support/world.ts";
 import { apiTable } from "./api.ts";
@@ -10,7 +10,7 @@ export const table: Readonly<Record<string, Entry>> = { ...apiTable, ...portalTa
 
 let address = 0;
 
-/** Sends an attempt as the one who tries. */
+/** Sends an attempt. */
 export function send(
   world: World,
   { route, attempt, trier }: { route: string; attempt: Attempt; trier: Trier },
@@ -29,14 +29,14 @@ export function send(
     ...(attempt.form === undefined ? {} : { form: attempt.form }),
     ...(isByPeople ? { cookie: world.me.cookie } : {}),
     ...(trier === "apiKey" ? { apiKey: world.apiKey } : {}),
-    // From this machine where the route asks for it; else from many, so that no limit is in the way.
+    // From this machine where the route requires it; otherwise from many addresses, to stay below the limits.
     peerAddress: path === "/metrics" || path.startsWith("/dev/")
       ? "127.0.0.1"
       : `10.${address >> 16}.${(address >> 8) & 255}.${address & 255}`,
   });
 }
 
-/** @param options `also`: statuses beyond 2xx and 3xx that mean that somebody got in. @returns What a route said. */
+/** @param options `also`: further statuses that mean that the request was allowed. @returns What the route did. */
 export function outcomeOf(
   answer: Response,
   { body, also }: { body: string; also: readonly number[] },
@@ -47,7 +47,7 @@ export function outcomeOf(
   if (code === "invalid_api_key") return "key";
   const location = answer.headers.get("location") ?? "";
   if (status >= 300 && status < 400 && location.startsWith("/sign-in?return_to=")) return "signIn";
-  // People without an organization are led to where they can make one.
+  // People without an organization are redirected to where they can create one.
   if (status === 303 && location === "/portal/organizations") return "forbidden";
   if (status < 400 || also.includes(status)) return "in";
   return status === 403 ? "forbidden" : status === 404 ? "unknown" : `status ${status}`;

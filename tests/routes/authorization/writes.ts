@@ -1,15 +1,15 @@
-// Attempts of an OWNER that write for their session, where the attempt that only tries to get in does not.
+// Owners' requests that write for their session, for routes whose plain attempt does not.
 import { randomBytes } from "node:crypto";
 import { testPassword } from "../../support/app.ts";
 import { codeOf, passkeyOptions, TestPasskey } from "../../support/second_step.ts";
 import { newOrganization, run, type World } from "../../support/world.ts";
 import { type Attempt, type Lost, passkeyOf, type Write } from "./entry.ts";
 
-/** Nothing is written for a session. */
+/** The route writes nothing for a session. */
 export const nothing: readonly Write[] = [];
-/** Those who may not do what only OWNERs may. */
+/** Who is denied what only owners can do. */
 export const belowOwner: readonly Lost[] = ["admin", "member", "removed"];
-/** Those who may not do what ADMINs may. */
+/** Who is denied what admins can do. */
 export const belowAdmin: readonly Lost[] = ["member", "removed"];
 
 /** @returns One write. */
@@ -35,7 +35,7 @@ export const unverified = (attempt: Attempt) =>
     return attempt;
   });
 
-/** @returns Writes with the links that prove an address and that change it. */
+/** @returns Writes with the links that confirm an address and that change it. */
 export const withEmailLink = (attempt: (token: string) => Attempt) => [
   ...write(async ({ me, newLink }) => attempt(await newLink("verify_email", me.userId, me.email))),
   ...write(async ({ me, newLink }) => attempt(await newLink("change_email", me.userId, `new.${me.email}`))),
@@ -103,7 +103,7 @@ export const withNewPasskey = (attempt: (response: unknown) => Attempt) =>
 export const onOwnPasskey = (more: Attempt) =>
   write(async (world) => ({ ...more, params: { id: await passkeyOf(world, world.me) } }));
 
-/** @returns Writes about a key of the same person, and about another OWNER's. */
+/** @returns Writes about the person's own key, and about another owner's. */
 export const onKeys = (more: Attempt = {}): Write[] => [
   ...write(async (world) => ({ ...more, params: { id: (await world.newApiKey()).id } }), ["removed"]),
   ...write(async (world) => {
@@ -120,10 +120,10 @@ export const joining = (attempt: (token: string) => Attempt) =>
     return attempt(token);
   });
 
-/** @returns A write about another OWNER, which only OWNERs may do. */
+/** @returns A write about another owner, which only owners can do. */
 export const onOwner = (attempt: (world: World, userId: string) => Attempt) =>
   write(async (world) => attempt(world, (await world.newMember("OWNER")).userId), belowOwner);
 
-/** @returns A write about an OWNER's invitation, which only OWNERs may do. */
+/** @returns A write about an owner's invitation, which only owners can do. */
 export const onOwnerInvitation = (attempt: (world: World, id: string) => Attempt) =>
   write(async (world) => attempt(world, (await world.newInvitation("OWNER")).id), belowOwner);

@@ -1,4 +1,4 @@
-// Every write of every route that a session makes, interrupted: just before it the session ends, or its OWNER loses the role.
+// Every write of every route for a session, interrupted: just before it, the session ends or its owner loses the role.
 import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../db/engine/database.ts";
 import { startTestApp, type TestApp } from "../../support/app.ts";
@@ -7,21 +7,21 @@ import { newWorld, type World } from "../../support/world.ts";
 import type { Entry, Lost, Write } from "./entry.ts";
 import { outcomeOf, send, table } from "./tries.ts";
 
-/** What happens to the OWNER just before a batch is written. */
+/** What happens to the owner just before a batch is written. */
 type Interruption = "ended" | Lost;
 
 /** Acts just before the `nth` batch that is written from now on. */
 interface Interrupter {
   arm(nth: number, act: (database: Database) => Promise<void>): void;
-  /** @returns How many batches came since then, up to the one that it acted before. */
+  /** @returns The number of batches since then, up to the interrupted one. */
   disarm(): number;
 }
 
-/** Guesses and emails are counted and given back, and denied attempts noted, whoever makes them. */
+/** Guesses and emails are counted, and denied requests logged, for everyone. */
 const changesAnyway: readonly string[] = ["sign_in_failures", "mail_budgets", "access.denied"];
 const rowsMax = 100_000;
 
-Deno.test("no route writes for a session that has ended or has lost the role just before", async () => {
+Deno.test("no route writes for a session that just ended or lost its role", async () => {
   const { test, interrupter } = await startInterruptedApp();
   try {
     const wrong: string[] = [];
@@ -48,7 +48,7 @@ Deno.test("no route writes for a session that has ended or has lost the role jus
   }
 });
 
-Deno.test("no GET of a signed-in person writes", async () => {
+Deno.test("no GET request of a signed-in person writes", async () => {
   const { test, interrupter } = await startInterruptedApp();
   try {
     const writing: string[] = [];
@@ -67,7 +67,7 @@ Deno.test("no GET of a signed-in person writes", async () => {
   }
 });
 
-/** @returns What to try on a route: what its table says, or the attempt of someone who gets in. */
+/** @returns The writes of a route in its table; by default its attempt. */
 function writesOf(route: string, { who, attempt, writes }: Entry): readonly Write[] {
   if (writes !== undefined) return writes;
   if (route.startsWith("GET ") || who.nobody !== "signIn") return [];
@@ -116,7 +116,7 @@ async function startInterruptedApp(): Promise<{ test: TestApp; interrupter: Inte
   };
 }
 
-/** @returns What is wrong, null if nothing is, or "not written" when the request wrote fewer batches. */
+/** @returns What is wrong, null if nothing is, or "not written" if the request wrote fewer batches. */
 async function faultOf(
   test: TestApp,
   { route, write, interruption, nth, interrupter }: {
@@ -148,7 +148,7 @@ async function faultOf(
   return changed.length === 0 ? null : `changed ${changed.map(([name]) => name).join(", ")}`;
 }
 
-/** Ends the session of the one who tries, or takes their role. */
+/** Ends the session, or takes the role away. */
 async function interrupt(
   database: Database,
   { world, interruption }: { world: World; interruption: Interruption },
@@ -168,7 +168,7 @@ async function interrupt(
   ]);
 }
 
-/** @returns Everything that the database holds, by table. */
+/** @returns All rows of the database, by table. */
 async function stored(database: Database): Promise<Map<string, string>> {
   const tables = await database.read<{ name: string }>({
     sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name",

@@ -1,4 +1,4 @@
-// How many invitations there may be, and how many mails they cause.
+// Limits on pending invitations and on their emails.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { newId } from "../../../../domain/id.ts";
@@ -7,7 +7,7 @@ import { assertError, testApp } from "../../../support/app.ts";
 import { verifiedPerson } from "../../../support/people.ts";
 
 testApp(
-  "a hundred invitations are open at most, also when old ones are sent again, and each refusal says why",
+  "allows a hundred pending invitations, including resent ones, and says why more are rejected",
   async (test) => {
     const owner = await verifiedPerson(test);
     const { database } = test.opened;
@@ -35,12 +35,12 @@ testApp(
     await assertError(await resend(), 409, "limit_reached");
     await database.write([sql`UPDATE invitations SET revoked_at = 1 WHERE email = 'new1@example.com'`]);
     assert.equal((await resend()).status, 200);
-    assert.equal((await resend()).status, 200, "one that is open is sent again");
+    assert.equal((await resend()).status, 200, "a pending one is resent");
   },
 );
 
 testApp(
-  "one address gets five mails an hour of one person's invitations, sent again or anew",
+  "sends one address at most five invitation emails an hour from one person",
   async (test) => {
     const owner = await verifiedPerson(test);
     const path = `/api/portal/organizations/${owner.organizationId}/invitations`;

@@ -1,4 +1,4 @@
-// Invitations: for one address, good once, for seven days, until they are revoked or replaced.
+// Invitations: for one address, valid once and for seven days, unless they are revoked or replaced.
 import assert from "node:assert/strict";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { listAudit } from "../../../support/audit.ts";
@@ -53,7 +53,7 @@ function signUpBy(test: TestApp, token: string, more: Record<string, unknown> = 
   });
 }
 
-testApp("an invitation reaches its address and says who invites to what", async (test) => {
+testApp("the email of an invitation names the inviter and the organization", async (test) => {
   const owner = await test.signUp("Ada <b>Lovelace</b>");
   const answer = await invite(test, owner, { email: " Bob@Example.COM ", role: "ADMIN" });
   assert.equal(answer.status, 201);
@@ -71,7 +71,7 @@ testApp("an invitation reaches its address and says who invites to what", async 
 });
 
 testApp(
-  "an account made from an invitation joins, owns its address, and has no other organization",
+  "an account created from an invitation is a member with a confirmed address, and has no other organization",
   async (test) => {
     const owner = await test.signUp();
     const { token } = await invited(test, owner, "bob@example.com");
@@ -87,7 +87,7 @@ testApp(
   },
 );
 
-testApp("an invitation leads to its own organization, and a name for another is refused", async (test) => {
+testApp("rejects an organization name when signing up with an invitation", async (test) => {
   const owner = await test.signUp();
   assert.equal((await invite(test, owner, { email: "grace@example.com" })).status, 201);
   const token = await mailedToken(test, "grace@example.com");
@@ -100,7 +100,7 @@ testApp("an invitation leads to its own organization, and a name for another is 
   assert.equal((await signUpBy(test, token)).status, 201);
 });
 
-testApp("an invitation is not good for another address, by sign-up or by an account", async (test) => {
+testApp("rejects an invitation for another address, at sign-up and for an existing account", async (test) => {
   const owner = await test.signUp();
   const { token } = await invited(test, owner, "bob@example.com");
   const body = await assertError(
@@ -115,7 +115,7 @@ testApp("an invitation is not good for another address, by sign-up or by an acco
 });
 
 testApp(
-  "an existing account accepts once its address is confirmed, and lands in the organization",
+  "an existing account with a confirmed address accepts, and the organization becomes active",
   async (test) => {
     const owner = await test.signUp();
     const bob = await test.signUp("Bob");
@@ -139,7 +139,7 @@ testApp(
   },
 );
 
-testApp("accepting twice at once makes one membership", async (test) => {
+testApp("accepting twice at the same time creates one membership", async (test) => {
   const owner = await test.signUp();
   const bob = await verifiedPerson(test, "Bob");
   const { token } = await invited(test, owner, bob.email);
@@ -157,34 +157,37 @@ testApp("accepting twice at once makes one membership", async (test) => {
   assert.equal(signUps.filter(({ status }) => status === 201).length, 1);
 });
 
-testApp("a link ends after seven days, by being revoked, and by being sent again", async (test) => {
-  let owner = await test.signUp();
-  const old = await invited(test, owner, "a@example.com");
-  test.advance(sevenDays);
-  owner = { ...owner, cookie: await signInAgain(test, owner.email) };
-  await assertError(await signUpBy(test, old.token), 404, "invalid_token");
-  const { invitations } = await (await test.send(at(owner), { cookie: owner.cookie })).json();
-  assert.equal(invitations[0].status, "expired");
-  const anew = await invited(test, owner, "a@example.com");
+testApp(
+  "a link ends after seven days, when it is revoked, and when the invitation is resent",
+  async (test) => {
+    let owner = await test.signUp();
+    const old = await invited(test, owner, "a@example.com");
+    test.advance(sevenDays);
+    owner = { ...owner, cookie: await signInAgain(test, owner.email) };
+    await assertError(await signUpBy(test, old.token), 404, "invalid_token");
+    const { invitations } = await (await test.send(at(owner), { cookie: owner.cookie })).json();
+    assert.equal(invitations[0].status, "expired");
+    const anew = await invited(test, owner, "a@example.com");
 
-  const resent = await test.send(at(owner, `/${anew.id}/resend`), { cookie: owner.cookie, method: "POST" });
-  assert.equal(resent.status, 200);
-  await assertError(await signUpBy(test, anew.token), 404, "invalid_token");
-  const newest = await mailedToken(test, "a@example.com");
-  assert.notEqual(newest, anew.token);
+    const resent = await test.send(at(owner, `/${anew.id}/resend`), { cookie: owner.cookie, method: "POST" });
+    assert.equal(resent.status, 200);
+    await assertError(await signUpBy(test, anew.token), 404, "invalid_token");
+    const newest = await mailedToken(test, "a@example.com");
+    assert.notEqual(newest, anew.token);
 
-  const one = at(owner, `/${anew.id}`);
-  assert.equal((await test.send(one, { cookie: owner.cookie, method: "DELETE" })).status, 204);
-  await assertError(await signUpBy(test, newest), 404, "invalid_token");
-  await assertError(await test.send(one, { cookie: owner.cookie, method: "DELETE" }), 404, "not_found");
-  await assertError(
-    await test.send(at(owner, `/${anew.id}/resend`), { cookie: owner.cookie, method: "POST" }),
-    404,
-    "not_found",
-  );
-});
+    const one = at(owner, `/${anew.id}`);
+    assert.equal((await test.send(one, { cookie: owner.cookie, method: "DELETE" })).status, 204);
+    await assertError(await signUpBy(test, newest), 404, "invalid_token");
+    await assertError(await test.send(one, { cookie: owner.cookie, method: "DELETE" }), 404, "not_found");
+    await assertError(
+      await test.send(at(owner, `/${anew.id}/resend`), { cookie: owner.cookie, method: "POST" }),
+      404,
+      "not_found",
+    );
+  },
+);
 
-testApp("a link that was replaced before its mail was sent is never sent", async (test) => {
+testApp("never sends a link that was replaced before its email was sent", async (test) => {
   const owner = await test.signUp();
   const answer = await invite(test, owner, { email: "a@example.com" });
   const { invitation } = await answer.json();
@@ -192,7 +195,7 @@ testApp("a link that was replaced before its mail was sent is never sent", async
   assert.equal((await test.mails()).filter(({ to }) => to === "a@example.com").length, 0);
 });
 
-testApp("an address is invited once at a time, and a member not at all", async (test) => {
+testApp("rejects a second open invitation to an address, and invitations to members", async (test) => {
   const owner = await test.signUp();
   await invited(test, owner, "a@example.com");
   await assertError(await invite(test, owner, { email: "A@example.com" }), 409, "already_invited");
@@ -206,58 +209,68 @@ testApp("an address is invited once at a time, and a member not at all", async (
   );
 });
 
-testApp("MEMBERs see and send no invitations, ADMINs none for owners, strangers nothing", async (test) => {
-  const owner = await test.signUp();
-  const admin = await joinedPerson(test, owner, "ADMIN");
-  const member = await joinedPerson(test, owner, "MEMBER");
-  const eve = await test.signUp("Eve");
-  const list = (person: TestPerson) => test.send(at(owner), { cookie: person.cookie });
-  await assertError(await list(member), 403, "forbidden");
-  await assertError(await invite(test, member, { owner, email: "a@example.com" }), 403, "forbidden");
-  await assertError(await list(eve), 404, "not_found");
-  await assertError(await invite(test, eve, { owner, email: "a@example.com" }), 404, "not_found");
-  await assertError(
-    await invite(test, admin, { owner, email: "a@example.com", role: "OWNER" }),
-    403,
-    "forbidden",
-  );
-  assert.equal((await invite(test, admin, { owner, email: "a@example.com", role: "ADMIN" })).status, 201);
-  const forOwner = await invite(test, owner, { email: "o@example.com", role: "OWNER" });
-  const { invitation } = await forOwner.json();
-  const one = at(owner, `/${invitation.id}`);
-  await assertError(await test.send(one, { cookie: admin.cookie, method: "DELETE" }), 403, "forbidden");
-  await assertError(
-    await test.send(`${one}/resend`, { cookie: admin.cookie, method: "POST" }),
-    403,
-    "forbidden",
-  );
-  for (const person of [eve]) {
-    await assertError(await test.send(one, { cookie: person.cookie, method: "DELETE" }), 404, "not_found");
-    const theirs = at(eve, `/${invitation.id}`);
-    await assertError(await test.send(theirs, { cookie: person.cookie, method: "DELETE" }), 404, "not_found");
-  }
-});
+testApp(
+  "members can't see or send invitations, admins can't invite owners, strangers see nothing",
+  async (test) => {
+    const owner = await test.signUp();
+    const admin = await joinedPerson(test, owner, "ADMIN");
+    const member = await joinedPerson(test, owner, "MEMBER");
+    const eve = await test.signUp("Eve");
+    const list = (person: TestPerson) => test.send(at(owner), { cookie: person.cookie });
+    await assertError(await list(member), 403, "forbidden");
+    await assertError(await invite(test, member, { owner, email: "a@example.com" }), 403, "forbidden");
+    await assertError(await list(eve), 404, "not_found");
+    await assertError(await invite(test, eve, { owner, email: "a@example.com" }), 404, "not_found");
+    await assertError(
+      await invite(test, admin, { owner, email: "a@example.com", role: "OWNER" }),
+      403,
+      "forbidden",
+    );
+    assert.equal((await invite(test, admin, { owner, email: "a@example.com", role: "ADMIN" })).status, 201);
+    const forOwner = await invite(test, owner, { email: "o@example.com", role: "OWNER" });
+    const { invitation } = await forOwner.json();
+    const one = at(owner, `/${invitation.id}`);
+    await assertError(await test.send(one, { cookie: admin.cookie, method: "DELETE" }), 403, "forbidden");
+    await assertError(
+      await test.send(`${one}/resend`, { cookie: admin.cookie, method: "POST" }),
+      403,
+      "forbidden",
+    );
+    for (const person of [eve]) {
+      await assertError(await test.send(one, { cookie: person.cookie, method: "DELETE" }), 404, "not_found");
+      const theirs = at(eve, `/${invitation.id}`);
+      await assertError(
+        await test.send(theirs, { cookie: person.cookie, method: "DELETE" }),
+        404,
+        "not_found",
+      );
+    }
+  },
+);
 
-testApp("inviting an OWNER takes a young proof, and sending that invitation again, too", async (test) => {
-  const owner = await test.signUp();
-  const made = await (await invite(test, owner, { email: "one@example.com", role: "OWNER" })).json();
-  const resend = () =>
-    test.send(at(owner, `/${made.invitation.id}/resend`), { cookie: owner.cookie, method: "POST" });
-  test.advance(recentAuthenticationMs);
-  assert.equal((await invite(test, owner, { email: "admin@example.com", role: "ADMIN" })).status, 201);
-  const inviteOwner = () => invite(test, owner, { email: "two@example.com", role: "OWNER" });
-  await assertError(await inviteOwner(), 403, "proof_required");
-  await assertError(await resend(), 403, "proof_required");
-  assert.deepEqual((await test.mails()).map(({ to }) => to).slice(1), [
-    "one@example.com",
-    "admin@example.com",
-  ]);
-  await proveAgain(test, owner.cookie);
-  assert.equal((await inviteOwner()).status, 201);
-  assert.equal((await resend()).status, 200);
-});
+testApp(
+  "inviting an owner requires recent authentication, and so does resending the invitation",
+  async (test) => {
+    const owner = await test.signUp();
+    const made = await (await invite(test, owner, { email: "one@example.com", role: "OWNER" })).json();
+    const resend = () =>
+      test.send(at(owner, `/${made.invitation.id}/resend`), { cookie: owner.cookie, method: "POST" });
+    test.advance(recentAuthenticationMs);
+    assert.equal((await invite(test, owner, { email: "admin@example.com", role: "ADMIN" })).status, 201);
+    const inviteOwner = () => invite(test, owner, { email: "two@example.com", role: "OWNER" });
+    await assertError(await inviteOwner(), 403, "proof_required");
+    await assertError(await resend(), 403, "proof_required");
+    assert.deepEqual((await test.mails()).map(({ to }) => to).slice(1), [
+      "one@example.com",
+      "admin@example.com",
+    ]);
+    await proveAgain(test, owner.cookie);
+    assert.equal((await inviteOwner()).status, 201);
+    assert.equal((await resend()).status, 200);
+  },
+);
 
-testApp("invitations of a removed admin end with them", async (test) => {
+testApp("removing an admin revokes the invitations that they sent", async (test) => {
   const owner = await test.signUp();
   const admin = await joinedPerson(test, owner, "ADMIN");
   await invite(test, admin, { owner, email: "puppet@example.com", role: "ADMIN" });
@@ -269,7 +282,7 @@ testApp("invitations of a removed admin end with them", async (test) => {
   await assertError(await signUpBy(test, token), 404, "invalid_token");
 });
 
-testApp("one organization sends fifty invitations an hour at most", async (test) => {
+testApp("an organization sends at most fifty invitations an hour", async (test) => {
   const owner = await verifiedPerson(test);
   const statuses: number[] = [];
   for (let i = 0; i < 51; i++) {
@@ -280,17 +293,17 @@ testApp("one organization sends fifty invitations an hour at most", async (test)
   assert.equal((await invite(test, owner, { email: "later@example.com" })).status, 201);
 });
 
-testApp("with SIGN_UP=invite only invited people make an account", async (test) => {
+testApp("with SIGN_UP=invite, only invited people create accounts", async (test) => {
   const body = { name: "Stranger", email: "s@example.com", password: testPassword };
   await assertError(await test.send("/api/auth/sign-up", { json: body }), 403, "sign_up_closed");
   await assertError(await signUpBy(test, "x".repeat(43), { email: "s@example.com" }), 404, "invalid_token");
 }, { SIGN_UP: "invite" });
 
-testApp("with SIGN_UP=closed an invitation makes no account", async (test) => {
+testApp("with SIGN_UP=closed, invited people can't create accounts", async (test) => {
   await assertError(await signUpBy(test, "x".repeat(43)), 403, "sign_up_closed");
 }, { SIGN_UP: "closed" });
 
-testApp("without a mail server on an https address nobody is invited in vain", async (test) => {
+testApp("rejects invitations on an https address without SMTP_URL", async (test) => {
   const owner = await test.signUp();
   await assertError(await invite(test, owner, { email: "a@example.com" }), 503, "mail_unavailable");
   const rows = await test.opened.database.read({
@@ -300,7 +313,7 @@ testApp("without a mail server on an https address nobody is invited in vain", a
   assert.equal(rows.length, 0);
 }, { BASE_URL: "https://auth.example.com" });
 
-testApp("invitations that their maker could not make any more end with the change of role", async (test) => {
+testApp("a role change revokes the invitations that the member may no longer send", async (test) => {
   const owner = await test.signUp();
   const second = await joinedPerson(test, owner, "OWNER");
   const member = (rest: string) => `/api/portal/organizations/${owner.organizationId}${rest}`;
@@ -338,7 +351,7 @@ testApp("invitations that their maker could not make any more end with the chang
   await assertError(await signUpBy(test, again), 404, "invalid_token");
 });
 
-testApp("a person sends fifty invitations an hour at most, in however many organizations", async (test) => {
+testApp("a person sends at most fifty invitations an hour, across all organizations", async (test) => {
   const owner = await verifiedPerson(test);
   const statuses: number[] = [];
   for (let round = 0; round < 2; round++) {
@@ -356,7 +369,7 @@ testApp("a person sends fifty invitations an hour at most, in however many organ
   assert.equal(statuses.at(-1), 429);
 });
 
-testApp("an invitation to where one belongs already changes nothing, and no entry says so", async (test) => {
+testApp("accepting an invitation as a member changes nothing, and adds no audit entry", async (test) => {
   const owner = await test.signUp();
   const bob = await joinedPerson(test, owner, "MEMBER");
   assert.equal((await invite(test, owner, { email: "bob-new@example.com", role: "ADMIN" })).status, 201);
@@ -382,7 +395,7 @@ testApp("an invitation to where one belongs already changes nothing, and no entr
 });
 
 testApp(
-  "whoever has not confirmed their own address invites five an hour, and fifty once they have",
+  "people with an unconfirmed address send five invitations an hour, and fifty after confirming it",
   async (test) => {
     const owner = await test.signUp();
     const statuses: number[] = [];

@@ -1,4 +1,4 @@
-// Members and their roles. Whatever happens at the same moment, an organization keeps an OWNER.
+// Members and their roles. An organization keeps an owner, even if changes are made at the same time.
 import assert from "node:assert/strict";
 import {
   assertError,
@@ -34,7 +34,7 @@ function remove(
   return test.send(at(owner, userId) + query, { cookie: actor.cookie, method: "DELETE" });
 }
 
-testApp("every member sees the members, page by page", async (test) => {
+testApp("every member can list the members, page by page", async (test) => {
   const owner = await test.signUp();
   const people = [owner];
   for (const role of ["ADMIN", "MEMBER", "MEMBER"] as const) {
@@ -58,7 +58,7 @@ testApp("every member sees the members, page by page", async (test) => {
   );
 });
 
-testApp("whose password alone is enough is for those who manage members, and for oneself", async (test) => {
+testApp("only admins, owners and the member themselves see whether two-step sign-in is on", async (test) => {
   const owner = await test.signUp();
   const admin = await joinedPerson(test, owner, "ADMIN");
   const member = await joinedPerson(test, owner, "MEMBER");
@@ -73,7 +73,7 @@ testApp("whose password alone is enough is for those who manage members, and for
   assert.equal(page.match(/Not shown/g)?.length, 2);
 });
 
-testApp("only an OWNER changes roles", async (test) => {
+testApp("only owners change roles", async (test) => {
   const owner = await test.signUp();
   const admin = await joinedPerson(test, owner, "ADMIN");
   const member = await joinedPerson(test, owner, "MEMBER");
@@ -103,7 +103,7 @@ testApp("only an OWNER changes roles", async (test) => {
 });
 
 testApp(
-  "making somebody an OWNER takes a young proof; every other change of role takes none",
+  "making someone an owner requires recent authentication; other role changes don't",
   async (test) => {
     const owner = await test.signUp();
     const second = await joinedPerson(test, owner, "OWNER");
@@ -114,7 +114,7 @@ testApp(
       assert.equal((await changeRole(test, owner, { ...own, role })).status, 200);
     }
     await assertError(await changeRole(test, owner, { ...own, role: "OWNER" }), 403, "proof_required");
-    // Who may not do it learns that first; what changes nothing needs nothing.
+    // Missing permission is reported first. A change to the current role requires nothing.
     await assertError(await changeRole(test, member, { ...own, role: "OWNER" }), 403, "forbidden");
     assert.equal(
       (await changeRole(test, owner, { owner, userId: second.userId, role: "OWNER" })).status,
@@ -130,7 +130,7 @@ testApp(
   },
 );
 
-testApp("the last OWNER neither steps down nor leaves", async (test) => {
+testApp("the last owner can't step down or leave", async (test) => {
   const owner = await test.signUp();
   await joinedPerson(test, owner, "ADMIN");
   const own = { owner, userId: owner.userId };
@@ -164,7 +164,7 @@ async function twoOwnersAtOnce(test: TestApp): Promise<void> {
       args: [ada.organizationId],
     });
     assert.equal(owners.length, 1);
-    // Whoever is left puts things back for the next round.
+    // The remaining owner restores the roles for the next round.
     const left = owners[0]?.userId === ada.userId ? ada : bob;
     if (left === ada) {
       await remove(test, ada, { owner: ada, userId: bob.userId });
@@ -177,7 +177,7 @@ async function twoOwnersAtOnce(test: TestApp): Promise<void> {
   }
 }
 
-testApp("two owners who end each other's ownership at the same moment leave one owner", twoOwnersAtOnce);
+testApp("one owner remains when two demote or remove each other at the same time", twoOwnersAtOnce);
 
 Deno.test({
   name: "two owners who end each other's ownership at the same moment leave one owner, on a remote database",
@@ -192,7 +192,7 @@ Deno.test({
   },
 });
 
-testApp("a removed member's sessions cannot use the organization on the very next request", async (test) => {
+testApp("rejects a removed member on the next request", async (test) => {
   const owner = await test.signUp();
   const bob = await joinedPerson(test, owner, "ADMIN");
   const { fullKey, id } = await createTestKey(test, bob);
@@ -215,7 +215,7 @@ testApp("a removed member's sessions cannot use the organization on the very nex
   await assertError(await remove(test, owner, { owner, userId: bob.userId }), 404, "not_found");
 });
 
-testApp("a removed member's keys can be handed to the remover instead", async (test) => {
+testApp("removing a member can transfer their keys instead of revoking them", async (test) => {
   const owner = await test.signUp();
   const bob = await joinedPerson(test, owner, "MEMBER");
   const { fullKey, id } = await createTestKey(test, bob);
@@ -243,7 +243,7 @@ testApp("a removed member's keys can be handed to the remover instead", async (t
   assert.equal(maker(revoked), bob.userId, "a key that is over stays whose it was");
 });
 
-testApp("an ADMIN removes members and admins, not owners; a MEMBER only themself", async (test) => {
+testApp("admins remove members and admins but not owners; members remove only themselves", async (test) => {
   const owner = await test.signUp();
   const second = await joinedPerson(test, owner, "OWNER");
   const [admin, other] = [await joinedPerson(test, owner, "ADMIN"), await joinedPerson(test, owner, "ADMIN")];
@@ -262,7 +262,7 @@ testApp("an ADMIN removes members and admins, not owners; a MEMBER only themself
   assert.deepEqual(members.map(({ role }: { role: string }) => role), ["OWNER", "ADMIN"]);
 });
 
-testApp("somebody else's members are unknown", async (test) => {
+testApp("members of other organizations are not found", async (test) => {
   const [owner, eve] = [await test.signUp(), await test.signUp("Eve")];
   const bob = await joinedPerson(test, owner, "MEMBER");
   await assertError(await test.send(at(owner), { cookie: eve.cookie }), 404, "not_found");
@@ -272,7 +272,7 @@ testApp("somebody else's members are unknown", async (test) => {
     "not_found",
   );
   await assertError(await remove(test, eve, { owner, userId: bob.userId }), 404, "not_found");
-  // In one's own organization somebody else's member is as unknown.
+  // The same for another organization's member in one's own organization.
   await assertError(
     await changeRole(test, eve, { owner: eve, userId: bob.userId, role: "ADMIN" }),
     404,
@@ -280,12 +280,15 @@ testApp("somebody else's members are unknown", async (test) => {
   );
 });
 
-testApp("of three owners two who demote each other at the same moment: one of them stays", async (test) => {
-  const ada = await test.signUp();
-  const [bob] = [await joinedPerson(test, ada, "OWNER"), await joinedPerson(test, ada, "OWNER")];
-  const answers = await Promise.all([
-    changeRole(test, ada, { owner: ada, userId: bob.userId, role: "MEMBER" }),
-    changeRole(test, bob, { owner: ada, userId: ada.userId, role: "MEMBER" }),
-  ]);
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 403]);
-});
+testApp(
+  "of three owners, only one of two who demote each other at the same time loses the role",
+  async (test) => {
+    const ada = await test.signUp();
+    const [bob] = [await joinedPerson(test, ada, "OWNER"), await joinedPerson(test, ada, "OWNER")];
+    const answers = await Promise.all([
+      changeRole(test, ada, { owner: ada, userId: bob.userId, role: "MEMBER" }),
+      changeRole(test, bob, { owner: ada, userId: ada.userId, role: "MEMBER" }),
+    ]);
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 403]);
+  },
+);

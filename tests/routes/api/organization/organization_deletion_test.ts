@@ -1,4 +1,4 @@
-// The end of a deleted organization: refused at once, then gone from every table, while others record on.
+// Deleting an organization: its keys fail immediately, then its data is deleted from every table, while others keep recording.
 import assert from "node:assert/strict";
 import { type Database, sql } from "../../../../db/engine/database.ts";
 import type { SessionActor } from "../../../../domain/actor.ts";
@@ -18,7 +18,7 @@ import {
 import { cleanUpSignIns } from "../../../../services/sign_in/sign_in.ts";
 
 const range = "?from=2026-10-20&to=2026-12-01&groupBy=metric";
-/** Everything that says what was recorded, and how its rows are told by an organization's number. */
+/** The tables with usage data, and the condition for an organization's rows by its number. */
 const usageTables = {
   usage_records: "organization = ?",
   usage_voids: "seq IN (SELECT seq FROM usage_records WHERE organization = ?)",
@@ -49,7 +49,7 @@ async function person(test: TestApp, name: string): Promise<Recorded> {
   return { person, apiKey: fullKey, keyId: id, number: await numberOf(test, person.organizationId) };
 }
 
-/** Records of each metric in many quarters of fewer hours, a part of them with idempotency keys, and voids one. */
+/** Records each metric in many quarters of a few hours, partly with idempotency keys, and voids one record. */
 async function record(test: TestApp, { apiKey }: Recorded, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, n) => ({
     productSlug: "tiles",
@@ -64,7 +64,7 @@ async function record(test: TestApp, { apiKey }: Recorded, count: number): Promi
   await voidOne(test, { apiKey, id: newest.id });
 }
 
-/** As if so many keys had come in that some of these have moved on. */
+/** Moves idempotency keys on, as many further keys would. */
 async function moveKeys(test: TestApp): Promise<void> {
   await test.opened.database.write([
     sql`INSERT INTO usage_keys_settled SELECT hash, seq FROM usage_keys_recent WHERE seq % 3 = 0`,
@@ -73,7 +73,7 @@ async function moveKeys(test: TestApp): Promise<void> {
   ]);
 }
 
-/** Ada's organization, to be deleted, and Bob's, whose records lie among hers. Hers has the highest number. */
+/** Ada's organization, to be deleted, and Bob's, with records between hers. Hers has the highest number. */
 async function both(test: TestApp): Promise<{ ada: Recorded; bob: Recorded }> {
   const bob = await person(test, "Bob");
   const ada = await person(test, "Ada");
@@ -112,19 +112,19 @@ async function deleteOrganization(test: TestApp, { person }: Recorded): Promise<
   assert.equal(answer.status, 204, await answer.text());
 }
 
-/** @returns How many steps it took. */
+/** Deletes all data. @returns The number of steps. */
 async function finish(test: TestApp): Promise<number> {
   let steps = 0;
-  // A key's number may be given again, so no series may be left with it.
+  // A key's number can be reused, so it must not keep any series.
   const orphans = "usage_series s WHERE NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.number = s.api_key)";
   while (await deleteSomeOfDeletedOrganizations(test.services)) {
-    assert.ok(++steps < 200, "it does not come to its end");
+    assert.ok(++steps < 200, "it does not end");
     assert.deepEqual(await test.opened.database.read(sql(`SELECT s.id FROM ${orphans}`)), []);
   }
   return steps;
 }
 
-/** Asserts that no table, but the audit log, has anything of Ada's organization, and all of Bob's. */
+/** Asserts that only the audit log has anything of Ada's organization, and that Bob's is complete. */
 async function assertGone(
   test: TestApp,
   { ada, bobsRows }: { ada: Recorded; bobsRows: Record<string, unknown[]> },
@@ -149,37 +149,40 @@ async function assertGone(
   }
 }
 
-onEveryDatabase("a deleted organization is refused at once, and then gone from every table", async (test) => {
-  const { ada, bob } = await both(test);
-  const bobsRows = await allRowsOf(test, bob.number);
-  const bobsSums = await readSums(test, bob.apiKey, range);
-  await deleteOrganization(test, ada);
-  await assertError(
-    await test.send("/api/v1/usage", {
-      apiKey: ada.apiKey,
-      json: { productSlug: "tiles", metric: "m0", quantity: 1 },
-    }),
-    401,
-    "invalid_api_key",
-  );
-  await assertError(await test.send("/api/v1/usage", { apiKey: ada.apiKey }), 401, "invalid_api_key");
-  const steps = await finish(test);
-  assert.ok(steps >= 4, `${steps} steps are too few for so many records`);
-  await assertGone(test, { ada, bobsRows });
-  assert.deepEqual(await allRowsOf(test, bob.number), bobsRows);
-  assert.deepEqual(await readSums(test, bob.apiKey, range), bobsSums);
-  // Bob's idempotency keys are still his.
-  const again = await test.send("/api/v1/usage", {
-    apiKey: bob.apiKey,
-    json: { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey: "last" },
-  });
-  assert.equal(again.status, 200, await again.text());
-  const me = await (await test.send("/api/auth/me", { cookie: ada.person.cookie })).json();
-  assert.equal(me.organizationId, null);
-});
+onEveryDatabase(
+  "a deleted organization's keys fail immediately, and its data is deleted from every table",
+  async (test) => {
+    const { ada, bob } = await both(test);
+    const bobsRows = await allRowsOf(test, bob.number);
+    const bobsSums = await readSums(test, bob.apiKey, range);
+    await deleteOrganization(test, ada);
+    await assertError(
+      await test.send("/api/v1/usage", {
+        apiKey: ada.apiKey,
+        json: { productSlug: "tiles", metric: "m0", quantity: 1 },
+      }),
+      401,
+      "invalid_api_key",
+    );
+    await assertError(await test.send("/api/v1/usage", { apiKey: ada.apiKey }), 401, "invalid_api_key");
+    const steps = await finish(test);
+    assert.ok(steps >= 4, `${steps} steps are too few for so many records`);
+    await assertGone(test, { ada, bobsRows });
+    assert.deepEqual(await allRowsOf(test, bob.number), bobsRows);
+    assert.deepEqual(await readSums(test, bob.apiKey, range), bobsSums);
+    // Bob's idempotency keys still work.
+    const again = await test.send("/api/v1/usage", {
+      apiKey: bob.apiKey,
+      json: { productSlug: "tiles", metric: "requests", quantity: 1, idempotencyKey: "last" },
+    });
+    assert.equal(again.status, 200, await again.text());
+    const me = await (await test.send("/api/auth/me", { cookie: ada.person.cookie })).json();
+    assert.equal(me.organizationId, null);
+  },
+);
 
 onEveryDatabase(
-  "a step that fails, before or after it was written, or is done by two, does no harm",
+  "a step can fail before or after it is written, or be done twice, without harm",
   async (test) => {
     const { ada, bob } = await both(test);
     const bobsRows = await allRowsOf(test, bob.number);
@@ -202,7 +205,7 @@ onEveryDatabase(
         deleteSomeOfDeletedOrganizations({ database: flaky }),
         deleteSomeOfDeletedOrganizations(test.services),
       ]);
-      // Bob records on between the steps, and reads all of it.
+      // Bob reads all of his usage between the steps.
       isMore = done.some((one) => one.status === "rejected" || one.value);
       if (n % 2 === 0) await readSums(test, bob.apiKey, range);
     }
@@ -212,7 +215,7 @@ onEveryDatabase(
   },
 );
 
-onEveryDatabase("a step that comes late leaves alone who has the number now", async (test) => {
+onEveryDatabase("a late step does not touch an organization that reuses the number", async (test) => {
   const { ada } = await both(test);
   await deleteOrganization(test, ada);
   const { database } = test.opened;
@@ -221,7 +224,7 @@ onEveryDatabase("a step that comes late leaves alone who has the number now", as
     ...bound(database),
     async readFirst<T>(statement: Parameters<Database["readFirst"]>[0]) {
       const found = await database.readFirst<T>(statement);
-      // Another server is quicker with all that is left, and somebody signs up.
+      // Another server deletes everything first, and someone signs up.
       await finish(test);
       carol = await person(test, "Carol");
       await record(test, carol, 40);
@@ -230,7 +233,7 @@ onEveryDatabase("a step that comes late leaves alone who has the number now", as
   };
   await deleteSomeOfDeletedOrganizations({ database: slow });
   assert.ok(carol);
-  assert.equal(carol.number, ada.number, "the number was given again");
+  assert.equal(carol.number, ada.number, "the number is reused");
   const sums = await readSums(test, carol.apiKey, range);
   assert.equal(sums.reduce((count, sum) => count + sum.count, 0), 39);
   assert.equal((await rowsOf(test, carol.number, "usage_records")).length, 40);
@@ -238,7 +241,7 @@ onEveryDatabase("a step that comes late leaves alone who has the number now", as
 });
 
 onEveryDatabase(
-  "what is on its way while an organization is deleted is recorded before, or refused",
+  "records that arrive during the deletion are stored before it or rejected",
   async (test) => {
     const { ada, bob } = await both(test);
     const send = (apiKey: string, n: number) =>
@@ -267,7 +270,7 @@ onEveryDatabase(
   },
 );
 
-onEveryDatabase("a key that is asked for while its organization is deleted is not made", async (test) => {
+onEveryDatabase("creates no key in an organization that is being deleted", async (test) => {
   const ada = await person(test, "Ada");
   const token = ada.person.cookie.split("=")[1] ?? "";
   const { session } = await test.services.sessionSearch.find([token]);
@@ -281,7 +284,7 @@ onEveryDatabase("a key that is asked for while its organization is deleted is no
   await assert.rejects(late, (error) => error instanceof AppError && error.code === "forbidden");
 });
 
-onEveryDatabase("half-done sign-ins are deleted when their time is over, and not before", async (test) => {
+onEveryDatabase("deletes unfinished sign-ins when they expire, and not before", async (test) => {
   const { userId } = await test.signUp();
   const { database } = test.opened;
   const insert = (n: number, expiresAt: number) => [
@@ -301,7 +304,7 @@ onEveryDatabase("half-done sign-ins are deleted when their time is over, and not
   );
 });
 
-/** A database's functions, to be replaced one by one. */
+/** A database whose functions can be replaced. */
 function bound(database: Database): Database {
   return {
     source: database.source,

@@ -1,4 +1,4 @@
-// Organizations: made, renamed, handed over, switched and deleted, and by whom.
+// Organizations: create, rename, transfer, switch and delete, and who can do it.
 import assert from "node:assert/strict";
 import { notFoundError } from "../../../../domain/errors.ts";
 import { assertError, createTestKey, testApp } from "../../../support/app.ts";
@@ -8,7 +8,7 @@ const path = "/api/portal/organizations";
 const tenMinutes = 10 * 60_000;
 
 testApp(
-  "POST organizations makes one that the person owns, and leaves the active one as it is",
+  "creates an organization that the person owns, and keeps the active one",
   async (test) => {
     const ada = await test.signUp();
     const answer = await test.send(path, { cookie: ada.cookie, json: { name: "  Analytical Engines " } });
@@ -31,7 +31,7 @@ testApp(
   },
 );
 
-testApp("organizations refuse names that are none, and more than fifty of one person", async (test) => {
+testApp("rejects invalid names, and more than fifty organizations of one person", async (test) => {
   const ada = await test.signUp();
   for (
     const name of [
@@ -61,21 +61,24 @@ testApp("organizations refuse names that are none, and more than fifty of one pe
   assert.equal((await me(test, ada.cookie)).memberships.length, 50);
 });
 
-testApp("an organization is deleted by its name as it looks, however that is written", async (test) => {
-  const astronauts = "👩".repeat(100);
-  const ada = await test.signUp(astronauts);
-  const [{ name: own } = { name: "" }] = (await me(test, ada.cookie)).memberships;
-  assert.match(own, /^(👩){84}…’s organization$/u);
-  const send = (to: string, json: unknown, method = "POST") =>
-    test.send(to, { method, cookie: ada.cookie, json });
-  assert.equal((await send(`${path}/${ada.organizationId}`, { name: own }, "DELETE")).status, 204);
-  const { organization: { id } } = await (await send(path, { name: "Cafe\u0301  \u200bNord" })).json();
-  const wrong = await send(`${path}/${id}`, { name: "Cafe Nord" }, "DELETE");
-  await assertError(wrong, 422, "validation_failed");
-  assert.equal((await send(`${path}/${id}`, { name: "Café Nord" }, "DELETE")).status, 204);
-});
+testApp(
+  "deletes an organization by its name with plain characters instead of typographic ones",
+  async (test) => {
+    const astronauts = "👩".repeat(100);
+    const ada = await test.signUp(astronauts);
+    const [{ name: own } = { name: "" }] = (await me(test, ada.cookie)).memberships;
+    assert.match(own, /^(👩){84}…’s organization$/u);
+    const send = (to: string, json: unknown, method = "POST") =>
+      test.send(to, { method, cookie: ada.cookie, json });
+    assert.equal((await send(`${path}/${ada.organizationId}`, { name: own }, "DELETE")).status, 204);
+    const { organization: { id } } = await (await send(path, { name: "Cafe\u0301  \u200bNord" })).json();
+    const wrong = await send(`${path}/${id}`, { name: "Cafe Nord" }, "DELETE");
+    await assertError(wrong, 422, "validation_failed");
+    assert.equal((await send(`${path}/${id}`, { name: "Café Nord" }, "DELETE")).status, 204);
+  },
+);
 
-testApp("an organization is switched for this session now and for the next sign-in", async (test) => {
+testApp("switching applies to this session and the next sign-in", async (test) => {
   const ada = await test.signUp();
   const { organization } = await (await test.send(path, { cookie: ada.cookie, json: { name: "Second" } }))
     .json();
@@ -87,11 +90,15 @@ testApp("an organization is switched for this session now and for the next sign-
   assert.equal(answer.status, 200);
   assert.equal((await answer.json()).organizationId, organization.id);
   assert.equal((await me(test, ada.cookie)).organizationId, organization.id);
-  assert.equal((await me(test, other)).organizationId, ada.organizationId, "another session keeps its own");
+  assert.equal(
+    (await me(test, other)).organizationId,
+    ada.organizationId,
+    "another session keeps its organization",
+  );
   assert.equal((await me(test, await signInAgain(test, ada.email))).organizationId, organization.id);
 });
 
-testApp("nobody switches to, sees or changes an organization that is not theirs", async (test) => {
+testApp("another person's organization can't be switched to, read or changed", async (test) => {
   const [ada, eve] = [await test.signUp(), await test.signUp("Eve")];
   const unknown = `org_${"0".repeat(32)}`;
   for (const id of [ada.organizationId, unknown, "x"]) {
@@ -110,7 +117,7 @@ testApp("nobody switches to, sees or changes an organization that is not theirs"
   }
 });
 
-testApp("only an OWNER renames an organization", async (test) => {
+testApp("only owners rename an organization", async (test) => {
   const ada = await test.signUp();
   const one = `${path}/${ada.organizationId}`;
   for (const role of ["ADMIN", "MEMBER"] as const) {
@@ -128,7 +135,7 @@ testApp("only an OWNER renames an organization", async (test) => {
 });
 
 testApp(
-  "handing an organization over makes one owner and one admin, and takes a young proof",
+  "a transfer requires recent authentication, and makes a new owner and an admin",
   async (test) => {
     const ada = await test.signUp();
     const bob = await joinedPerson(test, ada, "MEMBER");
@@ -149,50 +156,53 @@ testApp(
   },
 );
 
-testApp("a deleted organization is gone at once: keys, memberships, sessions, invitations", async (test) => {
-  const ada = await test.signUp();
-  const bob = await joinedPerson(test, ada, "ADMIN");
-  const { fullKey } = await createTestKey(test, bob);
-  const use = () =>
-    test.send("/api/v1/usage", {
-      apiKey: fullKey,
-      json: { productSlug: "p", metric: "m", quantity: 1 },
-      headers: { origin: "" },
+testApp(
+  "deleting an organization immediately ends its keys, memberships, sessions and invitations",
+  async (test) => {
+    const ada = await test.signUp();
+    const bob = await joinedPerson(test, ada, "ADMIN");
+    const { fullKey } = await createTestKey(test, bob);
+    const use = () =>
+      test.send("/api/v1/usage", {
+        apiKey: fullKey,
+        json: { productSlug: "p", metric: "m", quantity: 1 },
+        headers: { origin: "" },
+      });
+    assert.equal((await use()).status, 201);
+    await test.send(`${path}/${ada.organizationId}/invitations`, {
+      cookie: ada.cookie,
+      json: { email: "late@example.com", role: "MEMBER" },
     });
-  assert.equal((await use()).status, 201);
-  await test.send(`${path}/${ada.organizationId}/invitations`, {
-    cookie: ada.cookie,
-    json: { email: "late@example.com", role: "MEMBER" },
-  });
-  const link = (await test.mails()).at(-1)?.link ?? "";
-  const remove = (cookie: string, name: string) =>
-    test.send(`${path}/${ada.organizationId}`, { cookie, method: "DELETE", json: { name } });
-  await assertError(await remove(bob.cookie, "Ada Lovelace’s organization"), 403, "forbidden");
-  const wrong = await assertError(await remove(ada.cookie, "Something else"), 422, "validation_failed");
-  assert.equal(wrong.error.details?.[0]?.path, "name");
-  test.advance(tenMinutes + 1);
-  await assertError(await remove(ada.cookie, "Ada Lovelace’s organization"), 403, "proof_required");
-  const fresh = await signInAgain(test, ada.email);
-  assert.equal((await remove(fresh, "Ada Lovelace’s organization")).status, 204);
+    const link = (await test.mails()).at(-1)?.link ?? "";
+    const remove = (cookie: string, name: string) =>
+      test.send(`${path}/${ada.organizationId}`, { cookie, method: "DELETE", json: { name } });
+    await assertError(await remove(bob.cookie, "Ada Lovelace’s organization"), 403, "forbidden");
+    const wrong = await assertError(await remove(ada.cookie, "Something else"), 422, "validation_failed");
+    assert.equal(wrong.error.details?.[0]?.path, "name");
+    test.advance(tenMinutes + 1);
+    await assertError(await remove(ada.cookie, "Ada Lovelace’s organization"), 403, "proof_required");
+    const fresh = await signInAgain(test, ada.email);
+    assert.equal((await remove(fresh, "Ada Lovelace’s organization")).status, 204);
 
-  await assertError(await use(), 401, "invalid_api_key");
-  for (const cookie of [fresh, ada.cookie, bob.cookie]) {
-    const { organizationId, memberships, role } = await me(test, cookie);
-    assert.deepEqual({ organizationId, memberships, role }, {
-      organizationId: null,
-      memberships: [],
-      role: null,
-    });
-  }
-  await assertError(await test.send("/api/portal/api-keys", { cookie: fresh }), 403, "forbidden");
-  const invitationToken = new URL(link).searchParams.get("token");
-  await assertError(
-    await test.send("/api/auth/sign-up", {
-      json: { name: "Late", password: "correct horse 9 battery", invitationToken },
-      peerAddress: "10.3.0.1",
-    }),
-    404,
-    "invalid_token",
-  );
-  await assertError(await remove(fresh, "Ada Lovelace’s organization"), 404, "not_found");
-});
+    await assertError(await use(), 401, "invalid_api_key");
+    for (const cookie of [fresh, ada.cookie, bob.cookie]) {
+      const { organizationId, memberships, role } = await me(test, cookie);
+      assert.deepEqual({ organizationId, memberships, role }, {
+        organizationId: null,
+        memberships: [],
+        role: null,
+      });
+    }
+    await assertError(await test.send("/api/portal/api-keys", { cookie: fresh }), 403, "forbidden");
+    const invitationToken = new URL(link).searchParams.get("token");
+    await assertError(
+      await test.send("/api/auth/sign-up", {
+        json: { name: "Late", password: "correct horse 9 battery", invitationToken },
+        peerAddress: "10.3.0.1",
+      }),
+      404,
+      "invalid_token",
+    );
+    await assertError(await remove(fresh, "Ada Lovelace’s organization"), 404, "not_found");
+  },
+);
