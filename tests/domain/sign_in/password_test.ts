@@ -1,4 +1,4 @@
-// Passwords: the length that is counted, and what is refused because an attacker tries it first.
+// The rules for passwords: their length, and the blocklist.
 import assert from "node:assert/strict";
 import fc from "../../support/fast_check.ts";
 import { passwordCharactersMax, passwordCharactersMin } from "../../../domain/limits.ts";
@@ -13,7 +13,7 @@ import { holds } from "../properties.ts";
 const common = new Set(["qwertyuiop123", "iloveyouforever", "correcthorsebatterystaple", "pässwörtchen"]);
 const ada: PasswordContext = { email: "ada.lovelace@analytical.example", name: "Ada King Lovelace", common };
 
-/** Which kind of fault a password has. */
+/** @returns What is wrong with a password. */
 function fault(
   password: string,
   context: PasswordContext = ada,
@@ -35,7 +35,7 @@ Deno.test("a password has 12 to 128 characters, counted in code points", () => {
   assert.equal(hasPasswordLength(""), false);
 });
 
-Deno.test("a password is counted after NFKC, whichever way its keyboard composes", () => {
+Deno.test("the length is counted after NFKC, however the keyboard composes characters", () => {
   // One code point each after composition, two or three before.
   for (const character of ["e\u0301", "\u1112\u1161\u11ab", "u\u0308\u0304"]) {
     assert.equal(hasPasswordLength(character.repeat(11)), false);
@@ -48,7 +48,7 @@ Deno.test("a password is counted after NFKC, whichever way its keyboard composes
   assert.equal(hasPasswordLength("\ufdfa".repeat(8)), false);
 });
 
-Deno.test("hasPasswordLength() refuses a huge text without normalizing it", () => {
+Deno.test("hasPasswordLength() rejects a huge text without normalizing it", () => {
   assert.equal(hasPasswordLength("\ufdfa".repeat(5_000_000)), false);
 });
 
@@ -63,7 +63,7 @@ Deno.test("hasPasswordLength() agrees with the obvious count for any text", () =
   });
 });
 
-Deno.test("normalizedPassword() gives every keyboard's form of a password the same bytes", () => {
+Deno.test("normalizedPassword() returns the same bytes for every keyboard", () => {
   assert.equal(normalizedPassword("cafe\u0301"), normalizedPassword("caf\u00e9"));
   assert.equal(normalizedPassword("ｐａｓｓ"), "pass");
   holds(fc.string({ unit: "binary" }), (password) => {
@@ -73,12 +73,12 @@ Deno.test("normalizedPassword() gives every keyboard's form of a password the sa
   });
 });
 
-Deno.test("normalizedPassword() keeps case and spaces, which are part of the secret", () => {
+Deno.test("normalizedPassword() keeps case and spaces", () => {
   assert.notEqual(normalizedPassword("Secret words here"), normalizedPassword("secret words here"));
   assert.equal(normalizedPassword(" two  spaces "), " two  spaces ");
 });
 
-Deno.test("passwordFault() asks for no kinds of characters", () => {
+Deno.test("passwordFault() requires no kinds of characters", () => {
   for (
     const password of [
       "blue giraffe umbrella",
@@ -93,13 +93,13 @@ Deno.test("passwordFault() asks for no kinds of characters", () => {
   ) assert.equal(fault(password), null, password);
 });
 
-Deno.test("passwordFault() refuses the wrong length before anything else", () => {
+Deno.test("passwordFault() checks the length first", () => {
   assert.equal(fault("short"), "length");
   assert.equal(fault("lovelace1"), "length");
   assert.equal(fault(`tangled kettle ${"x".repeat(200)}`), "length");
 });
 
-Deno.test("passwordFault() refuses common passwords in any case, width and spacing", () => {
+Deno.test("passwordFault() rejects common passwords in any case, width and spacing", () => {
   for (
     const password of [
       "qwertyuiop123",
@@ -113,13 +113,13 @@ Deno.test("passwordFault() refuses common passwords in any case, width and spaci
   assert.equal(fault("correct horse battery staple", { ...ada, common: new Set() }), null);
 });
 
-Deno.test("passwordFault() refuses a few characters again and again", () => {
+Deno.test("passwordFault() rejects repetitions of a few characters", () => {
   for (const password of ["aaaaaaaaaaaa", "abababababab", "1 1 1 1 1 1 1 2 2 3", "AaAaAaAaAaAaBb"]) {
     assert.equal(fault(password), "few", password);
   }
 });
 
-Deno.test("passwordFault() refuses what anybody knows: the name, the address, the service", () => {
+Deno.test("passwordFault() rejects the name, the email address and the service", () => {
   for (
     const password of [
       "ada.lovelace@analytical.example",
@@ -139,13 +139,13 @@ Deno.test("passwordFault() refuses what anybody knows: the name, the address, th
   ) assert.equal(fault(password), "known", password);
 });
 
-Deno.test("passwordFault() allows a known word beside enough that is not known", () => {
+Deno.test("passwordFault() allows a known word with enough other characters", () => {
   for (const password of ["lovelace rides a tricycle", "gatehouse umbrella kettle", "ada found my teapot"]) {
     assert.equal(fault(password), null, password);
   }
 });
 
-Deno.test("passwordFault() takes names and addresses as they come, also without any", () => {
+Deno.test("passwordFault() handles any name and email address, even empty ones", () => {
   const nobody = { email: "", name: "", common };
   assert.equal(fault("blue giraffe umbrella", nobody), null);
   assert.equal(fault("blue giraffe umbrella", { email: "a@b.co", name: "Li", common }), null);
@@ -154,7 +154,7 @@ Deno.test("passwordFault() takes names and addresses as they come, also without 
   assert.equal(fault("$&$&$&.*(x)+[", { email: "$&.*@x.io", name: "(x)+[", common }), "known");
 });
 
-Deno.test("passwordFault() refuses any name or address with digits and signs around it", () => {
+Deno.test("passwordFault() rejects a name or email address with added digits and punctuation", () => {
   const word = fc.stringMatching(/^[a-z]{4,12}$/).filter((text) => new Set(text).size >= 4);
   const around = fc.stringMatching(/^[0-9!#$%.-]{0,9}$/);
   holds(fc.tuple(word, word, around, around), ([first, last, before, after]) => {
@@ -166,7 +166,7 @@ Deno.test("passwordFault() refuses any name or address with digits and signs aro
   });
 });
 
-Deno.test("passwordFault() never says what the password is", () => {
+Deno.test("passwordFault() never quotes the password", () => {
   holds(fc.string({ minLength: 12, maxLength: 20 }), (password) => {
     assert.ok(
       !passwordFault(password, { ...ada, common: new Set([password.toLowerCase()]) })?.includes(password),

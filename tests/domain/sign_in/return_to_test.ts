@@ -1,4 +1,4 @@
-// Where people may be led after signing in.
+// Where people can be redirected after signing in.
 import assert from "node:assert/strict";
 import { portalReturnTo, safeReturnTo, withReturnTo } from "../../../domain/sign_in/return_to.ts";
 import { returnToCharactersMax, urlCharactersMax } from "../../../domain/limits.ts";
@@ -11,16 +11,16 @@ const { baseUrl: base, allowedOrigins } = accepted(returnToSettings);
 const isAllowedOrigin = (origin: string) => allowedOrigins.some((allowed) => allowed.matches(origin));
 const go = (text: string | undefined) => safeReturnTo(text, { base, isAllowedOrigin });
 
-Deno.test("safeReturnTo() leads to own paths and allowed origins, in the form that browsers have of them", () => {
+Deno.test("safeReturnTo() accepts own paths and allowed origins, normalized as in browsers", () => {
   for (const [text, target] of Object.entries(goodReturns)) assert.equal(go(text), target, text);
 });
 
-Deno.test("safeReturnTo() leads nowhere else, however it is written", () => {
+Deno.test("safeReturnTo() rejects everything else, in any spelling", () => {
   assert.equal(go(undefined), null);
   for (const text of badReturns) assert.equal(go(text), null, JSON.stringify(text));
 });
 
-Deno.test("portalReturnTo() leads to the portal alone", () => {
+Deno.test("portalReturnTo() accepts only the portal", () => {
   for (const [text, target] of Object.entries(goodReturns)) {
     const isPortal = target.startsWith("/portal");
     assert.equal(portalReturnTo(text, base), isPortal ? target : null, text);
@@ -30,7 +30,7 @@ Deno.test("portalReturnTo() leads to the portal alone", () => {
   }
 });
 
-Deno.test("safeReturnTo() of whatever text is null or leads, as a browser reads it, to us or to an allowed origin", () => {
+Deno.test("safeReturnTo() returns null or an allowed address for any text, as a browser parses it", () => {
   const piece = fc.constantFrom(
     ...[
       "/",
@@ -70,12 +70,12 @@ Deno.test("safeReturnTo() of whatever text is null or leads, as a browser reads 
     assert.ok(origin === base.origin || isAllowedOrigin(origin), target);
     assert.match(target, /^(\/(?!\/)|https?:\/\/)[\x21-\x7e]*$/);
     assert.doesNotMatch(target, /^[^?#]*\\/);
-    // What it gives passes again, unchanged: it goes through forms and addresses.
+    // The result passes again unchanged: it goes through forms and URLs.
     assert.equal(go(target), target);
   }, { runs: 3_000 });
 });
 
-Deno.test("an address to return to fits into the address of every page that carries it", () => {
+Deno.test("a return address fits into the URL of every page that passes it on", () => {
   const longest = `/${"%".repeat(returnToCharactersMax - 1)}`;
   assert.equal(go(longest), longest);
   assert.ok(withReturnTo(`${base.origin}/sign-in/second-step`, longest).length < urlCharactersMax);

@@ -1,4 +1,4 @@
-// `return_to` through every page that takes it, with every trick: no answer names another place, in its Location or its page.
+// `return_to` on every page that accepts it, with every trick: no response leads elsewhere, in its Location or its page.
 import assert from "node:assert/strict";
 import { recentAuthenticationMs } from "../../../domain/limits.ts";
 import { cookieOf, type SendOptions, type TestApp, testApp, testPassword } from "../../support/app.ts";
@@ -13,7 +13,7 @@ const all: readonly (readonly [text: string, target: string | null])[] = [
   ...Object.entries(goodReturns),
   ...tricks,
 ];
-/** One of each kind, where every try costs a hash. */
+/** One of each kind, for requests that cost a hash. */
 const some = all.filter(([text]) =>
   [
     "/portal/usage?range=7d",
@@ -39,7 +39,7 @@ const send = async (test: TestApp, path: string, options: SendOptions = {}) => {
   return { answer, location: answer.headers.get("location"), html: await answer.text() };
 };
 const query = (path: string, text: string) => `${path}?return_to=${encodeURIComponent(text)}`;
-/** @returns Where the page's forms lead on to, all the same. */
+/** @returns The return address of the page's forms, which is the same in all. */
 function carried(html: string): string | null {
   const found = [...html.matchAll(/name="return_to" value="([^"]*)"/g)].map(([, value = ""]) =>
     value.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&lt;", "<").replaceAll("&gt;", ">")
@@ -48,12 +48,12 @@ function carried(html: string): string | null {
   assert.ok(new Set(found).size <= 1, found.join(" "));
   return found[0] ?? null;
 }
-/** @returns Where a form that signed somebody in leads: other origins by a page of our own. */
+/** @returns Where a form redirects after signing in: to other origins only from a page of ours. */
 const led = (target: string | null) =>
   target === null || target.startsWith("/") ? target ?? home : query("/sign-in/continue", target);
 
 testApp(
-  "GET /sign-in and /sign-up carry on what is allowed, and lead there who is signed in",
+  "GET /sign-in and /sign-up keep allowed return addresses, and redirect signed-in people there",
   async (test) => {
     const { cookie } = await test.signUp();
     for (const path of ["/sign-in", "/sign-up"]) {
@@ -73,35 +73,39 @@ testApp(
   returnToSettings,
 );
 
-testApp("POST /sign-in leads where it may, and a refused form keeps no more than that", async (test) => {
-  const { email } = await test.signUp();
-  for (const [text, target] of some) {
-    const form = { email, password: testPassword, return_to: text };
-    const done = await send(test, "/sign-in", { form });
-    assert.equal(done.answer.status, 303);
-    assert.equal(done.location, led(target), JSON.stringify(text));
-  }
-  for (const [text, target] of some.slice(-4)) {
-    const form = { email: "nobody@example.com", password: testPassword, return_to: text };
-    assert.equal(carried((await send(test, "/sign-in", { form })).html), target, JSON.stringify(text));
-  }
-  // What no browser sends in a hidden field is refused as a whole.
-  const odd = await send(test, "/sign-in", { form: { email, password: testPassword, return_to: "/\t/x" } });
-  assert.equal(odd.answer.status, 422);
-  assert.equal(carried(odd.html), null);
-  // The password is missing: refused before anything is hashed.
-  for (const [text, target] of all) {
-    const refused = await send(test, "/sign-up", { form: { name: "N", email: "x", return_to: text } });
-    assert.equal(refused.answer.status, 422);
-    assert.equal(carried(refused.html), target, JSON.stringify(text));
-  }
-  const form = { name: "N", email: "new@example.com", password: testPassword };
-  const made = await send(test, "/sign-up", { form: { ...form, return_to: "https://app.example.com/" } });
-  assert.equal(made.location, query("/sign-in/continue", "https://app.example.com/"));
-}, returnToSettings);
+testApp(
+  "POST /sign-in redirects to allowed addresses only, and a rejected form keeps no others",
+  async (test) => {
+    const { email } = await test.signUp();
+    for (const [text, target] of some) {
+      const form = { email, password: testPassword, return_to: text };
+      const done = await send(test, "/sign-in", { form });
+      assert.equal(done.answer.status, 303);
+      assert.equal(done.location, led(target), JSON.stringify(text));
+    }
+    for (const [text, target] of some.slice(-4)) {
+      const form = { email: "nobody@example.com", password: testPassword, return_to: text };
+      assert.equal(carried((await send(test, "/sign-in", { form })).html), target, JSON.stringify(text));
+    }
+    // Texts that browsers never send in a hidden field are rejected entirely.
+    const odd = await send(test, "/sign-in", { form: { email, password: testPassword, return_to: "/\t/x" } });
+    assert.equal(odd.answer.status, 422);
+    assert.equal(carried(odd.html), null);
+    // Without a password, the form is rejected before hashing.
+    for (const [text, target] of all) {
+      const refused = await send(test, "/sign-up", { form: { name: "N", email: "x", return_to: text } });
+      assert.equal(refused.answer.status, 422);
+      assert.equal(carried(refused.html), target, JSON.stringify(text));
+    }
+    const form = { name: "N", email: "new@example.com", password: testPassword };
+    const made = await send(test, "/sign-up", { form: { ...form, return_to: "https://app.example.com/" } });
+    assert.equal(made.location, query("/sign-in/continue", "https://app.example.com/"));
+  },
+  returnToSettings,
+);
 
 testApp(
-  "/sign-in/continue leads on by itself, to allowed origins alone, and only who is signed in",
+  "/sign-in/continue redirects signed-in people to allowed origins only",
   async (test) => {
     const { cookie } = await test.signUp();
     for (const [text, target] of all) {
@@ -116,13 +120,13 @@ testApp(
     }
     const page = await send(test, query("/sign-in/continue", "https://app.example.com/a"), { cookie });
     assert.match(page.html, /<a [^>]*href="https:\/\/app\.example\.com\/a"[^>]*>/);
-    // A form is never sent elsewhere: the policy is the same as everywhere.
+    // The page has the usual content security policy.
     assert.match(page.answer.headers.get("content-security-policy") ?? "", /form-action 'self';/);
   },
   returnToSettings,
 );
 
-testApp("the second step and passkeys lead where they may", async (test) => {
+testApp("the second step and passkeys redirect to allowed addresses only", async (test) => {
   const ada = await twoStepPerson(test);
   const begin = async (text: string) => {
     const form = { email: ada.email, password: testPassword, return_to: text };
@@ -151,7 +155,7 @@ testApp("the second step and passkeys lead where they may", async (test) => {
       const refused = await send(test, path, { form: { response: "{}", return_to: text } });
       assert.equal(carried(refused.html), target, `${path} ${JSON.stringify(text)}`);
     }
-    // Nobody waits for a second step: back to the beginning.
+    // No sign-in is pending: back to the start.
     const page = await send(test, query("/sign-in/second-step", text));
     assert.equal(page.location, target === null ? "/sign-in" : query("/sign-in", target));
   }
@@ -164,7 +168,7 @@ testApp("the second step and passkeys lead where they may", async (test) => {
   }
 }, returnToSettings);
 
-testApp("/portal/confirm-password leads to the portal alone", async (test) => {
+testApp("/portal/confirm-password redirects only to the portal", async (test) => {
   const { cookie, email } = await test.signUp();
   const away = (target: string | null) => target?.startsWith("/portal") ? target : "/portal/account";
   for (const [text, target] of [...all, [`${proof}?return_to=//evil.example`, null] as const]) {
@@ -174,7 +178,7 @@ testApp("/portal/confirm-password leads to the portal alone", async (test) => {
   test.advance(recentAuthenticationMs + 1);
   for (const [text, target] of all) {
     const page = await send(test, query(proof, text), { cookie });
-    // The first is the sidebar's, which leads back to this very page.
+    // The first is the sidebar's, which returns to this page.
     assert.ok(page.html.includes(`name="return_to" value="${away(target).replaceAll("&", "&amp;")}"`), text);
   }
   for (const [text, target] of some) {

@@ -1,4 +1,4 @@
-// Writing as a session, on both kinds of database: what is refused leaves nothing behind, and says why.
+// Writing as a session, on both kinds of database: a rejected batch leaves nothing behind, and says why.
 import assert from "node:assert/strict";
 import { type Database, DatabaseError, sql } from "../../../db/engine/database.ts";
 import type { SessionActor } from "../../../domain/actor.ts";
@@ -27,7 +27,7 @@ async function signedIn(test: TestApp): Promise<Stage> {
   return { test, actor: { ...session, type: "session", client }, organizationId };
 }
 
-/** @returns The code of the error with which a rename is refused, or null when it was done. */
+/** @returns The error code of a rejected rename, or null if it was done. */
 async function rename(
   { test, actor, organizationId }: Stage,
   permission: Permission | null,
@@ -57,7 +57,7 @@ async function nameOf(database: Database, { user: { id } }: SessionActor): Promi
 
 for (const { name, ignore, open } of databaseKinds) {
   Deno.test({
-    name: `a batch is written for a live session with the role, and for no other: ${name}`,
+    name: `writes a batch only for a live session with the required role: ${name}`,
     ignore,
     async fn() {
       const test = await startTestApp({}, { open });
@@ -98,7 +98,7 @@ for (const { name, ignore, open } of databaseKinds) {
   });
 
   Deno.test({
-    name: `a rule of the schema that a batch breaks is a fault, and not the session's: ${name}`,
+    name: `reports a constraint error of the batch itself as such: ${name}`,
     ignore,
     async fn() {
       const test = await startTestApp({}, { open });
@@ -118,7 +118,7 @@ for (const { name, ignore, open } of databaseKinds) {
   });
 }
 
-Deno.test("a person whose changes fill their own places leaves room for everyone else's", async () => {
+Deno.test("one person's waiting changes don't block everyone else's", async () => {
   const test = await startTestApp();
   try {
     const { actor } = await signedIn(test);
@@ -133,7 +133,7 @@ Deno.test("a person whose changes fill their own places leaves room for everyone
     await rename(other.actor);
     const rejected = (await flood).filter((result) => result.status === "rejected");
     assert.deepEqual(rejected.map(({ reason }) => reason.code), Array(5).fill("unavailable"));
-    // The places are free again.
+    // There is room again.
     await rename(actor);
   } finally {
     await test.dispose();

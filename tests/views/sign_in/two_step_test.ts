@@ -1,4 +1,4 @@
-// The pages of two-step sign-in and passkeys: secrets once, a QR code that phones read, forms that say what they need.
+// The pages of two-step sign-in and passkeys: secrets shown once, a readable QR code, forms with the right keyboards.
 import assert from "node:assert/strict";
 import { qrCodeSvg } from "../../../views/sign_in/qr_code.ts";
 import { secondStepPage } from "../../../views/sign_in/second_step.tsx";
@@ -19,7 +19,7 @@ const on = {
   error: null,
 };
 
-Deno.test("qrCodeSvg() is black on white with nothing of the text in its markup, and differs with it", () => {
+Deno.test("qrCodeSvg() is black on white, depends on the text, and has none of it in its markup", () => {
   const svg = qrCodeSvg(`otpauth://totp/<script>"'&`);
   assert.match(
     svg,
@@ -29,10 +29,10 @@ Deno.test("qrCodeSvg() is black on white with nothing of the text in its markup,
   assert.notEqual(svg, qrCodeSvg("another"));
   const size = Number(/viewBox="0 0 (\d+) /.exec(svg)?.[1]);
   const places = [...svg.matchAll(/M(\d+) (\d+)h1/g)].flatMap(([, x, y]) => [Number(x), Number(y)]);
-  assert.ok(Math.min(...places) === 4 && Math.max(...places) === size - 5, "four squares of white around it");
+  assert.ok(Math.min(...places) === 4 && Math.max(...places) === size - 5, "a white border of four modules");
 });
 
-Deno.test("secondStepPage() asks for digits, or for a recovery code that phones can type", async () => {
+Deno.test("secondStepPage() asks for digits, or for a recovery code with a text keyboard", async () => {
   const code = await page("second step");
   assert.match(code, /<input type="text" id="code"[^>]*autocomplete="one-time-code" inputmode="numeric"/);
   assert.match(code, /href="\/sign-in\/second-step\?recovery=1&amp;return_to=Ada"/);
@@ -41,7 +41,7 @@ Deno.test("secondStepPage() asks for digits, or for a recovery code that phones 
   assert.match(recovery, /<input type="hidden" name="recovery" value="1"/);
 });
 
-Deno.test("secondStepPage() offers a passkey only to people who have one, hidden until a script shows it", async () => {
+Deno.test("secondStepPage() offers a passkey only to people who have one, hidden until the script runs", async () => {
   const html = await page("second step");
   assert.match(html, /<form class="passkey"[^>]* hidden[^>]*>/);
   assert.match(html, inPage(signInWords.passkeysNeedScripts));
@@ -55,7 +55,7 @@ Deno.test("secondStepPage() offers a passkey only to people who have one, hidden
   assert.doesNotMatch(String(await secondStepPage(props)), /passkey/i);
 });
 
-Deno.test("twoStepPage() shows recovery codes once, to copy and as a file that needs no scripts", async () => {
+Deno.test("twoStepPage() shows recovery codes once, to copy and as a file without scripts", async () => {
   const html = String(await twoStepPage({ ...on, recoveryCodes: ["7KQ2-MXFB-0D9T-HE4W"] }));
   assert.match(html, inPage(signInWords.codesShownOnce));
   assert.match(html, /data-copy="recovery-codes"/);
@@ -66,14 +66,14 @@ Deno.test("twoStepPage() shows recovery codes once, to copy and as a file that n
   assert.doesNotMatch(String(await twoStepPage(on)), /7KQ2|data:/);
 });
 
-Deno.test("twoStepPage() says when few recovery codes are left", async () => {
+Deno.test("twoStepPage() warns when few recovery codes are left", async () => {
   const few = inPage(signInWords.fewCodes);
   assert.match(String(await twoStepPage({ ...on, recoveryCodesLeft: 3 })), few);
   assert.doesNotMatch(String(await twoStepPage({ ...on, recoveryCodesLeft: 4 })), few);
   assert.match(String(await twoStepPage({ ...on, recoveryCodesLeft: 1 })), />1 code left</);
 });
 
-Deno.test("the set-up page has the secret as a picture, as text and as an address", async () => {
+Deno.test("the setup page has the secret as a QR code, as text and as a link", async () => {
   const html = await page("two-step sign-in, set up");
   assert.match(html, /<div class="qr"><svg /);
   assert.match(html, />JBSW Y3DP EHPK 3PXP</);

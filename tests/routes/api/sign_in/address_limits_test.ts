@@ -1,5 +1,4 @@
-// What one client address may do: failures are few, people who get it right are not counted, and those who are signed in do not
-// suffer for strangers.
+// Limits by client address: they count failures, not successes, and don't affect people who are signed in.
 import assert from "node:assert/strict";
 import {
   addressFailuresMax,
@@ -32,7 +31,7 @@ testApp(
   },
 );
 
-testApp("successes with an account of one's own give no failures back", async (test) => {
+testApp("successes with another account don't reset failures", async (test) => {
   const people = [];
   for (let n = 0; n <= addressFailuresMax; n++) people.push(await test.signUp());
   const [own, ...others] = people as [typeof people[number], ...typeof people];
@@ -53,7 +52,7 @@ testApp("of many simultaneous wrong guesses from one address, ten are checked", 
   assert.equal(statuses.filter((status) => status === 429).length, 30 - addressFailuresMax);
 });
 
-testApp("asking by sign-up which addresses have accounts counts as failing", async (test) => {
+testApp("probing for accounts by sign-up counts as failures", async (test) => {
   const ada = await test.signUp();
   for (let n = 0; n < addressFailuresMax; n++) {
     await assertError(await signUp(test, ada.email), 409, "email_taken");
@@ -63,7 +62,7 @@ testApp("asking by sign-up which addresses have accounts counts as failing", asy
 });
 
 testApp(
-  "one address makes a limited number of accounts an hour, and people there still sign in",
+  "limits accounts per hour from one IP address, where people can still sign in",
   async (test) => {
     for (let n = 0; n < addressSignUpsMax; n++) {
       assert.equal((await signUp(test, `new${n}@example.com`)).status, 201);
@@ -77,7 +76,7 @@ testApp(
   },
 );
 
-testApp("one client's sessions, proving at once, leave places in the hashing for others", async (test) => {
+testApp("concurrent password checks of one client's sessions leave room for others", async (test) => {
   const [ada, bob] = [await test.signUp(), await test.signUp()];
   const sessions: string[] = [];
   for (let n = 0; n < 14; n++) sessions.push(cookieOf(await signIn(test, ada.email)));
@@ -96,7 +95,7 @@ testApp("one client's sessions, proving at once, leave places in the hashing for
 });
 
 testApp(
-  "a stranger's wrong sign-ins do not keep a signed-in person from proving who they are",
+  "a stranger's failed sign-ins don't keep a signed-in person from confirming their password",
   async (test) => {
     const ada = await test.signUp();
     for (let n = 0; n < addressFailuresMax; n++) {
@@ -118,7 +117,7 @@ testApp(
 );
 
 testApp(
-  "a session that guesses the password is delayed, and gets no more guesses by being right elsewhere",
+  "a session that guesses the password is delayed, and successes elsewhere don't reset that",
   async (test) => {
     const ada = await test.signUp();
     const prove = (password: string) =>
@@ -130,7 +129,7 @@ testApp(
       json: { currentPassword: testPassword, newPassword: "another 7 fine battery" },
     });
     await assertError(change, 429, "rate_limited");
-    assert.equal((await signIn(test, ada.email)).status, 200, "signing in is another matter");
+    assert.equal((await signIn(test, ada.email)).status, 200, "signing in is not affected");
     assert.equal((await prove(testPassword)).status, 429);
     test.advance(1_000);
     assert.equal((await prove(testPassword)).status, 204);

@@ -1,4 +1,4 @@
-// Signing up, in and out over JSON; who is signed in; what a stranger cannot do.
+// The sign-in API: signing up, in and out, the signed-in user, and what strangers can't do.
 import assert from "node:assert/strict";
 import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../../support/app.ts";
 
@@ -12,7 +12,7 @@ const signUp = (more: Record<string, unknown> = {}) => ({
 const me = async (test: TestApp, cookie?: string) =>
   await (await test.send("/api/auth/me", cookie === undefined ? {} : { cookie })).json();
 
-testApp("sign-up makes a user who owns a new organization, and signs them in", async (test) => {
+testApp("sign-up creates a user who owns a new organization, and signs them in", async (test) => {
   const answer = await test.send("/api/auth/sign-up", {
     json: signUp({ organizationName: "Northwind Maps" }),
   });
@@ -43,24 +43,24 @@ testApp("sign-up makes a user who owns a new organization, and signs them in", a
   assert.deepEqual(await me(test, cookieOf(answer)), body);
 });
 
-testApp("the cookie is Secure and for the whole domain when the settings say so", async (test) => {
+testApp("sets a Secure cookie for the whole domain if configured", async (test) => {
   const answer = await test.send("/api/auth/sign-up", { json: signUp() });
   const cookies = answer.headers.getSetCookie();
   assert.equal(cookies.length, 2);
-  // The host-only twin from before the domain was set goes away.
+  // The host-only cookie from before the domain was set is cleared.
   assert.match(cookies[0] ?? "", /^access_token=; Max-Age=0;.*Secure/);
   assert.doesNotMatch(cookies[0] ?? "", /Domain/);
   assert.match(cookies[1] ?? "", /Domain=\.example\.com;.*Secure/);
   assert.match(answer.headers.get("strict-transport-security") ?? "", /max-age=63072000/);
 }, { BASE_URL: "https://auth.example.com", COOKIE_DOMAIN: ".example.com" });
 
-testApp("nobody is an answer and not an error", async (test) => {
+testApp("responds without an error if nobody is signed in", async (test) => {
   assert.deepEqual(await me(test), nobody);
   assert.deepEqual(await me(test, "access_token=planted"), nobody);
   assert.deepEqual(await me(test, `access_token=${"A".repeat(43)}; other=1`), nobody);
 });
 
-testApp("sign-in works with the address in any form, and each has its own token", async (test) => {
+testApp("sign-in accepts the email address in any form, and each sign-in has its own token", async (test) => {
   const first = await test.send("/api/auth/sign-up", { json: signUp() });
   const second = await test.send("/api/auth/sign-in", {
     json: { email: "  ADA@Example.COM ", password: testPassword },
@@ -70,7 +70,7 @@ testApp("sign-in works with the address in any form, and each has its own token"
   assert.deepEqual(await me(test, cookieOf(first)), await me(test, cookieOf(second)));
 });
 
-testApp("sign-out ends the session on the server, and no other", async (test) => {
+testApp("sign-out ends the session on the server, and no others", async (test) => {
   const first = cookieOf(await test.send("/api/auth/sign-up", { json: signUp() }));
   const second = cookieOf(
     await test.send("/api/auth/sign-in", { json: { email: "ada@example.com", password: testPassword } }),
@@ -83,7 +83,7 @@ testApp("sign-out ends the session on the server, and no other", async (test) =>
   assert.equal((await test.send("/api/auth/sign-out", { method: "POST" })).status, 204);
 });
 
-testApp("a taken address is told, and changes nothing", async (test) => {
+testApp("sign-up with a taken email address is rejected and changes nothing", async (test) => {
   await test.send("/api/auth/sign-up", { json: signUp() });
   const answer = await test.send("/api/auth/sign-up", {
     json: signUp({ email: "ADA@example.com", name: "Eve" }),
@@ -97,7 +97,7 @@ testApp("a taken address is told, and changes nothing", async (test) => {
   assert.equal(counts[0]?.n, 1);
 });
 
-testApp("sixteen sign-ups with one address at once make one account", async (test) => {
+testApp("sixteen concurrent sign-ups with one email address create one account", async (test) => {
   const answers = await Promise.all(
     Array.from(
       { length: 16 },
@@ -107,7 +107,7 @@ testApp("sixteen sign-ups with one address at once make one account", async (tes
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(15).fill(409)]);
 });
 
-testApp("passwords that are short, common or made of the person are refused, by field", async (test) => {
+testApp("rejects short, common and personal passwords, naming the field", async (test) => {
   const bad = [
     "short",
     "a".repeat(129),
@@ -133,7 +133,7 @@ testApp("passwords that are short, common or made of the person are refused, by 
   assert.equal(signIn.status, 200);
 });
 
-testApp("a wrong password and an unknown address get the same answer", async (test) => {
+testApp("a wrong password and an unknown email address get the same response", async (test) => {
   await test.send("/api/auth/sign-up", { json: signUp() });
   const wrong = await assertError(
     await test.send("/api/auth/sign-in", { json: { email: "ada@example.com", password: "not it at all" } }),
@@ -147,7 +147,7 @@ testApp("a wrong password and an unknown address get the same answer", async (te
 });
 
 testApp(
-  "failures of one account bring growing delays, for the right password too, and end no session",
+  "failed sign-ins cause growing delays, for the right password too, and end no session",
   async (test) => {
     const cookie = cookieOf(await test.send("/api/auth/sign-up", { json: signUp() }));
     let address = 0;
@@ -167,13 +167,13 @@ testApp(
     assert.equal((await me(test, cookie)).authenticated, true);
     test.advance(15 * 60_000);
     assert.equal((await attempt(testPassword)).status, 200);
-    // Forgotten after a success.
+    // A success resets the count.
     assert.equal((await attempt("wrong password")).status, 401);
     assert.equal((await attempt(testPassword)).status, 200);
   },
 );
 
-testApp("one address that fails ten times waits, an IPv6 neighbour with it", async (test) => {
+testApp("limits an IP address after ten failures, and its IPv6 neighbors with it", async (test) => {
   const attempt = (n: number, peerAddress: string) =>
     test.send("/api/auth/sign-in", {
       json: { email: `x${n}@example.com`, password: testPassword },
@@ -184,7 +184,7 @@ testApp("one address that fails ten times waits, an IPv6 neighbour with it", asy
   assert.equal((await attempt(10, "2001:db8:1:3::1")).status, 401);
 });
 
-testApp("signing in often is not limited", async (test) => {
+testApp("successful sign-ins are not limited", async (test) => {
   await test.send("/api/auth/sign-up", { json: signUp() });
   for (let n = 0; n < 12; n++) {
     const answer = await test.send("/api/auth/sign-in", {
@@ -194,7 +194,7 @@ testApp("signing in often is not limited", async (test) => {
   }
 });
 
-testApp("a session ends after its idle days, and after its days in all", async (test) => {
+testApp("a session expires after its idle time, and after its maximum time", async (test) => {
   const day = 24 * 3_600_000;
   const idle = await test.signUp();
   const busy = await test.signUp();
@@ -202,14 +202,14 @@ testApp("a session ends after its idle days, and after its days in all", async (
     test.advance(day);
     assert.equal((await me(test, busy.cookie)).authenticated, true, `day ${n}`);
     if (n >= 6) assert.equal((await me(test, idle.cookie)).authenticated, false, `day ${n}`);
-    // The last use is noted behind the answer; this batch waits behind it.
+    // The last use is written after the response; this batch waits for that.
     await test.opened.database.write([]);
   }
   test.advance(day);
   assert.deepEqual(await me(test, busy.cookie), nobody);
 });
 
-testApp("the database never holds a token, a password or a key", async (test) => {
+testApp("the database contains no token, password or key", async (test) => {
   const person = await test.signUp();
   const token = person.cookie.slice("access_token=".length);
   const rows = await test.opened.database.read({
@@ -229,7 +229,7 @@ for (const [policy, code] of [["closed", "sign_up_closed"], ["invite", "sign_up_
 }
 
 testApp(
-  "a write that does not come from the service's own pages is refused, signed in or not",
+  "rejects writes from other sites, signed in or not",
   async (test) => {
     const person = await test.signUp();
     const refused: Record<string, string>[] = [
@@ -259,7 +259,7 @@ testApp(
       assert.equal(bare.status, 403);
       await bare.body?.cancel();
     }
-    // The browser's word alone is enough.
+    // The browser's header alone is enough.
     const own = await test.app.request("http://localhost:8000/api/portal/api-keys", {
       method: "POST",
       headers: { "sec-fetch-site": "same-origin", cookie: person.cookie, "content-type": "application/json" },
@@ -269,7 +269,7 @@ testApp(
   },
 );
 
-testApp("CORS: allowed origins read and sign in with cookies, others learn nothing", async (test) => {
+testApp("CORS lets allowed origins read and sign in with cookies, and no others", async (test) => {
   const person = await test.signUp();
   for (const origin of ["https://app.example.com", "https://docs.products.example.com"]) {
     const answer = await test.send("/api/auth/me", { cookie: person.cookie, headers: { origin } });
@@ -289,7 +289,7 @@ testApp("CORS: allowed origins read and sign in with cookies, others learn nothi
     });
     assert.equal(failed.status, 401);
     assert.equal(failed.headers.get("access-control-allow-origin"), origin);
-    // Also what is refused before anything else: a page could not tell it from a network that is down.
+    // Early rejections too: otherwise a page can't tell them from a network failure.
     for (
       const [path, more, status] of [
         ["/api/auth/me", { "x-long": "a".repeat(17_000) }, 431],
@@ -329,7 +329,7 @@ testApp("CORS: allowed origins read and sign in with cookies, others learn nothi
     const written = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
     assert.deepEqual([written.status, written.headers.get("vary")], [403, "Origin"]);
   }
-  // The portal and its API have no CORS at all, and an allowed origin may not write there.
+  // The portal and its API have no CORS, and reject writes from allowed origins.
   const portal = await test.send("/api/portal/api-keys", {
     cookie: person.cookie,
     headers: { origin: "https://app.example.com" },

@@ -1,4 +1,4 @@
-// Passkeys over JSON: adding, signing in alone and as the second step, and everything about an answer that can be forged.
+// The API of passkeys: adding them, signing in with one, using one as the second step, and forged answers of every kind.
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { sql } from "../../../../db/engine/database.ts";
@@ -20,7 +20,7 @@ import {
 const minuteMs = 60_000;
 const account = "/api/portal/account";
 let address = 0;
-// Each from an address of its own: what refuses is the answer, not the limit.
+// Each from another IP address, so that no limit applies.
 const signIn = (test: TestApp, json: Record<string, unknown>) =>
   test.send("/api/auth/sign-in/passkey", {
     json,
@@ -32,7 +32,7 @@ const lastEntry = async (test: TestApp, action: string) =>
   ))[0];
 
 testApp(
-  "a passkey is made for this service alone, is mailed, and signs in alone with nothing typed",
+  "a passkey is bound to this service, sends an email, and signs in without a password",
   async (test) => {
     const ada = await test.signUp();
     const options = await passkeyOptions(test, ada.cookie);
@@ -56,7 +56,7 @@ testApp(
       timeout: 300_000,
       userVerification: "required",
     });
-    // Those that are on several devices count nothing: they say 0 each time.
+    // Synced passkeys don't count: their counter stays at 0.
     for (let n = 0; n < 2; n++) {
       assert.equal((await signIn(test, { response: passkey.signIn(await signInOptions(test)) })).status, 200);
     }
@@ -69,12 +69,12 @@ testApp(
     const list = await (await test.send(`${account}/passkeys`, { cookie: cookieOf(answer) })).json();
     const at = new Date(test.now()).toISOString();
     assert.deepEqual(list.passkeys, [{ id, name: "Laptop", createdAt: at, lastUsedAt: at }]);
-    // It is a proof as good as the password.
+    // It counts as a recent authentication.
     assert.equal(
       (await test.send(`${account}/two-step/totp`, { method: "POST", cookie: cookieOf(answer) })).status,
       200,
     );
-    // The password alone signs in as before: two-step sign-in is another thing.
+    // The password alone still signs in: adding a passkey doesn't turn on two-step sign-in.
     const password = await test.send("/api/auth/sign-in", {
       json: { email: ada.email, password: "correct horse 9 battery" },
     });
@@ -83,7 +83,7 @@ testApp(
 );
 
 testApp(
-  "a passkey is the second step of its own user's sign-in, once, and of nobody else's",
+  "a passkey completes a sign-in of its own user, once",
   async (test) => {
     const ada = await twoStepPerson(test);
     const eve = await twoStepPerson(test, "Eve");
@@ -100,7 +100,7 @@ testApp(
     const refused = await lastEntry(test, "session.second_step_refused");
     assert.equal(refused?.["target_id"], ada.userId);
 
-    // A challenge for the second step is none for signing in alone, and the other way round.
+    // A challenge for the second step doesn't work for signing in alone, or the other way round.
     const second = await signInOptions(test, token);
     await assertError(await signIn(test, { response: passkey.signIn(second) }), 401, "invalid_credentials");
     const alone = await signInOptions(test);
@@ -131,7 +131,7 @@ testApp(
 );
 
 testApp(
-  "a passkey is no second step any more once two-step sign-in is off, the user disabled, or it took too long",
+  "a passkey can't complete a sign-in once two-step sign-in is off, the user is disabled, or it has expired",
   async (test) => {
     const ada = await twoStepPerson(test);
     const { passkey } = await addPasskey(test, ada.cookie);
@@ -164,15 +164,15 @@ const forgeries: Readonly<Record<string, Forgery>> = {
   "from another port of this host": { origin: "http://localhost:8001" },
   "from a frame in another site's page": { crossOrigin: true },
   "for another service": { rpId: "evil.example" },
-  "that was made for registering": { type: "webauthn.create" },
-  "whose user was not checked": { unverified: true },
+  "for a registration": { type: "webauthn.create" },
+  "without user verification": { unverified: true },
   "signed with another key": { key: otherKey },
-  "of a passkey that nobody has": { credentialId: "AAAA" },
+  "of an unknown passkey": { credentialId: "AAAA" },
   "of another user": { userHandle: "dXNyXzA" },
-  "that does not say of whom it is": { userHandle: undefined },
-  "whose count went back": { counter: 4 },
-  "whose count stands still": { counter: 5 },
-  "whose count fell to 0": { counter: 0 },
+  "without a user handle": { userHandle: undefined },
+  "with a lower counter": { counter: 4 },
+  "with the same counter": { counter: 5 },
+  "with a counter of 0": { counter: 0 },
 };
 
 for (const [name, forgery] of Object.entries(forgeries)) {
@@ -189,12 +189,12 @@ for (const [name, forgery] of Object.entries(forgeries)) {
     await assertError(answer, 401, "invalid_credentials");
     assert.equal((await lastEntry(test, "session.refused"))?.["actor_type"], "anonymous");
     await assertError(await signIn(test, { response: passkey.signIn(options) }), 401, "invalid_credentials");
-    // The passkey itself is as good as before.
+    // The passkey itself still works.
     assert.equal((await signIn(test, { response: passkey.signIn(await signInOptions(test)) })).status, 200);
   });
 }
 
-testApp("a challenge is answered once, in five minutes, even by two at once", async (test) => {
+testApp("a challenge accepts one answer, within five minutes, even if two arrive at once", async (test) => {
   const ada = await test.signUp();
   const { passkey } = await addPasskey(test, ada.cookie);
   const response = passkey.signIn(await signInOptions(test));
@@ -208,10 +208,10 @@ testApp("a challenge is answered once, in five minutes, even by two at once", as
   await assertError(await signIn(test, { response: own }), 401, "invalid_credentials");
   await signInOptions(test);
   const rows = await test.opened.database.read(sql`SELECT 1 FROM passkey_challenges`);
-  assert.equal(rows.length, 1, "what was not answered is forgotten");
+  assert.equal(rows.length, 1, "expired challenges are deleted");
 });
 
-testApp("a disabled user's passkey, and one that was removed, are refused", async (test) => {
+testApp("rejects removed passkeys, and those of disabled users", async (test) => {
   const ada = await test.signUp();
   const { passkey, id } = await addPasskey(test, ada.cookie);
   const { passkey: other } = await addPasskey(test, ada.cookie, "Phone");
@@ -228,7 +228,7 @@ testApp("a disabled user's passkey, and one that was removed, are refused", asyn
   await assertError(await tryIt(other), 401, "invalid_credentials");
 });
 
-testApp("passkeys are renamed and removed by their owner alone", async (test) => {
+testApp("only their owner can rename and remove passkeys", async (test) => {
   const ada = await test.signUp();
   const eve = await test.signUp("Eve");
   const { id } = await addPasskey(test, ada.cookie);
@@ -259,7 +259,7 @@ async function register(test: TestApp, person: TestPerson, forgery: Forgery = {}
   return await test.send(`${account}/passkeys`, { cookie: person.cookie, json: { name: "X", response } });
 }
 
-testApp("a registration that is forged, late, another's or a repeat adds nothing", async (test) => {
+testApp("rejects a registration that is forged, late, repeated, or of another user", async (test) => {
   const ada = await test.signUp();
   const eve = await test.signUp("Eve");
   const { passkey } = await addPasskey(test, ada.cookie);
@@ -282,7 +282,7 @@ testApp("a registration that is forged, late, another's or a repeat adds nothing
   const late = new TestPasskey(test.config.baseUrl.origin).register(await passkeyOptions(test, ada.cookie));
   test.advance(5 * minuteMs);
   await assertError(await add(ada, late), 422, "validation_failed");
-  // Nobody takes over a credential that another has.
+  // A credential of another account can't be added.
   const taken = await register(test, eve, { credentialId: passkey.credentialId });
   await assertError(taken, 409, "two_step_state");
   const lists = await Promise.all(
@@ -293,7 +293,7 @@ testApp("a registration that is forged, late, another's or a repeat adds nothing
   assert.deepEqual(lists, [2, 0]);
 });
 
-testApp("an account has twenty passkeys at most, also when two come at once", async (test) => {
+testApp("an account has at most twenty passkeys, even if two are added at once", async (test) => {
   const ada = await test.signUp();
   for (let n = 1; n < passkeysPerUserMax; n++) await addPasskey(test, ada.cookie, `Key ${n}`);
   const answers = await Promise.all([register(test, ada), register(test, ada)]);
@@ -305,7 +305,7 @@ testApp("an account has twenty passkeys at most, also when two come at once", as
   );
 });
 
-testApp("one address begins so many sign-ins with passkeys, and fails ten times", async (test) => {
+testApp("limits passkey sign-ins and failures by IP address", async (test) => {
   const options = (peerAddress: string) =>
     test.send("/api/auth/sign-in/passkey/options", { method: "POST", peerAddress });
   for (let n = 0; n < passkeyChallengesMax; n++) assert.equal((await options("10.3.0.1")).status, 200);
@@ -318,7 +318,7 @@ testApp("one address begins so many sign-ins with passkeys, and fails ten times"
 });
 
 testApp(
-  "an answer that is not one is refused by field, or as a whole, and never breaks anything",
+  "rejects malformed answers, naming the field if it can",
   async (test) => {
     const { challenge } = await signInOptions(test);
     const good = new TestPasskey(test.config.baseUrl.origin).signIn({ challenge });

@@ -1,4 +1,4 @@
-// The second step and passkeys over each kind of database: the conditions in SQL hold on both.
+// The second step and passkeys on each kind of database: the SQL conditions work on both.
 import assert from "node:assert/strict";
 import { totpPeriodMs } from "../../../../domain/limits.ts";
 import { assertError, cookieOf, startTestApp } from "../../../support/app.ts";
@@ -16,7 +16,7 @@ import {
 
 for (const { name, ignore, open } of databaseKinds) {
   Deno.test({
-    name: `codes, recovery codes and passkeys are each good once over the ${name} database`,
+    name: `codes, recovery codes and passkey answers work once on the ${name} database`,
     ignore,
     async fn() {
       const test = await startTestApp({}, { open });

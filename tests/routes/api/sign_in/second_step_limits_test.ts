@@ -1,4 +1,4 @@
-// What a second step is not: guessed, late, or still there after the account changed.
+// A second step can't be guessed, is not accepted late, and ends when the account changes.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { assertError, testApp } from "../../../support/app.ts";
@@ -17,7 +17,7 @@ const minuteMs = 60_000;
 const account = "/api/portal/account";
 
 testApp(
-  "after five wrong codes the sign-in is gone, also for the right one, and many at once are no more",
+  "a sign-in ends after five wrong codes, even concurrent ones",
   async (test) => {
     const ada = await twoStepPerson(test);
     const token = await firstStep(test, ada.email);
@@ -41,7 +41,7 @@ testApp(
 );
 
 testApp(
-  "starting over with the password gives no more guesses: the delays are the account's",
+  "starting over with the password gives no more guesses",
   async (test) => {
     const ada = await twoStepPerson(test);
     let address = 0;
@@ -62,13 +62,13 @@ testApp(
     test.advance(15 * minuteMs);
     const code = codeOf(ada.secret, test.now());
     assert.equal((await guess(code)).status, 200);
-    // A success ends the delays; a repeat of its code does not.
+    // A success ends the delays; repeating its code doesn't.
     for (let n = 0; n < 5; n++) assert.equal((await guess(code)).status, 401);
     await assertError(await guess(code), 429, "rate_limited");
   },
 );
 
-testApp("the second step takes ten minutes at most", async (test) => {
+testApp("the second step expires after ten minutes", async (test) => {
   const ada = await twoStepPerson(test);
   const token = await firstStep(test, ada.email);
   test.advance(10 * minuteMs - 1);
@@ -82,7 +82,7 @@ testApp("the second step takes ten minutes at most", async (test) => {
   }
 });
 
-testApp("a token is good for its own user's codes alone", async (test) => {
+testApp("a token accepts only its own user's codes", async (test) => {
   const ada = await twoStepPerson(test);
   const eve = await twoStepPerson(test, "Eve");
   const token = await firstStep(test, ada.email);
@@ -91,7 +91,7 @@ testApp("a token is good for its own user's codes alone", async (test) => {
 });
 
 testApp(
-  "what happens between the steps ends the sign-in: disabled, turned off, another secret, a new password",
+  "a sign-in ends when the user is disabled, two-step sign-in is turned off or set up again, or the password changes",
   async (test) => {
     const { database } = test.opened;
     const over = async (token: string, secret: string) =>
@@ -112,7 +112,7 @@ testApp(
     assert.equal(off.status, 204);
     assert.match((await lastMail(test, ada.email)).subject, /two-step/i);
     await over(second, ada.secret);
-    // Turned on again: what waited from before is over all the same.
+    // Turned on again: the earlier sign-in is still over.
     const { secret } = await turnOn(test, ada.cookie);
     await over(second, secret);
 

@@ -1,5 +1,5 @@
-// An authenticator app takes a hundred wrong codes in a row and no more, however long they take, and only the password gets one
-// there: nobody else locks anybody out.
+// After a hundred wrong codes in a row, over any time, an authenticator app's codes are locked. Guessing requires the password, so
+// strangers can't lock anyone out.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { countSecondStepAttempt } from "../../../../db/sign_in/pending_sign_ins.ts";
@@ -26,7 +26,7 @@ import { subjectOf } from "../../../support/words/mail.ts";
 const dayMs = 24 * 3_600_000;
 let address = 0;
 
-/** Says that so many wrong codes were given before: giving them takes a day. */
+/** Sets the number of earlier wrong codes: entering them would take a day. */
 async function setWrongCodes(test: TestApp, { userId }: TwoStepPerson, count: number): Promise<void> {
   await test.opened.database.write([sql`UPDATE totp SET wrong_codes = ${count} WHERE user_id = ${userId}`]);
 }
@@ -38,7 +38,7 @@ async function wrongCodes(test: TestApp, { userId }: TwoStepPerson): Promise<num
   return row?.n;
 }
 
-/** Gives the password and then a code, from an address of its own. */
+/** Sends the password and then a code, each time from another address. */
 async function guess(test: TestApp, { email }: TwoStepPerson, code: string): Promise<Response> {
   const token = await firstStep(test, email);
   return await secondStep(test, { token, code }, `10.8.${address >> 8}.${address++ & 255}`);
@@ -48,7 +48,7 @@ function rightCode(test: TestApp, { secret }: TwoStepPerson): string {
   return codeOf(secret, test.now());
 }
 
-/** Somebody whose codes are not taken any more. */
+/** A user whose codes are locked. */
 async function lockedPerson(test: TestApp): Promise<TwoStepPerson> {
   const ada = await twoStepPerson(test);
   await setWrongCodes(test, ada, totpWrongCodesMax - 1);
@@ -64,7 +64,7 @@ async function lockMails(test: TestApp) {
 for (const { name, ignore, open } of databaseKinds) {
   Deno.test({
     name:
-      `${name}: after a hundred wrong codes in a row, days apart, the right one is refused, and the owner is told once`,
+      `${name}: rejects the right code after a hundred wrong ones in a row, days apart, and notifies the owner once`,
     ignore,
     async fn() {
       const test = await startTestApp({}, { open });
@@ -72,7 +72,7 @@ for (const { name, ignore, open } of databaseKinds) {
         const ada = await twoStepPerson(test);
         await setWrongCodes(test, ada, totpWrongCodesMax - 3);
         for (let n = 0; n < 3; n++) {
-          // The delays forget after a day, this does not.
+          // Unlike the delays, the count is not forgotten after a day.
           test.advance(dayMs + 1);
           assert.deepEqual(await lockMails(test), []);
           await assertError(await guess(test, ada, wrongCode(ada.secret, test.now())), 401, "invalid_code");
@@ -87,7 +87,7 @@ for (const { name, ignore, open } of databaseKinds) {
         assert.deepEqual([mail?.to, more], [ada.email, []]);
         assert.match(mail?.text ?? "", /100 wrong codes in a row.*\/forgot-password/s);
         assert.equal((await listAudit(test, ada.cookie, "?action=two_step.locked")).events.length, 1);
-        // Whoever is in stays in, and sees it.
+        // The person stays signed in and sees it.
         assert.equal((await me(test, ada.cookie)).authenticated, true);
         const { totp } = await (await test.send("/api/portal/account/two-step", { cookie: ada.cookie }))
           .json();
@@ -101,30 +101,33 @@ for (const { name, ignore, open } of databaseKinds) {
   });
 }
 
-testApp("a recovery code and a passkey sign in all the same, and do not end the lock", async (test) => {
-  const ada = await lockedPerson(test);
-  const { passkey } = await addPasskey(test, ada.cookie);
-  assert.equal((await guess(test, ada, ada.recoveryCodes[0] ?? "")).status, 200);
-  const token = await firstStep(test, ada.email);
-  const response = passkey.signIn(await signInOptions(test, token));
-  assert.equal((await test.send("/api/auth/sign-in/passkey", { json: { token, response } })).status, 200);
-  await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
-});
+testApp(
+  "recovery codes and passkeys still work when codes are locked, and keep them locked",
+  async (test) => {
+    const ada = await lockedPerson(test);
+    const { passkey } = await addPasskey(test, ada.cookie);
+    assert.equal((await guess(test, ada, ada.recoveryCodes[0] ?? "")).status, 200);
+    const token = await firstStep(test, ada.email);
+    const response = passkey.signIn(await signInOptions(test, token));
+    assert.equal((await test.send("/api/auth/sign-in/passkey", { json: { token, response } })).status, 200);
+    await assertError(await guess(test, ada, rightCode(test, ada)), 403, "codes_locked");
+  },
+);
 
-testApp("a right code begins the count anew, also the last one that there is", async (test) => {
+testApp("a right code resets the count, even on the last attempt", async (test) => {
   const ada = await twoStepPerson(test);
   await setWrongCodes(test, ada, totpWrongCodesMax - 1);
   const code = rightCode(test, ada);
   assert.equal((await guess(test, ada, code)).status, 200);
   assert.equal(await wrongCodes(test, ada), 0);
-  // Good once: a repeat is a wrong code as any other.
+  // A repeated code counts as wrong.
   assert.equal((await guess(test, ada, code)).status, 401);
   assert.equal(await wrongCodes(test, ada), 1);
   assert.deepEqual(await lockMails(test), []);
 });
 
 testApp(
-  "of many wrong codes at once no more are looked at than are left, and the lock is told once",
+  "concurrent wrong codes use up no more than the attempts left, and send one email",
   async (test) => {
     const ada = await twoStepPerson(test);
     await setWrongCodes(test, ada, totpWrongCodesMax - 2);
@@ -133,7 +136,7 @@ testApp(
     assert.deepEqual(answers.map(({ status }) => status).sort(), [401, 401, 403, 403]);
     assert.equal(await wrongCodes(test, ada), totpWrongCodesMax);
     assert.equal((await lockMails(test)).length, 1);
-    // The sixth code of a sign-in is not looked at, and does not count.
+    // The sixth code of a sign-in is not checked and not counted.
     const eve = await twoStepPerson(test, "Eve");
     const tokenHash = hashToken(await firstStep(test, eve.email));
     const step = { tokenHash, userId: eve.userId, now: test.now() };
@@ -144,7 +147,7 @@ testApp(
   },
 );
 
-testApp("what is no code of the app counts as none", async (test) => {
+testApp("codes of another form are not counted", async (test) => {
   const ada = await twoStepPerson(test);
   await setWrongCodes(test, ada, totpWrongCodesMax - 1);
   for (const code of ["12345", "hello", "AAAA-AAAA-AAAA-AAAA"]) {
@@ -153,7 +156,7 @@ testApp("what is no code of the app counts as none", async (test) => {
   assert.equal((await guess(test, ada, rightCode(test, ada))).status, 200);
 });
 
-testApp("without the password nobody counts anything", async (test) => {
+testApp("nothing is counted without the right password", async (test) => {
   const ada = await twoStepPerson(test);
   const code = wrongCode(ada.secret, test.now());
   for (let n = 0; n < 8; n++) {
@@ -164,7 +167,7 @@ testApp("without the password nobody counts anything", async (test) => {
   assert.equal(await wrongCodes(test, ada), 0);
 });
 
-testApp("the page of the second step says so, and leads to a recovery code", async (test) => {
+testApp("the second step shows the lock, with a link to use a recovery code", async (test) => {
   const ada = await lockedPerson(test);
   const signIn = await test.send("/sign-in", { form: { email: ada.email, password: testPassword } });
   const cookie = (signIn.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";

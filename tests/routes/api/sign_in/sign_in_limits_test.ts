@@ -1,4 +1,4 @@
-// What an attacker tries at sign-in: many guesses at once, planted cookies, a clock that jumps, an overload.
+// Attacks on signing in: concurrent guesses, planted cookies, a clock that jumps, overload.
 import assert from "node:assert/strict";
 import { unavailableError } from "../../../../domain/errors.ts";
 import { Credentials } from "../../../../services/sign_in/credentials.ts";
@@ -16,7 +16,7 @@ const attempt = (test: TestApp, password: string) =>
 const signUp = (test: TestApp) =>
   test.send("/api/auth/sign-up", { json: { name: "Ada", email, password: testPassword } });
 
-testApp("of thirty guesses at once after a delay one is looked at", async (test) => {
+testApp("of thirty concurrent guesses after a delay, one is checked", async (test) => {
   await signUp(test);
   for (let n = 0; n < 5; n++) assert.equal((await attempt(test, "wrong password")).status, 401);
   test.advance(1_000);
@@ -24,7 +24,7 @@ testApp("of thirty guesses at once after a delay one is looked at", async (test)
   assert.deepEqual(answers.map(({ status }) => status).sort(), [401, ...Array(29).fill(429)]);
 });
 
-testApp("a clock that is set back by a day does not lock an account for a day", async (test) => {
+testApp("a clock that is set back by a day doesn't lock an account for a day", async (test) => {
   await signUp(test);
   for (let n = 0; n < 5; n++) await attempt(test, "wrong password");
   assert.equal((await attempt(test, testPassword)).status, 429);
@@ -33,7 +33,7 @@ testApp("a clock that is set back by a day does not lock an account for a day", 
 });
 
 testApp(
-  "any number of planted cookies signs nobody out, and sign-out still ends the session",
+  "planted cookies sign nobody out, and sign-out still ends the session",
   async (test) => {
     const ada = await test.signUp();
     const planted = Array.from({ length: 12 }, (_, n) => `access_token=${String(n).padStart(43, "p")}`);
@@ -45,7 +45,7 @@ testApp(
   },
 );
 
-Deno.test("too many hashes at once are refused, and an unknown user is checked like a known one afterwards", async () => {
+Deno.test("the hasher rejects too many waiting requests, and hashes for unknown users too", async () => {
   const hasher = new PasswordHasher(1);
   const results = await Promise.allSettled(
     Array.from({ length: 40 }, () => hasher.verify(undefined, testPassword)),
@@ -60,14 +60,14 @@ Deno.test("too many hashes at once are refused, and an unknown user is checked l
   hasher.close();
 });
 
-testApp("what no route takes is told as such, wherever it comes from", async (test) => {
+testApp("unknown methods and paths are reported as such, even from other sites", async (test) => {
   const post = (path: string) => test.app.request(`http://localhost:8000${path}`, { method: "POST" });
   await assertError(await post("/health/live"), 405, "method_not_allowed");
   await assertError(await post("/api/nowhere"), 404, "not_found");
   await assertError(await post("/api/auth/sign-out"), 403, "cross_site");
 });
 
-testApp("guesses that were refused for want of room are not counted", async (test) => {
+testApp("guesses rejected during an overload are not counted", async (test) => {
   const ada = await test.signUp();
   const full = () => Promise.reject(unavailableError("Too many people are signing in at this moment."));
   const { config, now: clock } = test;

@@ -1,4 +1,4 @@
-// Two-step sign-in with codes: no session between the steps, each code once, few guesses.
+// Two-step sign-in with codes: there is no session between the steps, each code works once, and guesses are few.
 import assert from "node:assert/strict";
 import { totpPeriodMs } from "../../../../domain/limits.ts";
 import { sql } from "../../../../db/engine/database.ts";
@@ -19,7 +19,7 @@ const status = async (test: TestApp, cookie: string) =>
   await (await test.send(`${account}/two-step`, { cookie })).json();
 
 testApp(
-  "two-step sign-in goes on with a code of the app, is mailed, and asks at the next sign-in",
+  "a code of the app turns on two-step sign-in, which sends an email and applies from the next sign-in",
   async (test) => {
     const ada = await test.signUp();
     const off = {
@@ -48,7 +48,7 @@ testApp(
       /^<svg [^<>]*role="img"[^<>]*><path fill="#ffffff"[^<>]*\/><path fill="#000000"/,
     );
     assert.doesNotMatch(begun.qrCode, /style|script/);
-    assert.deepEqual(await status(test, ada.cookie), off, "nothing is on before it is confirmed");
+    assert.deepEqual(await status(test, ada.cookie), off, "it stays off until the first code is confirmed");
     assert.equal(
       (await test.send("/api/auth/sign-in", {
         json: { email: ada.email, password: "correct horse 9 battery" },
@@ -88,7 +88,7 @@ testApp(
       "two_step_state",
     );
 
-    // The code that turned it on is used up.
+    // The code that turned it on can't be used again.
     const token = await firstStep(test, ada.email);
     await assertError(
       await secondStep(test, { token, code: codeOf(begun.secret, test.now()) }),
@@ -107,7 +107,7 @@ testApp(
   },
 );
 
-testApp("between the steps there is no session, for any route: each answers as to nobody", async (test) => {
+testApp("between the steps every route responds as without a session", async (test) => {
   const ada = await twoStepPerson(test);
   const { id } = await createTestKey(test, ada);
   const token = await firstStep(test, ada.email);
@@ -134,12 +134,12 @@ testApp("between the steps there is no session, for any route: each answers as t
         "",
       );
       const shown = [...answer.headers].filter(([name]) => name !== "x-request-id");
-      // What the program counts of itself moves with every request.
+      // Metrics change with every request.
       return JSON.stringify([answer.status, path === "/metrics" ? "" : text, shown]);
     };
     const nobody = await ask({});
     const cookie = `access_token=${token}; sign_in_step=${token}`;
-    // The two pages that are made for this token; they show no account's pages.
+    // The only two pages for this token.
     if (path.startsWith("/sign-in/second-step")) {
       assert.equal(await ask({ cookie: `access_token=${token}` }), nobody, route);
       continue;
@@ -154,7 +154,7 @@ testApp("between the steps there is no session, for any route: each answers as t
   assert.equal((await me(test, `access_token=${token}`)).authenticated, false);
 });
 
-testApp("a code is good once: a replay, and the one before it, are refused", async (test) => {
+testApp("rejects a replayed code, and the code before it", async (test) => {
   const ada = await twoStepPerson(test);
   const code = codeOf(ada.secret, test.now());
   const first = await secondStep(test, { token: await firstStep(test, ada.email), code });
@@ -167,7 +167,7 @@ testApp("a code is good once: a replay, and the one before it, are refused", asy
   assert.equal((await secondStep(test, { token, code: later })).status, 200);
 });
 
-testApp("codes one step away are taken, those two steps away are not", async (test) => {
+testApp("accepts codes one time step away, and rejects codes two steps away", async (test) => {
   const ada = await twoStepPerson(test);
   test.advance(10 * totpPeriodMs);
   for (const steps of [-2, 2]) {
@@ -182,7 +182,7 @@ testApp("codes one step away are taken, those two steps away are not", async (te
   }
 });
 
-testApp("of many requests at once with one code one makes a session", async (test) => {
+testApp("concurrent requests with one code create one session", async (test) => {
   const ada = await twoStepPerson(test);
   const sessions = async () =>
     (await test.opened.database.read(sql`SELECT 1 FROM sessions WHERE user_id = ${ada.userId}`)).length;
@@ -193,7 +193,7 @@ testApp("of many requests at once with one code one makes a session", async (tes
   assert.equal(one.filter(({ status }) => status === 200).length, 1);
   assert.equal(await sessions(), before + 1);
 
-  // The same with a sign-in for each.
+  // The same code for several sign-ins.
   test.advance(totpPeriodMs);
   const tokens = [await firstStep(test, ada.email), await firstStep(test, ada.email)];
   const next = codeOf(ada.secret, test.now());
@@ -203,7 +203,7 @@ testApp("of many requests at once with one code one makes a session", async (tes
   assert.equal(two.filter(({ status }) => status === 200).length, 1);
   assert.equal(await sessions(), before + 2);
 
-  // And with two different codes for one sign-in.
+  // Two different codes for one sign-in.
   test.advance(2 * totpPeriodMs);
   const last = await firstStep(test, ada.email);
   const codes = [codeOf(ada.secret, test.now()), ada.recoveryCodes[0] ?? ""];
@@ -215,7 +215,7 @@ testApp("of many requests at once with one code one makes a session", async (tes
 });
 
 testApp(
-  "a recovery code signs in once, however it is typed, and the mail says how many are left",
+  "a recovery code works once, in any spelling, and the email says how many are left",
   async (test) => {
     const ada = await twoStepPerson(test);
     const [first = "", second = ""] = ada.recoveryCodes;
@@ -241,7 +241,7 @@ testApp(
   },
 );
 
-testApp("new recovery codes end the old ones, and another's codes are nobody's", async (test) => {
+testApp("new recovery codes replace the old ones, and don't work for another account", async (test) => {
   const ada = await twoStepPerson(test);
   const eve = await twoStepPerson(test, "Eve");
   const answer = await test.send(`${account}/two-step/recovery-codes`, {
@@ -261,7 +261,7 @@ testApp("new recovery codes end the old ones, and another's codes are nobody's",
 });
 
 testApp(
-  "turning two-step sign-in off takes its codes away, and the password alone signs in",
+  "turning off two-step sign-in deletes its codes, and the password alone signs in",
   async (test) => {
     const ada = await twoStepPerson(test);
     await proveWithCode(test, ada);
@@ -283,29 +283,39 @@ testApp(
   },
 );
 
-testApp("everything that changes the second step takes a proof of the last ten minutes", async (test) => {
-  const ada = await twoStepPerson(test);
-  const cookie = cookieOf(
-    await secondStep(test, { token: await firstStep(test, ada.email), code: codeOf(ada.secret, test.now()) }),
-  );
-  const writes = [
-    ["POST", "/two-step/totp"],
-    ["POST", "/two-step/totp/confirm", { code: "123456" }],
-    ["DELETE", "/two-step/totp"],
-    ["POST", "/two-step/recovery-codes"],
-    ["POST", "/passkeys/options"],
-    ["PATCH", `/passkeys/pas_${"0".repeat(32)}`, { name: "x" }],
-    ["DELETE", `/passkeys/pas_${"0".repeat(32)}`],
-  ] as const;
-  test.advance(10 * minuteMs);
-  for (const [method, path, json] of writes) {
-    const send = (more: Record<string, unknown>) =>
-      test.send(`${account}${path}`, { method, ...(json === undefined ? {} : { json }), ...more });
-    await assertError(await send({ cookie }), 403, "proof_required");
-    await assertError(await send({}), 401, "unauthenticated");
-    await assertError(await send({ cookie, headers: { origin: "https://evil.example" } }), 403, "cross_site");
-  }
-  assert.equal((await status(test, cookie)).totp.enabled, true);
-  await proveWithCode(test, { cookie, secret: ada.secret });
-  assert.equal((await test.send(`${account}/two-step/totp`, { method: "DELETE", cookie })).status, 204);
-});
+testApp(
+  "every change of two-step sign-in requires an authentication in the last ten minutes",
+  async (test) => {
+    const ada = await twoStepPerson(test);
+    const cookie = cookieOf(
+      await secondStep(test, {
+        token: await firstStep(test, ada.email),
+        code: codeOf(ada.secret, test.now()),
+      }),
+    );
+    const writes = [
+      ["POST", "/two-step/totp"],
+      ["POST", "/two-step/totp/confirm", { code: "123456" }],
+      ["DELETE", "/two-step/totp"],
+      ["POST", "/two-step/recovery-codes"],
+      ["POST", "/passkeys/options"],
+      ["PATCH", `/passkeys/pas_${"0".repeat(32)}`, { name: "x" }],
+      ["DELETE", `/passkeys/pas_${"0".repeat(32)}`],
+    ] as const;
+    test.advance(10 * minuteMs);
+    for (const [method, path, json] of writes) {
+      const send = (more: Record<string, unknown>) =>
+        test.send(`${account}${path}`, { method, ...(json === undefined ? {} : { json }), ...more });
+      await assertError(await send({ cookie }), 403, "proof_required");
+      await assertError(await send({}), 401, "unauthenticated");
+      await assertError(
+        await send({ cookie, headers: { origin: "https://evil.example" } }),
+        403,
+        "cross_site",
+      );
+    }
+    assert.equal((await status(test, cookie)).totp.enabled, true);
+    await proveWithCode(test, { cookie, secret: ada.secret });
+    assert.equal((await test.send(`${account}/two-step/totp`, { method: "DELETE", cookie })).status, 204);
+  },
+);

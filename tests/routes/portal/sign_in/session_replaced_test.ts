@@ -1,4 +1,4 @@
-// What a new session takes the place of: the one whose cookie came along, and the one that was used longest ago.
+// A new session replaces the one in the request's cookie, and the least recently used one beyond the limit.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { sessionsPerUserMax } from "../../../../domain/limits.ts";
@@ -17,13 +17,13 @@ const path = "/api/auth/sign-in";
 async function assertReplaced(test: TestApp, { from, to }: { from: string; to: Response }): Promise<void> {
   assert(to.status < 400, `${to.status} ${await to.clone().text()}`);
   assert.equal((await me(test, cookieOf(to).replace(/sign_in_step=[^;]*;? ?/, ""))).authenticated, true);
-  assert.equal((await me(test, from)).authenticated, false, "the session from before has ended");
+  assert.equal((await me(test, from)).authenticated, false, "the earlier session has ended");
 }
 
 const password = ({ email }: TestPerson) => ({ email, password: testPassword });
 
 testApp(
-  "signing in by password ends the session whose cookie came along, by JSON and by the form",
+  "a password sign-in ends the session of the request's cookie, in the API and the portal",
   async (test) => {
     const ada = await test.signUp();
     const byJson = await test.send(path, { json: password(ada), cookie: ada.cookie });
@@ -36,7 +36,7 @@ testApp(
   },
 );
 
-testApp("it ends every session whose cookie came along, also another person's", async (test) => {
+testApp("it ends the sessions of all cookies of the request, even another person's", async (test) => {
   const [ada, eve] = [await test.signUp(), await test.signUp("Eve")];
   const other = await signInAgain(test, ada.email);
   const cookie = [ada.cookie, "access_token=planted", eve.cookie].join("; ");
@@ -46,7 +46,7 @@ testApp("it ends every session whose cookie came along, also another person's", 
   assert.equal((await me(test, other)).authenticated, true, "a session in another browser stays");
 });
 
-testApp("a sign-in that fails ends nothing", async (test) => {
+testApp("a failed sign-in ends no session", async (test) => {
   const ada = await test.signUp();
   const json = { email: ada.email, password: "a wrong but long one" };
   assert.equal((await test.send(path, { json, cookie: ada.cookie })).status, 401);
@@ -55,7 +55,7 @@ testApp("a sign-in that fails ends nothing", async (test) => {
   assert.equal((await me(test, ada.cookie)).authenticated, true);
 });
 
-testApp("signing up ends the session whose cookie came along, by JSON and by the form", async (test) => {
+testApp("signing up ends the session of the request's cookie, in the API and the portal", async (test) => {
   const ada = await test.signUp();
   const made = (email: string) => ({ name: "Grace", email, password: testPassword });
   const byJson = await test.send("/api/auth/sign-up", { json: made("a@example.com"), cookie: ada.cookie });
@@ -67,7 +67,7 @@ testApp("signing up ends the session whose cookie came along, by JSON and by the
   });
 });
 
-testApp("the second step ends the session whose cookie came along, and the first does not", async (test) => {
+testApp("the second step ends the session of the request's cookie, and the first doesn't", async (test) => {
   const ada = await twoStepPerson(test);
   const first = await test.send(path, { json: password(ada), cookie: ada.cookie });
   const { secondStep: { token } } = await first.json();
@@ -86,7 +86,7 @@ testApp("the second step ends the session whose cookie came along, and the first
   await assertReplaced(test, { from, to: page });
 });
 
-testApp("a passkey ends the session whose cookie came along", async (test) => {
+testApp("a passkey sign-in ends the session of the request's cookie", async (test) => {
   const ada = await test.signUp();
   const { passkey } = await addPasskey(test, ada.cookie);
   const response = passkey.signIn(await signInOptions(test));
@@ -94,7 +94,7 @@ testApp("a passkey ends the session whose cookie came along", async (test) => {
   await assertReplaced(test, { from: ada.cookie, to });
 });
 
-testApp("a person has fifty sessions at most: the one that was used longest ago ends", async (test) => {
+testApp("a person has at most fifty sessions: the least recently used one ends", async (test) => {
   const ada = await test.signUp();
   const cookies: string[] = [ada.cookie];
   for (let n = 1; n < sessionsPerUserMax; n++) {
@@ -103,14 +103,14 @@ testApp("a person has fifty sessions at most: the one that was used longest ago 
   }
   for (const cookie of cookies) assert.equal((await me(test, cookie)).authenticated, true);
   test.advance(6 * 60_000);
-  assert.equal((await me(test, ada.cookie)).authenticated, true, "the first one is used");
+  assert.equal((await me(test, ada.cookie)).authenticated, true, "the first session was used");
   test.advance(1_000);
   const newest = await signInAgain(test, ada.email);
   const alive = await Promise.all([...cookies, newest].map((cookie) => me(test, cookie)));
   assert.deepEqual(alive.flatMap(({ authenticated }, n) => authenticated ? [] : [n]), [1]);
 });
 
-testApp("many simultaneous sign-ins of any kind leave at most fifty sessions", async (test) => {
+testApp("concurrent sign-ins of every kind leave at most fifty sessions", async (test) => {
   const ada = await twoStepPerson(test);
   const { passkey } = await addPasskey(test, ada.cookie);
   for (let round = 0; round < 6; round++) {

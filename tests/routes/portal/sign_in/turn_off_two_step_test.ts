@@ -1,4 +1,4 @@
-// Turning two-step sign-in off takes more than a stolen session and the password: a code, a passkey, or a link in an email.
+// Turning off two-step sign-in takes more than a stolen session and the password: a code, a passkey, or an emailed link.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { recentAuthenticationMs, totpPeriodMs } from "../../../../domain/limits.ts";
@@ -19,7 +19,7 @@ const off = (test: TestApp, cookie: string) =>
 const isOn = async (test: TestApp, cookie: string) =>
   (await (await test.send(`${account}/two-step`, { cookie })).json()).totp.enabled;
 
-testApp("a fresh password alone never turns two-step sign-in off", async (test) => {
+testApp("the password alone never turns off two-step sign-in", async (test) => {
   const ada = await twoStepPerson(test);
   await assertError(await off(test, ada.cookie), 403, "proof_required");
   const prove = (json: unknown) => test.send(`${account}/proof`, { cookie: ada.cookie, json });
@@ -45,7 +45,7 @@ testApp("a fresh password alone never turns two-step sign-in off", async (test) 
   assert.equal(await isOn(test, cookie), true);
 });
 
-testApp("a code of the app with the password turns it off, once, and a wrong one does not", async (test) => {
+testApp("a code with the password turns it off, but not a wrong one", async (test) => {
   const ada = await twoStepPerson(test);
   const code = codeOf(ada.secret, test.now());
   const prove = (json: unknown) => test.send(`${account}/proof`, { cookie: ada.cookie, json });
@@ -57,7 +57,7 @@ testApp("a code of the app with the password turns it off, once, and a wrong one
   assert.equal(await isOn(test, ada.cookie), false);
 });
 
-testApp("a recovery code counts, is used up, and is told by email", async (test) => {
+testApp("a recovery code counts, is used up, and sends an email", async (test) => {
   const ada = await twoStepPerson(test);
   const [code = ""] = ada.recoveryCodes;
   const json = { password: testPassword, code };
@@ -90,7 +90,7 @@ testApp("signing in with a code or a passkey counts for ten minutes", async (tes
   }
 });
 
-testApp("guesses of a session at codes are slowed down", async (test) => {
+testApp("a session's guesses at codes are delayed", async (test) => {
   const ada = await twoStepPerson(test);
   const statuses: number[] = [];
   for (let n = 0; n < 7; n++) {
@@ -101,7 +101,7 @@ testApp("guesses of a session at codes are slowed down", async (test) => {
 });
 
 testApp(
-  "a person who lost the device and the codes gets a link that works once, with a session of the account",
+  "a person who lost their device and codes gets a link that works once, with a session of the account",
   async (test) => {
     const ada = await twoStepPerson(test);
     const eve = await test.signUp("Eve");
@@ -123,7 +123,7 @@ testApp(
     const page = await test.send(`/turn-off-two-step?token=${token}`);
     assert.match(await page.text(), /Open this link where you are signed in/);
     assert.equal(page.headers.get("referrer-policy"), "no-referrer");
-    assert.equal(await isOn(test, ada.cookie), true, "looking uses nothing up");
+    assert.equal(await isOn(test, ada.cookie), true, "opening the page doesn't use the link");
     const answers = await Promise.all(Array.from({ length: 4 }, () => use(token, ada.cookie)));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404, 404]);
     assert.equal(await isOn(test, ada.cookie), false);
@@ -133,7 +133,7 @@ testApp(
   },
 );
 
-testApp("the link by pages; it ends after an hour, and with a new password", async (test) => {
+testApp("the link works page by page, and expires after an hour or with a new password", async (test) => {
   const ada = await twoStepPerson(test);
   const { cookie } = ada;
   const path = "/portal/account/two-step/turn-off-link";

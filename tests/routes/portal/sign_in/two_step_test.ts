@@ -1,4 +1,4 @@
-// The pages of the second step and of passkeys, as a browser without scripts asks for them.
+// The pages of the second step and of passkeys, as a browser without scripts requests them.
 import assert from "node:assert/strict";
 import { cookieOf, type SendOptions, type TestApp, testApp, testPassword } from "../../../support/app.ts";
 import { me } from "../../../support/people.ts";
@@ -32,7 +32,7 @@ const password = async (test: TestApp, email: string, returnTo = "") => {
   return { cookie: cookieOf(sent.answer), location: sent.location, set: sent.answer.headers.getSetCookie() };
 };
 
-testApp("signing in with two steps leads on to where the person wanted to go", async (test) => {
+testApp("signing in with two steps returns to the requested page", async (test) => {
   const ada = await twoStepPerson(test);
   const first = await password(test, ada.email, "/portal/usage?range=7d");
   assert.equal(first.location, "/sign-in/second-step?return_to=%2Fportal%2Fusage%3Frange%3D7d");
@@ -54,33 +54,36 @@ testApp("signing in with two steps leads on to where the person wanted to go", a
   assert.ok(
     sent.answer.headers.getSetCookie().some((one) => /^sign_in_step=; Max-Age=0; Path=\/sign-in/.test(one)),
   );
-  // The cookie of the step that was taken is good for nothing more.
+  // The cookie of a completed step no longer works.
   const again = await open(test, "/sign-in/second-step", { cookie: first.cookie });
   assert.equal(again.location, "/sign-in");
 });
 
-testApp("the second step leads to no other site, and without a first step to the password", async (test) => {
-  const ada = await twoStepPerson(test);
-  const { cookie } = await password(test, ada.email);
-  const sent = await open(test, "/sign-in/second-step", {
-    cookie,
-    form: { code: codeOf(ada.secret, test.now()), return_to: "//evil.example" },
-  });
-  assert.equal(sent.location, "/portal/api-keys");
-  for (const cookie of ["", "sign_in_step=x", `sign_in_step=${"A".repeat(43)}`]) {
-    const page = await open(test, "/sign-in/second-step?return_to=%2Fportal%2Fusage", { cookie });
-    assert.equal(page.location, "/sign-in?return_to=%2Fportal%2Fusage");
-    const form = await open(test, "/sign-in/second-step", { cookie, form: { code: "123456" } });
-    assert.equal(form.status, 409);
-    assert.match(form.html, /Enter your password again/);
-    const options = await test.send("/sign-in/second-step/passkey/options", { method: "POST", cookie });
-    assert.equal(options.status, 409);
-    assert.equal((await options.json()).error.code, "two_step_state");
-  }
-});
+testApp(
+  "the second step redirects to no other site, and to the sign-in page if no sign-in is pending",
+  async (test) => {
+    const ada = await twoStepPerson(test);
+    const { cookie } = await password(test, ada.email);
+    const sent = await open(test, "/sign-in/second-step", {
+      cookie,
+      form: { code: codeOf(ada.secret, test.now()), return_to: "//evil.example" },
+    });
+    assert.equal(sent.location, "/portal/api-keys");
+    for (const cookie of ["", "sign_in_step=x", `sign_in_step=${"A".repeat(43)}`]) {
+      const page = await open(test, "/sign-in/second-step?return_to=%2Fportal%2Fusage", { cookie });
+      assert.equal(page.location, "/sign-in?return_to=%2Fportal%2Fusage");
+      const form = await open(test, "/sign-in/second-step", { cookie, form: { code: "123456" } });
+      assert.equal(form.status, 409);
+      assert.match(form.html, /Enter your password again/);
+      const options = await test.send("/sign-in/second-step/passkey/options", { method: "POST", cookie });
+      assert.equal(options.status, 409);
+      assert.equal((await options.json()).error.code, "two_step_state");
+    }
+  },
+);
 
 testApp(
-  "planted cookies: of one's own token among strangers' it works, with another person's it does not",
+  "works with planted unknown tokens, but not with another person's token",
   async (test) => {
     const ada = await twoStepPerson(test);
     const eve = await twoStepPerson(test, "Eve");
@@ -95,7 +98,7 @@ testApp(
 );
 
 testApp(
-  "a wrong code is kept with its message beside it; after five the password is asked for",
+  "shows the error beside a wrong code, and asks for the password after five",
   async (test) => {
     const ada = await twoStepPerson(test);
     const { cookie } = await password(test, ada.email);
@@ -121,19 +124,19 @@ testApp(
   },
 );
 
-testApp("setting up, recovery codes and turning off work page by page", async (test) => {
+testApp("setup, recovery codes and turning off work page by page", async (test) => {
   const ada = await test.signUp();
   const { cookie } = ada;
   const path = `${account}/two-step`;
   assert.match((await open(test, path, { cookie })).html, />Off<.*Set up two-step sign-in/s);
-  assert.equal((await open(test, `${path}/set-up`, { cookie })).location, path, "nothing was begun");
+  assert.equal((await open(test, `${path}/set-up`, { cookie })).location, path, "no setup was started");
   assert.equal((await open(test, `${path}/begin`, { cookie, form: {} })).location, `${path}/set-up`);
   const page = await open(test, `${path}/set-up`, { cookie });
   const secret = /id="totp-secret"[^>]*>([A-Z2-7 ]+)</.exec(page.html)?.[1]?.replaceAll(" ", "") ?? "";
   const wrong = await open(test, `${path}/set-up`, { cookie, form: { code: "12 34" } });
   assert.equal(wrong.status, 401);
   assert.match(wrong.html, /value="12 34"[^>]*aria-invalid/);
-  assert.ok(wrong.html.replaceAll(" ", "").includes(secret), "the same secret, still to scan");
+  assert.ok(wrong.html.replaceAll(" ", "").includes(secret), "the same secret");
   const on = await open(test, `${path}/set-up`, { cookie, form: { code: codeOf(secret, test.now()) } });
   assert.equal(on.status, 201);
   assert.equal(on.answer.headers.get("hx-push-url"), path);
@@ -172,7 +175,7 @@ testApp("setting up, recovery codes and turning off work page by page", async (t
 });
 
 testApp(
-  "the page of security says whether two-step sign-in is on, and how many passkeys there are",
+  "the security page shows whether two-step sign-in is on, and how many passkeys there are",
   async (test) => {
     const path = `${account}/security`;
     const words = async ({ cookie }: { cookie: string }) =>
@@ -194,7 +197,7 @@ testApp(
 );
 
 testApp(
-  "pages and forms that change the second step ask for the password once the proof is old",
+  "changes of two-step sign-in ask for the password when the authentication is not recent",
   async (test) => {
     const ada = await twoStepPerson(test);
     const { id } = await addPasskey(test, ada.cookie);
@@ -221,7 +224,11 @@ testApp(
       asked("/two-step"),
     );
     for (const page of ["/two-step", "/passkeys"]) {
-      assert.equal((await open(test, account + page, { cookie })).status, 200, "looking is free");
+      assert.equal(
+        (await open(test, account + page, { cookie })).status,
+        200,
+        "reading requires no password",
+      );
     }
   },
 );
@@ -282,7 +289,7 @@ testApp("passkeys are added, renamed and removed page by page", async (test) => 
   assert.equal((await open(test, "/sign-in/passkey", { form: { response: "{" } })).status, 401);
 });
 
-testApp("a passkey is the second step of the cookie's sign-in", async (test) => {
+testApp("a passkey completes the sign-in of the cookie", async (test) => {
   const ada = await twoStepPerson(test);
   const { passkey } = await addPasskey(test, ada.cookie);
   const { cookie } = await password(test, ada.email);
@@ -294,10 +301,10 @@ testApp("a passkey is the second step of the cookie's sign-in", async (test) => 
   assert.equal(bad.status, 401);
   assert.match(bad.html, /action="\/sign-in\/second-step"/);
   const response = JSON.stringify(passkey.signIn(options));
-  // Without the step's cookie this address takes no passkey, not even one that could sign in alone.
+  // Without the step's cookie, this path accepts no passkey, not even one that could sign in alone.
   const alone = JSON.stringify(passkey.signIn(await signInOptions(test)));
   assert.equal((await open(test, path, { form: { response: alone } })).status, 409);
-  // The step's answer is none for signing in without the password.
+  // An answer for the second step doesn't sign in without the password.
   assert.equal((await open(test, "/sign-in/passkey", { cookie, form: { response } })).status, 401);
   const sent = await open(test, path, { cookie, form: { response } });
   assert.equal(sent.status, 303);
