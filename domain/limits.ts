@@ -146,8 +146,8 @@ export const operatorLinkLifetimeMs = 24 * 3_600_000;
 /** Users or keys that the commands read at once. */
 export const operatorPageItemsMax = 500;
 export const auditRetentionMs = 400 * 24 * 3_600_000;
-/** Entries that one turn of the CSV export reads. */
-export const auditTurnEventsMax = 500;
+/** Entries that one step of the CSV export reads. */
+export const auditStepEventsMax = 500;
 /** People in the filter of the audit log page. */
 export const auditPageActorsMax = 500;
 /** How often a denied attempt of a person at one path, or a key's rate limit, is recorded. */
@@ -204,10 +204,10 @@ export const rollupQuarterMs = 15 * 60_000;
 export const rollupHourMs = 4 * rollupQuarterMs;
 /** Sums in a response. The CSV export has no such limit. */
 export const usageSumRowsMax = 100_000;
-/** Rollups that one turn of a report reads. Takes a tenth of a second, during which other reports wait. */
-export const usageTurnRollupsMax = 500_000;
-/** Sums that one turn returns, unless a single window has more. They are in memory together. */
-export const usageTurnRowsMax = 1_000;
+/** Rollups that one step of a report reads. Takes a tenth of a second, during which other reports wait. */
+export const usageStepRollupsMax = 500_000;
+/** Sums that one step returns, unless a single window has more. They are in memory together. */
+export const usageStepRowsMax = 1_000;
 
 // The recorder
 
@@ -218,8 +218,8 @@ export const recorderQueueBytesMax = 64 * 1024 * 1024;
 export const recorderShareRecordsMax = 25_000;
 export const recorderShareBytesMax = 16 * 1024 * 1024;
 /** Records and bytes that a commit takes from one organization before it moves to the next. */
-export const recorderTurnRecordsMax = 1_000;
-export const recorderTurnBytesMax = 1024 * 1024;
+export const recorderQuantumRecordsMax = 1_000;
+export const recorderQuantumBytesMax = 1024 * 1024;
 /** API keys whose organization is cached, for fair shares of the queue. */
 export const rememberedApiKeysMax = 20_000;
 /** Records and bytes of JSON in a commit. A single request may have more bytes. */

@@ -2,7 +2,7 @@
 import { type AuditEventRow, type AuditQuery, findAuditEvents } from "../db/audit.ts";
 import type { AuditEvent } from "../domain/audit.ts";
 import { csvLine } from "../domain/csv.ts";
-import { auditTurnEventsMax } from "../domain/limits.ts";
+import { auditStepEventsMax } from "../domain/limits.ts";
 import { isoTime } from "../domain/time.ts";
 import { type ReportContext, type ReportScope, ReportText } from "./reports/report_context.ts";
 
@@ -27,10 +27,10 @@ export async function auditCsv(
   const text = new ReportText(context);
   text.add(csvLine(columns));
   for (let before = newest;;) {
-    const rows = await findAuditEvents(context.database, { ...query, before, limit: auditTurnEventsMax });
+    const rows = await findAuditEvents(context.database, { ...query, before, limit: auditStepEventsMax });
     for (const row of rows) text.add(csvLine(cellsOf(toAuditEvent(row))));
     const last = rows.at(-1);
-    if (last === undefined || rows.length < auditTurnEventsMax) return text.takeBytes();
+    if (last === undefined || rows.length < auditStepEventsMax) return text.takeBytes();
     before = last;
     await text.flush();
     await context.pause();

@@ -88,7 +88,7 @@ export function deleteKeys(
   );
 }
 
-/** While all records are deleted once, the sweep covers the settled keys this often: about one kept key in five is stale. */
+/** How often the sweep covers all settled keys while as many records are deleted as are kept: about one key in five is stale. */
 const cleanSweeps = 5;
 
 /**

@@ -162,7 +162,7 @@ export function findUsageRecordPosition(
 }
 
 /**
- * Asks the rollups, so that a scan can skip time without matching records.
+ * Reads the rollups, so that a scan can skip time without matching records.
  *
  * @returns The end of the last 15 minutes that begin before `before` and have a matching record, in milliseconds since 1970;
  *   null when there are none.

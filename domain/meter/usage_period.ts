@@ -30,7 +30,7 @@ export interface ReportPeriod extends UsageWindow {
   readonly compared: UsageWindow;
 }
 
-/** What a page says of invalid fields. */
+/** Messages about invalid fields. */
 export const periodFaults = {
   dayMissing: "Choose a day.",
   dayForm: "Enter a day such as 2026-11-21.",
@@ -77,7 +77,7 @@ export function reportChoice(query: PeriodQuery, now: number) {
     period,
     /** The chosen unit or the default. */
     unit: windowUnits.find((unit) => unit === query.window) ?? period?.defaultUnit ?? "day",
-    /** The days of the period, or what was typed for them. */
+    /** The days of the period, or what was typed in their fields. */
     days: period === null ? typed : {
       from: String(dayOf(period.start, timezone)),
       to: String(dayOf(period.end - 1, timezone)),

@@ -80,7 +80,7 @@ function split(range: { from: number; to: number; unit: WindowUnit; timezone: st
   const first = startOf(range.unit, zonedTime(range.from, range.timezone));
   for (let n = 0, start = range.from; start < range.to; n++) {
     if (windows.length >= usageWindowsMax) {
-      throw new AppError("range_too_long", `Request at most ${usageWindowsMax} windows at once.`);
+      throw new AppError("range_too_long", `Request at most ${usageWindowsMax} windows per query.`);
     }
     // From the first window each time: adding months one by one would drift.
     const next = range.unit === "hour"

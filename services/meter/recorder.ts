@@ -9,13 +9,13 @@ import {
   recorderCommitBytesMax,
   recorderCommitRecordsMax,
   recorderCommitsMax,
+  recorderQuantumBytesMax,
+  recorderQuantumRecordsMax,
   recorderQueueBytesMax,
   recorderQueueRecordsMax,
   recorderSecondCommitRecordsMin,
   recorderShareBytesMax,
   recorderShareRecordsMax,
-  recorderTurnBytesMax,
-  recorderTurnRecordsMax,
 } from "../../domain/limits.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
 import type { BaseContext } from "../base_context.ts";
@@ -34,7 +34,7 @@ import { CommitMetrics } from "./recorder_metrics.ts";
 const queueLimits = {
   total: { records: recorderQueueRecordsMax, bytes: recorderQueueBytesMax },
   share: { records: recorderShareRecordsMax, bytes: recorderShareBytesMax },
-  quantum: { records: recorderTurnRecordsMax, bytes: recorderTurnBytesMax },
+  quantum: { records: recorderQuantumRecordsMax, bytes: recorderQuantumBytesMax },
   group: { records: recorderCommitRecordsMax, bytes: recorderCommitBytesMax },
 };
 

@@ -56,7 +56,7 @@ async function scanRollup(
     const last = await endOfScan(database, { ...step, recordsMax: usageRecordScanMax });
     const scan = { ...step, from: last ?? oldest };
     all = combine(all, await extremesOfScan(database, { scan, series, seq, last: cursor }));
-    // A record with the same value replaces it, whatever else there is.
+    // A record with the same value replaces it, regardless of the others.
     const { smallest, largest } = all;
     if (
       (isSmallest === 0 || smallest.value === value) && (isLargest === 0 || largest.value === value)

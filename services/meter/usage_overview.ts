@@ -20,7 +20,7 @@ export interface OverviewFilters {
   readonly apiKey: string | null;
 }
 
-/** What the page asks for. */
+/** What the page requests. */
 export interface UsageOverviewQuery {
   /** Null: no numbers. */
   readonly period: (UsageWindow & { readonly compared: UsageWindow }) | null;

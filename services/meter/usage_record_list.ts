@@ -74,7 +74,7 @@ async function findRows(
     const end = await lastUsageBefore(database, { organizationId, filter, before: before.timestamp + 1 });
     if (end === null || end <= from) break;
     if (end <= before.timestamp) before = { timestamp: end, series: 0, seq: 0 };
-    // The end of a step is fixed before it is read, so that records that come or go meanwhile move no border.
+    // The end of a step is fixed before it is read, so that records that are added or deleted meanwhile do not move it.
     const scan = { organizationId, from: oldest, before };
     const last = await endOfScan(database, { ...scan, recordsMax: usageRecordScanMax });
     const limit = query.limit + 1 - found.length;

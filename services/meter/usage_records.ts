@@ -41,7 +41,7 @@ export function recordUsage(
  * Lists records of the key's organization, newest timestamp first.
  *
  * @returns A page and the cursor of the next one, null at the end.
- * @throws {AppError} `invalid_api_key`; `validation_failed` for a cursor whose record doesn't exist (anymore).
+ * @throws {AppError} `invalid_api_key`; `validation_failed` for a cursor whose record doesn't exist.
  */
 export async function listUsageRecords(
   context: Context,

@@ -10,7 +10,7 @@ import {
 } from "../../db/meter/usage_sums.ts";
 import { unknownMaximum, unknownMinimum } from "../../db/meter/usage_voids.ts";
 import { AppError } from "../../domain/errors.ts";
-import { rollupHourMs, usageSumRowsMax, usageTurnRollupsMax, usageTurnRowsMax } from "../../domain/limits.ts";
+import { rollupHourMs, usageStepRollupsMax, usageStepRowsMax, usageSumRowsMax } from "../../domain/limits.ts";
 import { sumMicros } from "../../domain/meter/quantity.ts";
 import { type UsageRange, usageRange, type UsageRangeInput } from "../../domain/meter/usage_window.ts";
 import { isoTimeIn } from "../../domain/time.ts";
@@ -129,10 +129,10 @@ async function* addUp(
     end: Math.min(end, extent.end),
   })).filter(({ start, end }) => start < end);
   const series = Math.max(1, extent.series);
-  const stepMs = Math.max(1, Math.floor(usageTurnRollupsMax / series)) * rollupHourMs;
+  const stepMs = Math.max(1, Math.floor(usageStepRollupsMax / series)) * rollupHourMs;
   // Without groups a window is one row; with them it may be one for each series.
   const rowsOfWindow = query.groupBy.length === 0 ? 1 : series;
-  const windowsMax = Math.max(1, Math.floor(usageTurnRowsMax / rowsOfWindow));
+  const windowsMax = Math.max(1, Math.floor(usageStepRowsMax / rowsOfWindow));
   let merged = new Map<string, MergedRows>();
   let isFirst = true;
   for (const { pieces, isContinued } of steps(windows, { stepMs, windowsMax })) {

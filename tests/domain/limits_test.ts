@@ -35,11 +35,11 @@ const relations: Readonly<Record<string, boolean>> = {
   "an organization gets at most a quarter of the queue":
     4 * limits.recorderShareRecordsMax <= limits.recorderQueueRecordsMax &&
     4 * limits.recorderShareBytesMax <= limits.recorderQueueBytesMax,
-  "one turn fits the largest request": limits.recorderTurnRecordsMax >= limits.usageBatchRecordsMax &&
-    limits.recorderTurnBytesMax >= limits.usageBodyBytesMax,
+  "one turn fits the largest request": limits.recorderQuantumRecordsMax >= limits.usageBatchRecordsMax &&
+    limits.recorderQuantumBytesMax >= limits.usageBodyBytesMax,
   "a commit has turns of several organizations":
-    limits.recorderCommitRecordsMax >= 4 * limits.recorderTurnRecordsMax &&
-    limits.recorderCommitBytesMax >= 4 * limits.recorderTurnBytesMax,
+    limits.recorderCommitRecordsMax >= 4 * limits.recorderQuantumRecordsMax &&
+    limits.recorderCommitBytesMax >= 4 * limits.recorderQuantumBytesMax,
   "an hour is a whole number of rollups": 3_600_000 % limits.rollupQuarterMs === 0,
   "a query can span a month by the hour": limits.usageWindowsMax >= 31 * 24 + 1,
   "the longest range of the usage page can be shown by the month":

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { insertAuditEvent } from "../../../db/audit.ts";
 import { sql } from "../../../db/engine/database.ts";
-import { auditTurnEventsMax } from "../../../domain/limits.ts";
+import { auditStepEventsMax } from "../../../domain/limits.ts";
 import { cookieOf, createTestKey, testApp, testPassword } from "../../support/app.ts";
 import { auditPath } from "../../support/audit.ts";
 import { joinedPerson, mailedToken } from "../../support/people.ts";
@@ -55,7 +55,7 @@ testApp(
   async (test) => {
     const ada = await test.signUp();
     const actor = { type: "system", client: { address: "", userAgent: "", requestId: null } } as const;
-    const many = 3 * auditTurnEventsMax + 1;
+    const many = 3 * auditStepEventsMax + 1;
     await test.opened.database.write(
       Array.from({ length: many }, (_, n) =>
         insertAuditEvent(actor, {
