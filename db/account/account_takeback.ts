@@ -19,7 +19,7 @@ export function endUnconfirmedAccess(
 ): Statement[] {
   const { userId, audited } = options;
   return [
-    // An unfinished setup too: whoever began it knows the secret.
+    // An unfinished setup too, because the person who began it knows the secret.
     sql`DELETE FROM totp WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
     deleteRecoveryCodes(userId, options),
     deletePasskeys(userId, options),

@@ -48,7 +48,7 @@ export interface ClaimedMail {
 
 /**
  * Claims emails that are due. After an outage there are many, and a new password reset must not wait for all of them. So the
- * most urgent go first, and the newest of these: whoever requested one just now is still waiting for it. One place in each
+ * most urgent go first, and the newest of these, because the people who requested them are still waiting. One place in each
  * round is for the email that has been due longest, so that none waits forever. Both are read from the ends of one index,
  * which makes a long queue as fast as a short one.
  *

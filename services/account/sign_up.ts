@@ -1,4 +1,4 @@
-// Signing up, with an organization of one's own or by an invitation.
+// Signing up, with a new organization or by invitation.
 import { insertInvitedUser, insertUser, type NewUser } from "../../db/account/users.ts";
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";

@@ -66,7 +66,7 @@ export function smtpTransport(
         text,
         html,
         from: settings.mailFrom,
-        // As an object, it is always one address, whatever it looks like.
+        // As an object, it is always one address, even if it looks like several.
         to: { name: "", address: to },
         date: new Date(date),
         headers: { "Auto-Submitted": "auto-generated" },
@@ -138,7 +138,7 @@ function toMailError(
   { message, code, command = "CONN", response = "", responseCode }: SmtpFailure,
 ): MailError {
   if ((command === "RCPT TO" || command === "DATA") && responseCode !== undefined) {
-    // 421 closes the connection, whatever it was about (RFC 5321, section 3.8).
+    // 421 always closes the connection (RFC 5321, section 3.8).
     if (responseCode === 421) return new MailError("server", `${command}: 421`);
     const detail = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1];
     const reason = `${command}: ${responseCode}${detail === undefined ? "" : ` ${detail}`}`;

@@ -1,4 +1,4 @@
-// The pages of one's own account: the name, the email address, and deleting the account.
+// The pages of the user's own account: the name, the email address, and deleting the account.
 import { nameCharactersMax } from "../../domain/limits.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";

@@ -30,17 +30,23 @@ export function forgotPasswordPage({ frame, hasMail, email, isSent, rejected }: 
       frame={frame}
       title={isSent ? "Check your email" : "Forgot your password?"}
       text={isSent
-        ? "Didn't get it? Check your spam folder and the address, then send it again. Only the latest link works."
+        ? undefined
         : "Enter your email address, and we'll send you a link to choose a new password."}
       action="/forgot-password"
       error={rejected?.message}
     >
       {isSent
         ? (
-          <Notice
-            tone="done"
-            text={`If ${email} has an account, we've sent a link to it. The link works for 1 hour.`}
-          />
+          <>
+            <Notice
+              tone="done"
+              text={`If ${email} has an account, we've sent a link to it. The link works for 1 hour.`}
+            />
+            <p class="muted small">
+              Didn't get it? Check your spam folder and the address, then send it again. Only the latest link
+              works.
+            </p>
+          </>
         )
         : null}
       <EmailField

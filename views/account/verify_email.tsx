@@ -82,19 +82,17 @@ function SignedOutPage(
         : <>Sign in to your account to change its email address to {address}.</>}
     >
       <ButtonLink tone="primary" href={signInHref}>Sign in to confirm</ButtonLink>
-      {purpose === "verify_email"
-        ? (
-          <GateHint
-            text="Didn't create this account? Someone else used your email address. Ignore it, or take over the account and remove all other access:"
-            href="/forgot-password"
-            label="Reset the password"
-          />
-        )
-        : (
-          <p class="small muted">
-            Don't have an account here? Someone mistyped their new address. You can ignore this.
-          </p>
-        )}
+      <p class="small muted">
+        {purpose === "verify_email"
+          ? (
+            <>
+              Didn't create this account? You can ignore this, or{" "}
+              <a href="/forgot-password">reset its password</a>{" "}
+              to take it over and remove everyone else's access.
+            </>
+          )
+          : "Don't have an account here? Someone mistyped their new address. You can ignore this."}
+      </p>
     </GateCard>
   );
 }

@@ -7,7 +7,7 @@ import { Notice } from "./notice.tsx";
 export interface GateCardProps {
   readonly frame: GateFrame;
   readonly title: string;
-  readonly text?: Child;
+  readonly text?: Child | undefined;
   /** The form's target; without one, the card has no form. */
   readonly action?: string;
   /** Why the form was rejected, if no field has the error. */

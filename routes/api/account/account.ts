@@ -1,4 +1,4 @@
-// The API of one's own account, for the portal and same-origin programs: no other origin may call it.
+// The API of the user's own account. No other origin may call it.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
 import { deleteAccount, renameUser } from "../../../services/account/account.ts";

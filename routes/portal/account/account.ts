@@ -1,4 +1,4 @@
-// The pages of one's own account: the name, the email address, and deleting the account.
+// The pages of the user's own account: the name, the email address, and deleting the account.
 import { z } from "@hono/zod-openapi";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { validationError } from "../../../domain/errors.ts";

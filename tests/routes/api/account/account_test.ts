@@ -1,4 +1,4 @@
-// The API of one's own account: sessions, name and deletion.
+// The API of the user's own account: sessions, name and deletion.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { sessionsPerUserMax } from "../../../../domain/limits.ts";

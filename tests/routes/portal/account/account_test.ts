@@ -1,4 +1,4 @@
-// The pages of one's own account with plain forms: name, email address, password, sessions and deletion.
+// The pages of the user's own account with plain forms: name, email address, password, sessions and deletion.
 import assert from "node:assert/strict";
 import { insertMembership } from "../../../../db/organization/memberships.ts";
 import { insertAuditEvent } from "../../../../db/audit.ts";
