@@ -1,6 +1,6 @@
 // Tests the main workflow with the compiled binary, in an empty folder with an empty home.
 import assert from "node:assert/strict";
-import { readsSum, revokeAndBeRefused, signUpAndRecord } from "../tests/support/journey.ts";
+import { assertMonthSum, revokeAndAssertRejected, signUpAndRecord } from "../tests/support/journey.ts";
 import { isReady, startProgram } from "../tests/support/program.ts";
 
 const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
@@ -26,8 +26,8 @@ Deno.test("the binary runs the main workflow in an empty folder and keeps its da
 
   const second = startProgram(options);
   await isReady(second);
-  await readsSum(second.baseUrl, { fullKey: journey.fullKey, sum: 1.6 });
-  await revokeAndBeRefused(second.baseUrl, journey);
+  await assertMonthSum(second.baseUrl, { fullKey: journey.fullKey, sum: 1.6 });
+  await revokeAndAssertRejected(second.baseUrl, journey);
   second.kill("SIGTERM");
   assert.equal(await second.ended(), 0, second.output());
   // It writes only to the data folder.

@@ -1,6 +1,6 @@
 // Tests the binary's permissions with a program that tries to exceed them, and the error of a failed compilation.
 import assert from "node:assert/strict";
-import { compile, explained } from "../tests/support/compile.ts";
+import { compile, explainFailure } from "../tests/support/compile.ts";
 
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-permissions-" });
@@ -52,7 +52,7 @@ Deno.test("compiling without a base runtime fails with one line that says what t
     assert.notEqual(code, 0);
     assert.match(output, /^compile: no base runtime\. .*DENORT_BIN.*\n$/);
     assert.equal(
-      explained("error: a type is wrong\n\nStack backtrace:\n   0: <unknown>\n"),
+      explainFailure("error: a type is wrong\n\nStack backtrace:\n   0: <unknown>\n"),
       "error: a type is wrong",
     );
   }));

@@ -2,7 +2,7 @@
 // here would give strangers access.
 import assert from "node:assert/strict";
 import { parseAddressBlock } from "../config.ts";
-import { accepted, assertRefused, refused } from "./config_assert.ts";
+import { accepted, assertInvalid, faultsOf } from "./config_assert.ts";
 
 Deno.test("BASE_URL defaults to PORT on localhost, and decides whether cookies are secure", () => {
   assert.equal(accepted({ PORT: "9000" }).baseUrl.origin, "http://localhost:9000");
@@ -27,7 +27,7 @@ Deno.test("BASE_URL has no path, query, fragment or user", () => {
       "https://",
       "https://auth.example.com:99999",
     ]
-  ) assertRefused("BASE_URL", text);
+  ) assertInvalid("BASE_URL", text);
 });
 
 Deno.test("COOKIE_DOMAIN is BASE_URL's host or a parent of it", () => {
@@ -50,7 +50,7 @@ Deno.test("COOKIE_DOMAIN is BASE_URL's host or a parent of it", () => {
       [".auth.example.com", "https://example.com"],
       [".a.example.com", "https://b.example.com"],
     ] as const
-  ) assert.match(assertRefused("COOKIE_DOMAIN", domain, { BASE_URL: base }), /BASE_URL's host is/);
+  ) assert.match(assertInvalid("COOKIE_DOMAIN", domain, { BASE_URL: base }), /BASE_URL's host is/);
 });
 
 Deno.test("COOKIE_DOMAIN is never a public suffix", () => {
@@ -75,20 +75,20 @@ Deno.test("COOKIE_DOMAIN is never a public suffix", () => {
       "xn--55qx5d.cn",
     ]
   ) {
-    const fault = assertRefused("COOKIE_DOMAIN", `.${suffix}`, { BASE_URL: `https://auth.acme.${suffix}` });
+    const fault = assertInvalid("COOKIE_DOMAIN", `.${suffix}`, { BASE_URL: `https://auth.acme.${suffix}` });
     assert.match(fault, /\(\S+ is a public suffix\)$/, suffix);
   }
 });
 
 Deno.test("COOKIE_DOMAIN is never part of an IP address", () => {
   for (const domain of [".127.0.0.1", ".0.0.1", ".0.1", ".1"]) {
-    assertRefused("COOKIE_DOMAIN", domain, { BASE_URL: "http://127.0.0.1:8000" });
+    assertInvalid("COOKIE_DOMAIN", domain, { BASE_URL: "http://127.0.0.1:8000" });
   }
   for (const base of ["http://[::1]:8000", "https://10.1.2.3", "https://0x7f.1", "https://2130706433"]) {
-    assertRefused("COOKIE_DOMAIN", ".example.com", { BASE_URL: base });
+    assertInvalid("COOKIE_DOMAIN", ".example.com", { BASE_URL: base });
   }
   for (const domain of [".10.0.0.1", ".0x7f.1", ".1.2.3"]) {
-    assertRefused("COOKIE_DOMAIN", domain, { BASE_URL: "https://auth.example.com" });
+    assertInvalid("COOKIE_DOMAIN", domain, { BASE_URL: "https://auth.example.com" });
   }
 });
 
@@ -107,10 +107,10 @@ Deno.test("COOKIE_DOMAIN starts with a dot and has no characters that could end 
       ".bücher.example",
       "https://example.com",
     ]
-  ) assertRefused("COOKIE_DOMAIN", text, { BASE_URL: "https://auth.example.com" });
+  ) assertInvalid("COOKIE_DOMAIN", text, { BASE_URL: "https://auth.example.com" });
   // A trailing dot doesn't bypass the check.
   for (const text of [".com.", ".co.uk.", ".github.io.", ".example.com."]) {
-    assertRefused("COOKIE_DOMAIN", text, { BASE_URL: `https://auth${text}` });
+    assertInvalid("COOKIE_DOMAIN", text, { BASE_URL: `https://auth${text}` });
   }
 });
 
@@ -225,8 +225,8 @@ Deno.test("ALLOWED_ORIGINS rejects wildcards for everything, public suffixes and
       "https://a\u001b[31m\nb",
     ]
   ) {
-    assertRefused("ALLOWED_ORIGINS", text);
-    assertRefused("ALLOWED_ORIGINS", `https://fine.example.com, ${text}`);
+    assertInvalid("ALLOWED_ORIGINS", text);
+    assertInvalid("ALLOWED_ORIGINS", `https://fine.example.com, ${text}`);
   }
 });
 
@@ -239,10 +239,10 @@ Deno.test("the error for an origin or domain in a nonstandard form suggests the 
     ["https://bücher.example", "https://xn--bcher-kva.example"],
   ] as const;
   for (const [text, meant] of origins) {
-    assert.ok(assertRefused("ALLOWED_ORIGINS", text).endsWith(`write it as ${meant})`), text);
+    assert.ok(assertInvalid("ALLOWED_ORIGINS", text).endsWith(`write it as ${meant})`), text);
   }
   assert.match(
-    assertRefused("ALLOWED_ORIGINS", "app.example.com"),
+    assertInvalid("ALLOWED_ORIGINS", "app.example.com"),
     /write it as scheme:\/\/host\[:port\]\)$/,
   );
   const domains = [
@@ -253,7 +253,7 @@ Deno.test("the error for an origin or domain in a nonstandard form suggests the 
     [".acme.org; Path=/x", ".example.com"],
   ] as const;
   for (const [text, meant] of domains) {
-    assert.ok(assertRefused("COOKIE_DOMAIN", text).endsWith(`(write it as ${meant})`), text);
+    assert.ok(assertInvalid("COOKIE_DOMAIN", text).endsWith(`(write it as ${meant})`), text);
   }
 });
 
@@ -277,7 +277,7 @@ Deno.test("DATABASE_URL names a file, and only the default's folder is created",
       "a.db",
     ]
   ) {
-    assertRefused("DATABASE_URL", text);
+    assertInvalid("DATABASE_URL", text);
   }
 });
 
@@ -308,15 +308,15 @@ Deno.test("DATABASE_URL names a libSQL server, and the token has its own setting
       "libsql://:p@x",
     ]
   ) {
-    assertRefused("DATABASE_URL", url);
+    assertInvalid("DATABASE_URL", url);
   }
-  assertRefused("DATABASE_URL", "libsql://x?authToken=t");
+  assertInvalid("DATABASE_URL", "libsql://x?authToken=t");
 });
 
 Deno.test("DATABASE_AUTH_TOKEN is rejected for a file, where it would have no effect", () => {
-  assertRefused("DATABASE_AUTH_TOKEN", "t");
-  assertRefused("DATABASE_AUTH_TOKEN", "t", { DATABASE_URL: "file:a.db" });
-  assert.equal(refused({ DATABASE_AUTH_TOKEN: "t", DATABASE_URL: "nonsense" }).length, 1);
+  assertInvalid("DATABASE_AUTH_TOKEN", "t");
+  assertInvalid("DATABASE_AUTH_TOKEN", "t", { DATABASE_URL: "file:a.db" });
+  assert.equal(faultsOf({ DATABASE_AUTH_TOKEN: "t", DATABASE_URL: "nonsense" }).length, 1);
 });
 
 for (
@@ -380,8 +380,8 @@ Deno.test("TRUSTED_PROXIES is a list of blocks, and the error names each invalid
     "fd00::/8",
   ]);
   assert.match(
-    assertRefused("TRUSTED_PROXIES", "127.0.0.1, proxy"),
+    assertInvalid("TRUSTED_PROXIES", "127.0.0.1, proxy"),
     /\("proxy": not an address or a block\)$/,
   );
-  assert.equal(refused({ TRUSTED_PROXIES: "a, b" }).length, 2);
+  assert.equal(faultsOf({ TRUSTED_PROXIES: "a, b" }).length, 2);
 });

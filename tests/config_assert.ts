@@ -10,7 +10,7 @@ export function accepted(record: Settings, isTerminal = false): Config {
 }
 
 /** @returns The faults of invalid settings. */
-export function refused(record: Settings): readonly string[] {
+export function faultsOf(record: Settings): readonly string[] {
   const result = parseConfig(record, { isTerminal: false });
   return "faults" in result ? result.faults : assert.fail(`was accepted: ${JSON.stringify(record)}`);
 }
@@ -20,8 +20,8 @@ export function refused(record: Settings): readonly string[] {
  *
  * @returns The fault.
  */
-export function assertRefused(name: keyof typeof settings, value: string, others: Settings = {}): string {
-  const faults = refused({ ...others, [name]: value });
+export function assertInvalid(name: keyof typeof settings, value: string, others: Settings = {}): string {
+  const faults = faultsOf({ ...others, [name]: value });
   assert.equal(faults.length, 1, faults.join("\n"));
   const [fault = ""] = faults;
   assert.ok(fault.startsWith(`${name}: expected ${settings[name].expected}, got `), fault);

@@ -1,7 +1,7 @@
 // Tests the settings for email: the mail server and the sender.
 import assert from "node:assert/strict";
 import { settings } from "../config.ts";
-import { accepted, assertRefused, refused } from "./config_assert.ts";
+import { accepted, assertInvalid, faultsOf } from "./config_assert.ts";
 
 Deno.test("SMTP_URL must be smtp:// or smtps:// with a host", () => {
   const from = "auth@example.com";
@@ -24,7 +24,7 @@ Deno.test("SMTP_URL must be smtp:// or smtps:// with a host", () => {
       "smtp://user:100%@mail.example.com",
     ]
   ) {
-    assertRefused("SMTP_URL", url, { MAIL_FROM: from });
+    assertInvalid("SMTP_URL", url, { MAIL_FROM: from });
   }
 });
 
@@ -52,16 +52,16 @@ Deno.test("MAIL_FROM is one address, optionally with a name, and can't inject he
       "Acme\r\nBcc: x@y <a@b>",
     ]
   ) {
-    assertRefused("MAIL_FROM", text, { SMTP_URL: url });
+    assertInvalid("MAIL_FROM", text, { SMTP_URL: url });
   }
 });
 
 Deno.test("SMTP_URL and MAIL_FROM require each other, and the error names the missing one", () => {
-  const mailFrom = refused({ SMTP_URL: "smtp://user:canary@mail.example.com" });
+  const mailFrom = faultsOf({ SMTP_URL: "smtp://user:canary@mail.example.com" });
   assert.deepEqual(mailFrom, [
     `MAIL_FROM: expected ${settings.MAIL_FROM.expected}, got nothing (required with SMTP_URL)`,
   ]);
-  const smtpUrl = refused({ MAIL_FROM: "auth@example.com" });
+  const smtpUrl = faultsOf({ MAIL_FROM: "auth@example.com" });
   assert.equal(smtpUrl.length, 1);
   assert.match(smtpUrl[0] ?? "", /^SMTP_URL: expected .*, got nothing \(required with MAIL_FROM\)$/);
 });

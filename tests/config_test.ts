@@ -2,7 +2,7 @@
 // addresses are in config_addresses_test.ts.
 import assert from "node:assert/strict";
 import { type Settings, settings } from "../config.ts";
-import { accepted, assertRefused, refused } from "./config_assert.ts";
+import { accepted, assertInvalid, faultsOf } from "./config_assert.ts";
 
 Deno.test("parseConfig() requires no settings", () => {
   const { baseUrl, ...rest } = accepted({});
@@ -75,16 +75,16 @@ Deno.test("parseConfig() reports all faults together, one line each", () => {
     LOG_FORMAT: "xml",
     METRICS_TOKEN: "short",
   };
-  const names = refused(bad).map((fault) => fault.slice(0, fault.indexOf(":")));
+  const names = faultsOf(bad).map((fault) => fault.slice(0, fault.indexOf(":")));
   const wanted = Object.keys(bad).flatMap((name) => name === "ALLOWED_ORIGINS" ? [name, name] : [name]);
   assert.deepEqual(names.sort(), wanted.sort());
 });
 
 Deno.test("parseConfig() reports a fault once, and not for settings derived from it", () => {
-  assertRefused("PORT", "http");
-  assertRefused("PORT", "65536");
-  assertRefused("SESSION_MAX_DAYS", "0");
-  assertRefused("SESSION_MAX_DAYS", "never", { SESSION_IDLE_DAYS: "9" });
+  assertInvalid("PORT", "http");
+  assertInvalid("PORT", "65536");
+  assertInvalid("SESSION_MAX_DAYS", "0");
+  assertInvalid("SESSION_MAX_DAYS", "never", { SESSION_IDLE_DAYS: "9" });
 });
 
 const secret = "canary-7f3a91";
@@ -111,7 +111,7 @@ for (
   ] as const
 ) {
   Deno.test(`parseConfig() never prints ${promise}`, () => {
-    const faults = refused(record);
+    const faults = faultsOf(record);
     assert.ok(faults[0]?.startsWith(`${name}: `));
     assert.ok(!faults.join("\n").includes(secret), faults.join("\n"));
   });
@@ -160,7 +160,7 @@ for (
 ) {
   Deno.test(`parseConfig() accepts only the documented values of ${name}`, () => {
     for (const [text, value] of Object.entries(good)) assert.equal(accepted({ [name]: text })[key], value);
-    for (const text of bad) assertRefused(name, text);
+    for (const text of bad) assertInvalid(name, text);
   });
 }
 
@@ -175,9 +175,9 @@ Deno.test("SESSION_IDLE_DAYS is at most SESSION_MAX_DAYS, and so is its default"
   assert.equal(accepted({ SESSION_MAX_DAYS: "3" }).sessionIdleDays, 3);
   assert.equal(accepted({ SESSION_MAX_DAYS: "90" }).sessionIdleDays, 7);
   assert.equal(accepted({ SESSION_MAX_DAYS: "90", SESSION_IDLE_DAYS: "90" }).sessionIdleDays, 90);
-  assertRefused("SESSION_IDLE_DAYS", "31");
-  assertRefused("SESSION_IDLE_DAYS", "4", { SESSION_MAX_DAYS: "3" });
-  assertRefused("SESSION_IDLE_DAYS", "0");
+  assertInvalid("SESSION_IDLE_DAYS", "31");
+  assertInvalid("SESSION_IDLE_DAYS", "4", { SESSION_MAX_DAYS: "3" });
+  assertInvalid("SESSION_IDLE_DAYS", "0");
 });
 
 Deno.test("METRICS_TOKEN is at least 16 printable characters without spaces", () => {
@@ -185,7 +185,7 @@ Deno.test("METRICS_TOKEN is at least 16 printable characters without spaces", ()
   for (
     const text of ["0123456789abcde", "01234567 89abcdef", "0123456789abcdé\u00e9f", "0123456789abcde\u007f"]
   ) {
-    assertRefused("METRICS_TOKEN", text);
+    assertInvalid("METRICS_TOKEN", text);
   }
 });
 
@@ -195,8 +195,8 @@ Deno.test("parseConfig() accepts scheduled backups only for a data file", () => 
     everyHours: 6,
     keep: 7,
   });
-  for (const value of ["0", "8761", "1.5", "x"]) assertRefused("BACKUP_EVERY_HOURS", value);
-  for (const value of ["0", "10001", "-1"]) assertRefused("BACKUP_KEEP", value);
-  assertRefused("BACKUP_DIR", "/srv/ke\u0007pt");
-  assertRefused("BACKUP_DIR", "/srv/kept", { DATABASE_URL: "https://db.example.com" });
+  for (const value of ["0", "8761", "1.5", "x"]) assertInvalid("BACKUP_EVERY_HOURS", value);
+  for (const value of ["0", "10001", "-1"]) assertInvalid("BACKUP_KEEP", value);
+  assertInvalid("BACKUP_DIR", "/srv/ke\u0007pt");
+  assertInvalid("BACKUP_DIR", "/srv/kept", { DATABASE_URL: "https://db.example.com" });
 });

@@ -6,8 +6,8 @@ import { type TestApp, testPassword } from "../support/app.ts";
 import {
   type BrowserContext,
   browserMissing,
-  findingsOnScreens,
   type Page,
+  problemsOnScreens,
   watchedPage,
 } from "../support/browser.ts";
 import { withApp } from "../support/browser_app.ts";
@@ -147,7 +147,7 @@ Deno.test({
       const { page, troubles } = await watchedPage(context);
       const look = async (path: string) => {
         await page.goto(`${test.config.baseUrl.origin}${path}`);
-        assert.deepEqual(await findingsOnScreens(page), []);
+        assert.deepEqual(await problemsOnScreens(page), []);
       };
       for (const path of open) await look(path);
       await giveCookie(context, test, person.cookie);

@@ -1,6 +1,6 @@
 // Tests the page with development emails in a real browser.
 import assert from "node:assert/strict";
-import { browserMissing, findingsOnScreens, launchBrowser, watchedPage } from "../support/browser.ts";
+import { browserMissing, launchBrowser, problemsOnScreens, watchedPage } from "../support/browser.ts";
 import { putIntoFile } from "../support/mails.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, startProgram } from "../support/program.ts";
@@ -24,7 +24,7 @@ Deno.test({
     const browser = await launchBrowser();
     const { page, troubles } = await watchedPage(await browser.newContext());
     await page.goto(`${program.baseUrl}/dev/mail`);
-    assert.deepEqual(await findingsOnScreens(page), []);
+    assert.deepEqual(await problemsOnScreens(page), []);
     await page.getByRole("link", { name: subjectOf("reset_password") }).first().click();
     await page.getByRole("heading", { name: subjectOf("reset_password"), level: 1 }).waitFor();
     const link = page.getByRole("link", { name: /\/reset-password\?token=/ });
@@ -32,7 +32,7 @@ Deno.test({
     const frame = page.frameLocator("iframe");
     await frame.getByRole("link", { name: "Reset password" }).waitFor();
     assert.deepEqual(troubles, []);
-    assert.deepEqual(await findingsOnScreens(page), []);
+    assert.deepEqual(await problemsOnScreens(page), []);
     await browser.close();
     program.kill("SIGTERM");
     assert.equal(await program.ended(), 0);

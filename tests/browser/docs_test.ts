@@ -1,7 +1,7 @@
 // The API reference in a real browser: accessible on phones and desktops, light and dark, with and without scripts.
 import assert from "node:assert/strict";
 import { startTestApp } from "../support/app.ts";
-import { browserMissing, findingsOnScreens, launchBrowser, watchedPage } from "../support/browser.ts";
+import { browserMissing, launchBrowser, problemsOnScreens, watchedPage } from "../support/browser.ts";
 import { freePort } from "../support/sqld.ts";
 
 Deno.test({
@@ -50,7 +50,7 @@ Deno.test({
             `for (const one of document.querySelectorAll("article + article")) one.remove()`,
           );
         }
-        if (javaScriptEnabled) assert.deepEqual(await findingsOnScreens(page, [{ colorScheme, width }]), []);
+        if (javaScriptEnabled) assert.deepEqual(await problemsOnScreens(page, [{ colorScheme, width }]), []);
         assert.deepEqual([...new Set(asked)], [origin]);
         assert.deepEqual(troubles, []);
         await context.close();

@@ -1,12 +1,12 @@
-// The main job in a real browser, with scripts and without: sign up, create a key, run the command that the page shows, see
-// the usage, revoke the key. axe-core checks every page, light and dark, on a phone and on a desktop.
+// Tests the main workflow in a real browser with and without scripts: sign up, create a key, run the command on the page,
+// see the usage, revoke the key. Also checks the accessibility of each page on phone and desktop, light and dark.
 import assert from "node:assert/strict";
 import { testPassword } from "../support/app.ts";
 import {
   type BrowserContext,
   browserMissing,
-  findingsOnScreens,
   type Page,
+  problemsOnScreens,
   watchedPage,
 } from "../support/browser.ts";
 import { withProgram } from "../support/browser_app.ts";
@@ -25,7 +25,7 @@ async function signUp(page: Page, baseUrl: string, email: string): Promise<void>
   await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
 }
 
-/** Runs the command that the page shows. */
+/** Runs the command on the page. */
 async function pasteCurl(page: Page): Promise<void> {
   const line = await page.locator("pre", { hasText: "curl" }).first().innerText();
   const { success, stdout } = await new Deno.Command("sh", {
@@ -49,7 +49,7 @@ for (const scripts of [true, false]) {
         const { page, troubles } = await watchedPage(context);
         if (scripts) await page.clock.install();
         let loads = 0;
-        // The load event may come too late.
+        // Count requests, because the load event may come too late.
         page.on("request", (request) => {
           if (request.isNavigationRequest()) loads++;
         });
@@ -82,7 +82,7 @@ for (const scripts of [true, false]) {
           headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
           body: JSON.stringify(json),
         }).then((answer) => answer.body?.cancel());
-        // With scripts the page refreshes itself.
+        // With scripts, the page refreshes itself.
         if (scripts) await page.clock.fastForward(15_000);
         else await page.reload();
         await page.locator(".figures dd.value", { hasText: "42" }).first().waitFor();
@@ -100,7 +100,7 @@ for (const scripts of [true, false]) {
         });
         await refused.body?.cancel();
         assert.equal(refused.status, 401);
-        // htmx swaps the middle of the page: no page was loaded since the sign-up.
+        // htmx replaces only the main part of a page, so no full page has loaded since sign-up.
         if (scripts) assert.equal(loads, loadsBefore);
 
         await page.goBack();
@@ -119,7 +119,7 @@ for (const scripts of [true, false]) {
 
 Deno.test({
   ...options,
-  name: "axe-core finds nothing on any page, light and dark, phone and desktop, and nothing scrolls sideways",
+  name: "all pages pass axe on phone and desktop, light and dark, and never scroll horizontally",
   fn: () =>
     withProgram(async (baseUrl, browser) => {
       const first = await browser.newContext();
@@ -165,7 +165,7 @@ async function looksWell(context: BrowserContext, urls: readonly string[]): Prom
 
 async function visit(page: Page, url: string): Promise<string[]> {
   await page.goto(url);
-  return await findingsOnScreens(page);
+  return await problemsOnScreens(page);
 }
 
 async function failedFormsLookWell(
@@ -179,12 +179,12 @@ async function failedFormsLookWell(
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByText("too common").waitFor();
   assert.equal(await page.locator("#email").inputValue(), "grace@example.com");
-  assert.deepEqual(await findingsOnScreens(page), []);
+  assert.deepEqual(await problemsOnScreens(page), []);
   const keys = await member.newPage();
   await keys.goto(`${baseUrl}/portal/api-keys`);
   await keys.getByLabel("Name", { exact: true }).fill("   ");
   await keys.getByRole("button", { name: "Create key" }).click();
   await keys.getByText(enterName).waitFor();
   assert.equal(new URL(keys.url()).pathname, "/portal/api-keys");
-  assert.deepEqual(await findingsOnScreens(keys), []);
+  assert.deepEqual(await problemsOnScreens(keys), []);
 }

@@ -5,8 +5,8 @@ import { testPassword } from "../support/app.ts";
 import {
   type BrowserContext,
   browserMissing,
-  findingsOnScreens,
   type Page,
+  problemsOnScreens,
   watchedPage,
 } from "../support/browser.ts";
 import { withProgram } from "../support/browser_app.ts";
@@ -60,7 +60,7 @@ async function givePassword(page: Page): Promise<void> {
 }
 
 /** Turns on two-step sign-in. @returns The secret and the recovery codes. */
-async function turnOn(page: Page, baseUrl: string): Promise<{ secret: string; codes: string[] }> {
+async function turnOnTwoStep(page: Page, baseUrl: string): Promise<{ secret: string; codes: string[] }> {
   await page.goto(`${baseUrl}/portal/account/two-step`);
   await page.getByRole("button", { name: signInWords.setUp }).click();
   await page.getByRole("heading", { name: signInWords.setUp, level: 1 }).waitFor();
@@ -101,7 +101,7 @@ Deno.test({
       await page.getByRole("button", { name: "Sign in with a passkey" }).click();
       await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
 
-      const { secret } = await turnOn(page, baseUrl);
+      const { secret } = await turnOnTwoStep(page, baseUrl);
       assert.match(secret, /^[A-Z2-7]{32}$/);
       await signOut(page);
       await givePassword(page);
@@ -142,7 +142,7 @@ for (const scripts of [true, false]) {
         });
         const { page, troubles } = await watchedPage(context);
         await signUp(page, baseUrl);
-        const { codes } = await turnOn(page, baseUrl);
+        const { codes } = await turnOnTwoStep(page, baseUrl);
         assert.equal(codes.length, 10);
         assert.equal(new URL(page.url()).pathname, `/portal/account/two-step${scripts ? "" : "/set-up"}`);
         const copy = page.getByRole("button", { name: "Copy codes" });
@@ -232,7 +232,7 @@ Deno.test({
       await page.getByLabel("Code", { exact: true }).fill(codeOf(secret, Date.now()));
       await page.getByRole("button", { name: signInWords.turnOn }).click();
       await page.getByText(signInWords.codesShownOnce).first().waitFor();
-      assert.deepEqual(await findingsOnScreens(page), [], "recovery codes");
+      assert.deepEqual(await problemsOnScreens(page), [], "recovery codes");
       for (const path of ["two-step", "two-step/recovery-codes", "two-step/turn-off"]) {
         assert.deepEqual(await visit(shown, `${baseUrl}/portal/account/${path}`), []);
       }
@@ -242,16 +242,16 @@ Deno.test({
       await givePassword(gate);
       await gate.getByRole("heading", { name: signInWords.secondStep }).waitFor();
       await poll(() => gate.getByRole("button", { name: "Use a passkey" }).isVisible());
-      assert.deepEqual(await findingsOnScreens(gate), []);
+      assert.deepEqual(await problemsOnScreens(gate), []);
       await gate.goto(`${baseUrl}/sign-in/second-step?recovery=1`);
       await gate.getByLabel("Recovery code").fill("not a code");
       await gate.getByRole("button", { name: "Sign in" }).click();
       await gate.getByText(signInWords.wrongCode).waitFor();
-      assert.deepEqual(await findingsOnScreens(gate), []);
+      assert.deepEqual(await problemsOnScreens(gate), []);
     }),
 });
 
 async function visit(page: Page, url: string): Promise<string[]> {
   await page.goto(url);
-  return await findingsOnScreens(page);
+  return await problemsOnScreens(page);
 }

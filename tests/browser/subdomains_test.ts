@@ -11,7 +11,7 @@ import {
 import { respond as answerOfProduct } from "../../examples/product/server.ts";
 import { signInAgain } from "../support/people.ts";
 import { poll } from "../support/poll.ts";
-import { codeOf, turnOn } from "../support/second_step.ts";
+import { codeOf, turnOnTwoStep } from "../support/second_step.ts";
 import { smtpTlsMissing } from "../support/smtp_tls.ts";
 import { freePort } from "../support/sqld.ts";
 import { run } from "../support/world.ts";
@@ -187,7 +187,7 @@ for (const javaScriptEnabled of [true, false]) {
       withSubdomains(shared, async ({ test, auth, app, docs, profile }) => {
         const ada = await test.signUp();
         const grace = await test.signUp("Grace Hopper");
-        const { secret } = await turnOn(test, grace.cookie);
+        const { secret } = await turnOnTwoStep(test, grace.cookie);
         const to = (address: string) => `return_to=${encodeURIComponent(address)}`;
 
         // With a password, also to a product that redirects to another one.

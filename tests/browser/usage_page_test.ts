@@ -5,9 +5,9 @@ import {
   type Browser,
   type BrowserContext,
   browserMissing,
-  findingsOnScreens,
   launchBrowser,
   type Page,
+  problemsOnScreens,
   screens,
   watchedPage,
 } from "../support/browser.ts";
@@ -192,7 +192,7 @@ Deno.test({
         await page.goto(`${visit.baseUrl}/portal/usage?${query}`);
         for (const summary of await page.locator("details.numbers summary").all()) await summary.click();
         const on = [...screens, { colorScheme: "light", width: 900 }] as const;
-        assert.deepEqual(await findingsOnScreens(page, on), []);
+        assert.deepEqual(await problemsOnScreens(page, on), []);
       }
       assert.deepEqual(troubles, []);
     }),

@@ -5,7 +5,7 @@ import { sql } from "../../db/engine/database.ts";
 import { openEmbedded } from "../../db/engine/embedded.ts";
 import { migrate, migrations } from "../../db/engine/migrate.ts";
 import { type CommandEnd, runCommand } from "../support/command.ts";
-import { readsSum, sendJson, signUpAndRecord } from "../support/journey.ts";
+import { assertMonthSum, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
 
@@ -150,7 +150,7 @@ Deno.test("backs up to standard output, and restores from standard input over a 
     const restored = await runCommand({ folder, stdin: backup }, "restore", "-");
     assert.equal(restored.status, 0, restored.stderr);
     const second = await start();
-    await readsSum(second.baseUrl, { fullKey, sum: 1.6 });
+    await assertMonthSum(second.baseUrl, { fullKey, sum: 1.6 });
     assert.equal(
       (await record(second.baseUrl, fullKey, "later")).status,
       201,

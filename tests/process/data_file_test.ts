@@ -4,7 +4,7 @@ import { Connection } from "../../db/engine/connection.ts";
 import { sql } from "../../db/engine/database.ts";
 import { runCommand } from "../support/command.ts";
 import { holdLock } from "../support/held_lock.ts";
-import { readsSum, signUpAndRecord } from "../support/journey.ts";
+import { assertMonthSum, signUpAndRecord } from "../support/journey.ts";
 import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
 
 async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
@@ -48,7 +48,7 @@ Deno.test("a copy of the data file after a clean stop has all data", () =>
     assert.deepEqual(namesIn(`${folder}/data`), allOfTheData);
     await Deno.copyFile(`${folder}/data/gatehouse.db`, `${folder}/copy.db`);
     const env = { DATABASE_URL: "file:copy.db" };
-    await withServer({ folder, env }, ({ baseUrl }) => readsSum(baseUrl, { fullKey, sum: 1.6 }));
+    await withServer({ folder, env }, ({ baseUrl }) => assertMonthSum(baseUrl, { fullKey, sum: 1.6 }));
   }));
 
 Deno.test("commands leave no log behind, and neither does a server after a command ran next to it", () =>
@@ -80,7 +80,7 @@ Deno.test("moves the log into the data file even if another process has the file
     });
     assert.doesNotMatch(program.output(), /gatehouse\.db-wal/);
     const env = { DATABASE_URL: "file:copy.db" };
-    await withServer({ folder, env }, ({ baseUrl }) => readsSum(baseUrl, { fullKey, sum: 1.6 }));
+    await withServer({ folder, env }, ({ baseUrl }) => assertMonthSum(baseUrl, { fullKey, sum: 1.6 }));
   }));
 
 Deno.test("reports a log that another process keeps it from moving, and loses nothing", () =>
@@ -92,10 +92,10 @@ Deno.test("reports a log that another process keeps it from moving, and loses no
       const lock = await holdLock(path);
       await stop(program);
       assert.ok((await Deno.stat(`${path}-wal`)).size > 0);
-      await lock.giveBack();
+      await lock.release();
     });
     assert.match(program.output(), /newest data is still in \/.*gatehouse\.db-wal, .*Copy both files/);
-    await withServer({ folder }, ({ baseUrl }) => readsSum(baseUrl, { fullKey, sum: 1.6 }));
+    await withServer({ folder }, ({ baseUrl }) => assertMonthSum(baseUrl, { fullKey, sum: 1.6 }));
   }));
 
 Deno.test("recovers the log after a kill, and removes it at the next clean stop", () =>
@@ -107,7 +107,7 @@ Deno.test("recovers the log after a kill, and removes it at the next clean stop"
     });
     assert.ok((await Deno.stat(`${folder}/data/gatehouse.db-wal`)).size > 0);
     await withServer({ folder }, async (program) => {
-      await readsSum(program.baseUrl, { fullKey, sum: 1.6 });
+      await assertMonthSum(program.baseUrl, { fullKey, sum: 1.6 });
       await stop(program);
     });
     assert.deepEqual(namesIn(`${folder}/data`), allOfTheData);

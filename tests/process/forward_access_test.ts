@@ -5,9 +5,9 @@ import { testPassword } from "../support/app.ts";
 import {
   type BrowserContext,
   browserMissing,
-  findingsOnScreens,
   launchBrowser,
   type Page,
+  problemsOnScreens,
   watchedPage,
 } from "../support/browser.ts";
 import { readGuide } from "../support/guides.ts";
@@ -89,7 +89,7 @@ async function confirmsEmail(given: Given): Promise<void> {
   await withPage(given, uma, async (page) => {
     for (let visit = 0; visit < 3; visit++) assert.equal(await load(page, at(scene, "app")), 1);
     await heading(page, "Confirm your email address");
-    assert.deepEqual(await findingsOnScreens(page), []);
+    assert.deepEqual(await problemsOnScreens(page), []);
     await press(page, "Send the email again");
     await page.getByText("Email sent.").waitFor();
     // Trying again too early shows the same page.
@@ -134,9 +134,9 @@ async function roleIsMissing(given: Given): Promise<void> {
     await page.getByText("requires the role Admin or higher").waitFor();
     await page.getByRole("listitem").getByText("Zoë 100%").waitFor();
     // axe-core would hang in a browser without scripts, where the document is the same.
-    if (given.scripts) assert.deepEqual(await findingsOnScreens(page), []);
+    if (given.scripts) assert.deepEqual(await problemsOnScreens(page), []);
     // Requests by scripts get a status, not a redirect.
-    const { status, headers } = await scene.isKept({
+    const { status, headers } = await scene.isBlocked({
       host: "admin.example.com",
       headers: { cookie: scene.bob.cookie, "sec-fetch-mode": "cors" },
     });

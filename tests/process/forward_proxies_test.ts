@@ -84,7 +84,7 @@ async function seesWhoItIs({ ada, arrives }: ProxyScene): Promise<void> {
 }
 
 async function claimsNeverArrive(
-  { eve, apiKey, keyId, see, arrives, isKept }: ProxyScene,
+  { eve, apiKey, keyId, see, arrives, isBlocked }: ProxyScene,
 ): Promise<void> {
   const forged = Object.fromEntries(claims.map((name) => [name, "forged"]));
   for (
@@ -101,7 +101,7 @@ async function claimsNeverArrive(
     assert.equal(headers["remote-email"] ?? "", isKey ? "" : eve.email);
     assert.equal(headers["remote-email-verified"] ?? "", isKey ? "" : "true");
   }
-  await isKept({ host: "app.example.com", headers: forged });
+  await isBlocked({ host: "app.example.com", headers: forged });
   // A client can't remove its identity or open a tunnel either.
   const before = await see({
     host: "app.example.com",
@@ -120,16 +120,17 @@ async function claimsNeverArrive(
   assert.equal(headers["upgrade"], undefined);
   assert.equal(headers["remote-user"], eve.userId);
   assert.equal(
-    (await isKept({ host: "app.example.com", headers: { cookie: `access_token=${"A".repeat(43)}` } })).status,
+    (await isBlocked({ host: "app.example.com", headers: { cookie: `access_token=${"A".repeat(43)}` } }))
+      .status,
     401,
   );
 }
 
-async function signsInAndComesBack({ port, bob, see, isKept, arrives }: ProxyScene): Promise<void> {
+async function signsInAndComesBack({ port, bob, see, isBlocked, arrives }: ProxyScene): Promise<void> {
   // The longest valid return address. Encoded in the response's headers, it is three times as long.
   const path = "/reports/7?tab=a&b=%2F".padEnd(1_960, "&");
   const asked = { host: "app.example.com", path };
-  const sent = await isKept({ ...asked, headers: page });
+  const sent = await isBlocked({ ...asked, headers: page });
   const target = `http://app.example.com:${port}${asked.path}`;
   const signIn = `/sign-in?return_to=${encodeURIComponent(target)}`;
   assert.equal(sent.status, 302);
@@ -165,14 +166,14 @@ async function signsInAndComesBack({ port, bob, see, isKept, arrives }: ProxySce
       { ...asked, method: "POST", headers: page, body: "x" },
     ]
   ) {
-    const { status, headers } = await isKept(other);
+    const { status, headers } = await isBlocked(other);
     assert.deepEqual([status, headers["location"]], [401, undefined]);
   }
   const large = { a: "x".repeat(6_000), b: "x".repeat(6_000), c: "x".repeat(6_000) };
-  assert.equal((await isKept({ ...asked, path: "/", headers: { cookie, ...large } })).status, 431);
+  assert.equal((await isBlocked({ ...asked, path: "/", headers: { cookie, ...large } })).status, 431);
 }
 
-async function conflictEnds({ port, ada, bob, see, isKept }: ProxyScene): Promise<void> {
+async function conflictEnds({ port, ada, bob, see, isBlocked }: ProxyScene): Promise<void> {
   const origin = `http://app.example.com:${port}`;
   // The longest valid address, three times as long when encoded as a parameter.
   const asked = { host: "app.example.com", path: `/reports/7?${"&".repeat(2_000 - origin.length - 11)}` };
@@ -184,7 +185,10 @@ async function conflictEnds({ port, ada, bob, see, isKept }: ProxyScene): Promis
     await browser.take(origin, `${ada.cookie}; Domain=.example.com; Path=/`);
     await browser.take(origin, `${bob.cookie}; Path=/`);
     const cookie = await browser.cookieFor(origin);
-    const { status, headers: told, setCookies } = await isKept({ ...asked, headers: { ...headers, cookie } });
+    const { status, headers: told, setCookies } = await isBlocked({
+      ...asked,
+      headers: { ...headers, cookie },
+    });
     assert.deepEqual([status, told["location"]], headers === page ? [302, location] : [401, undefined]);
     for (const one of setCookies) await browser.take(origin, one);
     assert.equal(await browser.cookieFor(origin), "", setCookies.join("\n"));
@@ -257,7 +261,7 @@ async function socketsPass({ port, ada, application }: ProxyScene): Promise<void
 }
 
 async function conditionsRestrict(
-  { ada, bob, eve, application, see, arrives, isKept }: ProxyScene,
+  { ada, bob, eve, application, see, arrives, isBlocked }: ProxyScene,
 ): Promise<void> {
   const [team, admin] = [{ host: "team.example.com" }, { host: "admin.example.com" }];
   for (const { cookie } of [ada, bob]) {
@@ -271,11 +275,11 @@ async function conditionsRestrict(
   // Bob is a MEMBER. Eve is the OWNER of another organization.
   for (const [host, { cookie }] of [[admin, bob], [admin, eve], [team, eve]] as const) {
     for (const path of ["/", "/?organization=x&role=MEMBER", "/?", "//", "/.gatehouse"]) {
-      const { status } = await isKept({ ...host, path, headers: { cookie } });
+      const { status } = await isBlocked({ ...host, path, headers: { cookie } });
       assert(status === 403 || (path === "/.gatehouse" && status === 404), `${path} ${status}`);
     }
   }
-  assert.equal((await isKept({ ...admin, headers: page })).status, 302);
+  assert.equal((await isBlocked({ ...admin, headers: page })).status, 302);
   // Clients can't request nginx's internal location.
   const count = application.received.length;
   const question = await see({
@@ -286,7 +290,7 @@ async function conditionsRestrict(
   assert(question.status === 404 || application.received.length === count + 1, String(question.status));
 }
 
-async function keysAreCounted({ apiKey, keyId, ada, see, arrives, isKept }: ProxyScene): Promise<void> {
+async function keysAreCounted({ apiKey, keyId, ada, see, arrives, isBlocked }: ProxyScene): Promise<void> {
   const host = "api.example.com";
   const counted = async () => {
     const { body } = await see({
@@ -324,14 +328,14 @@ async function keysAreCounted({ apiKey, keyId, ada, see, arrives, isKept }: Prox
       { ...page, "remote-api-key": keyId },
     ]
   ) {
-    const { status, headers: told } = await isKept({ host, headers });
+    const { status, headers: told } = await isBlocked({ host, headers });
     assert.deepEqual([status, told["www-authenticate"]], [401, "Bearer"]);
   }
   // A CORS preflight request carries no credentials.
   const preflight = { origin: "https://other.example", "access-control-request-method": "POST" };
-  assert.equal((await isKept({ host, method: "OPTIONS", headers: preflight })).status, 401);
+  assert.equal((await isBlocked({ host, method: "OPTIONS", headers: preflight })).status, 401);
   // A key is ignored where the application doesn't accept keys.
-  const { status } = await isKept({
+  const { status } = await isBlocked({
     host: "app.example.com",
     headers: { authorization: `Bearer ${apiKey}` },
   });
@@ -340,14 +344,14 @@ async function keysAreCounted({ apiKey, keyId, ada, see, arrives, isKept }: Prox
   // Too many invalid keys from an address are rate limited, but a valid one still works.
   const wrong = { host, headers: { authorization: `Bearer ${apiKey}x` } };
   const statuses: number[] = [];
-  for (let i = 0; i < 70 && statuses.at(-1) !== 429; i++) statuses.push((await isKept(wrong)).status);
+  for (let i = 0; i < 70 && statuses.at(-1) !== 429; i++) statuses.push((await isBlocked(wrong)).status);
   assert.equal(statuses.at(-1), 429);
-  assert.match((await isKept(wrong)).headers["retry-after"] ?? "", /^[1-9]\d?$/);
+  assert.match((await isBlocked(wrong)).headers["retry-after"] ?? "", /^[1-9]\d?$/);
   await arrives({ host, headers: { authorization: `Bearer ${apiKey}` } });
   assert.equal(await counted() - before, 26);
 }
 
-async function failsClosed({ program, ada, apiKey, isKept }: ProxyScene): Promise<void> {
+async function failsClosed({ program, ada, apiKey, isBlocked }: ProxyScene): Promise<void> {
   await killProgram(program);
   for (
     const given of [
@@ -356,5 +360,5 @@ async function failsClosed({ program, ada, apiKey, isKept }: ProxyScene): Promis
       { host: "admin.example.com", headers: { cookie: ada.cookie } },
       { host: "api.example.com", headers: { authorization: `Bearer ${apiKey}` } },
     ]
-  ) assert.match(String((await isKept(given)).status), /^50[23]$/);
+  ) assert.match(String((await isBlocked(given)).status), /^50[23]$/);
 }

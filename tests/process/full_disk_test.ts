@@ -23,8 +23,8 @@ interface Situation {
   /** Sends usage until this many more requests succeed. */
   recordUntilAnswered(count: number, options?: Partial<LoadOptions>): Promise<void>;
   /** Sends single records and batches, and asserts that each gets a 503. */
-  writesAreRefused(): Promise<void>;
-  readsGoOn(): Promise<void>;
+  assertWritesFail(): Promise<void>;
+  assertReadsWork(): Promise<void>;
   killAndStart(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ async function inSituation(folder: string, test: (situation: Situation) => Promi
         await load.stop();
         assert.deepEqual(ledger.surprises, []);
       },
-      async writesAreRefused() {
+      async assertWritesFail() {
         const requests = Array.from({ length: 10 }, () => [ledger.newSingle(), ledger.newBatch(20)]).flat();
         const answers = requests.map((request) => sendRequest(program.baseUrl, { request, ledger }));
         assert(
@@ -61,7 +61,7 @@ async function inSituation(folder: string, test: (situation: Situation) => Promi
         );
         assert.deepEqual(ledger.surprises, []);
       },
-      async readsGoOn() {
+      async assertReadsWork() {
         const me = await fetch(`${program.baseUrl}/api/auth/me`, { headers: { cookie } });
         assert.equal((await me.json()).authenticated, true);
         const headers = { authorization: `Bearer ${apiKeys[0]}` };
@@ -135,18 +135,18 @@ diskTest(
     const { pid } = situation.program;
     for (let n = 0; n < 2; n++) {
       disk.fill();
-      await situation.writesAreRefused();
-      await situation.readsGoOn();
-      await situation.writesAreRefused();
+      await situation.assertWritesFail();
+      await situation.assertReadsWork();
+      await situation.assertWritesFail();
       disk.makeRoom();
       await situation.recordUntilAnswered(50);
     }
     assert.equal(situation.program.pid, pid);
     disk.fill();
-    await situation.writesAreRefused();
+    await situation.assertWritesFail();
     await situation.killAndStart();
-    await situation.readsGoOn();
-    await situation.writesAreRefused();
+    await situation.assertReadsWork();
+    await situation.assertWritesFail();
     disk.makeRoom();
     await situation.recordUntilAnswered(50);
   },
@@ -169,8 +169,8 @@ diskTest(
     await poll(() => situation.ledger.unanswered.length > 2 || situation.ledger.surprises.length > 0);
     await load.stop();
     assert(logBytes(situation) > checkpointBytes, "the log didn't reach the size at which it is moved");
-    await situation.writesAreRefused();
-    await situation.readsGoOn();
+    await situation.assertWritesFail();
+    await situation.assertReadsWork();
     disk.makeRoom();
     await situation.recordUntilAnswered(50, single);
     assert(Deno.statSync(path).size > before, "the log wasn't moved");
@@ -182,8 +182,8 @@ limitTest(
   async (situation) => {
     const { pid } = situation.program;
     limitFileSize(pid, logBytes(situation));
-    await situation.writesAreRefused();
-    await situation.readsGoOn();
+    await situation.assertWritesFail();
+    await situation.assertReadsWork();
     limitFileSize(pid, "unlimited");
     await situation.recordUntilAnswered(50);
     assert.equal(situation.program.pid, pid);
@@ -216,7 +216,7 @@ diskTest(
     // The log now has space for the rejected record, but the index doesn't.
     leavePages = 0;
     for (let n = 0; n < 5; n++) assert.equal(await sendInLittleRoom(), false);
-    await situation.readsGoOn();
+    await situation.assertReadsWork();
     assert.equal(situation.program.pid, pid);
     if (situation.random.chance(0.5)) {
       const repeat = ledger.takeUnanswered();

@@ -56,7 +56,7 @@ async function inSituation(test: (situation: Situation) => Promise<void>): Promi
           assert.equal(usage.status, 200);
           assert((await usage.json()).data.length > 0);
         }
-        assert.equal(lock.isGivenBack, false, "the reads waited for the lock");
+        assert.equal(lock.isReleased, false, "the reads waited for the lock");
       },
     });
     assert.deepEqual(ledger.surprises, []);
@@ -70,7 +70,7 @@ async function inSituation(test: (situation: Situation) => Promise<void>): Promi
       await isReady(program);
     }
   } finally {
-    await lock?.giveBack();
+    await lock?.release();
     await killProgram(program);
     await Deno.remove(folder, { recursive: true });
   }
@@ -85,8 +85,8 @@ Deno.test("delays writes but not reads while another process holds the lock for 
     await readsMeanwhile(lock);
     assert.equal(isFirstAnswered, false, "a write was acknowledged while another process held the lock");
     assert((await Promise.all(answers)).every((isAnswered) => isAnswered), "a delayed write was rejected");
-    assert(lock.isGivenBack);
-    await lock.giveBack();
+    assert(lock.isReleased);
+    await lock.release();
   }));
 
 Deno.test("returns 503 for writes that wait too long for the lock, then resumes, and a kill loses nothing", () =>
@@ -104,7 +104,7 @@ Deno.test("returns 503 for writes that wait too long for the lock, then resumes,
     assert(tookMs < databaseBusyTimeoutMs + 3_000, `the last rejection took ${tookMs} ms`);
     await readsMeanwhile(lock);
     const delayed = record(20, 5);
-    await lock.giveBack();
+    await lock.release();
     assert((await Promise.all(delayed)).every((isAnswered) => isAnswered), "writes didn't resume");
     // Resend the rejected records with the same keys, together with new ones.
     const repeats = ledger.unanswered.splice(0);

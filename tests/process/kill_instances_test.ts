@@ -5,7 +5,7 @@ import { Ledger } from "../support/ledger.ts";
 import { type Load, repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { faultRandom, faultRounds, runOn } from "../support/random.ts";
+import { faultRandom, faultRounds, letOthersRun } from "../support/random.ts";
 import { sqldMissing, startSqld } from "../support/sqld.ts";
 import { checkAllUsage, checkNewRecords, type Progress, storedAtServer } from "../support/stored_usage.ts";
 
@@ -57,7 +57,7 @@ Deno.test({
         for (let kills = 0; kills < 2; kills++) {
           const before = ledger.answered;
           await poll(() => ledger.answered > before || ledger.surprises.length > 0);
-          await runOn(random.between(50, 400));
+          await letOthersRun(random.between(50, 400));
           await kill(random.pick(programs), load);
           if (killsSqld && random.chance(0.5)) await server.killAndStart();
           const program = await start();

@@ -5,7 +5,7 @@ import { Ledger } from "../support/ledger.ts";
 import { repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
-import { faultRandom, faultRounds, runOn } from "../support/random.ts";
+import { faultRandom, faultRounds, letOthersRun } from "../support/random.ts";
 import { checkAllUsage, checkNewRecords, type Progress, storedInFile } from "../support/stored_usage.ts";
 
 /** Time from the start of the process to its first response. */
@@ -34,7 +34,7 @@ Deno.test("after a kill under load, restarts quickly with each acknowledged reco
       const before = ledger.answered;
       // A server that has just started takes longer for its first response.
       if (random.chance(0.8)) await poll(() => ledger.answered > before || ledger.surprises.length > 0);
-      await runOn(random.between(50, 400));
+      await letOthersRun(random.between(50, 400));
       program.kill("SIGKILL");
       load.targets.length = 0;
       await program.ended();
@@ -46,7 +46,7 @@ Deno.test("after a kill under load, restarts quickly with each acknowledged reco
       if (random.chance(0.25)) {
         // Kill it again while it starts.
         const starting = startProgram({ folder, env });
-        await runOn(random.between(0, 400));
+        await letOthersRun(random.between(0, 400));
         await killProgram(starting);
       }
       program = await start();

@@ -8,7 +8,7 @@ import { runCommand } from "../support/command.ts";
 import { signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, startProgram } from "../support/program.ts";
-import { faultRandom, faultRounds, runOn } from "../support/random.ts";
+import { faultRandom, faultRounds, letOthersRun } from "../support/random.ts";
 
 const records = 300_000;
 
@@ -66,7 +66,7 @@ Deno.test("after a kill at any moment of a migration, the next start applies it 
       const program = startProgram({ ...options, args: ["migrate"] });
       let hasEnded = false;
       const ended = program.ended().then(() => hasEnded = true);
-      if (round % 2 === 0) await runOn(random.between(0, Math.ceil(wholeMs)));
+      if (round % 2 === 0) await letOthersRun(random.between(0, Math.ceil(wholeMs)));
       else {
         // Kill it while it writes the commit.
         const bytes = random.between(1, logBytesMax);

@@ -1,7 +1,7 @@
 // Tests retention in the real program: it deletes data that is too old, and keeps the sums.
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
-import { readsSum, sendJson, signUpAndRecord } from "../support/journey.ts";
+import { assertMonthSum, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, startProgram } from "../support/program.ts";
 
@@ -40,7 +40,7 @@ Deno.test("deletes records and audit entries that are too old, and keeps sums", 
   };
   await poll(async () => !(await entriesLeft()).includes("organization.created"));
   assert.deepEqual((await entriesLeft()).sort(), ["account.created", "api_key.created"]);
-  await readsSum(second.baseUrl, { fullKey: apiKey, sum: 1.6 });
+  await assertMonthSum(second.baseUrl, { fullKey: apiKey, sum: 1.6 });
   second.kill("SIGTERM");
   assert.equal(await second.ended(), 0);
   await Deno.remove(folder, { recursive: true });

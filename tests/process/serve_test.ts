@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { migrations } from "../../db/engine/migrate.ts";
 import { poll } from "../support/poll.ts";
 import { runCommand } from "../support/command.ts";
-import { readsSum, revokeAndBeRefused, sendJson, signUpAndRecord } from "../support/journey.ts";
+import { assertMonthSum, revokeAndAssertRejected, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { isReady, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
 
 async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
@@ -36,7 +36,7 @@ Deno.test("the main workflow works over HTTP, and its data survives SIGTERM and 
     assert.equal(((await Deno.stat(`${folder}/data/gatehouse.db`)).mode ?? 0) & 0o777, 0o600);
 
     const second = await started({ folder });
-    await readsSum(second.baseUrl, { fullKey: journey.fullKey, sum: 1.6 });
+    await assertMonthSum(second.baseUrl, { fullKey: journey.fullKey, sum: 1.6 });
     // A POST without a body, which only a real connection can send.
     const path = `/api/portal/api-keys/${journey.keyId}/rotate`;
     const rotated = await sendJson(second.baseUrl, path, { method: "POST", cookie: journey.cookie });
@@ -44,7 +44,7 @@ Deno.test("the main workflow works over HTTP, and its data survives SIGTERM and 
     const { apiKey: { id: keyId }, fullKey } = await rotated.json();
     const me = await (await sendJson(second.baseUrl, "/api/auth/me", { cookie: journey.cookie })).json();
     assert.equal(me.user.email, journey.email);
-    await revokeAndBeRefused(second.baseUrl, { ...journey, keyId, fullKey });
+    await revokeAndAssertRejected(second.baseUrl, { ...journey, keyId, fullKey });
     const files = await Promise.all(
       ["", "-wal"].map((end) => Deno.readFile(`${folder}/data/gatehouse.db${end}`)),
     );

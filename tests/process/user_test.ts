@@ -321,7 +321,7 @@ Deno.test("exits with 75 and one line while another process holds the lock, and 
     assertEnd(await create(), 75, /try again/);
     // Reading doesn't need the lock.
     assertEnd(await place.user("list"), 0);
-    await lock.giveBack();
+    await lock.release();
     tokenOf(await create());
   }));
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { sql } from "../../db/engine/database.ts";
 import { auditLookUpsMax } from "../../domain/limits.ts";
 import { assertError, createTestKey, testApp } from "../support/app.ts";
-import { auditPath as path, listAudit, notedAudit } from "../support/audit.ts";
+import { auditPath as path, listAudit, waitForAudit } from "../support/audit.ts";
 import { ask } from "../support/forward.ts";
 import { joinedPerson } from "../support/people.ts";
 
@@ -31,7 +31,7 @@ testApp(
     const first = await rename("a");
     await assertError(first.clone(), 403, "forbidden");
     for (const name of ["b", "c", "d"]) await rename(name);
-    const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+    const [denied] = await waitForAudit(test, ada.cookie, "?action=access.denied");
     assert.equal(denied?.actor.id, eve.userId);
     assert.equal(denied?.requestId, first.headers.get("x-request-id"));
     const route = { method: "PATCH", path: "/api/portal/organizations/:id", reason: "forbidden" };
@@ -44,7 +44,7 @@ testApp(
     await assertError(await test.send(`${path}?actorId=canary`, { cookie: eve.cookie }), 403, "forbidden");
     test.advance(60_000);
     await rename("e");
-    const events = await notedAudit(test, ada.cookie, "?action=refusals", 3);
+    const events = await waitForAudit(test, ada.cookie, "?action=refusals", 3);
     assert.deepEqual(events.map(({ details }) => details["path"]), [route.path, path, route.path]);
     assert.doesNotMatch(JSON.stringify(events), /canary/);
   },
@@ -67,7 +67,7 @@ testApp(
     const answer = await attack(ada.cookie);
     await assertError(answer.clone(), 403, "cross_site");
     await attack(ada.cookie);
-    const [event] = await notedAudit(test, ada.cookie, "?action=access.denied");
+    const [event] = await waitForAudit(test, ada.cookie, "?action=access.denied");
     assert.equal(event?.actor.id, ada.userId);
     assert.equal(event?.requestId, answer.headers.get("x-request-id"));
     assert.deepEqual(event?.details, { method: "POST", path: keysPath, reason: "cross_site" });
@@ -87,7 +87,7 @@ testApp("doesn't blame a key's denied request on the person whose cookie was sen
   test.advance(60_000);
   const own = await ask(test, query, { cookie: ada.cookie });
   await assertError(own.clone(), 403, "forbidden");
-  const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+  const [denied] = await waitForAudit(test, ada.cookie, "?action=access.denied");
   assert.equal(denied?.requestId, own.headers.get("x-request-id"));
 });
 
@@ -100,12 +100,12 @@ testApp("an attempt can't be kept out of the log by flooding it", async (test) =
     await test.send(keysPath, { cookie, json: { name: "x" }, headers: evil });
   }
   await assertError(await test.send(path, { cookie: eve.cookie }), 403, "forbidden");
-  const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+  const [denied] = await waitForAudit(test, ada.cookie, "?action=access.denied");
   assert.equal(denied?.actor.id, eve.userId);
   // Cookies from the flooding address aren't looked up again until a minute has passed.
   await test.send(keysPath, { cookie: eve.cookie, json: { name: "x" }, headers: evil });
   test.advance(60_000);
   await test.send(keysPath, { cookie: eve.cookie, json: { name: "x" }, headers: evil });
-  const events = await notedAudit(test, ada.cookie, "?action=access.denied", 2);
+  const events = await waitForAudit(test, ada.cookie, "?action=access.denied", 2);
   assert.equal(events[0]?.at, new Date(test.now()).toISOString());
 });

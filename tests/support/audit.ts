@@ -18,7 +18,7 @@ export async function listAudit(
 }
 
 /** Waits for entries that are written in the background. */
-export async function notedAudit(
+export async function waitForAudit(
   test: TestApp,
   cookie: string,
   query: string,

@@ -68,7 +68,7 @@ export const screens: readonly { readonly colorScheme: "light" | "dark"; readonl
  * @param on The screens. Default: phone and desktop, light and dark.
  * @returns One line per problem: axe-core violations (frames excluded), horizontal scrolling, or not exactly one `h1`.
  */
-export async function findingsOnScreens(page: Page, on = screens): Promise<string[]> {
+export async function problemsOnScreens(page: Page, on = screens): Promise<string[]> {
   // axe-core is half a megabyte, so inject it once per page.
   if (await page.evaluate("globalThis.axe === undefined")) await page.evaluate(`(() => { ${axe} })()`);
   const findings: string[] = [];

@@ -11,7 +11,7 @@ const workers = [
 ];
 const unread = /(\.map|\.d\.[cm]?ts|\.md|\.markdown)$/;
 /** Duplicate package files, by package: builds for other module systems, which this program doesn't load. */
-const twins: Readonly<Record<string, RegExp>> = {
+const duplicates: Readonly<Record<string, RegExp>> = {
   "@noble/hashes": /^src$/,
   "@peculiar/x509": /^build\/x509(\.es)?\.js$/,
   "@zxcvbn-ts/language-common": /^src$/,
@@ -28,7 +28,7 @@ const twins: Readonly<Record<string, RegExp>> = {
 const unreadFolders = new Set(["test", "tests", "docs", "example", "examples"]);
 
 /** @returns The package files and folders that the binary doesn't need. */
-async function leftOut(lockPath: string): Promise<string[]> {
+async function unneededFiles(lockPath: string): Promise<string[]> {
   const info = JSON.parse(await output(["info", "--json"])) as { npmCache: string };
   const lock = JSON.parse(await Deno.readTextFile(lockPath)) as { npm: Record<string, unknown> };
   const found: string[] = [];
@@ -40,7 +40,7 @@ async function leftOut(lockPath: string): Promise<string[]> {
       const name = specifier.slice(0, at);
       const folder = `${info.npmCache}/${registry.name}/${name}/${version}`;
       if (await Deno.stat(folder).then(({ isDirectory }) => isDirectory, () => false)) {
-        await walk({ folder, within: "", twin: twins[name] }, found);
+        await walk({ folder, within: "", duplicate: duplicates[name] }, found);
       }
     }
   }
@@ -48,14 +48,14 @@ async function leftOut(lockPath: string): Promise<string[]> {
 }
 
 async function walk(
-  { folder, within, twin }: { folder: string; within: string; twin: RegExp | undefined },
+  { folder, within, duplicate }: { folder: string; within: string; duplicate: RegExp | undefined },
   found: string[],
 ): Promise<void> {
   for await (const { name, isDirectory } of Deno.readDir(`${folder}/${within}`)) {
     const path = `${within}${name}`;
     const isUnread = isDirectory ? unreadFolders.has(name) : unread.test(name);
-    if (isUnread || twin?.test(path)) found.push(`${folder}/${path}`);
-    else if (isDirectory) await walk({ folder, within: `${path}/`, twin }, found);
+    if (isUnread || duplicate?.test(path)) found.push(`${folder}/${path}`);
+    else if (isDirectory) await walk({ folder, within: `${path}/`, duplicate }, found);
   }
 }
 
@@ -85,7 +85,7 @@ export async function compile(
     "--frozen",
     ...permissionFlags,
     ...workers.map((path) => `--include=${path}`),
-    ...(await leftOut(lock)).map((path) => `--exclude=${path}`),
+    ...(await unneededFiles(lock)).map((path) => `--exclude=${path}`),
     `--output=${to}`,
     main,
   ];
@@ -103,7 +103,7 @@ export async function compile(
 }
 
 /** @returns One line that explains a missing base runtime, or else the output without the compiler's stack trace. */
-export function explained(output: string): string {
+export function explainFailure(output: string): string {
   return /base binary|denort/.test(output)
     ? `compile: no base runtime. Deno downloads it from dl.deno.land; where that can't be reached, set DENORT_BIN to the ` +
       `denort program of Deno ${Deno.version.deno} (see "Build the binary" in docs/operations.md).`
@@ -112,7 +112,7 @@ export function explained(output: string): string {
 
 if (import.meta.main) {
   const { code, output } = await compile({ to: Deno.args[0] ?? "dist/gatehouse" });
-  const text = code === 0 ? output : `${explained(output)}\n`;
+  const text = code === 0 ? output : `${explainFailure(output)}\n`;
   Deno.stderr.writeSync(new TextEncoder().encode(text));
   Deno.exit(code);
 }

@@ -20,7 +20,7 @@ export function ask(test: TestApp, query = "", options: SendOptions = {}): Promi
 }
 
 /** @returns The status and each identity header, null if missing. */
-export function told(answer: Response): { status: number; identity: (string | null)[] } {
+export function statusAndIdentity(answer: Response): { status: number; identity: (string | null)[] } {
   return { status: answer.status, identity: identityNames.map((name) => answer.headers.get(name)) };
 }
 

@@ -4,16 +4,16 @@ import { poll } from "./poll.ts";
 /** A lock held by another process. */
 export interface HeldLock {
   /** Whether the process has released it. */
-  readonly isGivenBack: boolean;
+  readonly isReleased: boolean;
   /** Asks the process to release the lock, if it still holds it, and waits for its end. */
-  giveBack(): Promise<void>;
+  release(): Promise<void>;
 }
 
 /**
  * Takes the lock.
  *
  * @param path The data file.
- * @param options `forMs`: how long to hold the lock, in milliseconds. Default: until {@linkcode HeldLock.giveBack}.
+ * @param options `forMs`: how long to hold the lock, in milliseconds. Default: until {@linkcode HeldLock.release}.
  * @returns The held lock.
  */
 export async function holdLock(path: string, options: { forMs?: number } = {}): Promise<HeldLock> {
@@ -35,10 +35,10 @@ export async function holdLock(path: string, options: { forMs?: number } = {}): 
   await poll(() => output.includes("held"));
   let ended: Promise<unknown> | undefined;
   return {
-    get isGivenBack() {
-      return output.includes("given back");
+    get isReleased() {
+      return output.includes("released");
     },
-    async giveBack() {
+    async release() {
       ended ??= child.stdin.close().then(() => collected).then(() => child.status);
       await ended;
     },

@@ -1,5 +1,5 @@
 // A program that takes the write lock of a data file, prints "held", keeps the lock for the given number of milliseconds
-// (0: until its standard input ends), releases it, and prints "given back".
+// (0: until its standard input ends), releases it, and prints "released".
 import Sqlite from "libsql";
 
 const [path = "", ms = "0"] = Deno.args;
@@ -12,4 +12,4 @@ if (ms === "0") await Deno.stdin.readable.pipeTo(new WritableStream());
 else await new Promise((resolve) => setTimeout(resolve, Number(ms)));
 database.exec("ROLLBACK");
 database.close();
-print("given back");
+print("released");

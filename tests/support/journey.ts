@@ -56,19 +56,22 @@ export async function signUpAndRecord(baseUrl: string, email = "ada@example.com"
     statuses.push(answer.status);
   }
   assert.deepEqual(statuses, [201, 200, 201]);
-  await readsSum(baseUrl, { fullKey, sum: 1.6 });
+  await assertMonthSum(baseUrl, { fullKey, sum: 1.6 });
   return { email, cookie, keyId, fullKey };
 }
 
 /** Asserts the month's sum for the key's organization. */
-export async function readsSum(baseUrl: string, options: { fullKey: string; sum: number }): Promise<void> {
+export async function assertMonthSum(
+  baseUrl: string,
+  options: { fullKey: string; sum: number },
+): Promise<void> {
   const answer = await sendJson(baseUrl, "/api/v1/usage?window=month", { apiKey: options.fullKey });
   assert.equal(answer.status, 200);
   assert.equal((await answer.json()).data[0].sum, options.sum);
 }
 
 /** Revokes the key and asserts that the next request with it is rejected. */
-export async function revokeAndBeRefused(
+export async function revokeAndAssertRejected(
   baseUrl: string,
   { cookie, keyId, fullKey }: Journey,
 ): Promise<void> {

@@ -61,7 +61,7 @@ export async function signInAgain(
 }
 
 /** Confirms the password again, as sensitive actions require. */
-export async function proveAgain(test: TestApp, cookie: string): Promise<void> {
+export async function reauthenticate(test: TestApp, cookie: string): Promise<void> {
   const answer = await test.send("/api/portal/account/proof", { cookie, json: { password: testPassword } });
   assert.equal(answer.status, 204, await answer.text());
 }

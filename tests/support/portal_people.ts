@@ -70,7 +70,7 @@ export async function joinBy(
 }
 
 /** @returns The success and error notices on a page, without markup. */
-export function news(html: string): string[] {
+export function noticesOf(html: string): string[] {
   return [...html.matchAll(/<div class="note (?:done|refused)".*?<p>(.*?)<\/p>/g)].map(([, text = ""]) =>
     text
   );

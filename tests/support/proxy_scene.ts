@@ -42,7 +42,7 @@ export interface ProxyScene {
   /** Asserts that the request reaches the application once. @returns The request as received. */
   arrives(given: Visit): Promise<EchoApplication["received"][number]>;
   /** Asserts that the request doesn't reach the application. @returns The response. */
-  isKept(given: Visit): Promise<Visited>;
+  isBlocked(given: Visit): Promise<Visited>;
 }
 
 /** @returns The `Cookie` header that a browser sends after this response. */
@@ -120,7 +120,7 @@ export async function withProxyScene(
         assert.ok(got);
         return got;
       },
-      async isKept(given) {
+      async isBlocked(given) {
         const count = received.length;
         const answer = await see(given);
         assert(answer.status >= 300, `${JSON.stringify(given)} ${answer.status}`);

@@ -46,6 +46,6 @@ export function faultRounds(usual: number): number {
 }
 
 /** Lets other processes run for some milliseconds before a fault, because there is nothing to poll for. */
-export function runOn(ms: number): Promise<void> {
+export function letOthersRun(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

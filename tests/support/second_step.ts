@@ -29,11 +29,11 @@ const account = "/api/portal/account";
 /** Creates an account with two-step sign-in, and moves the clock so that the next code is unused. */
 export async function twoStepPerson(test: TestApp, name?: string): Promise<TwoStepPerson> {
   const person = await test.signUp(name);
-  return { ...person, ...await turnOn(test, person.cookie) };
+  return { ...person, ...await turnOnTwoStep(test, person.cookie) };
 }
 
 /** Turns on two-step sign-in, and moves the clock to the next code. */
-export async function turnOn(
+export async function turnOnTwoStep(
   test: TestApp,
   cookie: string,
 ): Promise<{ secret: string; recoveryCodes: string[] }> {
@@ -51,7 +51,7 @@ export async function turnOn(
 }
 
 /** Confirms the password and a code, as sensitive actions require, and moves the clock to the next code. */
-export async function proveWithCode(
+export async function reauthenticateWithCode(
   test: TestApp,
   { cookie, secret }: { cookie: string; secret: string },
 ): Promise<void> {

@@ -135,7 +135,7 @@ export function fromMillionths(micros: bigint): number {
 }
 
 /** Adds up records one by one. @param nameOf Names the result line that a record belongs to; lines are sorted by name. */
-export function addUpObviously<T extends Pick<ListedRecord, "quantity">>(
+export function addUpNaively<T extends Pick<ListedRecord, "quantity">>(
   records: readonly T[],
   nameOf: (record: T) => readonly string[],
 ): { names: readonly string[]; sum: number; count: number; min: number; max: number }[] {

@@ -6,8 +6,8 @@ import type { Role } from "../../domain/sign_in/session.ts";
 import type { TestApp, TestPerson } from "./app.ts";
 
 /** Everyone who tries to use a route. */
-export const triers = ["nobody", "stranger", "removed", "member", "admin", "owner", "apiKey"] as const;
-export type Trier = (typeof triers)[number];
+export const callers = ["nobody", "stranger", "removed", "member", "admin", "owner", "apiKey"] as const;
+export type Caller = (typeof callers)[number];
 
 /** An organization to try routes on. */
 export interface World {
@@ -89,17 +89,17 @@ export async function newPerson(
 }
 
 /** Creates a new world for one attempt. */
-export async function newWorld(test: TestApp, trier: Trier): Promise<World> {
+export async function newWorld(test: TestApp, caller: Caller): Promise<World> {
   const organizationName = "World";
   const organizationId = await newOrganization(test, organizationName);
   const roles = { member: "MEMBER", admin: "ADMIN", owner: "OWNER" } as const;
   const owner = await newPerson(test, { organizationId, role: "OWNER" });
-  const me = trier === "stranger"
+  const me = caller === "stranger"
     ? await newPerson(test, { organizationId: await newOrganization(test, "Elsewhere"), role: "OWNER" })
-    : trier === "member" || trier === "admin" || trier === "owner"
-    ? await newPerson(test, { organizationId, role: roles[trier] })
+    : caller === "member" || caller === "admin" || caller === "owner"
+    ? await newPerson(test, { organizationId, role: roles[caller] })
     : await newPerson(test, { organizationId, role: "MEMBER" });
-  if (trier === "removed") {
+  if (caller === "removed") {
     await run(test, "DELETE FROM memberships WHERE user_id = ?", me.userId);
   }
   const newApiKey = async (createdBy?: string) => {
@@ -113,7 +113,7 @@ export async function newWorld(test: TestApp, trier: Trier): Promise<World> {
       organizationId,
       hashApiKey(fullKey),
       keyPrefix,
-      createdBy ?? (trier === "stranger" ? owner.userId : me.userId),
+      createdBy ?? (caller === "stranger" ? owner.userId : me.userId),
       test.now(),
     );
     return { id, fullKey };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { LibsqlError } from "@libsql/client/http";
 import { DatabaseError, sql, type Statement } from "../../../db/engine/database.ts";
 import { openRemote, untilUnlocked } from "../../../db/engine/remote.ts";
-import { runOn } from "../../support/random.ts";
+import { letOthersRun } from "../../support/random.ts";
 import { sqldMissing, startSqld } from "../../support/sqld.ts";
 
 /** A count that takes about a second for each 5 million. */
@@ -31,7 +31,7 @@ Deno.test({
       ...Array<Statement>(100).fill(slow(Math.round(200 * perMs))),
       sql`INSERT INTO notes VALUES ('ended too')`,
     ]);
-    await runOn(500);
+    await letOthersRun(500);
     const waited = other.write([sql`INSERT INTO notes VALUES ('waited')`]);
     await assert.rejects(ended, (error) => error instanceof DatabaseError && error.kind === "unavailable");
     await waited;

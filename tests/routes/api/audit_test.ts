@@ -19,7 +19,7 @@ import {
   type TestPerson,
 } from "../../support/app.ts";
 import { deleteOldAuditEvents } from "../../../services/audit.ts";
-import { auditPath as path, listAudit, notedAudit } from "../../support/audit.ts";
+import { auditPath as path, listAudit, waitForAudit } from "../../support/audit.ts";
 import { joinedPerson, mailedToken, signInAgain } from "../../support/people.ts";
 import { firstStep, twoStepPerson } from "../../support/second_step.ts";
 
@@ -47,7 +47,7 @@ async function sendRecorded(
     ...act.options,
     headers: { ...headers, ...act.options.headers },
   });
-  const [event] = await notedAudit(
+  const [event] = await waitForAudit(
     test,
     reader.cookie,
     `?action=${act.action}&from=${new Date(test.now()).toISOString()}`,
@@ -231,7 +231,7 @@ testApp(
       });
       assert.equal(answer.status, 429);
     }
-    const [limited] = await notedAudit(test, ada.cookie, "?action=session.limited");
+    const [limited] = await waitForAudit(test, ada.cookie, "?action=session.limited");
     assert.deepEqual(limited?.target, { id: ada.userId, name: ada.email });
     assert.equal(limited?.actor.type, "anonymous");
 
@@ -246,14 +246,14 @@ testApp(
     const first = await record("192.0.2.2");
     assert.equal(first.status, 429);
     for (let n = 0; n < 5; n++) assert.equal((await record("192.0.2.3")).status, 429);
-    const [event] = await notedAudit(test, ada.cookie, "?action=api_key.limited");
+    const [event] = await waitForAudit(test, ada.cookie, "?action=api_key.limited");
     assert.deepEqual(event?.actor, { type: "apiKey", id, name: null });
     assert.deepEqual(event?.target, { id, name: "Production" });
     assert.deepEqual([event?.address, event?.requestId], ["192.0.2.2", first.headers.get("x-request-id")]);
     test.advance(60_000);
     assert.equal((await record("192.0.2.1")).status, 201);
     assert.equal((await record("192.0.2.1")).status, 429);
-    await notedAudit(test, ada.cookie, "?action=api_key.limited", 2);
+    await waitForAudit(test, ada.cookie, "?action=api_key.limited", 2);
     assert.equal((await listAudit(test, ada.cookie, `?actorId=${id}`)).events.length, 2);
   },
   { API_KEY_REQUESTS_PER_SECOND: "1" },

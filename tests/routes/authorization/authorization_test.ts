@@ -2,7 +2,7 @@
 // an admin, an owner, and a client with an API key.
 import assert from "node:assert/strict";
 import { startTestApp, type TestApp, testApp } from "../../support/app.ts";
-import { newWorld, type Trier, triers } from "../../support/world.ts";
+import { type Caller, callers, newWorld } from "../../support/world.ts";
 import type { Entry } from "./entry.ts";
 import { outcomeOf, send, table } from "./tries.ts";
 
@@ -15,14 +15,14 @@ testApp("the authorization table lists exactly the routes of the app", (test) =>
   return Promise.resolve();
 });
 
-for (const trier of triers) {
-  Deno.test(`every route allows and denies what the table says: ${trier}`, async () => {
+for (const caller of callers) {
+  Deno.test(`every route allows and denies what the table says: ${caller}`, async () => {
     const test = await startTestApp({ API_KEY_REQUESTS_PER_SECOND: "0", METRICS_TOKEN: "" });
     try {
       const wrong: string[] = [];
       for (const [route, entry] of Object.entries(table)) {
         if (route === "GET /static/*") continue;
-        const fault = await faultOf(test, { route, entry, trier });
+        const fault = await faultOf(test, { route, entry, caller });
         if (fault !== null) wrong.push(`${route}: ${fault}`);
       }
       assert.deepEqual(wrong, []);
@@ -35,20 +35,20 @@ for (const trier of triers) {
 /** @returns What is wrong with a route's response, or null. */
 async function faultOf(
   test: TestApp,
-  { route, entry, trier }: { route: string; entry: Entry; trier: Trier },
+  { route, entry, caller }: { route: string; entry: Entry; caller: Caller },
 ): Promise<string | null> {
-  const world = await newWorld(test, trier);
+  const world = await newWorld(test, caller);
   const attempt = await entry.attempt?.(world) ?? {};
-  const answer = await send(world, { route, attempt, trier });
+  const answer = await send(world, { route, attempt, caller });
   const body = await answer.text();
   const outcome = outcomeOf(answer, { body, also: entry.also ?? [] });
-  if (outcome !== entry.who[trier]) {
-    return `is “${outcome}” and not “${entry.who[trier]}” (${answer.status} ${body.slice(0, 300)})`;
+  if (outcome !== entry.who[caller]) {
+    return `is “${outcome}” and not “${entry.who[caller]}” (${answer.status} ${body.slice(0, 300)})`;
   }
   if (outcome !== "unknown" || entry.object === undefined) return null;
   const [param, prefix] = entry.object;
   const params = { ...attempt.params, [param]: world.unknownId(prefix) };
-  const unknown = await send(world, { route, attempt: { ...attempt, params }, trier });
+  const unknown = await send(world, { route, attempt: { ...attempt, params }, caller });
   const same =
     withoutIds(await unknown.text(), [params[param]]) === withoutIds(body, [attempt.params?.[param]]);
   return same && unknown.status === answer.status ? null : "tells somebody else's object from an unknown one";

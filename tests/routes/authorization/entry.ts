@@ -1,6 +1,6 @@
 // Who is allowed to use a route, in terms that all tables share.
 import { type IdPrefix, newId } from "../../../domain/id.ts";
-import { run, type Trier, type World } from "../../support/world.ts";
+import { type Caller, run, type World } from "../../support/world.ts";
 
 /** What a route does: it allows the request, asks to sign in, denies the role, finds nothing, or rejects the API key. */
 export type Outcome = "in" | "signIn" | "forbidden" | "unknown" | "key";
@@ -26,7 +26,7 @@ export interface Write {
 
 /** A route, and who is allowed to use it. */
 export interface Entry {
-  readonly who: Readonly<Record<Trier, Outcome>>;
+  readonly who: Readonly<Record<Caller, Outcome>>;
   /** Made for every try, as some requests use things up. */
   readonly attempt?: (world: World) => Attempt | Promise<Attempt>;
   /** The path parameter with an object's id, and its prefix: another organization's object must look like an unknown one. */
@@ -38,7 +38,7 @@ export interface Entry {
 }
 
 /** @returns The same for everyone. */
-export const everybody = (outcome: Outcome): Record<Trier, Outcome> => ({
+export const everybody = (outcome: Outcome): Record<Caller, Outcome> => ({
   nobody: outcome,
   stranger: outcome,
   removed: outcome,

@@ -1,6 +1,6 @@
 // The table of all routes, and how to send an attempt and read its response.
 import assert from "node:assert/strict";
-import type { Trier, World } from "../../support/world.ts";
+import type { Caller, World } from "../../support/world.ts";
 import { apiTable } from "./api.ts";
 import type { Attempt, Entry, Outcome } from "./entry.ts";
 import { portalTable } from "./portal.ts";
@@ -13,7 +13,7 @@ let address = 0;
 /** Sends an attempt. */
 export function send(
   world: World,
-  { route, attempt, trier }: { route: string; attempt: Attempt; trier: Trier },
+  { route, attempt, caller }: { route: string; attempt: Attempt; caller: Caller },
 ): Promise<Response> {
   const [method = "GET", pattern = "/"] = route.split(" ");
   const path = pattern.replaceAll(/:(\w+)/g, (_all, name: string) => {
@@ -21,14 +21,14 @@ export function send(
     assert.ok(value, `${route} needs ${name}`);
     return value;
   });
-  const isByPeople = trier !== "nobody" && trier !== "apiKey";
+  const isByPeople = caller !== "nobody" && caller !== "apiKey";
   address++;
   return world.test.send(path + (attempt.query ?? ""), {
     method,
     ...(attempt.json === undefined ? {} : { json: attempt.json }),
     ...(attempt.form === undefined ? {} : { form: attempt.form }),
     ...(isByPeople ? { cookie: world.me.cookie } : {}),
-    ...(trier === "apiKey" ? { apiKey: world.apiKey } : {}),
+    ...(caller === "apiKey" ? { apiKey: world.apiKey } : {}),
     // From this machine where the route requires it; otherwise from many addresses, to stay below the limits.
     peerAddress: path === "/metrics" || path.startsWith("/dev/")
       ? "127.0.0.1"

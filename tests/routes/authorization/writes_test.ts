@@ -57,7 +57,7 @@ Deno.test("no GET request of a signed-in person writes", async () => {
       const world = await newWorld(test, "owner");
       const tried = await attempt?.(world) ?? {};
       interrupter.arm(1, () => Promise.resolve());
-      const answer = await send(world, { route, attempt: tried, trier: "owner" });
+      const answer = await send(world, { route, attempt: tried, caller: "owner" });
       await answer.body?.cancel();
       if (interrupter.disarm() > 0) writing.push(route);
     }
@@ -71,7 +71,7 @@ Deno.test("no GET request of a signed-in person writes", async () => {
 function writesOf(route: string, { who, attempt, writes }: Entry): readonly Write[] {
   if (writes !== undefined) return writes;
   if (route.startsWith("GET ") || who.nobody !== "signIn") return [];
-  const lost = (["admin", "member", "removed"] as const).filter((trier) => who[trier] !== "in");
+  const lost = (["admin", "member", "removed"] as const).filter((caller) => who[caller] !== "in");
   return [{ attempt: attempt ?? (() => ({})), lost }];
 }
 
@@ -134,7 +134,7 @@ async function faultOf(
     await interrupt(database, { world, interruption });
     before = await stored(database);
   });
-  const answer = await send(world, { route, attempt, trier: "owner" });
+  const answer = await send(world, { route, attempt, caller: "owner" });
   const body = await answer.text();
   const outcome = outcomeOf(answer, { body, also: [] });
   if (interrupter.disarm() < nth) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { errorTitles } from "../../../routes/portal/errors.ts";
 import { createTestKey, type TestApp, testApp } from "../../support/app.ts";
-import { notedAudit } from "../../support/audit.ts";
+import { waitForAudit } from "../../support/audit.ts";
 import { joinedPerson } from "../../support/people.ts";
 import { auditWords } from "../../support/words/audit.ts";
 
@@ -59,7 +59,7 @@ testApp(
     assert.equal(refused.status, 403);
     assert.match(html, new RegExp(`<h1>${errorTitles.forbidden}</h1>`));
     assert.doesNotMatch(html, /href="\/portal\/audit"|Joined the organization/);
-    const [denied] = await notedAudit(test, ada.cookie, "?action=access.denied");
+    const [denied] = await waitForAudit(test, ada.cookie, "?action=access.denied");
     assert.equal(denied?.actor.id, eve.userId);
     assert.deepEqual(denied?.details, { method: "GET", path: "/portal/audit", reason: "forbidden" });
     const away = await test.send("/portal/audit?action=keys");

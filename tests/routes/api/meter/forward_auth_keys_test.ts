@@ -9,7 +9,13 @@ import {
   type TestPerson,
 } from "../../../support/app.ts";
 import { databaseKinds } from "../../../support/database.ts";
-import { ask, identityNames, pageLoad, told, watchedDatabase } from "../../../support/forward.ts";
+import {
+  ask,
+  identityNames,
+  pageLoad,
+  statusAndIdentity,
+  watchedDatabase,
+} from "../../../support/forward.ts";
 import { poll } from "../../../support/poll.ts";
 
 const metered = "?accept=key&meter=tiles/requests";
@@ -39,10 +45,13 @@ for (const kind of databaseKinds) {
         const { id, fullKey } = await createTestKey(test, ada);
         const plain = await ask(test, "?accept=session,key", { apiKey: fullKey });
         const identity = ["", "", "", ada.organizationId, "", id];
-        assert.deepEqual(told(plain), { status: 200, identity });
+        assert.deepEqual(statusAndIdentity(plain), { status: 200, identity });
         assert.deepEqual(await counted(test, fullKey), [0, 0]);
         for (const query of [metered, "?accept=key,session&meter=tiles/requests"]) {
-          assert.deepEqual(told(await ask(test, query, { apiKey: fullKey })), { status: 200, identity });
+          assert.deepEqual(statusAndIdentity(await ask(test, query, { apiKey: fullKey })), {
+            status: 200,
+            identity,
+          });
         }
         assert.deepEqual(await counted(test, fullKey), [2, 2]);
         const answers = await Promise.all(

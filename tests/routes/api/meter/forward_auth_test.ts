@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../../domain/id.ts";
 import { assertError, startTestApp, testApp } from "../../../support/app.ts";
-import { notedAudit } from "../../../support/audit.ts";
+import { waitForAudit } from "../../../support/audit.ts";
 import {
   ask,
   forwardPath,
   identityNames,
   pageLoad,
-  told,
+  statusAndIdentity,
   watchedDatabase,
 } from "../../../support/forward.ts";
 import { joinedPerson, verifiedPerson } from "../../../support/people.ts";
@@ -23,14 +23,14 @@ const real = {
 testApp("a signed-in user is admitted and identified in every header", async (test) => {
   const ada = await verifiedPerson(test, "Ada Lovelace");
   const answer = await ask(test, "", { cookie: ada.cookie });
-  assert.deepEqual(told(answer), {
+  assert.deepEqual(statusAndIdentity(answer), {
     status: 200,
     identity: [ada.userId, ada.email, "Ada Lovelace", ada.organizationId, "OWNER", ""],
   });
   assert.equal(await answer.text(), "");
   assert.match(answer.headers.get("cache-control") ?? "", /no-store/);
   const head = await ask(test, "", { method: "HEAD", cookie: ada.cookie });
-  assert.deepEqual(told(head), told(answer));
+  assert.deepEqual(statusAndIdentity(head), statusAndIdentity(answer));
   await assertError(await ask(test, "", { method: "POST", cookie: ada.cookie }), 405, "method_not_allowed");
 });
 
@@ -52,7 +52,7 @@ testApp("empty identity headers are present, so that they replace those of the c
   const alone = await newPerson(test, null);
   const claims = Object.fromEntries(identityNames.map((name) => [name, "usr_forged"]));
   const answer = await ask(test, "", { cookie: alone.cookie, headers: claims });
-  const { status, identity: [user, email, name, ...rest] } = told(answer);
+  const { status, identity: [user, email, name, ...rest] } = statusAndIdentity(answer);
   assert.equal(status, 200);
   assert.deepEqual([user, email], [alone.userId, alone.email]);
   assert.match(name ?? "", /^Person /);
@@ -158,7 +158,7 @@ testApp("role requires at least that role in the active organization", async (te
   const path = `/api/portal/organizations/${owner.organizationId}/members/${people.ADMIN.userId}`;
   await test.send(path, { method: "PATCH", cookie: owner.cookie, json: { role: "MEMBER" } });
   await assertError(await ask(test, "?role=ADMIN", { cookie: people.ADMIN.cookie }), 403, "forbidden");
-  const denied = await notedAudit(test, owner.cookie, "?action=access.denied", 2);
+  const denied = await waitForAudit(test, owner.cookie, "?action=access.denied", 2);
   assert(
     denied.some(({ actor, details }) => actor.id === people.ADMIN.userId && details["path"] === forwardPath),
   );
@@ -180,7 +180,7 @@ testApp(
     const stranger = await test.signUp();
     const inOwners = `?organization=${owner.organizationId}`;
     const identity = async (query: string, { cookie }: { cookie: string }) =>
-      told(await ask(test, query, { cookie })).identity.slice(3);
+      statusAndIdentity(await ask(test, query, { cookie })).identity.slice(3);
     assert.deepEqual(await identity("", member), [owner.organizationId, "MEMBER", ""]);
     assert.deepEqual(await identity(`?organization=${own}`, member), [own, "OWNER", ""]);
     assert.deepEqual(await identity(`?organization=${own}&role=OWNER`, member), [own, "OWNER", ""]);

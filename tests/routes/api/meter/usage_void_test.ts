@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
 import fc from "../../../support/fast_check.ts";
 import {
-  addUpObviously,
+  addUpNaively,
   listAll,
   type ListedRecord,
   onEveryDatabase,
@@ -28,7 +28,7 @@ async function total(test: TestApp, apiKey: string) {
 /** @returns The same, computed from the list. */
 async function totalOfList(test: TestApp, apiKey: string) {
   const counting = (await listAll(test, apiKey)).filter(({ voidedAt }) => voidedAt === null);
-  const [sum] = addUpObviously(counting, () => []);
+  const [sum] = addUpNaively(counting, () => []);
   return sum && [sum.count, sum.sum, sum.min, sum.max];
 }
 
@@ -149,7 +149,7 @@ testApp("after any voids, sums are those of the remaining records", async (test)
               start: new Date(start).toISOString(),
               ...sum,
             })),
-            addUpObviously(left, ({ timestamp }) => [new Date(hourOf(Date.parse(timestamp))).toISOString()])
+            addUpNaively(left, ({ timestamp }) => [new Date(hourOf(Date.parse(timestamp))).toISOString()])
               .map(({ names: [start], ...sum }) => ({ start, ...sum })),
           );
         }

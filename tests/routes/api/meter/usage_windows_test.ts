@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers";
 import { createTestKey, type TestApp, testApp, testStart } from "../../../support/app.ts";
 import fc from "../../../support/fast_check.ts";
 import {
-  addUpObviously,
+  addUpNaively,
   listAll,
   type ListedRecord,
   type ReadSum,
@@ -183,7 +183,7 @@ function obviousSums(all: readonly ListedRecord[], query: Query): ReadSum[] {
     group === "apiKey" ? record.apiKeyId : group === "metric" ? record.metric : record.productSlug;
   const isOneMetric = query.groupBy.includes("metric") || query.metric?.length === 1;
   const groups = isOneMetric ? query.groupBy : [...query.groupBy, "metric" as const];
-  return addUpObviously(fits, (record) => [
+  return addUpNaively(fits, (record) => [
     startOf(record),
     ...groups.map((group) => groupOf(record, group)),
   ]).map(({ names: [first = "", ...names], ...sums }) => ({

@@ -15,7 +15,7 @@ import {
   lastMail,
   mailedToken,
   me,
-  proveAgain,
+  reauthenticate,
   signInAgain,
   verifiedPerson,
 } from "../../../support/people.ts";
@@ -264,7 +264,7 @@ testApp(
       "one@example.com",
       "admin@example.com",
     ]);
-    await proveAgain(test, owner.cookie);
+    await reauthenticate(test, owner.cookie);
     assert.equal((await inviteOwner()).status, 201);
     assert.equal((await resend()).status, 200);
   },

@@ -10,7 +10,7 @@ import {
 } from "../../../support/app.ts";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { remoteTestDatabase } from "../../../support/database.ts";
-import { joinedPerson, me, proveAgain } from "../../../support/people.ts";
+import { joinedPerson, me, reauthenticate } from "../../../support/people.ts";
 import { sqldMissing } from "../../../support/sqld.ts";
 
 const at = (owner: TestPerson, userId = "") =>
@@ -125,7 +125,7 @@ testApp(
       200,
     );
     assert.equal((await me(test, member.cookie)).role, "MEMBER");
-    await proveAgain(test, owner.cookie);
+    await reauthenticate(test, owner.cookie);
     assert.equal((await changeRole(test, owner, { ...own, role: "OWNER" })).status, 200);
   },
 );

@@ -8,7 +8,7 @@ import {
   addPasskey,
   codeOf,
   firstStep,
-  proveWithCode,
+  reauthenticateWithCode,
   secondStep,
   signInOptions,
   twoStepPerson,
@@ -55,7 +55,7 @@ for (const { name, ignore, open } of databaseKinds) {
         const renamed = { method: "PATCH", cookie: ada.cookie, json: { name: "Desk" } };
         assert.equal((await test.send(`${account}/passkeys/${id}`, renamed)).status, 200);
         test.advance(totpPeriodMs);
-        await proveWithCode(test, ada);
+        await reauthenticateWithCode(test, ada);
         for (const path of [`/passkeys/${id}`, "/two-step/totp"]) {
           const gone = await test.send(account + path, { method: "DELETE", cookie: ada.cookie });
           assert.equal(gone.status, 204);

@@ -6,9 +6,9 @@ import { lastMail, me } from "../../../support/people.ts";
 import {
   codeOf,
   firstStep,
-  proveWithCode,
+  reauthenticateWithCode,
   secondStep,
-  turnOn,
+  turnOnTwoStep,
   twoStepPerson,
   wrongCode,
 } from "../../../support/second_step.ts";
@@ -107,13 +107,13 @@ testApp(
 
     const ada = await twoStepPerson(test);
     const second = await firstStep(test, ada.email);
-    await proveWithCode(test, ada);
+    await reauthenticateWithCode(test, ada);
     const off = await test.send(`${account}/two-step/totp`, { method: "DELETE", cookie: ada.cookie });
     assert.equal(off.status, 204);
     assert.match((await lastMail(test, ada.email)).subject, /two-step/i);
     await over(second, ada.secret);
     // Turned on again: the earlier sign-in is still over.
-    const { secret } = await turnOn(test, ada.cookie);
+    const { secret } = await turnOnTwoStep(test, ada.cookie);
     await over(second, secret);
 
     const third = await firstStep(test, ada.email);

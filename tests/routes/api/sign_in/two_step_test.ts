@@ -7,7 +7,7 @@ import { lastMail, me } from "../../../support/people.ts";
 import {
   codeOf,
   firstStep,
-  proveWithCode,
+  reauthenticateWithCode,
   secondStep,
   twoStepPerson,
   wrongCode,
@@ -264,7 +264,7 @@ testApp(
   "turning off two-step sign-in deletes its codes, and the password alone signs in",
   async (test) => {
     const ada = await twoStepPerson(test);
-    await proveWithCode(test, ada);
+    await reauthenticateWithCode(test, ada);
     const off = () => test.send(`${account}/two-step/totp`, { method: "DELETE", cookie: ada.cookie });
     assert.equal((await off()).status, 204);
     await assertError(await off(), 409, "two_step_state");
@@ -315,7 +315,7 @@ testApp(
       );
     }
     assert.equal((await status(test, cookie)).totp.enabled, true);
-    await proveWithCode(test, { cookie, secret: ada.secret });
+    await reauthenticateWithCode(test, { cookie, secret: ada.secret });
     assert.equal((await test.send(`${account}/two-step/totp`, { method: "DELETE", cookie })).status, 204);
   },
 );

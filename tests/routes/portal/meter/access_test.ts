@@ -10,7 +10,7 @@ import {
   testPassword,
   type TestPerson,
 } from "../../../support/app.ts";
-import { notedAudit } from "../../../support/audit.ts";
+import { waitForAudit } from "../../../support/audit.ts";
 import { ask, forwardPath, pageLoad } from "../../../support/forward.ts";
 import { openPage } from "../../../support/pages.ts";
 import { joinedPerson, lastMail, mailedToken, verifiedPerson } from "../../../support/people.ts";
@@ -70,7 +70,7 @@ testApp("redirects a browser to the page, and sends other clients the error as J
 testApp("a denied and redirected request is in the audit log", async (test) => {
   const ada = await verifiedPerson(test);
   await sentTo(test, `?organization=${newId("org")}`, ada);
-  const [event] = await notedAudit(test, ada.cookie, "?action=access.denied");
+  const [event] = await waitForAudit(test, ada.cookie, "?action=access.denied");
   assert.deepEqual([event?.actor.id, event?.details["path"]], [ada.userId, forwardPath]);
 }, real);
 

@@ -4,7 +4,14 @@ import { membershipsPerUserMax } from "../../../../domain/limits.ts";
 import { cookieOf, startTestApp, type TestApp, testApp, testPassword } from "../../../support/app.ts";
 import { embeddedTestDatabase } from "../../../support/database.ts";
 import { accountWords } from "../../../support/words/account.ts";
-import { activeOrganization, invite, joinBy, news, page, submit } from "../../../support/portal_people.ts";
+import {
+  activeOrganization,
+  invite,
+  joinBy,
+  noticesOf,
+  page,
+  submit,
+} from "../../../support/portal_people.ts";
 import { organizationWords as words } from "../../../support/words/organization.ts";
 import { inPage } from "../../../support/words/sign_in.ts";
 
@@ -138,7 +145,7 @@ testApp(
     }
     const full = await submit(test, accept, { form: { token }, person: grace });
     assert.equal(full.status, 409);
-    assert.match(news(full.html).join(), inPage(words.organizationLimit));
+    assert.match(noticesOf(full.html).join(), inPage(words.organizationLimit));
     assert.match(full.html, /action="\/invitations\/accept"/);
     await submit(test, "/portal/organization/delete", { form: { name: "Nr 49" }, person: grace });
     const joined = await submit(test, accept, { form: { token }, person: grace });
@@ -181,7 +188,7 @@ for (const signUp of ["invite", "closed"] as const) {
         assert.match(html, /<strong>grace@example\.com<\/strong>/);
         assert.doesNotMatch(html, /name="password"/);
         assert.equal(made.status, 403);
-        assert(news(made.html).join().includes(accountWords.signUpClosed));
+        assert(noticesOf(made.html).join().includes(accountWords.signUpClosed));
       }
     } finally {
       await test.dispose();

@@ -4,7 +4,15 @@ import { verifiedPerson } from "../../../support/people.ts";
 import { invitationMailsPerHourMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { sql } from "../../../../db/engine/database.ts";
 import { cookieOf, testApp, testPassword } from "../../../support/app.ts";
-import { actionsOf, invite, joinBy, latestLink, news, page, submit } from "../../../support/portal_people.ts";
+import {
+  actionsOf,
+  invite,
+  joinBy,
+  latestLink,
+  noticesOf,
+  page,
+  submit,
+} from "../../../support/portal_people.ts";
 import { organizationWords as words } from "../../../support/words/organization.ts";
 import { inPage } from "../../../support/words/sign_in.ts";
 
@@ -29,7 +37,7 @@ testApp(
     assert.match(alone, inPage(words.alone));
     await invite(test, owner, { email: "grace@example.com", role: "ADMIN" });
     const { html } = await page(test, `${path}?done=invited`, owner);
-    assert.deepEqual(news(html), [words.invited]);
+    assert.deepEqual(noticesOf(html), [words.invited]);
     assert.match(html, /grace@example\.com<\/div><div class="muted tiny">by you/);
     assert.ok(html.includes(`<span class="badge on">${words.pending}</span>`));
     const send = (email: string, role = "ADMIN") =>
@@ -193,12 +201,12 @@ testApp("open invitations come first, then the others, over several pages", asyn
 testApp("without SMTP_URL the page says so instead of showing the form", async (test) => {
   const owner = await test.signUp("Olive Owner");
   const { html } = await page(test, path, owner);
-  assert.match(news(html).join(), inPage(words.noEmail));
+  assert.match(noticesOf(html).join(), inPage(words.noEmail));
   assert.doesNotMatch(html, /action="\/portal\/(members|account\/verification)"/);
   const form = { email: "grace@example.com", role: "MEMBER" };
   const refused = await submit(test, path, { form, person: owner });
   assert.equal(refused.status, 503);
-  assert.match(news(refused.html).join(), inPage(words.noEmail));
+  assert.match(noticesOf(refused.html).join(), inPage(words.noEmail));
 }, { BASE_URL: "https://auth.example.com" });
 
 testApp("every page asks to confirm the email address until it is confirmed", async (test) => {
@@ -225,7 +233,7 @@ testApp(
     const waitSeconds = Number(refused.answer.headers.get("retry-after"));
     assert.ok(waitSeconds > 60 && waitSeconds <= 3600);
     const minutes = Math.ceil(waitSeconds / 60);
-    assert.deepEqual(news(refused.html), [`Too many attempts. Try again in ${minutes} minutes.`]);
+    assert.deepEqual(noticesOf(refused.html), [`Too many attempts. Try again in ${minutes} minutes.`]);
     const form = { email: "linus@example.com", role: "ADMIN" };
     const kept = await submit(test, path, { form, person: owner });
     assert.equal(kept.status, 429);

@@ -5,7 +5,7 @@ import { errorTitles } from "../../../../routes/portal/errors.ts";
 import { recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { createTestKey, type TestApp, testApp, testPassword, type TestPerson } from "../../../support/app.ts";
 import { sql } from "../../../../db/engine/database.ts";
-import { actionsOf, joinBy, news, page, submit } from "../../../support/portal_people.ts";
+import { actionsOf, joinBy, noticesOf, page, submit } from "../../../support/portal_people.ts";
 import { organizationWords as words } from "../../../support/words/organization.ts";
 import { inPage } from "../../../support/words/sign_in.ts";
 import { roleSentences } from "../../../../views/text/role.ts";
@@ -91,7 +91,7 @@ testApp(
     assert.equal((await submit(test, address, { form: {}, person: owner })).status, 422);
     const changed = await submit(test, address, { form: { role: "ADMIN" }, person: owner });
     assert.equal(changed.location, `${path}?done=role`);
-    assert.deepEqual(news((await page(test, `${path}?done=role`, owner)).html), [words.roleChanged]);
+    assert.deepEqual(noticesOf((await page(test, `${path}?done=role`, owner)).html), [words.roleChanged]);
     assert.match((await page(test, path, member)).html, inPage(words.invite));
     assert.equal((await submit(test, address, { form: { role: "ADMIN" }, person: owner })).location, path);
   },
@@ -126,14 +126,14 @@ testApp("the only owner can't change their role or leave, and the page says why"
     person: owner,
   });
   assert.equal(role.status, 409);
-  assert.match(news(role.html).join(), inPage(words.needsOwner));
+  assert.match(noticesOf(role.html).join(), inPage(words.needsOwner));
   assert.match(role.html, /value="MEMBER" checked/);
   const asked = await page(test, `${path}/leave`, owner);
-  assert.match(news(asked.html).join(), inPage(words.onlyOwner));
+  assert.match(noticesOf(asked.html).join(), inPage(words.onlyOwner));
   assert.doesNotMatch(asked.html, /action="\/portal\/members\/leave"/);
   const left = await submit(test, `${path}/leave`, { person: owner });
   assert.equal(left.status, 409);
-  assert.match(news(left.html).join(), inPage(words.needsOwner));
+  assert.match(noticesOf(left.html).join(), inPage(words.needsOwner));
   assert.equal((await rolesOf(test, owner))["Olive Owner"], "OWNER");
 });
 
@@ -173,7 +173,7 @@ testApp("leaving asks for confirmation, and continues with the remaining organiz
   assert.equal(left.location, "/portal/organizations?done=left");
   assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
   const html = (await page(test, left.location ?? "", member)).html;
-  assert.deepEqual(news(html), [words.left]);
+  assert.deepEqual(noticesOf(html), [words.left]);
   assert.match(html, inPage(words.noOrganizations));
   assert.equal((await rolesOf(test, owner))["Mia Member"], undefined);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { membershipsPerUserMax, recentAuthenticationMs } from "../../../../domain/limits.ts";
 import { createTestKey, testApp } from "../../../support/app.ts";
-import { activeOrganization, joinBy, news, page, submit } from "../../../support/portal_people.ts";
+import { activeOrganization, joinBy, noticesOf, page, submit } from "../../../support/portal_people.ts";
 import { organizationWords as words } from "../../../support/words/organization.ts";
 import { inPage } from "../../../support/words/sign_in.ts";
 import { enterName } from "../../../../routes/schemas/messages.ts";
@@ -30,7 +30,7 @@ testApp(
     }
     const one = await submit(test, all, { form: { name: "Too much" }, person });
     assert.equal(one.status, 409);
-    assert.match(news(one.html).join(), inPage(words.organizationLimit));
+    assert.match(noticesOf(one.html).join(), inPage(words.organizationLimit));
     assert.ok(one.html.includes(`value="Too much"`));
   },
 );
@@ -112,7 +112,7 @@ testApp(
     const renamed = await submit(test, path, { form: { name: "Northwind" }, person: owner });
     assert.equal(renamed.location, `${path}?done=renamed`);
     const { html } = await page(test, `${path}?done=renamed`, owner);
-    assert.deepEqual(news(html), ["Renamed to “Northwind”."]);
+    assert.deepEqual(noticesOf(html), ["Renamed to “Northwind”."]);
     assert.match(html, /name="name" value="Northwind"/);
     assert.match(html, new RegExp(`<code class="pick">${owner.organizationId}</code>`));
     assert.match(html, inPage(words.onlyOwner));
@@ -159,7 +159,10 @@ testApp(
     const done = await submit(test, address, { form: { name: " Olive's maps " }, person: owner });
     assert.equal(done.location, `${all}?done=deleted`);
     assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json: usage })).status, 401);
-    assert.match(news((await page(test, done.location ?? "", owner)).html).join(), inPage(words.deleted));
+    assert.match(
+      noticesOf((await page(test, done.location ?? "", owner)).html).join(),
+      inPage(words.deleted),
+    );
     assert.equal((await page(test, "/portal/members", member)).location, all);
   },
 );
