@@ -1,4 +1,4 @@
-// Who acts. Every verb that changes something takes an actor and adds it to the audit log.
+// Actors. Every verb that changes something takes one and records it in the audit log.
 import type { Membership, Session, User } from "./sign_in/session.ts";
 
 /** Where a request comes from. */
@@ -32,7 +32,7 @@ export interface AnonymousActor {
   readonly client: ClientInfo;
 }
 
-/** The operator of the service, at the command line. */
+/** The operator of the service, on the command line. */
 export interface OperatorActor {
   readonly type: "operator";
   readonly client: ClientInfo;

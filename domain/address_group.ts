@@ -2,7 +2,7 @@
 
 /**
  * @param address A normalized address.
- * @returns The IPv4 address itself, or the /64 block of an IPv6 address, which one customer has.
+ * @returns The IPv4 address itself, or the /64 block of an IPv6 address, which usually belongs to one customer.
  */
 export function addressGroup(address: string): string {
   if (!address.includes(":")) return address;

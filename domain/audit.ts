@@ -97,7 +97,7 @@ export function auditActionsOf(name: string): readonly AuditAction[] {
   return all.filter((action) => nouns.includes(action.slice(0, action.indexOf("."))));
 }
 
-/** What an action was done to, with its name at that time. */
+/** The object of an action, with its name at that time. */
 export interface AuditTarget {
   readonly id: string | null;
   readonly name: string | null;

@@ -1,5 +1,4 @@
-// Explains a browser's request as it arrived, compared to the settings, to find out what a proxy does to requests. Cookies are
-// counted but never shown.
+// Compares a browser's request with the settings, to show what a proxy does to requests. Cookies are counted but never shown.
 import type { Verdict } from "./check_result.ts";
 import { checkShownCharactersMax } from "./limits.ts";
 
@@ -7,16 +6,16 @@ import { checkShownCharactersMax } from "./limits.ts";
 export interface BrowserRequest {
   /** The TCP peer's address. */
   readonly peer: string;
-  /** The settings trust the peer as a proxy. */
+  /** Whether the settings trust the peer as a proxy. */
   readonly isPeerTrusted: boolean;
   readonly forwardedFor: string | null;
   /** The client's address, for rate limits and the audit log. */
   readonly address: string;
-  /** That is a trusted proxy's address, too. */
+  /** Whether that is a trusted proxy's address as well. */
   readonly isAddressTrusted: boolean;
   readonly forwardedProto: string | null;
   readonly host: string | null;
-  /** How many session cookies were sent. */
+  /** The number of session cookies. */
   readonly sessionCookies: number;
   readonly userAgent: string | null;
   /** Headers of a submitted form; null when the page was only opened. */
@@ -26,7 +25,7 @@ export interface BrowserRequest {
 /** One fact about a request. */
 export interface RequestFact {
   readonly about: string;
-  /** The value, cut when it is long; null for none. */
+  /** The value, truncated if it is long; null if it is missing. */
   readonly seen: string | null;
   readonly expected: string;
   readonly verdict: Verdict;
@@ -107,7 +106,7 @@ function schemeFact({ forwardedProto, isPeerTrusted }: BrowserRequest, base: URL
   if (forwardedProto.split(",")[0]?.trim().toLowerCase() === expected) return fact.ok("Matches BASE_URL.");
   return fact.warning(
     isPeerTrusted
-      ? "The proxy received the request with another scheme than BASE_URL. Redirect such requests to BASE_URL."
+      ? "The proxy received the request with a different scheme than BASE_URL. Redirect such requests to BASE_URL."
       : "Doesn’t match BASE_URL, and the sender isn’t a trusted proxy.",
   );
 }
@@ -119,7 +118,7 @@ function hostFact({ host }: BrowserRequest, base: URL): RequestFact {
   return [base.host, withPort].includes(host?.toLowerCase() ?? "")
     ? fact.ok("Matches BASE_URL.")
     : fact.warning(
-      "You opened another address than BASE_URL, or the proxy changes Host. Links use BASE_URL.",
+      "You opened an address other than BASE_URL, or the proxy changes Host. Links use BASE_URL.",
     );
 }
 

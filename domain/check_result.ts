@@ -1,4 +1,4 @@
-// What a check found: what it saw, whether that is fine, and what to do if not. Never contains a secret.
+// Results of checks: what was found, a verdict, and advice. They never contain secrets.
 
 /** `warning`: it works, but someone should look at it. `wrong`: something is broken or unsafe. */
 export type Verdict = "ok" | "warning" | "wrong";
@@ -10,9 +10,9 @@ export interface CheckResult {
   readonly verdict: Verdict;
   /** One or two sentences. */
   readonly saw: string;
-  /** The remedy; missing when nothing needs one. */
+  /** What to do about a problem. */
   readonly advice?: string;
-  /** The reverse proxy's configuration may be the cause. */
+  /** Whether the reverse proxy's configuration may be the cause. */
   readonly isForProxy?: boolean;
 }
 

@@ -285,7 +285,7 @@ export const checkShownCharactersMax = 200;
 
 /** From SIGTERM to the end of the process. */
 export const shutdownTimeoutMs = 9_000;
-/** From SIGTERM until new requests are rejected. During this time `/health/ready` is 503, also on open connections. */
+/** From SIGTERM until new requests are rejected. During this time `/health/ready` returns 503, even on open connections. */
 export const shutdownNoticeMs = 500;
 /** How often a shutdown checks for requests in progress. */
 export const shutdownCheckIntervalMs = 10;

@@ -1,4 +1,4 @@
-// Which host names mean the machine itself.
+// Recognizes host names and addresses of the local machine.
 
 /** @param host A name or an address, IPv6 with or without brackets. */
 export function isLoopbackHost(host: string): boolean {

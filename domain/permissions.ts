@@ -1,4 +1,4 @@
-// Who may do what in an organization. All verbs ask here.
+// The permissions of roles in an organization. Every verb checks them here.
 import { type Role, roles } from "./sign_in/session.ts";
 
 /** What a role can allow. */

@@ -1,9 +1,9 @@
 // Times as callers read and write them: RFC 3339 and dates.
 
 /**
- * Reads a time as {@linkcode parseTimestamp} does, or a date such as `2026-11-01`, which means its first moment.
+ * Reads a time as {@linkcode parseTimestamp} does, or a date such as `2026-11-01`, which means the start of that day.
  *
- * @param timezone Where the date begins: an IANA name.
+ * @param timezone The time zone of a date: an IANA name.
  * @returns Milliseconds since 1970, or null for anything else.
  */
 export function parseTime(text: string, timezone = "UTC"): number | null {
@@ -18,12 +18,12 @@ export function parseTime(text: string, timezone = "UTC"): number | null {
 /** @returns What is wrong with a text that {@linkcode parseTime} rejects. */
 export function timeFault(text: string): string {
   const form = "must be a date such as 2026-11-01, or a time such as 2026-11-01T00:00:00Z";
-  // In a query string a plain + means a space.
+  // In a query string, a plain + means a space.
   return / \d{2}:\d{2}$/.test(text) ? `${form}. In a URL, write + as %2B.` : `${form}.`;
 }
 
 /**
- * Reads a time of RFC 3339: date, time, and an offset or `Z`. Digits beyond milliseconds are cut off.
+ * Reads a time of RFC 3339: date, time, and an offset or `Z`. Digits beyond milliseconds are ignored.
  *
  * @returns Milliseconds since 1970, or null for anything else.
  */

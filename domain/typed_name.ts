@@ -1,6 +1,6 @@
 // Names that people type to confirm something that can't be undone. Typographic characters may be typed as plain ones.
 
-/** What keyboards have instead of typographic characters. */
+/** The plain characters on keyboards for typographic ones. */
 const plainSigns: readonly (readonly [RegExp, string])[] = [
   [/[\u2018\u2019\u201a\u201b\u2032\u00b4`]/g, "'"],
   [/[\u201c-\u201f\u2033]/g, '"'],

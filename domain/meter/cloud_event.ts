@@ -1,10 +1,10 @@
-// What a CloudEvent (version 1.0 of the specification) means as usage: its product and its idempotency key.
+// The product and the idempotency key of a CloudEvent (version 1.0 of the specification).
 import { hash } from "node:crypto";
 import { slugForm } from "./usage_record.ts";
 
 /**
  * Finds the product of an event: the last segment of its source's path. `/products/tiles`, `https://example.com/tiles` and
- * `tiles` all mean `tiles`. A host alone is no product.
+ * `tiles` all mean `tiles`. A host alone isn't a product.
  *
  * @param source A URI reference.
  * @returns The product's slug, or null when the segment is not a valid one.
@@ -34,8 +34,8 @@ export function productOfSource(source: string): string | null {
 }
 
 /**
- * Makes an idempotency key of an event's source and id, which identify it (CloudEvents 1.0, 3.1.1). Both may have any length and
- * any characters, unlike a key, so the key is a hash. The length of the source keeps different pairs apart.
+ * Derives an idempotency key from an event's source and id, which identify it (CloudEvents 1.0, 3.1.1). Unlike a key, both may
+ * have any length and any characters, so the key is a hash. The length of the source keeps different pairs apart.
  *
  * @returns 46 characters.
  *
@@ -51,5 +51,5 @@ export function cloudEventKey({ source, id }: { source: string; id: string }): s
   return `ce:${hash("sha256", `${source.length}:${source}${id}`, "base64url")}`;
 }
 
-/** JSON content types. Without flags, because the OpenAPI document has it too. */
+/** JSON content types. Without flags, because the OpenAPI document uses it too. */
 export const jsonContentTypeForm = /^[\w.+-]+\/([\w.+-]+\+)?[Jj][Ss][Oo][Nn] *(;.*)?$/;

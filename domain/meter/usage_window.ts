@@ -1,4 +1,4 @@
-// Calendar windows of a time zone, by which usage is added up. Days have 23, 24 or 25 hours.
+// Calendar windows in a time zone, for sums of usage. Days have 23, 24 or 25 hours.
 import { AppError, type ErrorDetail, validationError } from "../errors.ts";
 import { rollupQuarterMs, usageWindowsMax } from "../limits.ts";
 import { parseTime, timeFault, zonedTime } from "../time.ts";
@@ -40,7 +40,7 @@ export interface UsageRangeInput {
  * Widens a range to quarters of an hour and splits it into windows. The first and the last are cut off at the range's ends.
  *
  * @param input Both ends default to the current month in the time zone (default UTC); an end is a time with an
- *   offset, or a date, which means its first moment in the zone. The unit defaults to days; weeks start on Monday.
+ *   offset, or a date, which means the start of that day in the zone. The unit defaults to days; weeks start on Monday.
  * @param now Milliseconds since 1970.
  * @throws {AppError} `validation_failed` for an invalid time, an unknown zone or an empty range; `range_too_long` for more than
  *   1,000 windows.

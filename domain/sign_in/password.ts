@@ -49,7 +49,7 @@ export function passwordFault(password: string, context: PasswordContext): strin
   let rest = plain;
   for (const word of words) rest = rest.replaceAll(word, "");
   const padding = rest.replaceAll(/[\d!-/:-@[-`{-~]/g, "");
-  // Without these words, digits and punctuation, something to guess must be left.
+  // The rest, without these words, digits and punctuation, must not be too short.
   if (rest !== plain && padding.length < 6) {
     return "This password is too similar to your name or email address. Choose another one.";
   }

@@ -13,7 +13,7 @@ export interface SecondStepCode {
 }
 
 /**
- * @param bytes Ten random ones.
+ * @param bytes Ten random bytes.
  * @returns A recovery code as people see it.
  *
  * @example

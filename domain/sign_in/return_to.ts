@@ -30,12 +30,12 @@ export function safeReturnTo(
   const isOwn = url.origin === options.base.origin;
   if (isOwn ? url.pathname.startsWith("//") : !options.isAllowedOrigin(url.origin)) return null;
   const target = isOwn ? url.pathname + url.search + url.hash : url.href;
-  // Encoding makes up to twelve characters of one, and the result must pass here again.
+  // Encoding can turn one character into twelve, and the result must pass this check again.
   return target.length > returnToCharactersMax ? null : target;
 }
 
 /**
- * Shortens URLs of applications that keep their state in them: to return without it is better than not to return.
+ * Shortens URLs of applications that keep their state in them: returning without it is better than not returning.
  *
  * @param address Absolute; {@linkcode safeReturnTo} checks its host afterwards.
  * @returns The URL if it isn't too long, or else without its query, or else its origin.

@@ -42,7 +42,7 @@ export interface SessionUser {
   readonly memberships: readonly Membership[];
 }
 
-/** @returns The body of `GET /api/auth/me`, also if nobody is signed in. */
+/** @returns The body of `GET /api/auth/me`, with or without a session. */
 export function sessionUser(session: Session | null): SessionUser {
   if (session === null) {
     return { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };

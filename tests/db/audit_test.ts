@@ -30,10 +30,10 @@ function entry(
   ).statement;
 }
 
-function on(promise: string, test: (database: Database) => Promise<void>): void {
+function on(name: string, test: (database: Database) => Promise<void>): void {
   for (const kind of databaseKinds) {
     Deno.test({
-      name: `${kind.name} database: ${promise}`,
+      name: `${kind.name} database: ${name}`,
       ignore: kind.ignore,
       fn: async () => {
         const { database, dispose } = await kind.open();
@@ -96,11 +96,11 @@ const before: readonly { name: string; batch: Statement[]; isWritten: boolean }[
   },
   { name: "a DELETE of no row", batch: [sql`DELETE FROM notes WHERE text = 'd'`], isWritten: false },
   { name: "an entry that was written", batch: [update("e2", "e"), entry()], isWritten: true },
-  { name: "an entry that was not", batch: [update("i", "i"), entry()], isWritten: false },
+  { name: "an entry that was not written", batch: [update("i", "i"), entry()], isWritten: false },
 ];
 
 on(
-  "an entry is written exactly when the statement directly before it changed something",
+  "writes an entry only if the statement directly before it changed something",
   async (database) => {
     for (const { name, batch, isWritten } of before) {
       const results = await database.write([...batch, entry()]);
@@ -168,7 +168,7 @@ on(
   },
 );
 
-on("what is too old goes, the oldest first and so many at a time", async (database) => {
+on("deletes old entries, oldest first, up to a limit", async (database) => {
   assert.equal(await findOldestAuditEventAt(database), undefined);
   for (const now of [1_000, 2_000, 3_000, 4_000]) await database.write([entry({ now, always: true })]);
   const [first] = await database.write([deleteAuditEventsBefore(4_000, { limit: 2 })]);

@@ -15,7 +15,7 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** A key without its checksum. */
 const known = `${apiKeyTag}${"0".repeat(32)}`;
 
-/** CRC-32 bit by bit, as in ISO 3309, for comparison. */
+/** A bit-by-bit CRC-32 (ISO 3309) for comparison. */
 function slowCrc32(text: string): number {
   let crc = 0xffffffff;
   for (const byte of new TextEncoder().encode(text)) {
@@ -40,7 +40,7 @@ Deno.test("generateApiKey() generates keys of the documented format", () => {
   }
 });
 
-Deno.test("generateApiKey() uses every character and never repeats itself", () => {
+Deno.test("generateApiKey() uses every character and never repeats a key", () => {
   const keys = Array.from({ length: 1_000 }, () => generateApiKey().fullKey);
   assert.equal(new Set(keys).size, keys.length);
   const randomParts = keys.map((key) => key.slice(apiKeyTag.length, -6));
@@ -125,7 +125,7 @@ Deno.test("apiKeyStatus() expires a key exactly at its expiry time, and a revoke
   assert.equal(apiKeyStatus({ revokedAt: null, expiresAt: 1_000 }, 1_000), "expired");
   assert.equal(apiKeyStatus({ revokedAt: 5, expiresAt: null }, 1_000), "revoked");
   assert.equal(apiKeyStatus({ revokedAt: 5, expiresAt: 1 }, 1_000), "revoked");
-  // The clock of the machine that revoked it may be ahead.
+  // The clock of the server that revoked it may be ahead.
   assert.equal(apiKeyStatus({ revokedAt: 2_000, expiresAt: null }, 1_000), "revoked");
   assert.equal(apiKeyStatus({ revokedAt: 0, expiresAt: null }, 1_000), "revoked");
   assert.equal(apiKeyStatus({ revokedAt: null, expiresAt: 0 }, 1_000), "expired");

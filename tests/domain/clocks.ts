@@ -1,11 +1,11 @@
-// Clocks on walls, by way of Intl: what tests of times compare with.
+// Wall-clock times by Intl, which tests of times compare with.
 import fc from "../support/fast_check.ts";
 
 export const hourMs = 3_600_000;
 /** Time zones of every kind. */
 export const zones = [
   ...["UTC", "Europe/Berlin", "America/New_York", "America/Los_Angeles", "Asia/Tokyo", "Pacific/Auckland"],
-  // Midnight is skipped or repeated there.
+  // Zones that skip or repeat midnight.
   ...[
     "America/Havana",
     "America/Santiago",
@@ -14,7 +14,7 @@ export const zones = [
     "Atlantic/Azores",
     "America/Asuncion",
   ],
-  // At :30 and :45, and clocks that move by half an hour.
+  // Offsets of :30 and :45, and clock changes of half an hour.
   ...[
     "Asia/Kolkata",
     "Australia/Adelaide",
@@ -23,13 +23,13 @@ export const zones = [
     "Pacific/Chatham",
     "Australia/Lord_Howe",
   ],
-  // Far from Greenwich, and clocks that move for Ramadan.
+  // Extreme offsets, and clock changes for Ramadan.
   ...["Pacific/Kiritimati", "Pacific/Pago_Pago", "Africa/Casablanca"],
 ];
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** What a clock on the wall shows, by way of Intl. */
+/** The wall-clock date, hour and offset of a time. */
 export function wall(ms: number, timezone: string): { day: string; hour: string; offset: string } {
   let format = formats.get(timezone);
   if (format === undefined) {
@@ -51,9 +51,9 @@ export function wall(ms: number, timezone: string): { day: string; hour: string;
   return { day: `${year}-${month}-${day}`, hour: hour ?? "", offset: timeZoneName ?? "" };
 }
 
-/** Any millisecond of forty years. */
+/** Any millisecond of 40 years. */
 export const anyTime = fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2040, 0) });
-/** What a wall clock reads: `2026-10-25T02:00:00.123+02:00`. */
+/** The wall-clock time of a time, such as `2026-10-25T02:00:00.123+02:00`. */
 export function wallTime(ms: number, timezone: string): string {
   const parts = new Intl.DateTimeFormat("en-GB", {
     timeZone: timezone,

@@ -63,8 +63,8 @@ const relations: Readonly<Record<string, boolean>> = {
   "clocks may differ by less than a rollup": limits.usageTimestampFutureMaxMs < limits.rollupQuarterMs,
 };
 
-for (const [promise, isKept] of Object.entries(relations)) {
-  Deno.test(`limits: ${promise}`, () => assert.ok(isKept));
+for (const [name, isTrue] of Object.entries(relations)) {
+  Deno.test(`limits: ${name}`, () => assert.ok(isTrue));
 }
 
 Deno.test("limits: all are positive integers", () => {

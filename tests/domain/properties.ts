@@ -1,15 +1,15 @@
-// One way to check properties: fixed seeds, so that a run repeats, and a smaller example when one fails.
+// Property-based tests with a fixed seed, so that runs are repeatable.
 import fc from "../support/fast_check.ts";
 
-/** The seed of every property, printed with a failure. `seed` and `path` of a report repeat it. */
+/** The seed of every property. A failure report prints it with the path of the counterexample. */
 const seed = 20261121;
 
 /**
- * Checks a property on examples that are the same on every run.
+ * Checks a property with the same examples on every run.
  *
- * @param arbitrary What examples are made of.
- * @param check Throws when the property does not hold.
- * @param options `runs`: how many examples, 300 unless given.
+ * @param arbitrary Generates the examples.
+ * @param check Throws if the property is violated.
+ * @param options `runs`: the number of examples, 300 by default.
  */
 export function holds<T>(
   arbitrary: fc.Arbitrary<T>,

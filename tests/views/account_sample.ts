@@ -6,7 +6,7 @@ import { confirmPasswordPage } from "../../views/sign_in/confirm_password.tsx";
 import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
 import { securityPage } from "../../views/sign_in/security.tsx";
 
-/** @returns Every page about an account by a name, with `text` in every place where text from people can appear. */
+/** @returns Every account page by name, with `text` wherever user text can appear. */
 export function accountPages(
   text: string,
   { frame, gateFrame }: { frame: PortalFrame; gateFrame: GateFrame },

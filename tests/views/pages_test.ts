@@ -46,7 +46,7 @@ for (const name of names) {
     assert.deepEqual(ids, [...new Set(ids)]);
     const references = html.matchAll(/\s(?:for|aria-describedby|aria-labelledby|data-copy)="([^"]+)"/g);
     for (const [, list = ""] of references) {
-      for (const id of list.split(" ")) assert.ok(ids.includes(id), `nothing has the id ${id}`);
+      for (const id of list.split(" ")) assert.ok(ids.includes(id), `no element has the id ${id}`);
     }
   });
 

@@ -1,4 +1,4 @@
-// Pages with sample data, for the tests of the views: every page once, each text of a stranger's replaceable.
+// Every page with sample data, for the tests of the views. User text can be replaced.
 import { exampleCurl } from "../../views/components/code.tsx";
 import { auditPage, type AuditPageProps } from "../../views/audit/audit.tsx";
 import { wholeAuditLog } from "../../views/audit/audit_filters.tsx";
@@ -26,7 +26,7 @@ export const assets: Assets = {
 };
 export const gateFrame: GateFrame = { assets, signUpOpen: true };
 
-/** @returns The frame of a signed-in member of an organization whose every text is `text`. */
+/** @returns The frame of a page for a signed-in member, with `text` as every name. */
 export function portalFrame(text: string): PortalFrame {
   const organization = { organizationId: "org_1", name: text, role: "OWNER" } as const;
   const user = { id: "usr_1", name: text, email: text, emailVerified: true };
@@ -38,7 +38,7 @@ export function portalFrame(text: string): PortalFrame {
   };
 }
 
-/** @returns What the page of API keys shows, with one active, one expiring, one revoked and one expired key. */
+/** @returns The props of the API keys page with an active, an expiring, a revoked and an expired key. */
 export function apiKeysProps(text: string): ApiKeysPageProps {
   const key = {
     name: text,
@@ -73,7 +73,7 @@ export function apiKeysProps(text: string): ApiKeysPageProps {
   };
 }
 
-/** @returns What the page of usage shows, with two days, two series, two keys and a voided record. */
+/** @returns The props of the usage page with two days, two series, two keys and a voided record. */
 export function usageProps(text: string): UsagePageProps & { readonly report: UsageReport } {
   const key = { sum: "1500", share: 66.7, count: 4 };
   const name = { label: text, name: text, startsDay: false };
@@ -137,7 +137,7 @@ export function usageProps(text: string): UsagePageProps & { readonly report: Us
   };
 }
 
-/** @returns What the page of the audit log shows, with an entry of a person, one of a key and one of nobody. */
+/** @returns The props of the audit log page with entries by a person, an API key and an anonymous client. */
 export function auditProps(text: string): AuditPageProps {
   const event = {
     id: "aud_1",
@@ -183,7 +183,7 @@ export function auditProps(text: string): AuditPageProps {
   };
 }
 
-/** @returns Every page by a name, with `text` wherever a text of somebody else's can stand. */
+/** @returns Every page by name, with `text` wherever user text can appear. */
 export function everyPage(text: string): Readonly<Record<string, Page>> {
   const keys = apiKeysProps(text);
   const [apiKey] = keys.apiKeys;
@@ -209,7 +209,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
       rejected: { message: text, fields: errors },
       notice: { tone: "done", text },
     }),
-    "signed in, going on": continuePage({ frame: gateFrame, href: `https://x.example/${text}`, host: text }),
+    "signed in, continue": continuePage({ frame: gateFrame, href: `https://x.example/${text}`, host: text }),
     "sign-up": signUpPage({
       frame: gateFrame,
       values: signUp,
@@ -243,7 +243,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     "mail, in development": devMailPage({ frame: gateFrame, mail, home: "http://localhost:8000", now }),
     ...peoplePages(text, { frame, gateFrame }),
     "audit log": auditPage(auditProps(text)),
-    "audit log, nothing fits": auditPage({ ...auditProps(text), events: [] }),
+    "audit log, no matches": auditPage({ ...auditProps(text), events: [] }),
     "audit log, none": auditPage({
       ...auditProps(text),
       events: [],

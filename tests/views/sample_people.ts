@@ -1,4 +1,4 @@
-// Sample pages of organizations, members and invitations. The text that others write can be replaced.
+// Sample pages of organizations, members and invitations. sample.ts has the others.
 import { accessPage, type AccessState } from "../../views/meter/access.tsx";
 import {
   acceptInvitationPage,

@@ -1,4 +1,4 @@
-// The pages of two-step sign-in and passkeys with sample data, as sample.ts has the others.
+// Sample pages of two-step sign-in and passkeys. sample.ts has the others.
 import type { GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
 import {
   addPasskeyPage,
@@ -16,7 +16,7 @@ import {
 } from "../../views/sign_in/two_step.tsx";
 import { secondStepPage } from "../../views/sign_in/second_step.tsx";
 
-/** @returns Every page about the second step by a name, with `text` wherever a text of somebody else's can stand. */
+/** @returns Every page of two-step sign-in by name, with `text` wherever user text can appear. */
 export function twoStepPages(
   text: string,
   { frame, gateFrame }: { frame: PortalFrame; gateFrame: GateFrame },

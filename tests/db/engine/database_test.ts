@@ -10,11 +10,11 @@ const table = sql`CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL
 
 function on(
   kind: (typeof databaseKinds)[number],
-  promise: string,
+  name: string,
   test: (opened: TestDatabase) => Promise<void>,
 ) {
   Deno.test({
-    name: `${kind.name} database: ${promise}`,
+    name: `${kind.name} database: ${name}`,
     ignore: kind.ignore,
     fn: async () => {
       const opened = await kind.open();

@@ -111,9 +111,9 @@ function sweepFrom(database: Database, { recent, middle }: { recent: number; mid
 }
 
 for (const kind of databaseKinds) {
-  const on = (promise: string, run: (database: Database) => Promise<void>) =>
+  const on = (name: string, run: (database: Database) => Promise<void>) =>
     Deno.test({
-      name: `${kind.name} database: ${promise}`,
+      name: `${kind.name} database: ${name}`,
       ignore: kind.ignore,
       fn: async () => {
         const { database, dispose } = await kind.open();

@@ -34,7 +34,7 @@ Deno.test("productOfSource() returns only slugs, even for invalid URIs", () => {
       assert.equal(productOfSource(`https://example.com/a/${source}/?x=/y#/z`), product);
     }
   });
-  // As long as a body may be, and soon done.
+  // The longest texts that fit into a body must not be slow.
   for (
     const text of [
       "/".repeat(2 ** 20),

@@ -14,7 +14,7 @@ import { isoTime } from "../../../domain/time.ts";
 import { anyTime, hourMs, wall, zones } from "../clocks.ts";
 import { holds } from "../properties.ts";
 
-/** The name of the window in which a moment lies. */
+/** The name of the window that contains a time. */
 function label(unit: WindowUnit, ms: number, timezone: string): string {
   const { day, hour, offset } = wall(ms, timezone);
   if (unit === "hour") return `${day} ${hour} ${offset}`;
@@ -24,7 +24,7 @@ function label(unit: WindowUnit, ms: number, timezone: string): string {
   return String(date.valueOf() - (date.getUTCDay() + 6) % 7 * 24 * hourMs);
 }
 
-/** Windows the slow way: a new one begins whenever the next quarter has another name. */
+/** Windows computed slowly: a new one begins whenever the next quarter has another name. */
 function slowWindows(range: { from: number; to: number; unit: WindowUnit; timezone: string }): UsageWindow[] {
   const windows: { start: number; end: number; name: string }[] = [];
   for (let at = range.from; at < range.to; at += rollupQuarterMs) {
@@ -36,12 +36,12 @@ function slowWindows(range: { from: number; to: number; unit: WindowUnit; timezo
   return windows.map(({ start, end }) => ({ start, end }));
 }
 
-/** How long the windows of a range are, in hours. */
+/** The lengths of a range's windows in hours. */
 function hours(input: UsageRangeInput): number[] {
   return usageRange(input, 0).windows.map(({ start, end }) => (end - start) / hourMs);
 }
 
-/** What is wrong with a range: the code, and the fields that are told. */
+/** The error code of an invalid range, and the fields in its details. */
 function fault(input: UsageRangeInput, now = 0): [string, ...string[]] {
   try {
     usageRange(input, now);

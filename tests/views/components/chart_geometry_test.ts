@@ -1,4 +1,4 @@
-// The chart's geometry: every bar inside the drawing, heights true to the numbers, labels that fit.
+// The chart's geometry: bars stay inside the drawing, heights are proportional, and labels fit.
 import assert from "node:assert/strict";
 import { holds } from "../../domain/properties.ts";
 import fc from "../../support/fast_check.ts";
@@ -46,7 +46,7 @@ Deno.test("chartGeometry() draws heights in proportion and stacks them without g
   ]);
 });
 
-Deno.test("chartGeometry() keeps every bar inside, left to right, whatever the numbers are", () => {
+Deno.test("chartGeometry() keeps every bar inside, left to right, for any numbers", () => {
   const value = fc.oneof(fc.constant(0), fc.nat().map((micros) => micros / 1e6), fc.maxSafeNat());
   const bars = fc.array(fc.tuple(value, value, value, value), { minLength: 1, maxLength: 200 });
   holds(bars, (values) => {
@@ -67,7 +67,7 @@ Deno.test("chartGeometry() draws an axis and no bars when every value is 0", () 
   assert.equal(lines[0]?.text, "0");
 });
 
-Deno.test("chartGeometry() takes no windows at all", () => {
+Deno.test("chartGeometry() accepts an empty list of windows", () => {
   const geometry = chartGeometry([], "day");
   assert.deepEqual([geometry.bars, geometry.labels], [[], []]);
 });
@@ -78,7 +78,7 @@ Deno.test("chartGeometry() labels a month every five days, and three of them on 
   assert.deepEqual(narrow, ["Nov 1", "Nov 11", "Nov 21"]);
 });
 
-Deno.test("chartGeometry() labels a day by hours and says where the next day begins", () => {
+Deno.test("chartGeometry() labels a day by hours and marks the start of the next day", () => {
   const { wide, narrow } = texts("hour", "2026-11-20T15:00:00Z", 24);
   assert.equal(wide.length, 12);
   assert.ok(wide.includes("Nov 21") && wide.includes("16:00"));
@@ -101,20 +101,20 @@ Deno.test("chartGeometry() never draws more labels than fit", () => {
   }
 });
 
-Deno.test("chartGeometry() draws fewer labels where they have years", () => {
+Deno.test("chartGeometry() draws fewer labels if they have years", () => {
   const { wide, narrow } = texts("month", "2024-01-15", 24);
   assert.deepEqual(wide, ["Jan 2024", "Jul 2024", "Jan 2025", "Jul 2025"]);
   assert.deepEqual(narrow, ["Jan 2024", "Jan 2025"]);
 });
 
-Deno.test("chartGeometry() says when the numbers at the axis are long", () => {
+Deno.test("chartGeometry() reports long numbers on the axis", () => {
   const isLong = (value: number) =>
     chartGeometry(windows("day", "2026-11-01", [[value]]), "day").hasLongNumbers;
   assert.deepEqual([0, 12_345, 900_000_000].map(isLong), [false, false, false]);
   assert.deepEqual([0.000123, Number.MAX_SAFE_INTEGER].map(isLong), [true, true]);
 });
 
-Deno.test("sum() leaves no crumbs of decimals", () => {
+Deno.test("sum() has no floating-point errors", () => {
   assert.equal(sum([0.1, 0.2]), 0.3);
   assert.equal(sum(Array(10).fill(0.1)), 1);
 });

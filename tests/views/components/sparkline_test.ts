@@ -1,14 +1,14 @@
-// The small line: inside its box for any numbers.
+// The sparkline stays inside its box for any numbers.
 import assert from "node:assert/strict";
 import { holds } from "../../domain/properties.ts";
 import fc from "../../support/fast_check.ts";
 import { sparklinePath } from "../../../views/components/sparkline.tsx";
 
-Deno.test("sparklinePath() runs from the foot to the top of its box", () => {
+Deno.test("sparklinePath() spans its box from bottom to top", () => {
   assert.equal(sparklinePath([0, 5, 10]), "M1.5,22.5L48,12L94.5,1.5");
 });
 
-Deno.test("sparklinePath() lies at the foot when nothing happened", () => {
+Deno.test("sparklinePath() lies at the bottom when every value is 0", () => {
   assert.equal(sparklinePath([0, 0]), "M1.5,22.5L94.5,22.5");
 });
 

@@ -1,4 +1,4 @@
-// The text of each kind of email, in both forms. Names never become headers, markup or links.
+// The plain text and HTML of each kind of email. Names never become headers, markup or links.
 import assert from "node:assert/strict";
 import { linkPurpose, type MailFields, type MailKind } from "../../../domain/mail/mail.ts";
 import { emailTexts } from "../../../views/mail/mails.tsx";
@@ -32,7 +32,7 @@ for (const kind of emailTexts.kinds) {
     assert.doesNotMatch(text + subject, /undefined|\[object/);
   });
 
-  Deno.test(`${kind}: has a link exactly if it has a purpose, in both forms, and says how long it works`, () => {
+  Deno.test(`${kind}: has a link only if it needs one, as text and as HTML, and states its lifetime`, () => {
     const { text, html } = mailOf(kind, "Ada");
     const isLinked = linkPurpose(kind) !== null;
     assert.equal(text.includes(`:\n${link}\n`), isLinked);
@@ -46,7 +46,7 @@ for (const kind of emailTexts.kinds) {
     }
   });
 
-  Deno.test(`${kind}: keeps names on one line, without markup, links or changes of direction`, () => {
+  Deno.test(`${kind}: keeps names on one line, without markup, links or text direction overrides`, () => {
     const evil = `<img src=x>"'&\r\nBcc: x@evil.example\u0000\u2028\u202e`;
     const { subject, text, html } = mailOf(kind, evil);
     assert.doesNotMatch(subject, /[\p{Cc}\p{Zl}\p{Zp}\u202e]/u);
@@ -60,7 +60,7 @@ for (const kind of emailTexts.kinds) {
     assert.doesNotMatch(plain.text + plain.subject, /\u2060/);
   });
 
-  Deno.test(`${kind}: loads and runs nothing`, () => {
+  Deno.test(`${kind}: loads no resources and runs no scripts`, () => {
     assert.doesNotMatch(
       mailOf(kind, "Ada").html,
       /<(img|script|link|iframe|object)|\ssrc=|url\(|@import|\son\w+=/i,
@@ -68,7 +68,7 @@ for (const kind of emailTexts.kinds) {
   });
 }
 
-Deno.test("cuts a long name in the subject, by whole characters, but not in the text", () => {
+Deno.test("truncates a long name in the subject at a whole character, but not in the text", () => {
   const name = "𝒜".repeat(100);
   const { subject, text } = mailOf("invitation", name);
   assert.equal(subject, `${"𝒜".repeat(60)}… invited you to ${"𝒜".repeat(60)}…`);
@@ -76,9 +76,9 @@ Deno.test("cuts a long name in the subject, by whole characters, but not in the 
 });
 
 Deno.test("states the lifetime of a link in hours or days", () => {
-  const told = (hours: number) => {
-    const place = { home, link, linkLifetimeMs: hours * 3_600_000 };
-    return /works for (.*)\./.exec(emailTexts.render("reset_password", { name: "Ada" }, place).text)?.[1];
+  const lifetime = (hours: number) => {
+    const site = { home, link, linkLifetimeMs: hours * 3_600_000 };
+    return /works for (.*)\./.exec(emailTexts.render("reset_password", { name: "Ada" }, site).text)?.[1];
   };
-  assert.deepEqual([1, 24, 168].map(told), ["1 hour", "24 hours", "7 days"]);
+  assert.deepEqual([1, 24, 168].map(lifetime), ["1 hour", "24 hours", "7 days"]);
 });

@@ -148,7 +148,7 @@ for (
     [null, usageWords.none("October 1–31")],
   ] as const
 ) {
-  Deno.test(`usagePage() says "${words}" of a change of ${percent}`, async () => {
+  Deno.test(`usagePage() describes a change of ${percent} as "${words}"`, async () => {
     const change = { percent, period: "October 1–31" };
     const figures = { ...sample.report.figures, change };
     const html = await htmlOf({ ...props, report: { ...sample.report, figures } });

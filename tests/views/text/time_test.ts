@@ -1,4 +1,4 @@
-// Times in words: the same words for the same times on every machine.
+// Times in words, the same on every machine.
 import assert from "node:assert/strict";
 import { dateRangeWords, exactTime, relativeTime, shortDate } from "../../../views/text/time.ts";
 
@@ -31,21 +31,21 @@ for (
     ["2027-02-19T14:00:00Z", "Feb 19, 2027"],
   ] as const
 ) {
-  Deno.test(`relativeTime() says "${words}" of ${at}`, () => {
+  Deno.test(`relativeTime() returns "${words}" for ${at}`, () => {
     assert.equal(relativeTime(Date.parse(at), now), words);
   });
 }
 
-Deno.test("relativeTime() calls late evening hours ago, not yesterday, shortly after midnight", () => {
+Deno.test("relativeTime() returns hours for the previous evening shortly after midnight", () => {
   const night = Date.parse("2026-11-21T01:00:00Z");
   assert.equal(relativeTime(Date.parse("2026-11-20T22:00:00Z"), night), "3 hours ago");
 });
 
-Deno.test("exactTime() names the second and the zone", () => {
+Deno.test("exactTime() includes seconds and the time zone", () => {
   assert.equal(exactTime(Date.parse("2026-11-21T14:03:11.999Z")), "Nov 21, 2026, 14:03:11 UTC");
 });
 
-Deno.test("shortDate() leaves out only the year of the page", () => {
+Deno.test("shortDate() omits only the current year", () => {
   assert.equal(shortDate(Date.parse("2026-01-01T00:00:00Z"), now), "Jan 1");
   assert.equal(shortDate(Date.parse("2027-01-01T00:00:00Z"), now), "Jan 1, 2027");
 });
@@ -60,7 +60,7 @@ for (
     ["2026-11-21", "2026-11-21", "November 21, 2026"],
   ] as const
 ) {
-  Deno.test(`dateRangeWords() says "${words}" of ${start} to ${end}`, () => {
+  Deno.test(`dateRangeWords() returns "${words}" for ${start} to ${end}`, () => {
     assert.equal(dateRangeWords({ start: Date.parse(start), end: Date.parse(end) }), words);
   });
 }
