@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { BackupStopped } from "../db/engine/backup.ts";
 import { DatabaseError } from "../db/engine/database.ts";
-import { lockDataFile, requireDataFile } from "../db/engine/embedded.ts";
+import { createIfMissing, lockDataFile } from "../db/engine/data_file.ts";
 import { MigrationError } from "../db/engine/migrate.ts";
 import { restoreDataFile } from "../db/engine/restore.ts";
 import { messageOf } from "../domain/errors.ts";
@@ -22,7 +22,7 @@ interface Files {
 export function backupCommand(line: CommandLine): Promise<number> {
   return run("backup", line, async ({ path, file }) => {
     try {
-      requireDataFile(path);
+      createIfMissing(path, "nothing");
     } catch (error) {
       throw new CommandError(`${resolve(path)}: ${messageOf(error)}`, exitStatus.config);
     }

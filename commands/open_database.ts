@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { type Database, DatabaseError } from "../db/engine/database.ts";
-import { lockDataFile } from "../db/engine/embedded.ts";
+import { lockDataFile } from "../db/engine/data_file.ts";
 import { checkSchema, migrate, MigrationError } from "../db/engine/migrate.ts";
 import { openDatabase } from "../db/engine/open.ts";
 import { messageOf } from "../domain/errors.ts";

@@ -1,5 +1,6 @@
 // The context of all verbs with its long-lived parts, created at start and closed at the end.
-import { type DataFileSize, dataFileSize, ping } from "../db/engine/diagnostics.ts";
+import { type DataFileSize, dataFileSize } from "../db/engine/data_file.ts";
+import { ping } from "../db/engine/diagnostics.ts";
 import { findOutboxState, type OutboxState } from "../db/mail/outbox.ts";
 import type { EmailTexts } from "../domain/mail/mail.ts";
 import type { BaseContext } from "./base_context.ts";

@@ -1,5 +1,4 @@
-// Questions about the database itself: whether it answers and accepts writes, its clock, and its size on disk.
-import type { DatabaseTarget } from "../../config.ts";
+// Checks whether the database responds and accepts writes, and reads its clock.
 import { type Database, DatabaseError, sql } from "./database.ts";
 
 /** Runs the smallest query. @throws {DatabaseError} When the database is unavailable. */
@@ -27,24 +26,4 @@ export async function readDatabaseSeconds(database: Database): Promise<number> {
   );
   if (row === undefined) throw new DatabaseError("fault", "the database returned no time");
   return row.seconds;
-}
-
-/** Sizes in bytes of the data file and its write-ahead log; 0 for a file that doesn't exist. */
-export interface DataFileSize {
-  readonly dataBytes: number;
-  readonly logBytes: number;
-}
-
-/** @returns The sizes, or null for a libSQL server. */
-export async function dataFileSize(target: DatabaseTarget): Promise<DataFileSize | null> {
-  if (target.kind !== "file") return null;
-  const [dataBytes = 0, logBytes = 0] = await Promise.all(["", "-wal"].map(async (end) => {
-    try {
-      return (await Deno.stat(target.path + end)).size;
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return 0;
-      throw error;
-    }
-  }));
-  return { dataBytes, logBytes };
 }

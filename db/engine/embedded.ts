@@ -1,8 +1,7 @@
 // The driver for a data file: reads on this thread, writes in a worker thread that owns the only writing connection.
-import { dirname } from "node:path";
-import { messageOf } from "../../domain/errors.ts";
 import { databaseWritesWaitingMax } from "../../domain/limits.ts";
-import { Connection, filesReleased, initializeDataFile } from "./connection.ts";
+import { Connection, filesReleased } from "./connection.ts";
+import { createIfMissing, type MissingFile } from "./data_file.ts";
 import {
   type Database,
   DatabaseError,
@@ -16,8 +15,7 @@ import type { WriterRequest, WriterResponse } from "./writer_worker.ts";
 /** How to open a data file. */
 export interface EmbeddedOptions {
   readonly path: string;
-  /** What to create if the file is missing. `folder` also creates the file. */
-  readonly create: "nothing" | "file" | "folder";
+  readonly create: MissingFile;
   /** A server may have the file open: see {@linkcode Connection}. */
   readonly isGuest?: boolean;
   /** Called once, when the writer can't know what was written. The program must acknowledge nothing more and stop. */
@@ -42,7 +40,7 @@ interface Waiting {
  * @throws {DatabaseError} When the file or its folder is missing, or the file is empty, not a database, or can't be opened.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
-  findOrCreateFile(options);
+  createIfMissing(options.path, options.create);
   const reader = new Connection(options.path, { readOnly: true });
   const writer = new Worker(new URL("./writer_worker.ts", import.meta.url), { type: "module" });
   const database = new EmbeddedDatabase(options, { reader, writer });
@@ -184,79 +182,4 @@ class EmbeddedDatabase implements Database {
     this.#whenIdle?.();
     this.#onFatal(this.#dead);
   }
-}
-
-/** @throws {DatabaseError} When the data file is missing or empty. */
-export function requireDataFile(path: string): void {
-  findOrCreateFile({ path, create: "nothing" });
-}
-
-function findOrCreateFile({ path, create }: Pick<EmbeddedOptions, "path" | "create">): void {
-  try {
-    const exists = isNonEmptyFile(path);
-    if (!exists && create === "nothing") {
-      throw new DatabaseError(
-        "fault",
-        "the database doesn't exist; check DATABASE_URL and the current folder",
-      );
-    }
-    if (create === "folder") Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    if (!exists) createFile(path);
-    // Fails with a clear reason, where SQLite only has a number.
-    else Deno.openSync(path, { read: true, write: true }).close();
-  } catch (error) {
-    if (error instanceof DatabaseError) throw error;
-    throw new DatabaseError("fault", `cannot open ${path}: ${messageOf(error)}`, { cause: error });
-  }
-}
-
-/** @throws {DatabaseError} When the file is empty. Gatehouse never leaves an empty file, but an interrupted copy does. */
-function isNonEmptyFile(path: string): boolean {
-  try {
-    if (Deno.statSync(path).size > 0) return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-  throw new DatabaseError(
-    "fault",
-    "the file is empty, so it is not a database; restore a backup, or delete the file to start with a new database",
-  );
-}
-
-/** Creates a temporary file and renames it, so that a crash never leaves an empty one. */
-function createFile(path: string): void {
-  const unlock = lockDataFile(path);
-  if (unlock === null) throw new DatabaseError("unavailable", "another server is creating this database");
-  try {
-    // Another program may have created it meanwhile.
-    if (isNonEmptyFile(path)) return;
-    const aside = `${path}.new`;
-    // SQLite would let other users read it. The log inherits the mode.
-    Deno.openSync(aside, { write: true, create: true, truncate: true, mode: 0o600 }).close();
-    initializeDataFile(aside);
-    Deno.renameSync(aside, path);
-  } finally {
-    unlock();
-  }
-}
-
-/**
- * Takes the lock that keeps a second server from the data file.
- *
- * @param path The data file. The lock is a file next to it.
- * @returns A function that releases the lock, or null when another process has it.
- */
-export function lockDataFile(path: string): (() => void) | null {
-  let file: Deno.FsFile;
-  try {
-    file = Deno.openSync(`${path}.lock`, { read: true, write: true, create: true, mode: 0o600 });
-  } catch (error) {
-    throw new DatabaseError("fault", `cannot open ${path}.lock: ${messageOf(error)}`, { cause: error });
-  }
-  if (!file.tryLockSync(true)) {
-    file.close();
-    return null;
-  }
-  return () => file.close();
 }

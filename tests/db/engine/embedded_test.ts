@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import Sqlite from "libsql";
 import { Connection } from "../../../db/engine/connection.ts";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
-import { lockDataFile } from "../../../db/engine/embedded.ts";
 import { writeBatch, type WriterRequest, type WriterResponse } from "../../../db/engine/writer_worker.ts";
 import { embeddedTestDatabase } from "../../support/database.ts";
 
@@ -77,17 +76,5 @@ Deno.test("after a COMMIT with an unknown outcome, doesn't write the next batch"
   const file = new Sqlite(place);
   assert.deepEqual(file.prepare("SELECT text FROM notes").all(), []);
   file.close();
-  await dispose();
-});
-
-Deno.test("lockDataFile() gives the lock to one process at a time", async () => {
-  const { place, dispose } = await embeddedTestDatabase();
-  const unlock = lockDataFile(place);
-  assert(unlock !== null);
-  assert.equal(lockDataFile(place), null);
-  unlock();
-  const again = lockDataFile(place);
-  assert(again !== null);
-  again();
   await dispose();
 });

@@ -1,0 +1,104 @@
+// Finds, creates, locks and measures the data file.
+import { dirname } from "node:path";
+import type { DatabaseTarget } from "../../config.ts";
+import { messageOf } from "../../domain/errors.ts";
+import { initializeDataFile } from "./connection.ts";
+import { DatabaseError } from "./database.ts";
+
+/** What to create when the data file is missing. `folder` also creates the file. */
+export type MissingFile = "nothing" | "file" | "folder";
+
+/**
+ * Checks the data file, and creates it with mode 0600 if it is missing.
+ *
+ * @throws {DatabaseError} When the file or its folder is missing and not created, or the file is empty or can't be opened.
+ */
+export function createIfMissing(path: string, create: MissingFile): void {
+  try {
+    const exists = isNonEmptyFile(path);
+    if (!exists && create === "nothing") {
+      throw new DatabaseError(
+        "fault",
+        "the database doesn't exist; check DATABASE_URL and the current folder",
+      );
+    }
+    if (create === "folder") Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (!exists) createFile(path);
+    // Fails with a clear reason, where SQLite only has a number.
+    else Deno.openSync(path, { read: true, write: true }).close();
+  } catch (error) {
+    if (error instanceof DatabaseError) throw error;
+    throw new DatabaseError("fault", `cannot open ${path}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** @throws {DatabaseError} When the file is empty. Gatehouse never leaves an empty file, but an interrupted copy does. */
+function isNonEmptyFile(path: string): boolean {
+  try {
+    if (Deno.statSync(path).size > 0) return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+  throw new DatabaseError(
+    "fault",
+    "the file is empty, so it is not a database; restore a backup, or delete the file to start with a new database",
+  );
+}
+
+/** Creates a temporary file and renames it, so that a crash never leaves an empty one. */
+function createFile(path: string): void {
+  const unlock = lockDataFile(path);
+  if (unlock === null) throw new DatabaseError("unavailable", "another server is creating this database");
+  try {
+    // Another program may have created it meanwhile.
+    if (isNonEmptyFile(path)) return;
+    const aside = `${path}.new`;
+    // SQLite would let other users read it. The log inherits the mode.
+    Deno.openSync(aside, { write: true, create: true, truncate: true, mode: 0o600 }).close();
+    initializeDataFile(aside);
+    Deno.renameSync(aside, path);
+  } finally {
+    unlock();
+  }
+}
+
+/**
+ * Takes the lock that keeps a second server from the data file.
+ *
+ * @param path The data file. The lock is a file next to it.
+ * @returns A function that releases the lock, or null when another process has it.
+ */
+export function lockDataFile(path: string): (() => void) | null {
+  let file: Deno.FsFile;
+  try {
+    file = Deno.openSync(`${path}.lock`, { read: true, write: true, create: true, mode: 0o600 });
+  } catch (error) {
+    throw new DatabaseError("fault", `cannot open ${path}.lock: ${messageOf(error)}`, { cause: error });
+  }
+  if (!file.tryLockSync(true)) {
+    file.close();
+    return null;
+  }
+  return () => file.close();
+}
+
+/** Sizes in bytes of the data file and its write-ahead log; 0 for a file that doesn't exist. */
+export interface DataFileSize {
+  readonly dataBytes: number;
+  readonly logBytes: number;
+}
+
+/** @returns The sizes, or null for a libSQL server. */
+export async function dataFileSize(target: DatabaseTarget): Promise<DataFileSize | null> {
+  if (target.kind !== "file") return null;
+  const [dataBytes = 0, logBytes = 0] = await Promise.all(["", "-wal"].map(async (end) => {
+    try {
+      return (await Deno.stat(target.path + end)).size;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return 0;
+      throw error;
+    }
+  }));
+  return { dataBytes, logBytes };
+}
