@@ -20,7 +20,6 @@ import { portalOrganizationRoutes } from "./organization/organizations.ts";
 import { portalSignInRoutes } from "./sign_in/sign_in.ts";
 import { portalPasskeyRoutes } from "./sign_in/passkeys.ts";
 import { portalSecondStepRoutes } from "./sign_in/second_step.ts";
-import { portalTurnOffLinkRoutes } from "./sign_in/turn_off_link.ts";
 import { portalTwoStepRoutes } from "./sign_in/two_step.ts";
 import { portalUsageRoutes } from "./meter/usage.ts";
 import { portalVerifyEmailRoutes } from "./account/verify_email.ts";
@@ -38,7 +37,6 @@ export function portalRoutes(
   portalSignInRoutes(app, parts, assets);
   portalSecondStepRoutes(app, parts, assets);
   portalTwoStepRoutes(app, parts, assets);
-  portalTurnOffLinkRoutes(app, parts, assets);
   portalPasskeyRoutes(app, parts, assets);
   portalApiKeyRoutes(app, parts, assets);
   portalUsageRoutes(app, parts, assets);

@@ -32,7 +32,8 @@ export interface Guess {
   /** What delays apply to: an email address or an id, never a secret. */
   readonly subject: string;
   readonly actor: Actor;
-  readonly refused: AuditAction;
+  /** The audit entry of a wrong guess. */
+  readonly failureAction: AuditAction;
   /** Called after a wrong guess, or instead of the check. */
   readonly about: () => About | Promise<About>;
 }
@@ -205,7 +206,7 @@ export class Credentials {
 
   async #countedGuess<T>(guess: Guess, check: () => Promise<T>): Promise<T> {
     const { database, clock } = this.#base;
-    const { actor, refused: action, about } = guess;
+    const { actor, failureAction: action, about } = guess;
     const subject = hashSubject(guess.subject);
     // Counted before the slow hash, so that concurrent guesses can't pass together.
     const [, counted] = await database.write(insertSignInFailure(subject, clock()));

@@ -49,7 +49,7 @@ export function withOwnPassword<T>(
   const guess = {
     subject: sessionSubject(actor),
     actor,
-    refused: "password.refused",
+    failureAction: "password.refused",
     about: () => ({}),
   } as const;
   return credentials.guess(guess, async () => {

@@ -62,7 +62,7 @@ export async function signInWithCode(
   return await credentials.guess({
     subject: codeGuessSubject(userId),
     actor: { type: "anonymous", client },
-    refused: "session.second_step_refused",
+    failureAction: "session.second_step_refused",
     about: () => ({ organizationId: user.organizationId, target: { id: userId, name: user.email } }),
   }, async () => {
     const step = await secondStepCodes.check({ tokenHash, userId, now: clock() }, { user, code, client });

@@ -55,7 +55,7 @@ export async function signIn(
   return await credentials.guess({
     subject: email,
     actor: { type: "anonymous", client },
-    refused: "session.refused",
+    failureAction: "session.refused",
     async about() {
       const found = await find();
       return found === undefined

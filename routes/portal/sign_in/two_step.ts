@@ -2,18 +2,26 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
+import type { Session } from "../../../domain/sign_in/session.ts";
 import {
   beginTotp,
   canTurnOffTwoStep,
   confirmTotp,
   findTotpSetUp,
+  findTurnOffLink,
   getTwoStepStatus,
   replaceRecoveryCodes,
+  requestTurnOffLink,
   turnOffTwoStep,
+  turnOffTwoStepByLink,
 } from "../../../services/sign_in/two_step.ts";
 import type { Assets } from "../../../views/layout.tsx";
 import {
   newRecoveryCodesPage,
+  turnOffByLinkPage,
+  type TurnOffByLinkState,
+  turnOffLinkPage,
+  turnOffLinkPath,
   turnOffTwoStepPage,
   twoStepPage,
   twoStepPath as path,
@@ -21,9 +29,12 @@ import {
 } from "../../../views/sign_in/two_step.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
+import { sessionActor } from "../../session.ts";
 import { formError } from "../errors.ts";
+import { mountLinkPage } from "../link_page.ts";
 import {
   askToReauthenticate,
+  gateFrame,
   portalFrame,
   type PortalHandler,
   reauthenticationIfNeeded,
@@ -31,6 +42,7 @@ import {
   sendPage,
   signedIn,
 } from "../page.ts";
+import { passwordFormError } from "./confirm_password.ts";
 
 const flashes: ReadonlyMap<string, string> = new Map([
   ["link-sent", "Check your email: the link in it turns off two-step sign-in. Earlier links no longer work."],
@@ -45,13 +57,14 @@ interface PageState {
   readonly status?: ContentfulStatusCode;
 }
 
-/** Mounts `/portal/account/two-step`. */
+/** Mounts `/portal/account/two-step` and `/turn-off-two-step`. */
 export function portalTwoStepRoutes(app: App, parts: AppParts, assets: Assets): void {
   const pages = twoStepPages(parts, assets);
   app.get(path, signedIn(parts, (c, session) => pages.show(c, session)));
   setUpRoutes(app, parts, pages);
   recoveryCodeRoutes(app, parts, pages);
   turnOffRoutes(app, parts, pages);
+  turnOffLinkRoutes(app, parts, assets);
 }
 
 type Pages = ReturnType<typeof twoStepPages>;
@@ -203,4 +216,58 @@ function turnOffRoutes(app: App, { services }: AppParts, pages: Pages): void {
       return redirect(c, `${path}?done=off`);
     }),
   );
+}
+
+/** The link that turns off two-step sign-in, for people who lost their device and their recovery codes. */
+function turnOffLinkRoutes(app: App, parts: AppParts, assets: Assets): void {
+  const { services } = parts;
+  const frame = gateFrame(parts, assets);
+  const frameOf = (session: SessionActor) => portalFrame(parts, assets, session);
+
+  app.get(
+    turnOffLinkPath,
+    signedIn(parts, async (c, session) => {
+      const { totp } = await getTwoStepStatus(services, session);
+      if (!totp.enabled) return redirect(c, path);
+      return await sendPage(c, turnOffLinkPage({ frame: frameOf(session) }));
+    }),
+  );
+
+  app.post(
+    turnOffLinkPath,
+    signedIn(parts, async (c, session) => {
+      const { password = "" } = await readFormBody(c);
+      try {
+        await requestTurnOffLink(services, session, password);
+        return redirect(c, `${path}?done=link-sent`);
+      } catch (error) {
+        const rejected = passwordFormError(c, error);
+        return await sendPage(c, turnOffLinkPage({ frame: frameOf(session), rejected }), rejected.status);
+      }
+    }),
+  );
+
+  async function stateOf(token: string, session: Session | null): Promise<TurnOffByLinkState> {
+    const link = await findTurnOffLink(services, token);
+    if (link === null) return { state: "dead" };
+    return session?.user.id === link.userId
+      ? { state: "ready", token, email: session.user.email }
+      : { state: "other" };
+  }
+
+  mountLinkPage<TurnOffByLinkState>(app, parts, {
+    path: "/turn-off-two-step",
+    view: (state) => turnOffByLinkPage({ frame, ...state }),
+    stateOf,
+    async use(c, token, session) {
+      const state = await stateOf(token, session);
+      if (session === null || state.state !== "ready") return state;
+      await turnOffTwoStepByLink(services, sessionActor(c, session), token);
+      return redirect(c, `${path}?done=off`);
+    },
+    stateAfter: ({ code }) => {
+      const isExplained = ["invalid_token", "wrong_account", "unauthenticated"].includes(code);
+      return Promise.resolve(isExplained ? { state: "dead" } : null);
+    },
+  });
 }

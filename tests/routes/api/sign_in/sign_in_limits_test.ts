@@ -82,7 +82,7 @@ testApp("guesses rejected during an overload are not counted", async (test) => {
     const guess = credentials.guess({
       subject: ada.email,
       actor: { type: "anonymous", client },
-      refused: "session.refused",
+      failureAction: "session.refused",
       about: () => ({}),
     }, () => credentials.isPassword(undefined, "a wrong but long one"));
     await assert.rejects(guess, { code: "unavailable" });
