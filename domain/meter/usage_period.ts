@@ -32,9 +32,9 @@ export interface ReportPeriod extends UsageWindow {
 
 /** Messages about invalid fields. */
 export const periodFaults = {
-  dayMissing: "Choose a day.",
-  dayForm: "Enter a day such as 2026-11-21.",
-  dayOrder: "Choose a day on or after the first day.",
+  dayMissing: "Choose a date.",
+  dayForm: "Enter a date such as 2026-11-21.",
+  dayOrder: "The end date must not be before the start date.",
   timezone: "Unknown time zone. Times are shown in UTC.",
 } as const;
 
@@ -138,7 +138,7 @@ export function parseDay(text: string): Temporal.PlainDate | string {
     const day = Temporal.PlainDate.from(text);
     return day.year >= usagePageYearMin && day.year <= usagePageYearMax
       ? day
-      : `Choose a day from ${usagePageYearMin} to ${usagePageYearMax}.`;
+      : `Choose a date from ${usagePageYearMin} to ${usagePageYearMax}.`;
   } catch {
     return periodFaults.dayForm;
   }

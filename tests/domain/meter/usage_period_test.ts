@@ -131,7 +131,7 @@ for (
     [{ from: "2026-11-10T00:00:00Z", to: "2026-11-11" }, { from: periodFaults.dayForm }],
     [{ from: "2026-11-11", to: "2026-11-10" }, { to: periodFaults.dayOrder }],
     [{ from: "2001-11-21", to: "2026-11-21" }, { to: "Choose at most 25 years." }],
-    [{ from: "1890-01-01", to: "2026-11-10" }, { from: "Choose a day from 2000 to 2099." }],
+    [{ from: "1890-01-01", to: "2026-11-10" }, { from: "Choose a date from 2000 to 2099." }],
   ] as const
 ) {
   Deno.test(`reportChoice() reports at the field what is wrong with ${JSON.stringify(query)}`, () => {
