@@ -25,12 +25,8 @@ export function linkSubject({ kind, to, subject }: NewMail): Statement[] {
   if (kind === "invitation") {
     return [
       sql`INSERT INTO organizations (id, name, created_at) VALUES ('org_of_mails', 'Acme', 0) ON CONFLICT DO NOTHING`,
-      sql(
-        `INSERT INTO invitations (id, organization_id, email, role, created_at, sent_at, expires_at)
-         VALUES (?, 'org_of_mails', ?, 'MEMBER', 0, 0, 999999999999999) ON CONFLICT DO NOTHING`,
-        subject,
-        to,
-      ),
+      sql`INSERT INTO invitations (id, organization_id, email, role, created_at, sent_at, expires_at)
+        VALUES (${subject}, 'org_of_mails', ${to}, 'MEMBER', 0, 0, 999999999999999) ON CONFLICT DO NOTHING`,
     ];
   }
   return [

@@ -132,7 +132,7 @@ for (const { name, ignore, open } of databaseKinds) {
             ]);
             const one = mail(person);
             await putMails(database, [one], test.now());
-            await database.write([sql(change, person.userId)]);
+            await database.write([{ sql: change, args: [person.userId] }]);
             const sent = await sentTo(test);
             assert.deepEqual(sent, drops.includes(which) ? [] : [one.to], `${which}: ${what}`);
           }

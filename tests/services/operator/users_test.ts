@@ -61,7 +61,7 @@ async function turnOnTwoStep(test: TestApp, userId: string): Promise<void> {
 async function counts(test: TestApp, userId: string): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const table of ["sessions", "totp", "recovery_codes", "pending_sign_ins", "passkey_challenges"]) {
-    const query = sql(`SELECT count(*) AS n FROM ${table} WHERE user_id = ?`, userId);
+    const query = { sql: `SELECT count(*) AS n FROM ${table} WHERE user_id = ?`, args: [userId] };
     found[table] = (await test.opened.database.readFirst<{ n: number }>(query))?.n ?? -1;
   }
   const links = sql`SELECT count(*) AS n FROM link_tokens WHERE subject = ${userId}`;
@@ -111,7 +111,9 @@ onEveryDatabase("writes nothing if an account can't be created", async (test) =>
   const { database } = test.opened;
   const tables = ["users", "organizations", "memberships", "link_tokens", "audit_events", "outbox"];
   const all = async () =>
-    JSON.stringify(await Promise.all(tables.map((table) => database.read(sql(`SELECT * FROM ${table}`)))));
+    JSON.stringify(
+      await Promise.all(tables.map((table) => database.read({ sql: `SELECT * FROM ${table}`, args: [] }))),
+    );
   const before = await all();
   const make = (more: Partial<Parameters<typeof createUser>[2]>) =>
     createUser(services, actor, { email: "eve@example.com", name: "Eve", ...more });
@@ -207,7 +209,7 @@ onEveryDatabase(
     const bob = await test.signUp("Bob");
     for (const { userId } of [ada, bob]) await turnOnTwoStep(test, userId);
     await test.opened.database.write([
-      sql("INSERT INTO passkeys VALUES ('pas_1', ?, 'c', 'k', 0, '[]', 'Phone', 1, NULL)", ada.userId),
+      sql`INSERT INTO passkeys VALUES ('pas_1', ${ada.userId}, 'c', 'k', 0, '[]', 'Phone', 1, NULL)`,
     ]);
     await signIn(test, ada.email);
     const turnOff = { turnOffTwoStep: true } as const;
@@ -325,10 +327,11 @@ onEveryDatabase(
 
 onEveryDatabase("lists each of many users once, in order, page by page", async (test) => {
   const count = 2 * operatorPageItemsMax + 7;
-  const row = "INSERT INTO users (id, email, name, password_hash, created_at) VALUES (?, ?, 'N', '', 1)";
-  await test.opened.database.write(
-    Array.from({ length: count }, (_, n) => sql(row, `usr_${n}`, `p${(n * 7919) % count}@example.com`)),
-  );
+  await test.opened.database.write(Array.from({ length: count }, (_, n) => {
+    const email = `p${(n * 7919) % count}@example.com`;
+    return sql`INSERT INTO users (id, email, name, password_hash, created_at)
+      VALUES (${`usr_${n}`}, ${email}, 'N', '', 1)`;
+  }));
   const pages = await Array.fromAsync(listUsers(test.services));
   assert.deepEqual(pages.map((page) => page.length), [operatorPageItemsMax, operatorPageItemsMax, 7]);
   const emails = pages.flat().map(({ email }) => email);
