@@ -15,7 +15,9 @@ import {
 } from "../../db/organization/invitations.ts";
 import { insertMembership } from "../../db/organization/memberships.ts";
 import { updateSessionOrganization } from "../../db/sign_in/sessions.ts";
+import type { Statement } from "../../db/engine/database.ts";
 import type { SessionActor } from "../../domain/actor.ts";
+import type { AuditEntry } from "../../domain/audit.ts";
 import {
   AppError,
   invalidTokenError,
@@ -28,6 +30,7 @@ import { membershipsPerUserMax, openInvitationsMax } from "../../domain/limits.t
 import { canonicalEmail } from "../../domain/mail/email.ts";
 import { linkLifetimesMs } from "../../domain/mail/mail.ts";
 import { isoTime } from "../../domain/time.ts";
+import type { Invitation, InvitationOffer } from "../../domain/organization.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
@@ -36,30 +39,6 @@ import { wellFormedHash } from "../sign_in/session_tokens.ts";
 import { takeInvitationEmail } from "./invitation_limits.ts";
 import { type Permit, requireMembership } from "./membership.ts";
 import { membershipLimitError } from "./organizations.ts";
-
-/** An invitation as the organization sees it. Times are ISO 8601 UTC. */
-export interface Invitation {
-  readonly id: string;
-  readonly email: string;
-  readonly role: Role;
-  readonly status: "pending" | "accepted" | "revoked" | "expired";
-  readonly invitedBy: { readonly id: string; readonly name: string } | null;
-  readonly createdAt: string;
-  /** When its latest email was requested. */
-  readonly sentAt: string;
-  readonly expiresAt: string;
-  readonly acceptedAt: string | null;
-}
-
-/** What an invitation's link offers to the person who opens it. */
-export interface InvitationOffer {
-  readonly organization: { readonly id: string; readonly name: string };
-  readonly email: string;
-  readonly role: Role;
-  readonly invitedBy: string | null;
-  /** The invited email address has an account. */
-  readonly hasAccount: boolean;
-}
 
 /** Which invitation of which organization. */
 export interface InvitationKey {
@@ -109,7 +88,7 @@ export async function createInvitation(
   actor: SessionActor,
   input: { organizationId: string; email: string; role: Role },
 ): Promise<Invitation> {
-  const { clock, mail, writeAs } = context;
+  const { clock, mail } = context;
   const { organizationId, role } = input;
   const permit = requireMayInvite(actor, input);
   mail.requireMail();
@@ -127,22 +106,13 @@ export async function createInvitation(
     target: { id, name: email },
     details: { role },
   } as const;
-  const audit = insertAuditEvent(actor, entry, { now });
   const invitation = { id, organizationId, email, role, invitedBy: actor.user.id, now, expiresAt };
-  const fields = { organization: permit.name, inviter: actor.user.name, role };
-  await withEmail(context, actor, {
-    organizationId,
-    email,
-    write: async () => {
-      const [, inserted] = await writeAs(permit, [
-        ...insertInvitation(invitation, { pendingMax: openInvitationsMax }),
-        audit.statement,
-        ...mail.outgoing({ kind: "invitation", to: email, subject: id, fields }, { now, audited: audit.id }),
-      ]);
-      if (inserted?.changes !== 1) throw await whyNotInvited(context, { organizationId, email });
-    },
+  await sendEmail(context, permit, {
+    invitation,
+    entry,
+    change: insertInvitation(invitation, { pendingMax: openInvitationsMax }),
+    whyUnchanged: () => whyNotInvited(context, { organizationId, email }),
   });
-  mail.wake();
   return toInvitation(await findRow(context, { organizationId, id }), now);
 }
 
@@ -156,7 +126,7 @@ export async function resendInvitation(
   actor: SessionActor,
   key: InvitationKey,
 ): Promise<Invitation> {
-  const { database, clock, mail, writeAs } = context;
+  const { clock, mail } = context;
   const { row, permit } = await findManaged(context, actor, key);
   mail.requireMail();
   // This makes an expired invitation valid again.
@@ -165,25 +135,16 @@ export async function resendInvitation(
   const { organizationId } = key;
   const { id, email, role } = row;
   const entry = { action: "invitation.resent", organizationId, target: { id, name: email } } as const;
-  const audit = insertAuditEvent(actor, entry, { now });
-  const fields = { organization: row.organizationName, inviter: actor.user.name, role };
   const renewed = { ...key, now, expiresAt: now + linkLifetimesMs.invitation };
-  await withEmail(context, actor, {
-    organizationId,
-    email,
-    write: async () => {
-      const [result] = await writeAs(permit, [
-        renewInvitation(renewed, { pendingMax: openInvitationsMax }),
-        audit.statement,
-        ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
-        ...mail.outgoing({ kind: "invitation", to: email, subject: id, fields }, { now, audited: audit.id }),
-      ]);
-      if (result?.changes === 1) return;
-      const { pending } = await findInvitationObstacles(database, { organizationId, email, now });
-      throw row.expiresAt <= now && pending >= openInvitationsMax ? pendingLimitError() : notFoundError();
+  await sendEmail(context, permit, {
+    invitation: { id, organizationId, email, role, now },
+    entry,
+    change: [renewInvitation(renewed, { pendingMax: openInvitationsMax })],
+    async whyUnchanged() {
+      const { pending } = await findInvitationObstacles(context.database, { organizationId, email, now });
+      return row.expiresAt <= now && pending >= openInvitationsMax ? pendingLimitError() : notFoundError();
     },
   });
-  mail.wake();
   return toInvitation(await findRow(context, key), now);
 }
 
@@ -255,20 +216,42 @@ export async function acceptInvitation(
   throw actor.memberships.length >= membershipsPerUserMax ? membershipLimitError() : invalidTokenError();
 }
 
-/** Takes an email from all limits for a batch that writes it. @throws {AppError} `rate_limited`, or what `write` throws. */
-async function withEmail(
+/**
+ * Changes an invitation and sends its email, within all limits. Earlier links stop working.
+ *
+ * @param options `change`: statements of which the last one changes the invitation.
+ * @throws {AppError} `rate_limited`, or the error of `whyUnchanged` if nothing was changed.
+ */
+async function sendEmail(
   context: SessionContext,
-  actor: SessionActor,
-  { write, ...invitation }: { organizationId: string; email: string; write: () => Promise<void> },
+  permit: Permit,
+  { invitation, entry, change, whyUnchanged }: {
+    invitation: { id: string; organizationId: string; email: string; role: Role; now: number };
+    entry: AuditEntry;
+    change: readonly Statement[];
+    whyUnchanged: () => Promise<AppError>;
+  },
 ): Promise<void> {
-  const { organizationId, email: to } = invitation;
+  const { mail, mailBudgets, writeAs } = context;
+  const { actor, name: organization } = permit;
+  const { id, organizationId, email: to, role, now } = invitation;
+  const audit = insertAuditEvent(actor, entry, { now });
+  const fields = { organization, inviter: actor.user.name, role };
+  const isSenderUnverified = !actor.user.emailVerified;
   const about = () => ({ organizationId, target: { id: null, name: to } });
-  const subject = `${actor.user.id} ${organizationId}`;
-  await context.mailBudgets.auditLimit({ subject, actor, about }, async () => {
-    takeInvitationEmail(context, actor, invitation);
-    const isSenderUnverified = !actor.user.emailVerified;
-    await context.mailBudgets.spend({ kind: "invitation", to, isSenderUnverified }, write);
+  await mailBudgets.auditLimit({ subject: `${actor.user.id} ${organizationId}`, actor, about }, async () => {
+    takeInvitationEmail(context, actor, { organizationId, email: to });
+    await mailBudgets.spend({ kind: "invitation", to, isSenderUnverified }, async () => {
+      const results = await writeAs(permit, [
+        ...change,
+        audit.statement,
+        ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
+        ...mail.outgoing({ kind: "invitation", to, subject: id, fields }, { now, audited: audit.id }),
+      ]);
+      if (results[change.length - 1]?.changes !== 1) throw await whyUnchanged();
+    });
   });
+  mail.wake();
 }
 
 async function findRow(

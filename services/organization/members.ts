@@ -17,24 +17,13 @@ import { AppError, notFoundError, unavailableError, validationError } from "../.
 import { isId } from "../../domain/id.ts";
 import { ownersShownMax } from "../../domain/limits.ts";
 import { isoTime } from "../../domain/time.ts";
+import type { Member } from "../../domain/organization.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { requireMembership } from "./membership.ts";
-
-/** A member as the other members see them. */
-export interface Member {
-  readonly user: { readonly id: string; readonly name: string; readonly email: string };
-  readonly role: Role;
-  /** ISO 8601 UTC. */
-  readonly joinedAt: string;
-  /** Whether two-step sign-in is on. Null for viewers who may not know whose account a password alone opens. */
-  readonly twoStep: boolean | null;
-  /** Active API keys that they created in this organization. */
-  readonly activeApiKeys: number;
-}
 
 /** Lists members by the age of their accounts. @throws {AppError} `not_found`, `validation_failed`. */
 export async function listMembers(

@@ -21,22 +21,11 @@ import { AppError, notFoundError, unavailableError, validationError } from "../.
 import { isId, newId } from "../../domain/id.ts";
 import { membershipsPerUserMax } from "../../domain/limits.ts";
 import { isoTime } from "../../domain/time.ts";
-import type { Role } from "../../domain/sign_in/session.ts";
+import type { Organization } from "../../domain/organization.ts";
 import { isTypedName } from "../../domain/typed_name.ts";
 import type { SessionContext } from "../context.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { requireMembership } from "./membership.ts";
-
-/** An organization as one of its members sees it. */
-export interface Organization {
-  readonly id: string;
-  readonly name: string;
-  /** The viewer's role. */
-  readonly role: Role;
-  readonly memberCount: number;
-  /** ISO 8601 UTC. */
-  readonly createdAt: string;
-}
 
 /** Lists the actor's organizations by name. */
 export async function listOrganizations(

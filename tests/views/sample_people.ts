@@ -50,6 +50,7 @@ export function membersProps(text: string, frame: PortalFrame): MembersPageProps
     email: text,
     role: "ADMIN",
     invitedBy: { id: "usr_2", name: text },
+    createdAt: "2026-11-20T14:05:11.000Z",
     sentAt: "2026-11-20T14:05:11.000Z",
     expiresAt: "2026-11-27T14:05:11.000Z",
     acceptedAt: null,
@@ -115,7 +116,13 @@ export function peoplePages(
     createdAt: "2026-08-23T14:05:11.000Z",
   } as const;
   const name = { value: text, fieldErrors: { name: text }, error: text };
-  const offer = { organization: { name: text }, email: text, role: "ADMIN", invitedBy: text } as const;
+  const offer = {
+    organization: { id: "org_1", name: text },
+    email: text,
+    role: "ADMIN",
+    invitedBy: text,
+    hasAccount: false,
+  } as const;
   const accept = (invitee: Invitee) =>
     acceptInvitationPage({ frame: gateFrame, token: text, offer, invitee, error: text });
   const access = (state: AccessState) =>

@@ -2,20 +2,12 @@
 // token is only in forms, and in the address that leads back here after signing in.
 import type { Child } from "hono/jsx";
 import { nameCharactersMax } from "../../domain/limits.ts";
-import type { Role } from "../../domain/sign_in/session.ts";
+import type { InvitationOffer } from "../../domain/organization.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { HiddenFields, PasswordField, TextField } from "../components/field.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { asRole, roleWords, yourRoleSentences } from "../text/role.ts";
-
-/** What an invitation's link offers. */
-export interface OfferView {
-  readonly organization: { readonly name: string };
-  readonly email: string;
-  readonly role: Role;
-  readonly invitedBy: string | null;
-}
 
 /** Who opened the link. */
 export type Invitee =
@@ -40,7 +32,7 @@ export type Invitee =
 export interface AcceptInvitationPageProps {
   readonly frame: GateFrame;
   readonly token: string;
-  readonly offer: OfferView;
+  readonly offer: InvitationOffer;
   readonly invitee: Invitee;
   /** What is wrong with the form as a whole. */
   readonly error: string | null;
@@ -151,7 +143,12 @@ function Unverified({ email, sendsMail }: { email: string; sendsMail: boolean })
 }
 
 function SignUpForm(
-  props: { offer: OfferView; token: string; name: string; fieldErrors: Readonly<Record<string, string>> },
+  props: {
+    offer: InvitationOffer;
+    token: string;
+    name: string;
+    fieldErrors: Readonly<Record<string, string>>;
+  },
 ) {
   const { offer, token, name, fieldErrors } = props;
   return (

@@ -1,5 +1,5 @@
 // The list of invitations with their status and actions, and the page that revokes one.
-import type { Role } from "../../domain/sign_in/session.ts";
+import type { Invitation } from "../../domain/organization.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { ConfirmPanel } from "../components/confirm_panel.tsx";
@@ -9,20 +9,8 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
 import { membersBack } from "./member_table.tsx";
 
-/** An invitation. Times are ISO 8601 UTC. */
-export interface InvitationView {
-  readonly id: string;
-  readonly email: string;
-  readonly role: Role;
-  readonly status: "pending" | "accepted" | "revoked" | "expired";
-  readonly invitedBy: { readonly id: string; readonly name: string } | null;
-  readonly sentAt: string;
-  readonly expiresAt: string;
-  readonly acceptedAt: string | null;
-}
-
 /** An invitation in the list, with what the viewer can do. */
-export type InvitationRow = InvitationView & {
+export type InvitationRow = Invitation & {
   readonly invitedByYou: boolean;
   readonly canRevoke: boolean;
   readonly canResend: boolean;
@@ -72,7 +60,7 @@ export function InvitationTable(
 
 /** @returns The page that asks whether to revoke an invitation. */
 export function revokeInvitationPage(
-  { frame, invitation }: { frame: PortalFrame; invitation: InvitationView },
+  { frame, invitation }: { frame: PortalFrame; invitation: Invitation },
 ): Page {
   const { now } = frame;
   return (
@@ -102,7 +90,7 @@ function invitationHref(id: string, action: "revoke" | "resend"): string {
   return `/portal/invitations/${encodeURIComponent(id)}/${action}`;
 }
 
-function StatusBadge({ invitation, now }: { invitation: InvitationView; now: number }) {
+function StatusBadge({ invitation, now }: { invitation: Invitation; now: number }) {
   const { status, acceptedAt } = invitation;
   if (status === "pending") return <Badge tone="on">Pending</Badge>;
   if (status === "expired") return <Badge tone="soon">Expired</Badge>;

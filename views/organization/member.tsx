@@ -1,5 +1,6 @@
 // The pages about one member: change their role, transfer ownership to them, remove them, or leave.
 import { countOf } from "../../domain/number_text.ts";
+import type { Member } from "../../domain/organization.ts";
 import { roles } from "../../domain/sign_in/session.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { ConfirmPanel, type ConfirmPanelProps } from "../components/confirm_panel.tsx";
@@ -10,12 +11,12 @@ import type { FormErrors } from "../components/row_form.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { roleSentences, roleWords } from "../text/role.ts";
 import { aboutOrganization } from "./about_organization.ts";
-import { type MemberAction, memberHref, membersBack, type MemberView } from "./member_table.tsx";
+import { type MemberAction, memberHref, membersBack } from "./member_table.tsx";
 
 /** The member that a page is about. */
 export interface MemberPageProps {
   readonly frame: PortalFrame;
-  readonly member: MemberView;
+  readonly member: Member;
   readonly error: string | null;
 }
 

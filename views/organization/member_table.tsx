@@ -1,29 +1,17 @@
 // The list of members, with what the viewer can do with each.
 import { groupDigits } from "../../domain/number_text.ts";
-import type { Role } from "../../domain/sign_in/session.ts";
+import type { Member } from "../../domain/organization.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { DayTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { roleWords } from "../text/role.ts";
 
-/** A member of an organization. */
-export interface MemberView {
-  readonly user: { readonly id: string; readonly name: string; readonly email: string };
-  readonly role: Role;
-  /** ISO 8601 UTC. */
-  readonly joinedAt: string;
-  /** Whether two-step sign-in is on. Null if the viewer may not know. */
-  readonly twoStep: boolean | null;
-  /** Active API keys that they created in the organization. */
-  readonly activeApiKeys: number;
-}
-
 /** What can be done with a member. */
 export type MemberAction = "role" | "owner" | "remove" | "leave";
 
 /** A member in the list, with what the viewer can do. */
-export type MemberRow = MemberView & {
+export type MemberRow = Member & {
   readonly isYou: boolean;
   readonly actions: readonly MemberAction[];
 };

@@ -2,7 +2,7 @@
 import type { Child } from "hono/jsx";
 import { nameCharactersMax } from "../../domain/limits.ts";
 import { groupDigits } from "../../domain/number_text.ts";
-import type { Role } from "../../domain/sign_in/session.ts";
+import type { Organization } from "../../domain/organization.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { TextField } from "../components/field.tsx";
@@ -13,20 +13,10 @@ import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { asRole, yourRoleSentences } from "../text/role.ts";
 import { aboutOrganization } from "./about_organization.ts";
 
-/** An organization as one of its members sees it. */
-export interface OrganizationView {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-  readonly memberCount: number;
-  /** ISO 8601 UTC. */
-  readonly createdAt: string;
-}
-
 /** What the page shows. */
 export interface OrganizationPageProps {
   readonly frame: PortalFrame;
-  readonly organization: OrganizationView;
+  readonly organization: Organization;
   /** Whether the viewer is the only owner, who cannot leave. */
   readonly isOnlyOwner: boolean;
   /** `value`: the name as typed. */
@@ -103,7 +93,7 @@ function RenameForm({ frame, form: { value, fieldErrors, error } }: Organization
   );
 }
 
-function Details({ organization, now }: { organization: OrganizationView; now: number }) {
+function Details({ organization, now }: { organization: Organization; now: number }) {
   const { id, memberCount, createdAt } = organization;
   return (
     <dl class="facts">

@@ -1,6 +1,7 @@
 // The pages that transfer or delete the active organization.
 import { nameCharactersMax } from "../../domain/limits.ts";
 import { groupDigits } from "../../domain/number_text.ts";
+import type { Member, Organization } from "../../domain/organization.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { ConfirmPanel } from "../components/confirm_panel.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
@@ -10,14 +11,12 @@ import { DayTime } from "../components/relative_time.tsx";
 import type { FormErrors } from "../components/row_form.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
-import type { MemberView } from "./member_table.tsx";
-import type { OrganizationView } from "./organization.tsx";
 
 /** What {@linkcode transferOrganizationPage} shows. */
 export interface TransferOrganizationPageProps extends Pick<FormErrors, "fieldErrors"> {
   readonly frame: PortalFrame;
   /** The other members. */
-  readonly members: readonly MemberView[];
+  readonly members: readonly Member[];
   /** Whether there are more members. */
   readonly hasMore: boolean;
 }
@@ -25,7 +24,7 @@ export interface TransferOrganizationPageProps extends Pick<FormErrors, "fieldEr
 /** What {@linkcode deleteOrganizationPage} shows. */
 export interface DeleteOrganizationPageProps extends FormErrors {
   readonly frame: PortalFrame;
-  readonly organization: OrganizationView;
+  readonly organization: Organization;
   readonly activeApiKeys: number;
   /** The name as typed. */
   readonly value: string;

@@ -1,5 +1,6 @@
 // The page of a person’s organizations: switch to one, or create one. People without an organization land here.
 import { nameCharactersMax } from "../../domain/limits.ts";
+import type { Organization } from "../../domain/organization.ts";
 import { Badge } from "../components/badge.tsx";
 import { SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
@@ -10,14 +11,13 @@ import { DayTime } from "../components/relative_time.tsx";
 import { type FormErrors, RowForm } from "../components/row_form.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import type { OrganizationView } from "./organization.tsx";
 import { groupDigits } from "../../domain/number_text.ts";
 import { roleWords } from "../text/role.ts";
 
 /** What the page shows. */
 export interface OrganizationsPageProps {
   readonly frame: PortalFrame;
-  readonly organizations: readonly OrganizationView[];
+  readonly organizations: readonly Organization[];
   /** `value`: the name as typed. */
   readonly form: FormErrors & { readonly value: string };
   /** What was just done. */

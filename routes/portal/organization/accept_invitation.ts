@@ -1,12 +1,9 @@
 // The page of an invitation's link, and its forms. A GET does not use the invitation up: mail scanners open links.
 import type { ErrorCode } from "../../../domain/errors.ts";
+import type { InvitationOffer } from "../../../domain/organization.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
 import { signUp } from "../../../services/account/sign_up.ts";
-import {
-  acceptInvitation,
-  findInvitationOffer,
-  type InvitationOffer,
-} from "../../../services/organization/invitations.ts";
+import { acceptInvitation, findInvitationOffer } from "../../../services/organization/invitations.ts";
 import type { Assets } from "../../../views/layout.tsx";
 import {
   acceptInvitationPage,

@@ -1,12 +1,12 @@
 // The page of members and invitations, and the pages about one invitation.
 import { notFoundError } from "../../../domain/errors.ts";
 import { pageItemsDefault, pageItemsMax } from "../../../domain/limits.ts";
+import type { Invitation } from "../../../domain/organization.ts";
 import { hasPermission } from "../../../domain/permissions.ts";
 import { type Role, roles } from "../../../domain/sign_in/session.ts";
 import {
   createInvitation,
   getInvitation,
-  type Invitation,
   listInvitations,
   resendInvitation,
   revokeInvitation,

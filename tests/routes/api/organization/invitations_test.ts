@@ -71,7 +71,7 @@ testApp("the email of an invitation names the inviter and the organization", asy
 });
 
 testApp(
-  "an account created from an invitation is a member with a confirmed address, and has no other organization",
+  "an account created from an invitation has a confirmed address and no other organization",
   async (test) => {
     const owner = await test.signUp();
     const { token } = await invited(test, owner, "bob@example.com");
@@ -115,7 +115,7 @@ testApp("rejects an invitation for another address, at sign-up and for an existi
 });
 
 testApp(
-  "an existing account with a confirmed address accepts, and the organization becomes active",
+  "accepting requires a confirmed address and makes the organization active",
   async (test) => {
     const owner = await test.signUp();
     const bob = await test.signUp("Bob");
@@ -395,7 +395,7 @@ testApp("accepting an invitation as a member changes nothing, and adds no audit 
 });
 
 testApp(
-  "people with an unconfirmed address send five invitations an hour, and fifty after confirming it",
+  "people with an unconfirmed address send at most five invitations an hour",
   async (test) => {
     const owner = await test.signUp();
     const statuses: number[] = [];

@@ -1,0 +1,47 @@
+// Organizations, their members and invitations, as their members see them. Times are ISO 8601 UTC.
+import type { Role } from "./sign_in/session.ts";
+
+/** An organization. */
+export interface Organization {
+  readonly id: string;
+  readonly name: string;
+  /** The viewer's role. */
+  readonly role: Role;
+  readonly memberCount: number;
+  readonly createdAt: string;
+}
+
+/** A member. */
+export interface Member {
+  readonly user: { readonly id: string; readonly name: string; readonly email: string };
+  readonly role: Role;
+  readonly joinedAt: string;
+  /** Whether two-step sign-in is on. Null for viewers who may not know whose account a password alone opens. */
+  readonly twoStep: boolean | null;
+  /** Active API keys that they created in the organization. */
+  readonly activeApiKeys: number;
+}
+
+/** An invitation. */
+export interface Invitation {
+  readonly id: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly status: "pending" | "accepted" | "revoked" | "expired";
+  readonly invitedBy: { readonly id: string; readonly name: string } | null;
+  readonly createdAt: string;
+  /** When its latest email was requested. */
+  readonly sentAt: string;
+  readonly expiresAt: string;
+  readonly acceptedAt: string | null;
+}
+
+/** What an invitation's link offers to the person who opens it. */
+export interface InvitationOffer {
+  readonly organization: { readonly id: string; readonly name: string };
+  readonly email: string;
+  readonly role: Role;
+  readonly invitedBy: string | null;
+  /** Whether the invited email address has an account. */
+  readonly hasAccount: boolean;
+}
