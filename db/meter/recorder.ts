@@ -36,13 +36,6 @@ export interface RecordGroup {
   readonly seriesMax: number;
 }
 
-/** An API key of the group that works. */
-export interface ActiveKey {
-  /** Index in {@linkcode RecordGroup.keyHashes}. */
-  readonly position: number;
-  readonly id: string;
-}
-
 /** An earlier record with the idempotency key of one of the group. */
 export interface ExistingRecord extends StoredUsageRecord {
   /** Index in {@linkcode RecordGroup.records}. */
@@ -63,7 +56,8 @@ export interface LimitedSeries {
 
 /** The outcome of a group. */
 export interface RecordOutcome {
-  readonly activeKeys: readonly ActiveKey[];
+  /** Keys that work. `position`: index in {@linkcode RecordGroup.keyHashes}. */
+  readonly activeKeys: readonly { readonly position: number; readonly id: string }[];
   readonly existing: readonly ExistingRecord[];
   /** By position. A request that needs a series that was not created is not recorded. */
   readonly limited: readonly LimitedSeries[];
@@ -312,7 +306,7 @@ export async function insertUsageRecords(database: Database, group: RecordGroup)
   }
   // The recorder sends few batches at a time, on behalf of many requests: a flood of other writes must not keep them out.
   const results = await database.write(batch, { bypassesQueueLimit: true });
-  const activeKeys = rowsOf<ActiveKey & { seq: number }>(results, 0);
+  const activeKeys = rowsOf<{ position: number; id: string; seq: number }>(results, 0);
   return {
     activeKeys,
     existing: rowsOf<ExistingRecord>(results, existingAt),

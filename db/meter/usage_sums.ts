@@ -92,19 +92,18 @@ export function sumRollups(database: DatabaseReader, query: RollupQuery): Promis
     GROUP BY ${joinSql(groupBy, ", ")}`);
 }
 
-/** How much usage there is. */
-export interface UsageExtent {
-  readonly series: number;
-  /** From the first hour with records to the end of the last one, in milliseconds since 1970; empty without records. */
-  readonly start: number;
-  readonly end: number;
-}
+/** See {@linkcode findUsageExtent}. */
+export type UsageExtent = Awaited<ReturnType<typeof findUsageExtent>>;
 
-/** @returns How much usage of any time matches a query. @throws {DatabaseError} */
+/**
+ * @returns How many series match a query, and the time from their first hour with records to the end of the last one, in
+ *   milliseconds since 1970; empty without records.
+ * @throws {DatabaseError}
+ */
 export async function findUsageExtent(
   database: DatabaseReader,
   query: UsageFilter & { readonly organizationId: string },
-): Promise<UsageExtent> {
+) {
   const row = await database.readFirst<{ series: number; first: number | null; last: number | null }>(sql`
     SELECT count(*) AS series,
       min((SELECT min(r.hour) FROM usage_rollups_hourly r WHERE r.series = s.id)) AS first,

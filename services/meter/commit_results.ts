@@ -1,10 +1,5 @@
 // The result of each request after its group was committed: never more than what the database reported.
-import {
-  type ActiveKey,
-  type ExistingRecord,
-  type RecordOutcome,
-  seriesOf,
-} from "../../db/meter/recorder.ts";
+import { type ExistingRecord, type RecordOutcome, seriesOf } from "../../db/meter/recorder.ts";
 import { AppError, invalidApiKeyError, seriesLimitError } from "../../domain/errors.ts";
 import { errorDetailsMax } from "../../domain/limits.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
@@ -63,7 +58,8 @@ interface RequestResult {
 
 class GroupResults {
   readonly #committed: CommittedGroup;
-  readonly #activeKeys: ReadonlyMap<string | undefined, ActiveKey>;
+  /** Ids of keys that work, by hash. */
+  readonly #keyIds: ReadonlyMap<string | undefined, string>;
   readonly #existing: ReadonlyMap<number, ExistingRecord>;
   readonly #limits: SeriesLimits;
   readonly #recordedAt: string;
@@ -72,7 +68,7 @@ class GroupResults {
   constructor(committed: CommittedGroup) {
     const { group, outcome, ids } = committed;
     this.#committed = committed;
-    this.#activeKeys = new Map(outcome.activeKeys.map((key) => [group.keyHashes[key.position], key]));
+    this.#keyIds = new Map(outcome.activeKeys.map(({ position, id }) => [group.keyHashes[position], id]));
     this.#existing = new Map(outcome.existing.map((record) => [record.position, record]));
     this.#limits = new SeriesLimits(committed);
     this.#recordedAt = isoTime(group.now);
@@ -86,8 +82,8 @@ class GroupResults {
       kind,
       complete: () => request.reject(error()),
     });
-    const key = this.#activeKeys.get(request.keyHash);
-    if (key === undefined) return rejected("rejected", invalidApiKeyError);
+    const apiKeyId = this.#keyIds.get(request.keyHash);
+    if (apiKeyId === undefined) return rejected("rejected", invalidApiKeyError);
     const { starts, group } = this.#committed;
     const start = starts[index] ?? 0;
     const positionOf = recordPositions(request, start);
@@ -114,14 +110,15 @@ class GroupResults {
       complete: () =>
         request.resolve({
           duplicates,
-          usageRecord: (input) => this.#usageRecord(request, { input, position: positionOf(input), key }),
+          usageRecord: (input) =>
+            this.#usageRecord(request, { input, position: positionOf(input), apiKeyId }),
         }),
     };
   }
 
   #usageRecord(
     { inputs }: PendingRequest,
-    { input: index, position, key }: { input: number; position: number; key: ActiveKey },
+    { input: index, position, apiKeyId }: { input: number; position: number; apiKeyId: string },
   ): UsageRecord {
     const { outcome, ids } = this.#committed;
     const existing = this.#existing.get(position);
@@ -139,7 +136,7 @@ class GroupResults {
       idempotencyKey,
       // Stored as null when there are none; a repeat returns what is stored.
       properties: Object.keys(input.properties ?? {}).length === 0 ? null : input.properties,
-      apiKeyId: key.id,
+      apiKeyId,
       voidedAt: null,
       voidedBy: null,
       voidReason: null,

@@ -64,7 +64,8 @@ export class FairQueue<T extends QueuedRequest> {
     share.amount.add(request);
     this.#total.add(request);
     const evicted: T[] = [];
-    while (!this.#total.isWithin(this.#limits.total)) {
+    const { total } = this.#limits;
+    while (this.#total.records > total.records || this.#total.bytes > total.bytes) {
       const newest = this.#removeNewest(organizationId);
       if (newest === undefined) break;
       evicted.push(newest);
@@ -154,10 +155,6 @@ class Amount implements QueueAmount {
   subtract({ inputs, bytes }: QueuedRequest): void {
     this.records -= inputs.length;
     this.bytes -= bytes;
-  }
-
-  isWithin(limit: QueueAmount): boolean {
-    return this.records <= limit.records && this.bytes <= limit.bytes;
   }
 
   hasRoom({ inputs, bytes }: QueuedRequest, limit: QueueAmount): boolean {

@@ -1,6 +1,6 @@
 // The messages between the main thread and the reports thread.
 import { DatabaseError, type DatabaseErrorKind, type DatabaseSource } from "../../db/engine/database.ts";
-import { AppError, type ErrorCode, type ErrorDetail } from "../../domain/errors.ts";
+import { AppError } from "../../domain/errors.ts";
 import type { ReportInput, ReportName } from "./report_types.ts";
 
 /** What the main thread sends: first `open`, then reports, then `close`. */
@@ -30,13 +30,7 @@ export type ReportsResponse =
 
 /** An error as plain values. */
 export type SentError =
-  | {
-    readonly type: "app";
-    readonly code: ErrorCode;
-    readonly message: string;
-    readonly details: readonly ErrorDetail[] | undefined;
-    readonly retryAfterSeconds: number | undefined;
-  }
+  | Pick<AppError, "code" | "message" | "details" | "retryAfterSeconds"> & { readonly type: "app" }
   | { readonly type: "database"; readonly kind: DatabaseErrorKind; readonly message: string }
   | { readonly type: "fault"; readonly text: string };
 
