@@ -13,13 +13,13 @@ interface Load {
   /** 99th percentile and maximum of the response times, in milliseconds. */
   readonly p99Ms: number;
   readonly maxMs: number;
-  readonly refused: number;
+  readonly rejected: number;
 }
 
 /** Sends single records until `isOver` returns true. */
 async function load(baseUrl: string, apiKey: string, isOver: () => boolean): Promise<Load> {
   const waits: number[] = [];
-  let refused = 0;
+  let rejected = 0;
   const json = { productSlug: "product-1", metric: "requests", quantity: 1 };
   const client = async () => {
     while (!isOver()) {
@@ -29,7 +29,7 @@ async function load(baseUrl: string, apiKey: string, isOver: () => boolean): Pro
         json: { ...json, idempotencyKey: crypto.randomUUID() },
       });
       waits.push(performance.now() - begin);
-      if (answer.status !== 201) refused++;
+      if (answer.status !== 201) rejected++;
     }
   };
   const begin = performance.now();
@@ -40,7 +40,7 @@ async function load(baseUrl: string, apiKey: string, isOver: () => boolean): Pro
     perSecond: Math.round(waits.length / seconds),
     p99Ms: Math.round(waits[Math.floor(waits.length * 0.99)] ?? 0),
     maxMs: Math.round(waits.at(-1) ?? 0),
-    refused,
+    rejected,
   };
 }
 

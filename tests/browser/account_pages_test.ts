@@ -42,7 +42,7 @@ for (
         const origin = test.config.baseUrl.origin;
         const person = await test.signUp();
         const context = await browser.newContext({ javaScriptEnabled: scripts });
-        const { page, troubles } = await watchedPage(context);
+        const { page, errors } = await watchedPage(context);
 
         await page.goto(`${origin}/sign-in`);
         await page.getByRole("link", { name: "Forgot your password?" }).click();
@@ -110,7 +110,7 @@ for (
         await page.getByRole("button", { name: "Delete account" }).click();
         await page.getByText(signInWords.accountDeleted).waitFor();
         await heading(page, "Sign in");
-        assert.deepEqual(troubles, []);
+        assert.deepEqual(errors, []);
       }),
   });
 }
@@ -144,7 +144,7 @@ Deno.test({
         "/verify-email",
       ];
       const context = await browser.newContext();
-      const { page, troubles } = await watchedPage(context);
+      const { page, errors } = await watchedPage(context);
       const look = async (path: string) => {
         await page.goto(`${test.config.baseUrl.origin}${path}`);
         assert.deepEqual(await problemsOnScreens(page), []);
@@ -159,6 +159,6 @@ Deno.test({
       await giveCookie(context, test, person.cookie);
       await look("/portal/account/delete");
       await heading(page, signInWords.confirmIdentity);
-      assert.deepEqual(troubles, []);
+      assert.deepEqual(errors, []);
     }),
 });

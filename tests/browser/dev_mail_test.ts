@@ -22,7 +22,7 @@ Deno.test({
     await isReady(program);
     await poll(() => program.output().includes("person2@example.com"));
     const browser = await launchBrowser();
-    const { page, troubles } = await watchedPage(await browser.newContext());
+    const { page, errors } = await watchedPage(await browser.newContext());
     await page.goto(`${program.baseUrl}/dev/mail`);
     assert.deepEqual(await problemsOnScreens(page), []);
     await page.getByRole("link", { name: subjectOf("reset_password") }).first().click();
@@ -31,7 +31,7 @@ Deno.test({
     assert.equal(await link.getAttribute("href"), await link.innerText());
     const frame = page.frameLocator("iframe");
     await frame.getByRole("link", { name: "Reset password" }).waitFor();
-    assert.deepEqual(troubles, []);
+    assert.deepEqual(errors, []);
     assert.deepEqual(await problemsOnScreens(page), []);
     await browser.close();
     program.kill("SIGTERM");

@@ -32,7 +32,7 @@ Deno.test({
           colorScheme,
           javaScriptEnabled,
         });
-        const { page, troubles } = await watchedPage(context);
+        const { page, errors } = await watchedPage(context);
         const asked: string[] = [];
         page.on("request", (request) => asked.push(new URL(request.url()).origin));
         await page.goto(`${origin}/docs`);
@@ -52,7 +52,7 @@ Deno.test({
         }
         if (javaScriptEnabled) assert.deepEqual(await problemsOnScreens(page, [{ colorScheme, width }]), []);
         assert.deepEqual([...new Set(asked)], [origin]);
-        assert.deepEqual(troubles, []);
+        assert.deepEqual(errors, []);
         await context.close();
       }
     } finally {

@@ -46,7 +46,7 @@ for (const scripts of [true, false]) {
           javaScriptEnabled: scripts,
           permissions: ["clipboard-read", "clipboard-write"],
         });
-        const { page, troubles } = await watchedPage(context);
+        const { page, errors } = await watchedPage(context);
         if (scripts) await page.clock.install();
         let loads = 0;
         // Count requests, because the load event may come too late.
@@ -112,7 +112,7 @@ for (const scripts of [true, false]) {
         await page.getByLabel("Password").fill(testPassword);
         await page.getByRole("button", { name: "Sign in", exact: true }).click();
         await page.getByRole("heading", { name: "Usage", level: 1 }).waitFor();
-        assert.deepEqual(troubles, []);
+        assert.deepEqual(errors, []);
       }),
   });
 }
@@ -157,9 +157,9 @@ Deno.test({
 });
 
 async function looksWell(context: BrowserContext, urls: readonly string[]): Promise<void> {
-  const { page, troubles } = await watchedPage(context);
+  const { page, errors } = await watchedPage(context);
   for (const url of urls) assert.deepEqual(await visit(page, url), [], url);
-  assert.deepEqual(troubles, []);
+  assert.deepEqual(errors, []);
   await page.close();
 }
 

@@ -78,7 +78,7 @@ Deno.test({
   fn: () =>
     withProgram(async (baseUrl, browser) => {
       const context = await browser.newContext();
-      const { page, troubles } = await watchedPage(context);
+      const { page, errors } = await watchedPage(context);
       const device = await authenticator(context, page);
       await signUp(page, baseUrl);
       await page.goto(`${baseUrl}/portal/account/passkeys`);
@@ -126,7 +126,7 @@ Deno.test({
       await givePassword(page);
       await page.getByRole("heading", { name: signInWords.secondStep }).waitFor();
       assert.equal(await page.getByRole("button", { name: "Use a passkey" }).count(), 0);
-      assert.deepEqual(troubles, []);
+      assert.deepEqual(errors, []);
     }),
 });
 
@@ -140,7 +140,7 @@ for (const scripts of [true, false]) {
           javaScriptEnabled: scripts,
           permissions: ["clipboard-read", "clipboard-write"],
         });
-        const { page, troubles } = await watchedPage(context);
+        const { page, errors } = await watchedPage(context);
         await signUp(page, baseUrl);
         const { codes } = await turnOnTwoStep(page, baseUrl);
         assert.equal(codes.length, 10);
@@ -182,7 +182,7 @@ for (const scripts of [true, false]) {
           await page.getByText(signInWords.passkeysNeedScripts).waitFor();
           assert.equal(await page.getByRole("button", { name: "Add passkey" }).isVisible(), false);
         }
-        assert.deepEqual(troubles, []);
+        assert.deepEqual(errors, []);
       }),
   });
 }
@@ -217,7 +217,7 @@ Deno.test({
       ];
       const member = await browser.newContext();
       await member.addCookies(cookies);
-      const { page: shown, troubles } = await watchedPage(member);
+      const { page: shown, errors } = await watchedPage(member);
       for (const path of setUp) {
         assert.deepEqual(await visit(shown, `${baseUrl}/portal/account/${path}`), []);
       }
@@ -236,7 +236,7 @@ Deno.test({
       for (const path of ["two-step", "two-step/recovery-codes", "two-step/turn-off"]) {
         assert.deepEqual(await visit(shown, `${baseUrl}/portal/account/${path}`), []);
       }
-      assert.deepEqual(troubles, []);
+      assert.deepEqual(errors, []);
       const gate = await (await browser.newContext()).newPage();
       assert.deepEqual(await visit(gate, `${baseUrl}/sign-in`), []);
       await givePassword(gate);

@@ -63,8 +63,8 @@ for (const scripts of [true, false]) {
         const { origin } = test.config.baseUrl;
         const profile = async () =>
           await watchedPage(await browser.newContext({ javaScriptEnabled: scripts }));
-        const { page: ada, troubles } = await profile();
-        const { page: grace, troubles: troublesOfGrace } = await profile();
+        const { page: ada, errors } = await profile();
+        const { page: grace, errors: errorsOfGrace } = await profile();
 
         // Sign up, and confirm the address with the link in the email.
         await ada.goto(`${origin}/sign-up`);
@@ -169,7 +169,7 @@ for (const scripts of [true, false]) {
         await heading(ada, "Sign in");
         await follow(grace, "Members");
         await heading(grace, "Members");
-        assert.deepEqual([...troubles, ...troublesOfGrace], []);
+        assert.deepEqual([...errors, ...errorsOfGrace], []);
       }),
   });
 }

@@ -77,7 +77,7 @@ Deno.test({
         test.now() + 1,
       );
       const context = await profile();
-      const { page, troubles } = await watchedPage(context);
+      const { page, errors } = await watchedPage(context);
       await page.goto(`${app}/?page=1#part`);
       await says(page, "Not signed in");
       await page.getByRole("button", { name: "Sign in" }).click();
@@ -87,7 +87,7 @@ Deno.test({
       await says(page, "Bob, OWNER");
 
       // The other product's page and both servers see the session without another redirect.
-      const { page: other, troubles: troublesOfOther } = await watchedPage(context);
+      const { page: other, errors: errorsOfOther } = await watchedPage(context);
       await other.goto(`${docs}/`);
       await says(other, "Bob, OWNER");
 
@@ -135,7 +135,7 @@ Deno.test({
       await page.goto(`${auth}/portal/api-keys`);
       await page.getByRole("heading", { name: "Sign in", level: 1 }).waitFor();
       assert.deepEqual(await cookieDomains(context), []);
-      assert.deepEqual([...troubles, ...troublesOfOther], []);
+      assert.deepEqual([...errors, ...errorsOfOther], []);
     }),
 });
 
@@ -192,7 +192,7 @@ for (const javaScriptEnabled of [true, false]) {
 
         // With a password, also to a product that redirects to another one.
         for (const [asked, got] of [[`${app}/?a=1#b`], [`${app}/moved`, `${docs}/?moved=1`]] as const) {
-          const { page, troubles } = await watchedPage(await profile({ javaScriptEnabled }));
+          const { page, errors } = await watchedPage(await profile({ javaScriptEnabled }));
           await page.goto(`${auth}/sign-in?${to(asked)}`);
           await page.locator("#email").fill(ada.email);
           await page.getByLabel("Password", { exact: true }).fill("wrong wrong wrong");
@@ -200,12 +200,12 @@ for (const javaScriptEnabled of [true, false]) {
           await page.getByText(signInWords.wrongCredentials).waitFor();
           await signIn(page, ada.email);
           await page.waitForURL(got ?? asked);
-          assert.deepEqual(troubles, []);
+          assert.deepEqual(errors, []);
           await page.context().close();
         }
 
         // With a second step.
-        const { page: second, troubles } = await watchedPage(await profile({ javaScriptEnabled }));
+        const { page: second, errors } = await watchedPage(await profile({ javaScriptEnabled }));
         await second.goto(`${auth}/sign-in?${to(`${docs}/?second=1`)}`);
         await signIn(second, grace.email);
         await second.getByRole("textbox", { name: "Code" }).fill(codeOf(secret, test.now()));
@@ -213,7 +213,7 @@ for (const javaScriptEnabled of [true, false]) {
         await second.waitForURL(`${docs}/?second=1`);
 
         // With a new account.
-        const { page: fresh, troubles: more } = await watchedPage(await profile({ javaScriptEnabled }));
+        const { page: fresh, errors: more } = await watchedPage(await profile({ javaScriptEnabled }));
         await fresh.goto(`${auth}/sign-in?${to(`${docs}/?new=1`)}`);
         await fresh.getByRole("link", { name: "Create an account" }).click();
         await fresh.getByLabel("Your name").fill("Kay");
@@ -221,7 +221,7 @@ for (const javaScriptEnabled of [true, false]) {
         await fresh.getByLabel("Password").fill(testPassword);
         await fresh.getByRole("button", { name: "Create account" }).click();
         await fresh.waitForURL(`${docs}/?new=1`);
-        assert.deepEqual([...troubles, ...more], []);
+        assert.deepEqual([...errors, ...more], []);
       }),
   });
 }
@@ -367,7 +367,7 @@ Deno.test({
     try {
       const ada = await test.signUp();
       const context = await browser.newContext();
-      const { page, troubles } = await watchedPage(context);
+      const { page, errors } = await watchedPage(context);
       const { page: other } = await watchedPage(context);
       await other.goto(`${second}/`);
       await says(other, "Not signed in");
@@ -384,7 +384,7 @@ Deno.test({
       await comeBack(page);
       await says(page, "Not signed in");
       assert.deepEqual(await askServer(context, first), nobody);
-      assert.deepEqual(troubles, []);
+      assert.deepEqual(errors, []);
     } finally {
       await browser.close();
       for (const server of servers) await server.shutdown();

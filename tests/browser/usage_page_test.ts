@@ -71,7 +71,7 @@ for (const scripts of [true, false]) {
     fn: () =>
       withRecords(async (visit) => {
         const context = await signedIn(visit, { javaScriptEnabled: scripts, timezoneId: "Asia/Kathmandu" });
-        const { page, troubles } = await watchedPage(context);
+        const { page, errors } = await watchedPage(context);
         const choose = async (label: string, value: string) => {
           await page.getByLabel(label, { exact: true }).focus();
           await page.getByLabel(label, { exact: true }).selectOption(value);
@@ -127,7 +127,7 @@ for (const scripts of [true, false]) {
         await page.goto(page.url());
         assert.equal(await sum(page).innerText(), "2,048");
         assert.equal(await page.getByLabel("Metric", { exact: true }).inputValue(), "bytes");
-        assert.deepEqual(troubles, []);
+        assert.deepEqual(errors, []);
       }),
   });
 }
@@ -138,7 +138,7 @@ Deno.test({
     "a refresh shows new usage and preserves focus, open details and unsent choices; a hidden page is not refreshed",
   fn: () =>
     withRecords(async (visit) => {
-      const { page, troubles } = await watchedPage(await signedIn(visit));
+      const { page, errors } = await watchedPage(await signedIn(visit));
       let requests = 0;
       page.on("request", (request) => requests += request.resourceType() === "fetch" ? 1 : 0);
       await page.goto(`${visit.baseUrl}/portal/usage?metric=requests`);
@@ -171,7 +171,7 @@ Deno.test({
       await refresh();
       await poll(() => Promise.resolve(requests === 3));
       assert.equal(await page.getByLabel("Product").inputValue(), "search");
-      assert.deepEqual(troubles, []);
+      assert.deepEqual(errors, []);
     }),
 });
 
@@ -180,7 +180,7 @@ Deno.test({
   name: "the usage page passes axe with any filters and never scrolls horizontally",
   fn: () =>
     withRecords(async (visit) => {
-      const { page, troubles } = await watchedPage(await signedIn(visit));
+      const { page, errors } = await watchedPage(await signedIn(visit));
       for (
         const query of [
           "range=7d&window=hour&timezone=America/Argentina/ComodRivadavia",
@@ -194,6 +194,6 @@ Deno.test({
         const on = [...screens, { colorScheme: "light", width: 900 }] as const;
         assert.deepEqual(await problemsOnScreens(page, on), []);
       }
-      assert.deepEqual(troubles, []);
+      assert.deepEqual(errors, []);
     }),
 });

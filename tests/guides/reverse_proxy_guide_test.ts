@@ -160,10 +160,10 @@ async function usesIt(run: Run, folder: string): Promise<void> {
 
   // The longest return address passes through the headers of a redirect.
   const back = encodeURIComponent("/portal?".padEnd(1_960, "&"));
-  const led = await run(
+  const redirected = await run(
     `curl --silent -o /dev/null -w '%{http_code} %{redirect_url}' '${site}/sign-in/continue?return_to=${back}'`,
   );
-  assert.equal(led, `303 ${site}/sign-in?return_to=${back}`);
+  assert.equal(redirected, `303 ${site}/sign-in?return_to=${back}`);
 
   // Nothing is compressed, and metrics are not public.
   const encoding = `curl --silent -o /dev/null -D - -H 'Accept-Encoding: gzip, br, zstd' --cookie jar.txt`;

@@ -45,7 +45,7 @@ Deno.test({
           return answer?.ok === true;
         });
       }
-      const { page, troubles } = await watchedPage(await browser.newContext());
+      const { page, errors } = await watchedPage(await browser.newContext());
       await page.goto(at("3001"));
       await says(page, "Not signed in.");
       assert.equal(await secret(page), "401 Sign in first.");
@@ -72,7 +72,7 @@ Deno.test({
       await page.getByRole("button", { name: "Sign in", exact: true }).click();
       await page.waitForURL(`${at("3001")}/`);
       await says(page, "Ada Lovelace, OWNER");
-      assert.deepEqual(troubles, []);
+      assert.deepEqual(errors, []);
 
       // Cookies of two people at once count as not signed in, in either order.
       const eve = await fetch(`${at("8000")}/api/auth/sign-up`, {

@@ -23,7 +23,7 @@ interface Place {
   start(env?: Record<string, string>): Promise<Program>;
   check(env?: Record<string, string>, ...args: string[]): Promise<CommandEnd>;
   /** @returns The exit status, and the problems found by subject. */
-  troubles(env?: Record<string, string>): Promise<{ status: number; found: Record<string, string> }>;
+  problems(env?: Record<string, string>): Promise<{ status: number; found: Record<string, string> }>;
 }
 
 async function inPlace(test: (place: Place) => Promise<void>, at?: string): Promise<void> {
@@ -46,7 +46,7 @@ async function inPlace(test: (place: Place) => Promise<void>, at?: string): Prom
     async check(env, ...args) {
       return await runCommand(options(env), "check", ...args);
     },
-    async troubles(env) {
+    async problems(env) {
       const { status, stdout, stderr } = await place.check(env, "--json");
       assert.equal(stderr, "");
       const { checks } = JSON.parse(stdout) as { checks: Check[] };
@@ -68,7 +68,7 @@ async function inPlace(test: (place: Place) => Promise<void>, at?: string): Prom
 }
 
 Deno.test("check reports no problem next to a running server, and changes nothing", () =>
-  inPlace(async ({ folder, start, check, troubles }) => {
+  inPlace(async ({ folder, start, check, problems }) => {
     const env = { ALLOWED_ORIGINS: "http://localhost:3000" };
     const program = await start(env);
     const before = contentOf(folder);
@@ -81,20 +81,20 @@ Deno.test("check reports no problem next to a running server, and changes nothin
     );
     assert.match(stdout, /^ok +CORS for http:\/\/localhost:3000 /m);
     assert.match(stdout, /\n0 wrong, 0 warnings, \d+ ok\.\n$/);
-    assert.deepEqual(await troubles(env), { status: 0, found: {} });
+    assert.deepEqual(await problems(env), { status: 0, found: {} });
     assert.deepEqual(contentOf(folder), before);
     assert.equal(program.output(), "");
   }));
 
 Deno.test("check without a server reports what it can't check, and creates no data file", () =>
-  inPlace(async ({ folder, check, troubles }) => {
-    const { status, found } = await troubles();
+  inPlace(async ({ folder, check, problems }) => {
+    const { status, found } = await problems();
     assert.equal(status, 0);
     assert.deepEqual(Object.keys(found), ["Database", "Public address"]);
     assert.match(found["Database"] ?? "", /^warning: .*does not exist/);
     assert.match(found["Public address"] ?? "", /^warning: .*is not reachable/);
     assert.deepEqual([...Deno.readDirSync(folder)], []);
-    const elsewhere = await troubles({ DATABASE_URL: "file:nowhere/gatehouse.db" });
+    const elsewhere = await problems({ DATABASE_URL: "file:nowhere/gatehouse.db" });
     assert.match(elsewhere.found["Database"] ?? "", /^wrong: .*Its folder does not exist either/);
     // An unknown option checks nothing.
     assert.equal((await check({}, "--proxy")).status, 64);
@@ -109,9 +109,9 @@ Deno.test("check reports every invalid setting, and exits with 78", () =>
   }));
 
 Deno.test("check reports a database that is missing, older, newer, invalid or not private", () =>
-  inPlace(async ({ folder, start, troubles }) => {
+  inPlace(async ({ folder, start, problems }) => {
     const program = await start();
-    const other = await troubles({ DATABASE_URL: "file:other.db" });
+    const other = await problems({ DATABASE_URL: "file:other.db" });
     assert.match(other.found["Database"] ?? "", /^wrong: \/.*\/other\.db: the file does not exist/);
     program.kill("SIGTERM");
     await program.ended();
@@ -123,7 +123,7 @@ Deno.test("check reports a database that is missing, older, newer, invalid or no
         connection.exec(change);
         connection.close();
       }
-      return (await troubles()).found["Database"];
+      return (await problems()).found["Database"];
     };
     assert.equal(await database(), undefined);
     const last = migrations.length;
@@ -138,10 +138,10 @@ Deno.test("check reports a database that is missing, older, newer, invalid or no
     assert.match(newer ?? "", /^wrong: .*(newer|changed)/);
     assert.match(await database("DROP TABLE schema_migrations") ?? "", /^warning: .*no schema yet/);
     Deno.chmodSync(path, 0o644);
-    assert.match((await troubles()).found["Data file"] ?? "", /^warning: Its mode is 0644/);
+    assert.match((await problems()).found["Data file"] ?? "", /^warning: Its mode is 0644/);
     // A new file, because a connection of this process that closes late would restore the old pages.
     Deno.writeTextFileSync(`${folder}/data/list.db`, "This was a shopping list. ".repeat(400));
-    const list = await troubles({ DATABASE_URL: "file:data/list.db" });
+    const list = await problems({ DATABASE_URL: "file:data/list.db" });
     assert.match(list.found["Database"] ?? "", /^wrong: /);
   }));
 
@@ -151,16 +151,16 @@ Deno.test({
   fn: async () => {
     const disk = mountSmallDisk(8 * 1024 * 1024);
     try {
-      await inPlace(async ({ folder, start, troubles }) => {
+      await inPlace(async ({ folder, start, problems }) => {
         const program = await start();
         program.kill("SIGTERM");
         await program.ended();
-        const writable = await troubles();
+        const writable = await problems();
         assert.equal(writable.found["Database"], undefined);
         assert.match(writable.found["Disk"] ?? "", /^wrong: \d MB are free/);
         const { success } = await new Deno.Command("mount", { args: ["-o", "remount,ro", folder] }).output();
         assert(success);
-        assert.match((await troubles()).found["Database"] ?? "", /^wrong: .*[Rr]ead-only file system/);
+        assert.match((await problems()).found["Database"] ?? "", /^wrong: .*[Rr]ead-only file system/);
       }, disk.folder);
     } finally {
       disk.unmount();
@@ -172,7 +172,7 @@ Deno.test({
   name: "check signs in to the mail server, sends nothing, and reports rejections without the password",
   ignore: smtpTlsMissing(),
   fn: () =>
-    inPlace(async ({ check, troubles }) => {
+    inPlace(async ({ check, problems }) => {
       const authority = await testAuthority();
       const credentials = { user: "ada", pass: "open sesame" };
       const certificate = await authority.certify("localhost");
@@ -182,7 +182,7 @@ Deno.test({
         MAIL_FROM: "auth@example.com",
       });
       const known = { DENO_CERT: authority.certPath };
-      const mail = async (given: Record<string, string>) => (await troubles(given)).found["Mail"];
+      const mail = async (given: Record<string, string>) => (await problems(given)).found["Mail"];
       try {
         assert.equal(await mail({ ...env("open%20sesame"), ...known }), undefined);
         const refused = await check({ ...env("shut%20sesame"), ...known }, "--json");
@@ -260,11 +260,11 @@ Deno.test({
   name: "check writes to a libSQL server, reads its clock, and reports when it is down",
   ignore: sqldMissing() !== null,
   fn: () =>
-    inPlace(async ({ start, check, troubles }) => {
+    inPlace(async ({ start, check, problems }) => {
       const sqld = await startSqld();
       const env = { DATABASE_URL: sqld.url };
       try {
-        assert.match((await troubles(env)).found["Database"] ?? "", /^warning: .*no schema yet/);
+        assert.match((await problems(env)).found["Database"] ?? "", /^warning: .*no schema yet/);
         await start(env);
         const { status, stdout } = await check(env);
         assert.equal(status, 0, stdout);
@@ -274,7 +274,7 @@ Deno.test({
       } finally {
         await sqld.stop();
       }
-      const { found } = await troubles(env);
+      const { found } = await problems(env);
       assert.match(found["Database"] ?? "", /^wrong: /);
       assert.match(found["Public address"] ?? "", /^wrong: .*not ready/);
     }),

@@ -83,7 +83,7 @@ Deno.test("moves the log into the data file even if another process has the file
     await withServer({ folder, env }, ({ baseUrl }) => assertMonthSum(baseUrl, { fullKey, sum: 1.6 }));
   }));
 
-Deno.test("reports a log that another process keeps it from moving, and loses nothing", () =>
+Deno.test("reports data left in the log while another process uses the file, and loses nothing", () =>
   inFolder(async (folder) => {
     const path = `${folder}/data/gatehouse.db`;
     let fullKey = "";

@@ -60,10 +60,10 @@ async function withPage(
   const context = await open();
   const [name = "", value = ""] = cookie.split("=");
   await context.addCookies([{ name, value, domain: ".example.com", path: "/" }]);
-  const { page, troubles } = await watchedPage(context);
+  const { page, errors } = await watchedPage(context);
   try {
     await run(page);
-    assert.deepEqual(troubles, []);
+    assert.deepEqual(errors, []);
   } catch (error) {
     throw new Error(`at ${page.url()}\n${scene.program.output()}`, { cause: error });
   } finally {
@@ -133,7 +133,7 @@ async function roleIsMissing(given: Given): Promise<void> {
     await heading(page, "You don’t have access");
     await page.getByText("requires the role Admin or higher").waitFor();
     await page.getByRole("listitem").getByText("Zoë 100%").waitFor();
-    // axe-core would hang in a browser without scripts, where the document is the same.
+    // Without scripts the document is the same, but axe-core would hang.
     if (given.scripts) assert.deepEqual(await problemsOnScreens(page), []);
     // Requests by scripts get a status, not a redirect.
     const { status, headers } = await scene.isBlocked({

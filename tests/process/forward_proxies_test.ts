@@ -26,7 +26,7 @@ const claims = [
   "Remote-Api-Key",
   "Remote-Api_Key",
   "Remote-Groups",
-  // Some servers turn all other characters than letters into underscores.
+  // Some servers treat other punctuation as underscores.
   "Remote.User",
   "Remote~Role",
 ];
@@ -39,23 +39,25 @@ for (const kind of proxyKinds) {
       withProxyScene({ kind, recipe }, async (scene) => {
         const step = (promise: string, run: (scene: ProxyScene) => Promise<void>) =>
           t.step({ name: promise, fn: () => run(scene), sanitizeOps: false, sanitizeResources: false });
-        await step("a signed-in browser reaches the application with its identity", seesWhoItIs);
-        await step("identity headers from clients never arrive", claimsNeverArrive);
-        await step("a signed-out browser signs in and returns to the requested page", signsInAndComesBack);
+        await step("a signed-in browser reaches the application with its identity", passesIdentity);
+        await step("identity headers from clients never arrive", dropsForgedHeaders);
+        await step("a signed-out browser signs in and returns to the requested page", signsInAndReturns);
         await step(
           "conflicting session cookies are cleared, and page loads go to the sign-in page",
-          conflictEnds,
+          clearsConflictingCookies,
         );
-        if (!browserMissing()) await step("the same in a real browser", signsInWithBrowser);
-        await step("a WebSocket opens only for a signed-in user", socketsPass);
-        await step("organization and role conditions restrict access", conditionsRestrict);
-        await step("each request with an API key passes and is counted exactly once", keysAreCounted);
+        if (!browserMissing()) {
+          await step("a real browser with conflicting cookies signs in and returns", signsInWithBrowser);
+        }
+        await step("a WebSocket opens only for a signed-in user", opensWebSockets);
+        await step("organization and role conditions restrict access", restrictsAccess);
+        await step("each request with an API key passes and is counted exactly once", countsKeys);
         await step("no request reaches the application while Gatehouse is down", failsClosed);
       }),
   });
 }
 
-async function seesWhoItIs({ ada, arrives }: ProxyScene): Promise<void> {
+async function passesIdentity({ ada, arrives }: ProxyScene): Promise<void> {
   const cookie = `theme=dark; ${ada.cookie}; lang=en`;
   const got = await arrives({ host: "app.example.com", path: "/a/b?c=%2F&d", headers: { cookie } });
   assert.equal(got.path, "/a/b?c=%2F&d");
@@ -83,7 +85,7 @@ async function seesWhoItIs({ ada, arrives }: ProxyScene): Promise<void> {
   await arrives({ host: "app.example.com", path: "/?role=OWNER&rol=1&accept=key", headers: { cookie } });
 }
 
-async function claimsNeverArrive(
+async function dropsForgedHeaders(
   { eve, apiKey, keyId, see, arrives, isBlocked }: ProxyScene,
 ): Promise<void> {
   const forged = Object.fromEntries(claims.map((name) => [name, "forged"]));
@@ -126,7 +128,7 @@ async function claimsNeverArrive(
   );
 }
 
-async function signsInAndComesBack({ port, bob, see, isBlocked, arrives }: ProxyScene): Promise<void> {
+async function signsInAndReturns({ port, bob, see, isBlocked, arrives }: ProxyScene): Promise<void> {
   // The longest valid return address. Encoded in the response's headers, it is three times as long.
   const path = "/reports/7?tab=a&b=%2F".padEnd(1_960, "&");
   const asked = { host: "app.example.com", path };
@@ -173,7 +175,7 @@ async function signsInAndComesBack({ port, bob, see, isBlocked, arrives }: Proxy
   assert.equal((await isBlocked({ ...asked, path: "/", headers: { cookie, ...large } })).status, 431);
 }
 
-async function conflictEnds({ port, ada, bob, see, isBlocked }: ProxyScene): Promise<void> {
+async function clearsConflictingCookies({ port, ada, bob, see, isBlocked }: ProxyScene): Promise<void> {
   const origin = `http://app.example.com:${port}`;
   // The longest valid address, three times as long when encoded as a parameter.
   const asked = { host: "app.example.com", path: `/reports/7?${"&".repeat(2_000 - origin.length - 11)}` };
@@ -210,7 +212,7 @@ async function signsInWithBrowser({ port, ada, bob }: ProxyScene): Promise<void>
   const browser: Browser = await launchBrowser(hosts);
   try {
     const context = await browser.newContext();
-    const { page, troubles } = await watchedPage(context);
+    const { page, errors } = await watchedPage(context);
     // Cookies of two people, one of them only for the application's host.
     const [, value = ""] = ada.cookie.split("=");
     await context.addCookies([
@@ -235,13 +237,13 @@ async function signsInWithBrowser({ port, ada, bob }: ProxyScene): Promise<void>
       socket.onerror = () => reject(new Error("the WebSocket didn't open"));
     })`);
     assert.equal(echo, "echo hello");
-    assert.deepEqual(troubles, []);
+    assert.deepEqual(errors, []);
   } finally {
     await browser.close();
   }
 }
 
-async function socketsPass({ port, ada, application }: ProxyScene): Promise<void> {
+async function opensWebSockets({ port, ada, application }: ProxyScene): Promise<void> {
   const host = "app.example.com";
   const open = await visitSocket(
     port,
@@ -260,7 +262,7 @@ async function socketsPass({ port, ada, application }: ProxyScene): Promise<void
   assert.equal(application.received.length, count);
 }
 
-async function conditionsRestrict(
+async function restrictsAccess(
   { ada, bob, eve, application, see, arrives, isBlocked }: ProxyScene,
 ): Promise<void> {
   const [team, admin] = [{ host: "team.example.com" }, { host: "admin.example.com" }];
@@ -290,7 +292,7 @@ async function conditionsRestrict(
   assert(question.status === 404 || application.received.length === count + 1, String(question.status));
 }
 
-async function keysAreCounted({ apiKey, keyId, ada, see, arrives, isBlocked }: ProxyScene): Promise<void> {
+async function countsKeys({ apiKey, keyId, ada, see, arrives, isBlocked }: ProxyScene): Promise<void> {
   const host = "api.example.com";
   const counted = async () => {
     const { body } = await see({

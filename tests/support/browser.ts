@@ -40,17 +40,17 @@ export function launchBrowser(hosts: Readonly<Record<string, string>> = {}): Pro
 }
 
 /** Opens a page and collects its script errors and content security policy violations. */
-export async function watchedPage(context: BrowserContext): Promise<{ page: Page; troubles: string[] }> {
+export async function watchedPage(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
-  const troubles: string[] = [];
-  page.on("pageerror", (error) => troubles.push(`script error: ${error.message}`));
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(`script error: ${error.message}`));
   page.on("console", (message) => {
     // Chromium logs the 4xx of a rejected form, and headers that it ignores without HTTPS.
     const isExpected = /Failed to load resource|Cross-Origin-Opener-Policy header has been ignored/;
-    if (message.type() === "error" && !isExpected.test(message.text())) troubles.push(message.text());
+    if (message.type() === "error" && !isExpected.test(message.text())) errors.push(message.text());
   });
-  return { page, troubles };
+  return { page, errors };
 }
 
 /** The color schemes and widths that every page is checked with. */

@@ -44,7 +44,7 @@ function through(test: TestApp, proxy: Proxy = {}): Send {
 }
 
 /** @returns The problems by what was checked. */
-async function troubles(proxy: Proxy, more: Record<string, string> = {}): Promise<Record<string, string>> {
+async function problems(proxy: Proxy, more: Record<string, string> = {}): Promise<Record<string, string>> {
   const test = await startTestApp({ ...settings, ...more });
   try {
     const options = { isRunning: Promise.resolve(true), send: through(test, proxy) };
@@ -63,12 +63,12 @@ async function troubles(proxy: Proxy, more: Record<string, string> = {}): Promis
 }
 
 Deno.test("checkPublicAddress() reports nothing for a proxy that forwards everything", async () => {
-  assert.deepEqual(await troubles({}), {});
-  assert.deepEqual(await troubles({}, { BASE_URL: "https://auth.example.com:8443" }), {});
+  assert.deepEqual(await problems({}), {});
+  assert.deepEqual(await problems({}, { BASE_URL: "https://auth.example.com:8443" }), {});
 });
 
 Deno.test("checkPublicAddress() reports a removed Origin header for each allowed origin", async () => {
-  const found = await troubles({ dropped: ["origin"] });
+  const found = await problems({ dropped: ["origin"] });
   assert.deepEqual(Object.keys(found), [
     "Cookie",
     "CORS for https://app.example.com",
@@ -82,16 +82,16 @@ Deno.test("checkPublicAddress() reports a removed Origin header for each allowed
 });
 
 Deno.test("checkPublicAddress() reports cookies that don't arrive, and nothing when the proxy limits headers", async () => {
-  assert.deepEqual(await troubles({ dropped: ["cookie"] }), {
+  assert.deepEqual(await problems({ dropped: ["cookie"] }), {
     "Cookies of requests": "wrong: They don't reach the server, so nobody stays signed in.",
   });
   const small = (request: Request) =>
     (request.headers.get("cookie") ?? "").length > 4000 ? new Response(null, { status: 400 }) : undefined;
-  assert.deepEqual(await troubles({ answer: small }), {});
+  assert.deepEqual(await problems({ answer: small }), {});
 });
 
 Deno.test("checkPublicAddress() reports a proxy that rejects large response headers", async () => {
-  const found = await troubles({
+  const found = await problems({
     answer: (_request, headers) =>
       (headers.get("location") ?? "").length > 4_000 ? new Response(null, { status: 502 }) : undefined,
   });
@@ -102,7 +102,7 @@ Deno.test("checkPublicAddress() reports a proxy that rejects large response head
 
 Deno.test("checkPublicAddress() reports response headers that are removed, changed or duplicated", async () => {
   const without = (name: string) =>
-    troubles({ answer: (_request, headers) => void headers.delete(name) }).then(Object.keys);
+    problems({ answer: (_request, headers) => void headers.delete(name) }).then(Object.keys);
   assert.deepEqual(await without("strict-transport-security"), ["Headers of pages"]);
   assert.deepEqual(await without("content-security-policy"), ["Headers of pages"]);
   assert.deepEqual(await without("cache-control"), ["Headers of pages"]);
@@ -111,11 +111,11 @@ Deno.test("checkPublicAddress() reports response headers that are removed, chang
   const cors = ["CORS for https://app.example.com", "CORS for https://*.docs.example.com"];
   assert.deepEqual(await without("vary"), cors);
   assert.deepEqual(await without("access-control-allow-credentials"), cors);
-  const own = await troubles({
+  const own = await problems({
     answer: (_request, headers) => headers.append("access-control-allow-origin", "*"),
   });
   assert.deepEqual(Object.keys(own), ["Other origins", ...cors]);
-  const policy = await troubles({
+  const policy = await problems({
     answer: (_request, headers) => headers.append("content-security-policy", "default-src *"),
   });
   assert.deepEqual(Object.keys(policy), ["Headers of pages"]);
@@ -123,7 +123,7 @@ Deno.test("checkPublicAddress() reports response headers that are removed, chang
 
 Deno.test("checkPublicAddress() names the attributes that a cookie lacks", async () => {
   const rewritten = (from: RegExp, to: string) =>
-    troubles({
+    problems({
       answer(_request, headers) {
         const cookies = headers.getSetCookie();
         headers.delete("set-cookie");
@@ -145,23 +145,23 @@ Deno.test("checkPublicAddress() names the attributes that a cookie lacks", async
 });
 
 Deno.test("checkPublicAddress() reports compression, http without a redirect, and a missing X-Forwarded-For", async () => {
-  const packed = await troubles({
+  const packed = await problems({
     answer(request, headers) {
       if (request.headers.get("accept-encoding")?.includes("gzip")) headers.delete("content-length");
     },
   });
   assert.deepEqual(Object.keys(packed), ["Compression"]);
   assert.match(packed["Compression"] ?? "", /^warning/);
-  const plain = await troubles({
+  const plain = await problems({
     answer: (request) => request.url.startsWith("http:") ? new Response("hello") : undefined,
   });
   assert.deepEqual(Object.keys(plain), ["Plain http"]);
-  const elsewhere = await troubles({
+  const elsewhere = await problems({
     answer: (request) =>
       request.url.startsWith("http:") ? Response.redirect("https://auth.example.com.evil.org/") : undefined,
   });
   assert.deepEqual(Object.keys(elsewhere), ["Plain http"]);
-  const nameless = await troubles({ sendsAddress: false });
+  const nameless = await problems({ sendsAddress: false });
   assert.deepEqual(Object.keys(nameless), ["X-Forwarded-For"]);
   // With a token, the metrics show nothing about the proxy.
   const test = await startTestApp({ ...settings, METRICS_TOKEN: "m".repeat(16) });
@@ -172,15 +172,15 @@ Deno.test("checkPublicAddress() reports compression, http without a redirect, an
 });
 
 Deno.test("checkPublicAddress() reports another site, a redirect, a wrong clock and a broken connection", async () => {
-  const other = await troubles({ answer: () => new Response("Welcome") });
+  const other = await problems({ answer: () => new Response("Welcome") });
   assert.match(other["Public address"] ?? "", /^wrong: .*returns 200: another server responds/);
-  const led = await troubles({
+  const led = await problems({
     answer: () => new Response(null, { status: 302, headers: { location: "https://example.com/login" } }),
   });
   assert.match(led["Public address"] ?? "", /returns 302 and redirects to https:\/\/example\.com\/login/);
   assert.doesNotMatch(led["Public address"] ?? "", /BASE_URL/);
   // The proxy redirects to https, to www or to another name: the settings are outdated.
-  const moved = await troubles({
+  const moved = await problems({
     answer: () =>
       new Response(null, { status: 308, headers: { location: "https://www.auth.example.com/health/ready" } }),
   });
@@ -188,12 +188,12 @@ Deno.test("checkPublicAddress() reports another site, a redirect, a wrong clock 
     moved["Public address"] ?? "",
     /redirects to .*set BASE_URL=https:\/\/www\.auth\.example\.com$/,
   );
-  const late = await troubles({
+  const late = await problems({
     answer: (_request, headers) => headers.set("date", new Date(Date.now() - 3_600_000).toUTCString()),
   });
   assert.match(late["Clock of the public address"] ?? "", /^wrong: It is 3\d{3} seconds behind/);
   let requests = 0;
-  const cut = await troubles({
+  const cut = await problems({
     answer() {
       if (++requests > 1) throw new Error("cut");
     },

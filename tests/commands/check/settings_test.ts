@@ -7,7 +7,7 @@ import { checkSettings } from "../../../commands/check/settings.ts";
 import { checkClock } from "../../../commands/check/time.ts";
 
 /** @returns The problems by what was checked. */
-function troubles(settings: Settings): Readonly<Record<string, { verdict: Verdict; words: string }>> {
+function problems(settings: Settings): Readonly<Record<string, { verdict: Verdict; words: string }>> {
   const result = parseConfig(settings, { isTerminal: false });
   assert("config" in result);
   return Object.fromEntries(
@@ -21,24 +21,24 @@ const base = { BASE_URL: "https://auth.example.com", TRUSTED_PROXIES: "127.0.0.1
 Deno.test("checkSettings() reports nothing for the documented deployments", () => {
   const origins =
     "https://app.example.com,https://*.docs.example.com,https://example.com,https://auth.example.com";
-  assert.deepEqual(troubles({ ...base, COOKIE_DOMAIN: ".example.com", ALLOWED_ORIGINS: origins }), {});
-  assert.deepEqual(troubles({}), {});
-  assert.deepEqual(troubles({ PORT: "0" }), {});
-  assert.deepEqual(troubles({ ALLOWED_ORIGINS: "http://localhost:3000" }), {});
+  assert.deepEqual(problems({ ...base, COOKIE_DOMAIN: ".example.com", ALLOWED_ORIGINS: origins }), {});
+  assert.deepEqual(problems({}), {});
+  assert.deepEqual(problems({ PORT: "0" }), {});
+  assert.deepEqual(problems({ ALLOWED_ORIGINS: "http://localhost:3000" }), {});
 });
 
 Deno.test("checkSettings() warns about plain http, but not on this machine", () => {
-  const found = troubles({ BASE_URL: "http://auth.example.com:8000" })["BASE_URL"];
+  const found = problems({ BASE_URL: "http://auth.example.com:8000" })["BASE_URL"];
   assert.equal(found?.verdict, "warning");
   assert.match(found.words, /BASE_URL=https:\/\/auth\.example\.com$/);
   for (const host of ["localhost", "auth.localhost", "127.0.0.9", "[::1]"]) {
-    assert.deepEqual(troubles({ BASE_URL: `http://${host}:8000` }), {});
+    assert.deepEqual(problems({ BASE_URL: `http://${host}:8000` }), {});
   }
-  assert(troubles({ BASE_URL: "http://notlocalhost:8000" })["BASE_URL"]);
+  assert(problems({ BASE_URL: "http://notlocalhost:8000" })["BASE_URL"]);
 });
 
 Deno.test("checkSettings() warns about each origin that the cookie never reaches, and says why", () => {
-  const found = troubles({
+  const found = problems({
     ...base,
     BASE_URL: "https://auth.eu.example.com",
     COOKIE_DOMAIN: ".eu.example.com",
@@ -57,12 +57,12 @@ Deno.test("checkSettings() warns about each origin that the cookie never reaches
   );
   assert.match(found["Origin http://app.eu.example.com"]?.words ?? "", /mixes http and https/);
   assert.match(found["Origin https://example.org"]?.words ?? "", /another site/);
-  const unset = troubles({ ...base, ALLOWED_ORIGINS: "https://app.example.com" });
+  const unset = problems({ ...base, ALLOWED_ORIGINS: "https://app.example.com" });
   assert.match(unset["Origin https://app.example.com"]?.words ?? "", /COOKIE_DOMAIN is not set/);
   const hosted = { BASE_URL: "https://auth.one.github.io", ALLOWED_ORIGINS: "https://app.one.github.io" };
-  assert.deepEqual(troubles({ ...base, ...hosted, COOKIE_DOMAIN: ".one.github.io" }), {});
+  assert.deepEqual(problems({ ...base, ...hosted, COOKIE_DOMAIN: ".one.github.io" }), {});
   // Two customers of a hosting domain are two sites.
-  const shared = troubles({
+  const shared = problems({
     ...base,
     BASE_URL: "https://one.github.io",
     ALLOWED_ORIGINS: "https://two.github.io",
@@ -71,7 +71,7 @@ Deno.test("checkSettings() warns about each origin that the cookie never reaches
 });
 
 Deno.test("checkSettings() warns about a cookie domain without product origins", () => {
-  const found = troubles({ ...base, COOKIE_DOMAIN: ".example.com" });
+  const found = problems({ ...base, COOKIE_DOMAIN: ".example.com" });
   assert.deepEqual(Object.keys(found), ["ALLOWED_ORIGINS"]);
   assert.equal(found["ALLOWED_ORIGINS"]?.verdict, "warning");
   assert.match(
@@ -79,7 +79,7 @@ Deno.test("checkSettings() warns about a cookie domain without product origins",
     /nobody returns to them .*ALLOWED_ORIGINS=https:\/\/app\.example\.com$/,
   );
   const own = { ...base, COOKIE_DOMAIN: ".example.com", ALLOWED_ORIGINS: "https://auth.example.com" };
-  assert.deepEqual(Object.keys(troubles(own)), ["ALLOWED_ORIGINS"]);
+  assert.deepEqual(Object.keys(problems(own)), ["ALLOWED_ORIGINS"]);
 });
 
 Deno.test("checkSettingNames() finds misspelled settings, unless the right one is set", () => {
@@ -131,7 +131,7 @@ Deno.test("checkSettingNames() finds misspelled settings, unless the right one i
 });
 
 Deno.test("checkSettings() asks for TRUSTED_PROXIES behind a proxy, and rejects trusting every address", () => {
-  const warned = (settings: Settings) => troubles(settings)["TRUSTED_PROXIES"];
+  const warned = (settings: Settings) => problems(settings)["TRUSTED_PROXIES"];
   assert.equal(warned({ BASE_URL: "https://auth.example.com" })?.verdict, "warning");
   assert.match(warned({ BASE_URL: "http://localhost:80" })?.words ?? "", /TRUSTED_PROXIES=127\.0\.0\.1,::1$/);
   for (const all of ["0.0.0.0/0", "10.0.0.0/8,::/0"]) {
