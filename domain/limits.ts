@@ -143,7 +143,7 @@ export const mailSubjectNameCharactersMax = 60;
 
 /** How long a link from `gatehouse user` works. */
 export const operatorLinkLifetimeMs = 24 * 3_600_000;
-/** Users or keys that the commands read at once. */
+/** Users or keys that a command reads at a time. */
 export const operatorPageItemsMax = 500;
 export const auditRetentionMs = 400 * 24 * 3_600_000;
 /** Entries that one step of the CSV export reads. */

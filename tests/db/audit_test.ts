@@ -1,5 +1,5 @@
-// The table of the audit log, on both kinds of database: an entry is written exactly when the statement before it changed
-// something, and a few entries among many are found without reading the others.
+// The audit log's table: an entry is written only if the statement before it changed something, and every query uses an
+// index.
 import assert from "node:assert/strict";
 import {
   type AuditQuery,
@@ -52,7 +52,7 @@ function on(name: string, test: (database: Database) => Promise<void>): void {
 }
 
 const update = (to: string, from: string) => sql`UPDATE notes SET text = ${to} WHERE text = ${from}`;
-/** Statements before an entry, and whether they change something each time. */
+/** Statements before an entry, and whether the last one changes something. */
 const before: readonly { name: string; batch: Statement[]; isWritten: boolean }[] = [
   { name: "an UPDATE of a row", batch: [update("A", "a")], isWritten: true },
   { name: "an UPDATE of no row", batch: [update("A", "nobody")], isWritten: false },
@@ -106,7 +106,7 @@ on(
       const results = await database.write([...batch, entry()]);
       assert.equal(results.at(-1)?.rows.length, isWritten ? 1 : 0, `after ${name}`);
     }
-    // The previous batch changed something; this one has not changed anything yet.
+    // Changes by the previous batch don't count.
     await database.write([update("j", "f")]);
     const [, none] = await database.write([update("x", "x"), entry()]);
     assert.equal(none?.rows.length, 0);

@@ -5,18 +5,18 @@ import { isoTime, isoTimeIn, parseTime, parseTimestamp, timeFault } from "../../
 import { anyTime, hourMs, wall, wallTime, zones } from "./clocks.ts";
 import { holds } from "./properties.ts";
 
-Deno.test("isoTimeIn() is the same moment in the zone, with its offset", () => {
+Deno.test("isoTimeIn() returns the same instant with the zone's offset", () => {
   holds(fc.tuple(anyTime, fc.constantFrom(...zones)), ([ms, timezone]) => {
     const text = isoTimeIn(ms, timezone);
     assert.equal(text, timezone === "UTC" ? isoTime(ms) : wallTime(ms, timezone));
     assert.equal(parseTimestamp(text), ms);
   }, { runs: 600 });
   assert.equal(isoTimeIn(Date.UTC(2026, 8, 30, 22), "Europe/Berlin"), "2026-10-01T00:00:00.000+02:00");
-  // Monrovia was 44 minutes and 30 seconds behind, which is no ISO 8601 offset.
+  // Monrovia was 44 minutes and 30 seconds behind, which isn't a valid ISO 8601 offset.
   assert.equal(isoTimeIn(Date.UTC(1960, 0), "Africa/Monrovia"), "1960-01-01T00:00:00.000Z");
 });
 
-Deno.test("parseTime() reads a date as the first moment of the day in the zone", () => {
+Deno.test("parseTime() reads a date as the start of the day in the zone", () => {
   const day = fc.integer({ min: Date.UTC(2000, 0) / (24 * hourMs), max: Date.UTC(2040, 0) / (24 * hourMs) });
   holds(fc.tuple(day, fc.constantFrom(...zones)), ([number, timezone]) => {
     const date = isoTime(number * 24 * hourMs).slice(0, 10);
@@ -34,7 +34,7 @@ Deno.test("timeFault() explains how to encode an offset whose + was lost in a UR
   assert.doesNotMatch(timeFault("yesterday"), /%2B/);
 });
 
-Deno.test("parseTimestamp() reads RFC 3339 and cuts off digits beyond milliseconds", () => {
+Deno.test("parseTimestamp() reads RFC 3339 and ignores digits beyond milliseconds", () => {
   const moment = Date.UTC(2026, 10, 21, 14, 3, 11, 250);
   for (
     const text of [

@@ -1,5 +1,5 @@
-// The browser client: how it is served, its types, and when it sends requests. tests/browser/subdomains_test.ts uses it in a
-// product.
+// The browser client: how it is served, its types, and when it sends requests. tests/browser/subdomains_test.ts uses it on a
+// product's page.
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { respond as answerOfProduct } from "../../examples/product/server.ts";
@@ -9,7 +9,7 @@ import { clientTest } from "../support/client_stage.ts";
 import { freePort } from "../support/sqld.ts";
 
 testApp(
-  "serves /gatehouse.js to every origin, cached for minutes",
+  "serves /gatehouse.js to every origin, cached for five minutes",
   async (test) => {
     const answer = await test.send("/gatehouse.js", { headers: { origin: "https://anything.example" } });
     assert.equal(answer.status, 200);
@@ -23,7 +23,7 @@ testApp(
     assert.deepEqual(answer.headers.getSetCookie(), []);
     const etag = header("etag") ?? "";
     assert.match(etag, /^"[0-9a-f]{16}"$/);
-    // The fast compression that Deno uses.
+    // The compression level that Deno uses.
     const bytes = gzipSync(new Uint8Array(await answer.arrayBuffer()), { level: 1 }).length;
     assert(bytes < 3_000, `${bytes} bytes`);
     // Unchanged, weakened by a proxy that compresses, and in a list.
@@ -108,25 +108,25 @@ Deno.test("the types of /gatehouse.js accept correct code and reject errors", as
   }
 });
 
-Deno.test("the example product treats users as signed out while the service is unavailable", async () => {
+Deno.test("the example product's server returns a 503 while the service is unavailable", async () => {
   const asked = (ask: () => Promise<Response>) =>
     answerOfProduct(
       new Request("https://app.example.com/server"),
       "https://auth.example.com",
       ask as typeof fetch,
     );
-  const refused = await asked(() =>
+  const unavailable = await asked(() =>
     Promise.resolve(Response.json({ error: { code: "unavailable" } }, { status: 503 }))
   );
-  assert.equal(refused.status, 503);
+  assert.equal(unavailable.status, 503);
   const down = await asked(() => Promise.reject(new TypeError("Connection refused")));
   assert.equal(down.status, 503);
   const known = await asked(() => Promise.resolve(Response.json({ authenticated: true })));
   assert.deepEqual([known.status, await known.json()], [200, { authenticated: true }]);
 });
 
-const nobody = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
-const ada = { ...nobody, authenticated: true, user: { id: "usr_1", name: "Ada" } };
+const signedOut = { authenticated: false, user: null, organizationId: null, role: null, memberships: [] };
+const ada = { ...signedOut, authenticated: true, user: { id: "usr_1", name: "Ada" } };
 
 const me = "GET /api/auth/me";
 
@@ -147,19 +147,19 @@ clientTest("the client does nothing before it is called, and its exports match t
 clientTest(
   "onChange() checks when the page is shown, one request at a time, and never while it is hidden",
   async (stage) => {
-    const told: unknown[] = [];
-    const stop = stage.client.onChange((user) => told.push(user));
+    const changes: unknown[] = [];
+    const stop = stage.client.onChange((user) => changes.push(user));
     assert.deepEqual(stage.waiting, [me]);
     for (const type of ["focus", "visibilitychange", "pageshow"] as const) stage.look(type, true);
     assert.deepEqual(stage.waiting, [me], "one request at a time");
     await stage.answer(ada);
-    assert.deepEqual(told, [], "the first user is not a change");
+    assert.deepEqual(changes, [], "the first user is not a change");
     // A new page has sent its request already.
     stage.look("pageshow");
     assert.deepEqual(stage.waiting, []);
     stage.look("focus");
     await stage.answer(ada);
-    assert.deepEqual(told, [], "the same user is not a change");
+    assert.deepEqual(changes, [], "the same user is not a change");
     stage.hide(true);
     for (const type of ["focus", "visibilitychange", "pageshow"] as const) stage.look(type, true);
     assert.deepEqual(stage.waiting, [], "hidden");
@@ -167,9 +167,9 @@ clientTest(
     for (const type of ["focus", "visibilitychange", "pageshow"] as const) {
       stage.look(type, true);
       assert.deepEqual(stage.waiting, [me], type);
-      await stage.answer(told.length % 2 === 0 ? nobody : ada);
+      await stage.answer(changes.length % 2 === 0 ? signedOut : ada);
     }
-    assert.deepEqual(told, [nobody, ada, nobody]);
+    assert.deepEqual(changes, [signedOut, ada, signedOut]);
     stop();
     stage.look("focus");
     assert.deepEqual(stage.waiting, []);
@@ -178,21 +178,21 @@ clientTest(
 
 clientTest("a page that is opened in the background checks when it is first shown", async (stage) => {
   stage.hide(true);
-  const told: unknown[] = [];
-  const stop = stage.client.onChange((user) => told.push(user));
+  const changes: unknown[] = [];
+  const stop = stage.client.onChange((user) => changes.push(user));
   assert.deepEqual(stage.waiting, []);
   stage.hide(false);
   stage.look("visibilitychange");
   await stage.answer(ada);
   stage.look("focus");
-  await stage.answer(nobody);
-  assert.deepEqual(told, [nobody]);
+  await stage.answer(signedOut);
+  assert.deepEqual(changes, [signedOut]);
   stop();
 });
 
 clientTest("a failed request is not a change, and the next event tries again", async (stage) => {
-  const told: unknown[] = [];
-  const stop = stage.client.onChange((user) => told.push(user));
+  const changes: unknown[] = [];
+  const stop = stage.client.onChange((user) => changes.push(user));
   await stage.answer(ada);
   stage.look("focus");
   await stage.fail();
@@ -203,16 +203,16 @@ clientTest("a failed request is not a change, and the next event tries again", a
   // An error page of a proxy.
   stage.look("focus");
   await stage.answer(null);
-  assert.deepEqual(told, []);
+  assert.deepEqual(changes, []);
   stage.look("focus");
-  await stage.answer(nobody);
-  assert.deepEqual(told, [nobody]);
+  await stage.answer(signedOut);
+  assert.deepEqual(changes, [signedOut]);
   stop();
 });
 
 clientTest("a response to a request from before signing out doesn't restore the session", async (stage) => {
-  const told: unknown[] = [];
-  const stop = stage.client.onChange((user) => told.push(user));
+  const changes: unknown[] = [];
+  const stop = stage.client.onChange((user) => changes.push(user));
   await stage.answer(ada);
   const asked = stage.client.me();
   const out = stage.client.signOut();
@@ -220,39 +220,39 @@ clientTest("a response to a request from before signing out doesn't restore the 
   // The response to the later request arrives first.
   await stage.answer(null, { status: 204, to: "POST /api/auth/sign-out" });
   await out;
-  assert.deepEqual(told, [nobody]);
+  assert.deepEqual(changes, [signedOut]);
   await stage.answer(ada);
-  assert.deepEqual(told, [nobody], "an outdated response");
+  assert.deepEqual(changes, [signedOut], "an outdated response");
   assert.deepEqual(stage.waiting, [me]);
-  await stage.answer(nobody);
-  assert.deepEqual(await asked, nobody);
-  assert.deepEqual(told, [nobody]);
+  await stage.answer(signedOut);
+  assert.deepEqual(await asked, signedOut);
+  assert.deepEqual(changes, [signedOut]);
   stop();
 });
 
 clientTest(
   "throws errors with the API's code; a failed sign-out keeps the session",
   async (stage) => {
-    const told: unknown[] = [];
-    const stop = stage.client.onChange((user) => told.push(user));
+    const changes: unknown[] = [];
+    const stop = stage.client.onChange((user) => changes.push(user));
     await stage.answer(ada);
     const error = { code: "not_found", message: "There is nothing here." };
     for (const act of [() => stage.client.switchOrganization("org_1"), () => stage.client.signOut()]) {
-      const refused = assert.rejects(
+      const rejected = assert.rejects(
         act(),
         (thrown) =>
           thrown instanceof stage.client.GatehouseError && thrown.code === "not_found" &&
           thrown.status === 404 && thrown.requestId === "req_1" && thrown.message === error.message,
       );
       await stage.answer({ error, requestId: "req_1" }, { status: 404 });
-      await refused;
+      await rejected;
     }
-    assert.deepEqual(told, []);
+    assert.deepEqual(changes, []);
     const switched = { ...ada, organizationId: "org_1", role: "ADMIN" };
     const done = stage.client.switchOrganization("org_1");
     await stage.answer(switched);
     assert.deepEqual(await done, switched);
-    assert.deepEqual(told, [switched]);
+    assert.deepEqual(changes, [switched]);
     stop();
   },
 );
@@ -262,8 +262,8 @@ const signOut = "POST /api/auth/sign-out";
 const inOrganization = (organizationId: string) => ({ ...ada, organizationId, role: "MEMBER" });
 
 clientTest("the last of two concurrent switches wins, on the service too", async (stage) => {
-  const told: unknown[] = [];
-  const stop = stage.client.onChange((user) => told.push(user));
+  const changes: unknown[] = [];
+  const stop = stage.client.onChange((user) => changes.push(user));
   await stage.answer(ada);
   const first = stage.client.switchOrganization("org_1");
   const second = stage.client.switchOrganization("org_2");
@@ -272,15 +272,15 @@ clientTest("the last of two concurrent switches wins, on the service too", async
   assert.deepEqual(stage.waiting, [organization]);
   await stage.answer(inOrganization("org_2"));
   assert.deepEqual(await Promise.all([first, second]), [inOrganization("org_1"), inOrganization("org_2")]);
-  assert.deepEqual(told, [inOrganization("org_1"), inOrganization("org_2")]);
+  assert.deepEqual(changes, [inOrganization("org_1"), inOrganization("org_2")]);
   // The next one is sent even if one fails.
-  const refused = assert.rejects(stage.client.switchOrganization("org_3"));
+  const rejected = assert.rejects(stage.client.switchOrganization("org_3"));
   const third = stage.client.switchOrganization("org_1");
   await stage.fail();
-  await refused;
+  await rejected;
   await stage.answer(inOrganization("org_1"));
   assert.deepEqual(await third, inOrganization("org_1"));
-  assert.deepEqual(told.slice(2), [inOrganization("org_1")]);
+  assert.deepEqual(changes.slice(2), [inOrganization("org_1")]);
   assert.deepEqual(stage.waiting, []);
   stop();
 });
@@ -288,29 +288,29 @@ clientTest("the last of two concurrent switches wins, on the service too", async
 clientTest(
   "signing out doesn't wait for a switch, whose response doesn't restore the session",
   async (stage) => {
-    const told: unknown[] = [];
-    const stop = stage.client.onChange((user) => told.push(user));
+    const changes: unknown[] = [];
+    const stop = stage.client.onChange((user) => changes.push(user));
     // Also if the page doesn't know yet about a sign-in elsewhere.
-    for (const before of [ada, nobody]) {
+    for (const before of [ada, signedOut]) {
       stage.look("focus");
       await stage.answer(before);
-      told.length = 0;
+      changes.length = 0;
       const switched = stage.client.switchOrganization("org_1");
       const out = stage.client.signOut();
-      const refused = assert.rejects(stage.client.switchOrganization("org_2"));
+      const rejected = assert.rejects(stage.client.switchOrganization("org_2"));
       assert.deepEqual(stage.waiting, [organization, signOut]);
       await stage.answer(null, { status: 204, to: signOut });
       await out;
-      assert.deepEqual(told, before === ada ? [nobody] : []);
+      assert.deepEqual(changes, before === ada ? [signedOut] : []);
       await stage.answer(inOrganization("org_1"), { to: organization });
       await switched;
-      assert.deepEqual(told, before === ada ? [nobody] : [], "an outdated response");
+      assert.deepEqual(changes, before === ada ? [signedOut] : [], "an outdated response");
       const error = { code: "unauthenticated", message: "Sign in first." };
       await stage.answer({ error, requestId: "req_1" }, { status: 401, to: organization });
-      await refused;
-      // It asks for the user again, as long as there are changes meanwhile.
-      while (stage.waiting.includes(me)) await stage.answer(nobody, { to: me });
-      assert.deepEqual(told, before === ada ? [nobody] : []);
+      await rejected;
+      // The client requests the user again until nothing changes during the request.
+      while (stage.waiting.includes(me)) await stage.answer(signedOut, { to: me });
+      assert.deepEqual(changes, before === ada ? [signedOut] : []);
       assert.deepEqual(stage.waiting, []);
     }
     stop();
@@ -318,18 +318,18 @@ clientTest(
 );
 
 clientTest("the response to a switch doesn't override newer information", async (stage) => {
-  const told: unknown[] = [];
-  const stop = stage.client.onChange((user) => told.push(user));
+  const changes: unknown[] = [];
+  const stop = stage.client.onChange((user) => changes.push(user));
   await stage.answer(ada);
   const switched = stage.client.switchOrganization("org_1");
   // Signed out in another tab.
   stage.look("focus");
-  await stage.answer(nobody, { to: me });
+  await stage.answer(signedOut, { to: me });
   await stage.answer(inOrganization("org_1"));
   assert.deepEqual(await switched, inOrganization("org_1"));
-  assert.deepEqual([told, stage.waiting], [[nobody], [me]]);
-  await stage.answer(nobody);
-  assert.deepEqual(told, [nobody]);
+  assert.deepEqual([changes, stage.waiting], [[signedOut], [me]]);
+  await stage.answer(signedOut);
+  assert.deepEqual(changes, [signedOut]);
   stop();
 });
 clientTest(
@@ -364,12 +364,12 @@ clientTest(
 );
 
 clientTest("listeners are independent of each other", async (stage) => {
-  const told: string[] = [];
+  const calls: string[] = [];
   const globals = globalThis as unknown as Record<string, unknown>;
   const before = globals["reportError"];
-  globals["reportError"] = (error: Error) => told.push(error.message);
+  globals["reportError"] = (error: Error) => calls.push(error.message);
   try {
-    const both = () => told.push("both");
+    const both = () => calls.push("both");
     const stops = [
       stage.client.onChange(() => {
         throw new Error("broken");
@@ -379,12 +379,12 @@ clientTest("listeners are independent of each other", async (stage) => {
     ];
     await stage.answer(ada);
     stage.look("focus");
-    await stage.answer(nobody);
-    assert.deepEqual(told, ["broken", "both", "both"]);
+    await stage.answer(signedOut);
+    assert.deepEqual(calls, ["broken", "both", "both"]);
     stops.splice(1, 1)[0]?.();
     stage.look("focus");
     await stage.answer(ada);
-    assert.deepEqual(told.slice(3), ["broken", "both"]);
+    assert.deepEqual(calls.slice(3), ["broken", "both"]);
     for (const stop of stops) stop();
     stage.look("focus");
     assert.deepEqual(stage.waiting, []);

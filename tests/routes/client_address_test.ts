@@ -12,12 +12,12 @@ const trusted = ["10.0.0.0/8", "2001:db8:aa::/48", "::1"].map((text) => {
 const cases: Readonly<
   Record<string, readonly (readonly [peer: string, forwardedFor: string | undefined, address: string])[]>
 > = {
-  "an untrusted peer is the client, whatever it sends": [
+  "an untrusted peer is the client, regardless of its headers": [
     ["203.0.113.7", "6.6.6.6", "203.0.113.7"],
     ["2001:db8:bb::1", "6.6.6.6", "2001:db8:bb::1"],
     ["::ffff:203.0.113.7", "6.6.6.6", "203.0.113.7"],
   ],
-  "behind trusted proxies, the client is the right-most other hop": [
+  "behind trusted proxies, the client is the rightmost hop that isn't one": [
     ["10.0.0.1", "203.0.113.9", "203.0.113.9"],
     ["10.0.0.1", "6.6.6.6, 203.0.113.9 ,10.0.0.2", "203.0.113.9"],
     ["::ffff:10.0.0.1", "::ffff:203.0.113.9", "203.0.113.9"],

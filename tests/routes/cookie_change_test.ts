@@ -1,4 +1,4 @@
-// Changing COOKIE_DOMAIN while browsers still have cookies from before: after its first request, such a browser is signed in
+// Changing COOKIE_DOMAIN while browsers have cookies with the old scope: after its first request, a browser is signed in
 // exactly where the new setting says.
 import assert from "node:assert/strict";
 import { startTestApp, type TestApp, testPassword, type TestPerson } from "../support/app.ts";
@@ -186,7 +186,7 @@ changeTest("merges an old and a new cookie of one person, and clears those of tw
 
 for (
   const [name, COOKIE_DOMAIN] of [["without a cookie domain", undefined], [
-    "with a narrower one",
+    "with a narrower cookie domain",
     domains.narrow,
   ]]
 ) {

@@ -1,4 +1,4 @@
-// Cookies planted from elsewhere: an invalid one signs nobody out, and cookies of two people sign nobody in.
+// Planted cookies: invalid ones are ignored, and cookies of two people are all rejected.
 import assert from "node:assert/strict";
 import { assertError, testApp } from "../support/app.ts";
 import { me } from "../support/people.ts";

@@ -6,7 +6,7 @@ import { poll } from "../support/poll.ts";
 import { onRealPort } from "../support/real_app.ts";
 
 testApp(
-  "rejects a malformed Host with 400 everywhere, and logs nothing",
+  "rejects a malformed Host with a 400 on every path, and logs nothing",
   (test) =>
     onRealPort(test, async (baseUrl) => {
       const statusOf = async (path: string, headers: string) => {

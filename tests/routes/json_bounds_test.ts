@@ -21,7 +21,7 @@ function faultOf(text: string): { path: string; message: string } | null {
   }
 }
 
-Deno.test("finds an object with too many names, with its path", () => {
+Deno.test("reports the path of an object with too many names", () => {
   assert.equal(faultOf(`{${members(objectKeysMax)}}`), null);
   const many = `{${members(objectKeysMax + 1)}}`;
   const message = `must have at most ${objectKeysMax} names.`;
@@ -31,7 +31,7 @@ Deno.test("finds an object with too many names, with its path", () => {
     message,
   });
   assert.deepEqual(faultOf(`[{"a":{"b\\"}":1}},[],${many}]`), { path: "[2]", message });
-  // Names are counted for each object, and not within texts.
+  // Names are counted for each object. Text inside strings doesn't count.
   assert.equal(
     faultOf(`[${Array.from({ length: 50 }, () => `{${members(objectKeysMax)}}`).join(",")}]`),
     null,
@@ -39,13 +39,13 @@ Deno.test("finds an object with too many names, with its path", () => {
   assert.equal(faultOf(JSON.stringify({ a: `{${members(500)}}`.repeat(3), b: '\\"' })), null);
 });
 
-Deno.test("finds too many values in total", () => {
+Deno.test("rejects too many values in total", () => {
   assert.equal(faultOf(`[${"1,".repeat(jsonValuesMax - 1)}1]`), null);
   assert.match(faultOf(`[${"1,".repeat(jsonValuesMax)}1]`)?.message ?? "", /values in total/);
   assert.match(faultOf(`[${"{},".repeat(jsonValuesMax)}{}]`)?.message ?? "", /values in total/);
 });
 
-Deno.test("accepts every JSON value within the bounds, and survives any text", () => {
+Deno.test("accepts every JSON value within the bounds, and never fails on malformed text", () => {
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 10 }), (value) => {
     assert.equal(faultOf(JSON.stringify(value)), null);
   }));
@@ -82,7 +82,7 @@ testApp("rejects thousands of names, fields or parameters on every kind of endpo
   assert.equal(page.status, 414);
 });
 
-testApp("cuts a long list of faults, and long names in it", async (test) => {
+testApp("truncates a long list of faults, and long names in it", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const records = Array.from({ length: 1_000 }, () => ({ ["x".repeat(500)]: 1 }));
   const { error } = await assertError(

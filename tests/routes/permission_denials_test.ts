@@ -83,7 +83,7 @@ testApp("doesn't blame a key's denied request on the person whose cookie was sen
   const { fullKey } = await createTestKey(test, ada);
   const query = "?accept=session,key&organization=org_0199d3c1a2b47c6e8f00112233445566";
   await assertError(await ask(test, query, { apiKey: fullKey, cookie: ada.cookie }), 403, "forbidden");
-  // Her own attempt is recorded; an earlier entry would precede it.
+  // An entry for the key's request would have been written before this one.
   test.advance(60_000);
   const own = await ask(test, query, { cookie: ada.cookie });
   await assertError(own.clone(), 403, "forbidden");

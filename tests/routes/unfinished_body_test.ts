@@ -9,7 +9,7 @@ import { onRealPort } from "../support/real_app.ts";
 
 const json = { "content-type": "application/json" };
 
-/** Advances the deadlines, as the running program does, until a condition is true. */
+/** Advances the clock and checks deadlines, as the running program does, until a condition is true. */
 async function pass(test: TestApp, ms: number, until: () => boolean): Promise<void> {
   await poll(() => {
     if (until()) return true;
@@ -19,7 +19,7 @@ async function pass(test: TestApp, ms: number, until: () => boolean): Promise<vo
   });
 }
 
-/** Sends a part of a body and waits for the response. */
+/** Sends part of a body and waits for the timeout response. */
 async function unfinished(
   test: TestApp,
   baseUrl: string,
@@ -112,7 +112,7 @@ testApp("looks up a key before reading more than 16 KiB of a body", async (test)
         assert.equal(chunks, 40);
       } else {
         await assertError(answer, 401, "invalid_api_key");
-        // Without a declared size, a large body is only known once that much has arrived.
+        // Without a declared size, a body is known to be large only once that much has arrived.
         const readMax = declared ? 0 : anonymousBodyBytesMax / 1024 + 1;
         assert.ok(chunks <= readMax, `${chunks} KiB were read`);
         assert.equal(answer.headers.get("connection"), "close");

@@ -46,7 +46,7 @@ testApp(
 );
 
 testApp(
-  "doesn't log allowed origins, the service itself and applications behind a proxy",
+  "doesn't log allowed origins, the service's own, or those of applications behind a proxy",
   async (test) => {
     for (const origin of [settings.BASE_URL, "https://app.example.com"]) {
       const answer = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
@@ -87,7 +87,7 @@ testApp("neither shows nor logs invalid origins", async (test) => {
   assert.deepEqual(warnings(test), []);
 }, settings);
 
-testApp("a client with made-up origins fills neither the log nor the memory", async (test) => {
+testApp("a client with made-up origins can't fill the log or the memory", async (test) => {
   for (let i = 0; i < unlistedOriginsLoggedMax + 50; i++) {
     const origin = `https://o${i}.example`;
     await (await test.send("/api/auth/me", { headers: { origin } })).body?.cancel();

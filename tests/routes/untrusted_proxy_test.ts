@@ -23,7 +23,7 @@ testApp("warns once about X-Forwarded-For from an untrusted peer", async (test) 
   assert.match(warnings(test)[0] ?? "", /"peer":"10\.0\.0\.7"/);
 });
 
-testApp("doesn't warn about a trusted proxy, but about another peer", async (test) => {
+testApp("warns only about peers that aren't trusted proxies", async (test) => {
   for (let count = 0; count < 3; count++) await ask(test, "10.0.0.7", "203.0.113.9");
   assert.deepEqual(warnings(test), []);
   await ask(test, "10.9.0.8", "203.0.113.9");

@@ -33,7 +33,7 @@ const hourMs = 3_600_000;
 const noon = Date.UTC(2026, 10, 22, 12);
 const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 
-Deno.test("the newest file's name decides when a backup is due, also after the clock was set back", async () => {
+Deno.test("the newest file's name decides when a backup is due, even after the clock was set back", async () => {
   const { place: path, dispose } = await embeddedTestDatabase();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-kept-" });
   const plan = { folder, everyHours: 6, keep: 10 };
@@ -87,7 +87,7 @@ Deno.test("a backup without file descriptors fails, and the program continues", 
   const { code, stdout, stderr } = await new Deno.Command("bash", {
     args: ["-c", 'ulimit -n 128; exec "$@"', "limited", ...run, path, `${path}.kept`],
   }).output();
-  assert.equal(new TextDecoder().decode(stdout), "failed, then made", new TextDecoder().decode(stderr));
+  assert.equal(new TextDecoder().decode(stdout), "failed, then succeeded", new TextDecoder().decode(stderr));
   assert.equal(code, 0);
   await dispose();
 });

@@ -4,7 +4,7 @@ import { RateLimiter } from "../../services/rate_limiter.ts";
 
 const windowMs = 60_000;
 
-/** A limiter of two points a minute, and its clock. */
+/** A limiter with two points a minute, and a setter for its clock. */
 function limiterAt(start: number) {
   let now = start;
   const limiter = new RateLimiter({ points: 2, windowMs, clock: () => now });

@@ -13,8 +13,8 @@ try {
 } catch {
   // No file descriptor is left.
 }
-const crowded = await makeBackup(path, { file, signal, thread }).then(() => "made", () => "failed");
+const crowded = await makeBackup(path, { file, signal, thread }).then(() => "succeeded", () => "failed");
 for (const one of held) one.close();
-const after = await makeBackup(path, { file, signal, thread }).then(() => "made", String);
+const after = await makeBackup(path, { file, signal, thread }).then(() => "succeeded", String);
 worker.terminate();
 await Deno.stdout.write(new TextEncoder().encode(`${crowded}, then ${after}`));

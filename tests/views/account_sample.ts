@@ -1,4 +1,4 @@
-// The pages of the user's own account with sample data; sample.ts has the others.
+// Sample pages of the user's own account. sample.ts has the others.
 import { accountPage, changeEmailPage, deleteAccountPage } from "../../views/account/account.tsx";
 import { forgotPasswordPage, resetPasswordPage } from "../../views/account/passwords.tsx";
 import { verifyEmailPage } from "../../views/account/verify_email.tsx";

@@ -1,4 +1,4 @@
-// Copies of a data file: a consistent state, whatever is written meanwhile.
+// Copies of a data file are consistent, even while it is written to.
 import assert from "node:assert/strict";
 import { BackupStopped, checkBackup, copyDataFile } from "../../../db/engine/backup.ts";
 import { Connection } from "../../../db/engine/connection.ts";

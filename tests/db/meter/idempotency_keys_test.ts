@@ -35,7 +35,7 @@ interface Given {
   readonly whole?: number;
 }
 
-/** Where a record's text has the hash of its key. */
+/** The position of a key's hash in a record's text. */
 const hashAt = { from: 47, to: 62 };
 
 function record(database: Database, records: readonly Given[], apiKey = activeKey): Promise<RecordOutcome> {
@@ -82,7 +82,7 @@ async function assertKeysAreComplete(database: Database): Promise<number[]> {
   return counts;
 }
 
-/** Everything that recording can write, as one text. */
+/** The contents of all tables that recording writes to, as one text. */
 async function everything(database: Database): Promise<string> {
   const texts: string[] = [];
   for (
@@ -177,12 +177,12 @@ for (const kind of databaseKinds) {
   on("writes nothing for a group of a revoked key or of repeats", async (database) => {
     await record(database, [...named("key", 0, 3_000), ...plain(5)]);
     const before = await everything(database);
-    const refused = await record(
+    const rejected = await record(
       database,
       [...named("key", 0, 20), ...named("new", 0, 2_000), ...plain(7)],
       revoked,
     );
-    assert.deepEqual([refused.activeKeys.length, refused.inserted, refused.existing.length], [0, 0, 0]);
+    assert.deepEqual([rejected.activeKeys.length, rejected.inserted, rejected.existing.length], [0, 0, 0]);
     assert.equal(await everything(database), before);
     const repeated = await record(database, named("key", 0, 3_000));
     assert.deepEqual([repeated.inserted, repeated.existing.length], [0, 3_000]);

@@ -1,4 +1,4 @@
-// Scans of records between any two positions, whatever timestamps and series they share.
+// Scans of records between any two positions, including records with the same timestamp and series.
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
 import { usageSeriesMax } from "../../../domain/limits.ts";

@@ -19,7 +19,7 @@ Deno.test("cloudEventKey() returns a distinct idempotency key for each pair", ()
     seen.set(key, text);
     assert.equal(cloudEventKey({ ...event }), key);
   }, { runs: 3000 });
-  // Keys are kept for as long as records are: another way to make them would count old events again.
+  // Keys are kept as long as records. If they were derived differently, old events could be counted again.
   assert.equal(
     cloudEventKey({ source: "/tiles", id: "1" }),
     "ce:FJeNy5V-BKV44qFHLhILCRToK5swwnCKb-n_DichXMg",

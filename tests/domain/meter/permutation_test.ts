@@ -20,7 +20,7 @@ Deno.test("reveal() inverts hide() for every key and number", () => {
   }));
 });
 
-Deno.test("consecutive numbers are far apart, and elsewhere with another key", () => {
+Deno.test("consecutive numbers are far apart, and another key places them differently", () => {
   const [one, other] = ["0123456789abcdef01234567", "0123456789abcdef01234568"].map(createPermutation);
   const distances = new Set<number>();
   for (let n = 1; n < 1_000; n++) {

@@ -1,4 +1,4 @@
-// Quantities: which are accepted, and exact sums, compared with integer arithmetic.
+// Quantities: which ones are accepted, and exact sums, compared with integer arithmetic.
 import assert from "node:assert/strict";
 import fc from "../../support/fast_check.ts";
 import {
@@ -24,12 +24,12 @@ const micros = fc.oneof(fc.nat(999_999), fc.constantFrom(0, 1, 10, 100_000, 999_
 /** Parts whose decimal number has at most 15 digits, which is when a double keeps all of them. */
 const splittable = fc.record({ whole: fc.nat(999_999_999), micro: micros }, { noNullPrototype: true });
 
-/** What the caller wrote, as a decimal text. */
+/** @returns The decimal text that the caller sent. */
 function decimal({ whole, micro }: Quantity): string {
   return `${whole}.${String(micro).padStart(6, "0")}`;
 }
 
-/** Adds up as the database does: every part on its own, in 64-bit integers. */
+/** Sums quantities like the database: each part separately, in 64-bit integers. */
 function addUp(quantities: readonly Quantity[]): SumParts {
   let [high, low, micro] = [0n, 0n, 0n];
   for (const quantity of quantities) {
@@ -40,7 +40,7 @@ function addUp(quantities: readonly Quantity[]): SumParts {
   return { high: String(high), low: String(low), micro: String(micro) };
 }
 
-/** The same sum, the obvious way. */
+/** The same sum, computed naively. */
 function obviousMicros(quantities: readonly Quantity[]): bigint {
   return quantities.reduce((sum, { whole, micro }) => sum + BigInt(whole) * 1_000_000n + BigInt(micro), 0n);
 }
@@ -92,7 +92,7 @@ Deno.test("parseQuantity() keeps every digit and accepts what splitQuantity() ac
     if (!/e/.test(String(value))) assert.deepEqual(parseQuantity(String(value)), splitQuantity(value));
   });
   assert.deepEqual(parseQuantity(String(max)), { whole: max, micro: 0 });
-  const refused = [
+  const rejected = [
     `${max}.000001`,
     "9007199254740992",
     "9007199254740993",
@@ -104,14 +104,14 @@ Deno.test("parseQuantity() keeps every digit and accepts what splitQuantity() ac
     "1.",
     ".5",
   ];
-  for (const text of [...refused, "1.0000001", "0x1", "1,5", "NaN", "١", "1\n"]) {
+  for (const text of [...rejected, "1.0000001", "0x1", "1,5", "NaN", "١", "1\n"]) {
     assert.equal(parseQuantity(text), null, text);
   }
 });
 
 Deno.test("joinQuantity() returns the number that was split", () => {
   holds(fc.oneof(wholes, splittable.map((quantity) => Number(decimal(quantity)))), (value) => {
-    assert.equal(joinQuantity(splitQuantity(value) ?? assert.fail(`refused ${value}`)), value);
+    assert.equal(joinQuantity(splitQuantity(value) ?? assert.fail(`rejected ${value}`)), value);
   }, { runs: 2_000 });
 });
 

@@ -83,7 +83,7 @@ for (
   });
 }
 
-Deno.test("reportChoice() compares whole months with as many months, not with as many days", () => {
+Deno.test("reportChoice() compares full months with the same number of months, not of days", () => {
   const { before } = periodOf({ from: "2026-03-01", to: "2026-03-31" });
   assert.equal(words(before), "2026-02-01T00:00 2026-03-01T00:00");
   const quarter = periodOf({ from: "2026-07-01", to: "2026-09-30" });
@@ -93,7 +93,7 @@ Deno.test("reportChoice() compares whole months with as many months, not with as
 Deno.test("reportChoice() compares by clock time when clocks changed in between", () => {
   const at = Date.parse("2026-10-25T14:03:00Z");
   const { compared } = periodOf({ range: "7d", timezone: "Europe/Berlin" }, at);
-  // 15:15 in Berlin, in winter time and a week before in summer time.
+  // 15:15 in Berlin, in winter time and, a week earlier, in summer time.
   assert.equal(isoTime(compared.end), "2026-10-18T13:15:00.000Z");
 });
 
@@ -134,7 +134,7 @@ for (
     [{ from: "1890-01-01", to: "2026-11-10" }, { from: "Choose a date from 2000 to 2099." }],
   ] as const
 ) {
-  Deno.test(`reportChoice() reports at the field what is wrong with ${JSON.stringify(query)}`, () => {
+  Deno.test(`reportChoice() reports the invalid field of ${JSON.stringify(query)}`, () => {
     const choice = reportChoice(query, now);
     assert.deepEqual(choice.faults, faults);
     assert.equal(choice.period, null);

@@ -1,4 +1,4 @@
-// What the usage page shows of sums: nothing is lost, and the largest comes first.
+// The chart, keys and figures of the usage page: nothing is lost, and the largest comes first.
 import assert from "node:assert/strict";
 import { microsToDecimal } from "../../../domain/meter/quantity.ts";
 import {
@@ -29,7 +29,7 @@ Deno.test("reportChart() stacks the largest product first, in every window", () 
   ]);
 });
 
-Deno.test("reportChart() adds up more than four products as the last series", () => {
+Deno.test("reportChart() combines the smaller of more than four products in the last series", () => {
   const four = ["a", "b", "c", "d"].map((name, index) => sum(0, name, BigInt(10 - index)));
   assert.deepEqual(reportChart(four, 1).series, ["a", "b", "c", "d"]);
   const { series, windows } = reportChart([...four, sum(0, "others", 1n)], 1);

@@ -1,4 +1,4 @@
-// Windows of usage, compared with a slow and obvious walk through the range in quarters of an hour.
+// Usage windows, compared with a slow, naive walk through the range by quarter-hours.
 import assert from "node:assert/strict";
 import fc from "../../support/fast_check.ts";
 import { AppError } from "../../../domain/errors.ts";
@@ -53,7 +53,7 @@ function fault(input: UsageRangeInput, now = 0): [string, ...string[]] {
 }
 
 for (const timezone of zones) {
-  Deno.test(`windows in ${timezone} are those of a wall clock`, () => {
+  Deno.test(`windows in ${timezone} match the wall clock`, () => {
     const quarter = fc.integer({
       min: Date.UTC(2019, 0) / rollupQuarterMs,
       max: Date.UTC(2030, 0) / rollupQuarterMs,
@@ -73,7 +73,7 @@ for (const timezone of zones) {
     }, { runs: 60 });
   });
 
-  Deno.test(`windows in ${timezone} are those of a wall clock when it changes`, () => {
+  Deno.test(`windows in ${timezone} match the wall clock when it changes`, () => {
     const end = Temporal.Instant.from("2027-01-01T00:00:00Z");
     let at = Temporal.Instant.from("2022-01-01T00:00:00Z").toZonedDateTimeISO(timezone);
     for (;;) {
@@ -94,7 +94,7 @@ for (const timezone of zones) {
 
 const anyUnit = fc.constantFrom(...windowUnits, "total" as const);
 
-Deno.test("a range is widened to the quarters of an hour that contain its ends", () => {
+Deno.test("a range is widened to full quarter-hours", () => {
   const lengthMax = { hour: 900 * hourMs, day: 900 * 24 * hourMs, week: 2e11, month: 2e11, total: 9e11 };
   const input = fc.record({
     from: anyTime,
@@ -105,7 +105,7 @@ Deno.test("a range is widened to the quarters of an hour that contain its ends",
   holds(input, ({ from, share, unit, timezone }) => {
     const to = from + 1 + Math.floor(share ** 8 * lengthMax[unit]);
     const asked = usageRange({ from: isoTime(from), to: isoTime(to), window: unit, timezone }, 0);
-    // The slow way to the quarters: a millisecond short of a whole one is the one before.
+    // Rounded down and up to full quarter-hours.
     const start = from - (from % rollupQuarterMs);
     const end = to % rollupQuarterMs === 0 ? to : to - (to % rollupQuarterMs) + rollupQuarterMs;
     assert.deepEqual([asked.from, asked.to], [start, end]);
@@ -118,7 +118,7 @@ Deno.test("a range is widened to the quarters of an hour that contain its ends",
 });
 
 Deno.test("windows tile the range without gaps, overlaps or empty windows", () => {
-  // Before 2000 a few zones were not on a quarter of an hour; usage is never that old.
+  // Before 2000, a few zones didn't align with quarter-hours. Usage is never that old.
   const quarter = fc.integer({
     min: Date.UTC(2000, 0) / rollupQuarterMs,
     max: Date.UTC(2040, 0) / rollupQuarterMs,
@@ -165,10 +165,10 @@ for (
     ["America/Santiago", "2026-04-03", "2026-04-06", [24, 25, 24]],
     ["Australia/Lord_Howe", "2026-10-03", "2026-10-06", [24, 23.5, 24]],
     ["Australia/Lord_Howe", "2026-04-04", "2026-04-07", [24, 24.5, 24]],
-    // From the very day on which midnight is skipped.
+    // Begins on the day that skips midnight.
     ["Africa/Cairo", "2026-04-24", "2026-04-27", [23, 24, 24]],
     ["Asia/Kathmandu", "2026-03-28", "2026-03-31", [24, 24, 24]],
-    // The day that Samoa never had.
+    // The day that Samoa skipped.
     ["Pacific/Apia", "2011-12-28", "2012-01-01", [24, 24, 24]],
   ] as const
 ) {
@@ -202,7 +202,7 @@ Deno.test("weeks start on Monday, and the range cuts off the first and the last 
   ]]);
 });
 
-Deno.test("months are calendar months, also from the 31st", () => {
+Deno.test("months are calendar months, even from the 31st", () => {
   assert.deepEqual(
     hours({ from: "2028-01-31", to: "2028-04-01", window: "month" }).map((each) => each / 24),
     [1, 29, 31],
@@ -210,7 +210,7 @@ Deno.test("months are calendar months, also from the 31st", () => {
 });
 
 Deno.test("a range defaults to the current month in the time zone, by days", () => {
-  // The same moment is in November in New York and in December in Tokyo.
+  // At this instant it is November in New York and December in Tokyo.
   const now = Date.UTC(2026, 10, 30, 20);
   const range = (input: UsageRangeInput) => {
     const { from, to, unit, timezone, windows } = usageRange(input, now);
@@ -231,7 +231,7 @@ Deno.test("a range defaults to the current month in the time zone, by days", () 
   ]);
 });
 
-Deno.test("the current month is complete, also when its first hour was skipped", () => {
+Deno.test("the current month is complete, even if its first hour was skipped", () => {
   // Clocks went from 00:00 to 01:00 on Sunday, 1 October 2023.
   const { from, to, windows } = usageRange({ timezone: "America/Asuncion" }, Date.UTC(2023, 9, 10));
   assert.equal(isoTime(from), "2023-10-01T04:00:00.000Z");
@@ -239,8 +239,8 @@ Deno.test("the current month is complete, also when its first hour was skipped",
   assert.equal(windows.length, 31);
 });
 
-Deno.test("windows and defaults start at the first moment of a day without midnight", () => {
-  // Clocks went from 00:00 to 01:00 on Friday, 24 April 2026: this is the first moment of that day.
+Deno.test("windows and defaults begin with the day, even if it has no midnight", () => {
+  // Clocks went from 00:00 to 01:00 on Friday, 24 April 2026, so that day began at 01:00.
   const now = Date.UTC(2026, 3, 23, 22);
   const timezone = "Africa/Cairo";
   const { from, to } = usageRange({ timezone }, now);
@@ -254,7 +254,7 @@ Deno.test("windows and defaults start at the first moment of a day without midni
   assert.deepEqual(ends("month"), ["2026-04-30T21:00:00.000Z", "2026-05-31T21:00:00.000Z"]);
 });
 
-Deno.test("a date is its first moment in the time zone, and a time has an offset", () => {
+Deno.test("a date is the start of that day in the time zone, and a time has an offset", () => {
   const from = (text: string, timezone: string) =>
     isoTime(usageRange({ from: text, to: "2027-01-01", timezone }, 0).from);
   assert.equal(from("2026-11-21", "Asia/Kathmandu"), "2026-11-20T18:15:00.000Z");
@@ -289,11 +289,11 @@ Deno.test("a time zone is an IANA name in any case", () => {
   }
 });
 
-Deno.test("rejects both ends together, each with its name", () => {
+Deno.test("reports two invalid ends together, each by its field", () => {
   assert.deepEqual(fault({ from: "yesterday", to: "2026-02-30" }), ["validation_failed", "from", "to"]);
   assert.deepEqual(fault({ from: "2026-11-01T00:00:00", to: "2026-11-02" }), ["validation_failed", "from"]);
   assert.deepEqual(fault({ from: "2026-11-02", to: "2026-11-02" }), ["validation_failed", "to"]);
-  // An empty range stays one, even where its ends would be widened to a quarter of an hour.
+  // A range is checked for emptiness before it is widened to quarter-hours.
   const time = "2026-11-02T00:07:00Z";
   assert.deepEqual(fault({ from: time, to: time }), ["validation_failed", "to"]);
   assert.deepEqual(fault({ from: "2026-11-02", to: "2026-11-01" }), ["validation_failed", "to"]);

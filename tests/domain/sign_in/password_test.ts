@@ -146,11 +146,11 @@ Deno.test("passwordFault() allows a known word with enough other characters", ()
 });
 
 Deno.test("passwordFault() handles any name and email address, even empty ones", () => {
-  const nobody = { email: "", name: "", common };
-  assert.equal(fault("blue giraffe umbrella", nobody), null);
+  const noWords = { email: "", name: "", common };
+  assert.equal(fault("blue giraffe umbrella", noWords), null);
   assert.equal(fault("blue giraffe umbrella", { email: "a@b.co", name: "Li", common }), null);
   assert.equal(fault("blue giraffe umbrella", { email: "@", name: " \t ", common }), null);
-  assert.equal(fault("gatehouse2026", nobody), "known");
+  assert.equal(fault("gatehouse2026", noWords), "known");
   assert.equal(fault("$&$&$&.*(x)+[", { email: "$&.*@x.io", name: "(x)+[", common }), "known");
 });
 

@@ -144,7 +144,7 @@ testApp("records each action with its actor, target, address, time and request",
 });
 
 testApp(
-  "records each reached email limit once: for invitations, verifications and password resets",
+  "records each exceeded email limit once: for invitations, verifications and password resets",
   async (test) => {
     const ada = await test.signUp();
     const { cookie, userId, organizationId } = ada;
@@ -187,7 +187,7 @@ testApp("records a sign-in that stops at the second step", async (test) => {
 });
 
 testApp(
-  "names the new owner of a transferred organization, and the target of another ended session",
+  "names the new owner of a transferred organization, and other sessions that were ended",
   async (test) => {
     const ada = await test.signUp();
     const eve = await joinedPerson(test, ada, "ADMIN");
@@ -220,7 +220,7 @@ async function signInAgainLater(test: TestApp, email: string): Promise<string> {
 }
 
 testApp(
-  "records a reached rate limit in the organization of the account or the key",
+  "records an exceeded rate limit in the organization of the account or the key",
   async (test) => {
     const ada = await test.signUp();
     const json = { email: ada.email, password: "wrong" };
@@ -288,7 +288,7 @@ testApp("does not record actions that fail", async (test) => {
   assert.equal((await listAudit(test, cookie, "?action=api_key.rotated")).events.length, 0);
 });
 
-testApp("only OWNERs and ADMINs can read the log, each that of their own organization", async (test) => {
+testApp("only owners and admins can read the log, and only their own organization's", async (test) => {
   const ada = await test.signUp("Ada");
   const stranger = await test.signUp("Stranger");
   const admin = await joinedPerson(test, ada, "ADMIN");

@@ -191,7 +191,7 @@ testApp(
   },
 );
 
-Deno.test("an unavailable database is a 503 with Retry-After, and an internal error a 500 without details", async () => {
+Deno.test("returns a 503 with Retry-After for an unavailable database, and a 500 without details for other errors", async () => {
   const test = await startTestApp();
   const person = await test.signUp();
   await test.opened.database.write([{ sql: "ALTER TABLE api_keys RENAME TO gone", args: [] }]);

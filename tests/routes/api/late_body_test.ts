@@ -1,5 +1,5 @@
-// A request may take ten seconds to send its body after its session was checked. If the session ends in between, the request
-// must not take effect, so that an intruder who is being signed out can't leave anything behind.
+// A client has ten seconds to send its body after its session was checked. If the session ends in between, the request must
+// not take effect, so that a signed-out intruder can't leave anything behind.
 import assert from "node:assert/strict";
 import { assertError, cookieOf, type TestApp, testApp, testPassword } from "../../support/app.ts";
 import { joinedPerson, mailedToken, me, signInAgain, verifiedPerson } from "../../support/people.ts";

@@ -71,7 +71,7 @@ testMeanwhile(
 );
 
 testMeanwhile(
-  "deleting an account that is joining an organization still records that the member left",
+  "records that a member left when their account is deleted while they join",
   async (test, meanwhile) => {
     const ada = await verifiedPerson(test);
     const bob = await verifiedPerson(test, "Bob");
@@ -157,7 +157,7 @@ testMeanwhile(
   },
 );
 
-testMeanwhile("the entry of a renamed organization has its actual previous name", async (test, meanwhile) => {
+testMeanwhile("the audit entry of a rename has the actual previous name", async (test, meanwhile) => {
   const ada = await verifiedPerson(test);
   const path = `/api/portal/organizations/${ada.organizationId}`;
   const rename = (name: string) => test.send(path, { method: "PATCH", cookie: ada.cookie, json: { name } });

@@ -10,7 +10,7 @@ const limits: ReportLimits = {
   openMax: 6,
 };
 
-/** Runs reports of some slices. */
+/** @returns A log of slices, and a function that runs a report of several slices. */
 function runner(queue: ReportScheduler) {
   const log: string[] = [];
   return {
@@ -35,10 +35,10 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof AppError && error.code === "unavailable" && error.retryAfterSeconds === 1;
 }
 
-Deno.test("organizations get alternating slices, whatever their number of reports", async () => {
+Deno.test("organizations get alternating slices, regardless of how many reports they run", async () => {
   const { run, log } = runner(new ReportScheduler(limits));
   await Promise.all([run("a", "a1", 5), run("a", "a2", 5), run("a", "a3", 5), run("b", "b1", 3)]);
-  // The first one started alone.
+  // The first report starts alone.
   assert.deepEqual(log.slice(1, 7).map((name) => name[0]), ["a", "b", "a", "b", "a", "b"]);
   assert.equal(log.length, 18);
 });
@@ -65,7 +65,7 @@ Deno.test("a report that waits for its client holds no slice and does not count 
   assert.deepEqual(log.slice(2), ["slow", "a2"]);
 });
 
-Deno.test("rejects reports beyond the limits of an organization and of all", async () => {
+Deno.test("rejects reports beyond the limits per organization and in total", async () => {
   const queue = new ReportScheduler({ ...limits, openMax: 5 });
   const places = ["a", "a", "a", "a"].map((organization) => queue.enter(organization, new AbortController()));
   assert.throws(() => queue.enter("a", new AbortController()), isUnavailable);
@@ -106,7 +106,7 @@ Deno.test("cancels a report of the organization with the most in favor of one wi
   for (const place of [...places, first, second]) place.leave();
 });
 
-Deno.test("a canceled report is released to the next one, wherever it waited", async () => {
+Deno.test("a canceled report makes room for the next one, wherever it was waiting", async () => {
   const queue = new ReportScheduler({ ...limits, runningPerOrganizationMax: 1 });
   const [first, second] = [new AbortController(), new AbortController()];
   const running = queue.enter("a", first);

@@ -44,7 +44,7 @@ Deno.test("reports a failure of the thread, and runs the next report in a new on
   }
 });
 
-Deno.test("passes errors of the thread on as they were thrown", async () => {
+Deno.test("passes on errors of the thread unchanged", async () => {
   const { database, dispose } = await embeddedTestDatabase();
   const reports = new Reports(database.source, { onFailure: assert.fail });
   try {

@@ -1,4 +1,4 @@
-// The page of API keys: the new key, rejected forms, statuses and actions.
+// The API keys page: the new key, rejected forms, statuses and actions.
 import assert from "node:assert/strict";
 import { apiKeysPage } from "../../../views/api_keys/api_keys.tsx";
 import { apiKeyWords } from "../../support/words/api_keys.ts";
@@ -6,7 +6,7 @@ import { apiKeysProps } from "../sample.ts";
 
 const props = apiKeysProps("Production");
 
-Deno.test("apiKeysPage() shows a new key with a command that uses it, and says that it is shown once", async () => {
+Deno.test("apiKeysPage() shows a new key with an example command, and says that it is shown only once", async () => {
   const html = String(await apiKeysPage(props));
   assert.match(html, /<code id="new-key" class="pick">service_live_1<\/code>/);
   assert.match(html, /curl https:\/\/auth\.example\.com\/api\/v1\/usage/);

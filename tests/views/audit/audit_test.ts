@@ -1,4 +1,4 @@
-// The page of the audit log: a sentence for every action, filters, empty lists.
+// The audit log page: a sentence for every action, filters, empty lists.
 import assert from "node:assert/strict";
 import {
   type AuditAction,
@@ -21,7 +21,7 @@ const htmlOf = async (props: AuditPageProps) =>
   String(await auditPage(props)).replaceAll(/\s+/g, " ").replaceAll(" >", ">");
 const actions = Object.keys(auditActions) as AuditAction[];
 
-Deno.test("auditSentence() says what was done, and sets apart text that others wrote", () => {
+Deno.test("auditSentence() describes an action, and marks user text", () => {
   const ada = { id: "usr_1", name: "Ada" };
   assert.equal(
     say({ action: "member.role_changed", target: ada, details: { from: "MEMBER", to: "ADMIN" } }),
@@ -72,7 +72,7 @@ Deno.test("auditSentence() says what was done, and sets apart text that others w
   );
 });
 
-Deno.test("auditSentence() makes a whole sentence for every action, even if details are missing", () => {
+Deno.test("auditSentence() returns a complete sentence for every action, even if details are missing", () => {
   for (const action of actions) {
     for (
       const target of [null, { id: null, name: null }, { id: "x_1", name: null }, {
@@ -148,7 +148,7 @@ Deno.test("auditPage() keeps the filters in the links to other pages, and select
   assert.equal(auditHref(wholeAuditLog), "/portal/audit");
 });
 
-Deno.test("auditPage() says why a list is empty, and how to change that", async () => {
+Deno.test("auditPage() explains why a list is empty, and what to do about it", async () => {
   const props = { ...auditProps("x"), events: [], errors: {}, nextCursor: null };
   const filtered = await htmlOf({ ...props, address: { ...wholeAuditLog, action: "keys" } });
   assert.match(

@@ -17,7 +17,7 @@ function mailOf(kind: MailKind, text: string) {
 }
 
 for (const kind of emailTexts.kinds) {
-  Deno.test(`${kind}: says the same as text and as HTML, with the sender and what to do if it wasn't you`, () => {
+  Deno.test(`${kind}: has the same content as text and as HTML, with the sender and what to do if it wasn't you`, () => {
     const { subject, text, html: marked } = mailOf(kind, "Ada");
     const html = marked.replaceAll(/<\/?a\b[^>]*>/g, "");
     assert.match(subject, /^[A-Z][^\n]{8,}$/);
