@@ -142,11 +142,6 @@ export async function requireSession(c: AppContext, parts: AppParts): Promise<Se
   return sessionActor(c, session);
 }
 
-/** @returns The part of a route's handler that requires a session. */
-export function byActor(parts: AppParts): { authenticate: (c: AppContext) => Promise<SessionActor> } {
-  return { authenticate: (c) => requireSession(c, parts) };
-}
-
 /** @returns A session as the actor of this request, for its errors too. */
 export function sessionActor(c: AppContext, session: Session): SessionActor {
   const actor = { ...session, type: "session", client: c.get("client") } as const;

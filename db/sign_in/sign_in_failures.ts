@@ -1,6 +1,5 @@
 // SQL of the delays after failed sign-ins.
 import { signInDelayMaxMs, signInDelayMinMs, signInFailuresFree } from "../../domain/limits.ts";
-import { ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
 
 /** Failures are forgotten after a day without one, in milliseconds. */
@@ -43,12 +42,7 @@ export function undoSignInFailure(subject: string): Statement {
   return sql`UPDATE sign_in_failures SET failures = failures - 1, blocked_until = 0 WHERE subject = ${subject}`;
 }
 
-/** Forgets a subject's failures, because it signed in. */
-export function deleteSignInFailures(subject: string): Statement {
-  return sql`DELETE FROM sign_in_failures WHERE subject = ${subject}`;
-}
-
-/** Does the same, after an audited change. */
-export function deleteSignInFailuresIfAudited(subject: string, { audited }: { audited: string }): Statement {
-  return sql`DELETE FROM sign_in_failures WHERE subject = ${subject} AND ${ifAudited(audited)}`;
+/** Forgets a subject's failures, because it signed in. @param condition What else must be true. */
+export function deleteSignInFailures(subject: string, condition: Statement = sql`true`): Statement {
+  return sql`DELETE FROM sign_in_failures WHERE subject = ${subject} AND ${condition}`;
 }

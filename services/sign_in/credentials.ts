@@ -1,11 +1,10 @@
 // Limits guessing. Every check of a password or a code is counted before it runs, and rejected during a delay whether it is
 // right or wrong.
 import { hash } from "node:crypto";
-import { insertAuditEvent } from "../../db/audit.ts";
+import { ifAudited, insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
   deleteSignInFailures,
-  deleteSignInFailuresIfAudited,
   findSignInBlock,
   insertSignInFailure,
   undoSignInFailure,
@@ -90,9 +89,7 @@ export class Credentials {
    * @returns A statement that ends the delays of a subject.
    */
   forgetFailures(subject: string, options?: { audited: string }): Statement {
-    return options === undefined
-      ? deleteSignInFailures(hashSubject(subject))
-      : deleteSignInFailuresIfAudited(hashSubject(subject), options);
+    return deleteSignInFailures(hashSubject(subject), options && ifAudited(options.audited));
   }
 
   /**

@@ -19,7 +19,7 @@ import { qrCodeSvg } from "./qr_code.ts";
 export const twoStepPath = "/portal/account/two-step";
 /** The path that requests a link to turn off two-step sign-in. */
 export const turnOffLinkPath = `${twoStepPath}/turn-off-link`;
-export const twoStepLink = { href: twoStepPath, label: "Two-step sign-in" };
+const twoStepLink = { href: twoStepPath, label: "Two-step sign-in" };
 export const securityLink = { href: "/portal/account/security", label: "Security" };
 /** The length of a field for codes; recovery codes have hyphens. */
 export const codeCharactersMax = 40;
