@@ -37,13 +37,13 @@ export function backupCommand(line: CommandLine): Promise<number> {
 /** Writes a file first: a slow reader of the output must not keep the database's log from being reused. */
 async function backUpToOutput(path: string): Promise<void> {
   if (Deno.stdout.isTerminal()) throw new CommandError("standard output is a terminal", exitStatus.usage);
-  const aside = join(dirname(path), `${basename(path)}.${crypto.randomUUID().slice(0, 8)}.output`);
+  const temporary = join(dirname(path), `${basename(path)}.${crypto.randomUUID().slice(0, 8)}.output`);
   try {
-    await backUp(path, aside);
-    const file = await Deno.open(aside, { read: true });
+    await backUp(path, temporary);
+    const file = await Deno.open(temporary, { read: true });
     await file.readable.pipeTo(Deno.stdout.writable, { preventClose: true });
   } finally {
-    await Deno.remove(aside).catch(() => {});
+    await Deno.remove(temporary).catch(() => {});
   }
 }
 

@@ -31,13 +31,13 @@ export async function makeBackup(
   { file, signal, thread }: { file: string; signal: AbortSignal; thread?: BackupThread },
 ): Promise<number> {
   const own: BackupThread = { worker: undefined };
-  const aside = join(dirname(file), `${basename(file)}.${crypto.randomUUID().slice(0, 8)}.part`);
+  const temporary = join(dirname(file), `${basename(file)}.${crypto.randomUUID().slice(0, 8)}.part`);
   try {
-    const bytes = await inThread(path, { aside, signal, thread: thread ?? own });
-    moveIntoPlace(aside, file);
+    const bytes = await inThread(path, { temporary, signal, thread: thread ?? own });
+    moveIntoPlace(temporary, file);
     return bytes;
   } catch (error) {
-    await Deno.remove(aside).catch(() => {});
+    await Deno.remove(temporary).catch(() => {});
     throw error;
   } finally {
     own.worker?.terminate();
@@ -46,7 +46,7 @@ export async function makeBackup(
 
 function inThread(
   path: string,
-  { aside, signal, thread }: { aside: string; signal: AbortSignal; thread: BackupThread },
+  { temporary, signal, thread }: { temporary: string; signal: AbortSignal; thread: BackupThread },
 ): Promise<number> {
   const worker = startBackupThread(thread);
   const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -73,7 +73,7 @@ function inThread(
   };
   signal.addEventListener("abort", onAbort);
   if (signal.aborted) onAbort();
-  worker.postMessage({ path, aside, stop } satisfies BackupRequest);
+  worker.postMessage({ path, temporary, stop } satisfies BackupRequest);
   return promise.finally(() => signal.removeEventListener("abort", onAbort));
 }
 
@@ -98,7 +98,7 @@ export type BackupLog = Readonly<
 >;
 
 const nameForm = /^gatehouse-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
-const asideForm = /^gatehouse-\d{8}T\d{6}Z\.db\.[0-9a-f]{8}\.part$/;
+const unfinishedForm = /^gatehouse-\d{8}T\d{6}Z\.db\.[0-9a-f]{8}\.part$/;
 
 /** What a schedule needs. */
 export interface ScheduleOptions {
@@ -184,7 +184,7 @@ export class BackupSchedule {
     const { folder, keep } = this.#options.plan;
     for (const { name } of (await this.#files()).slice(0, -keep)) await Deno.remove(join(folder, name));
     for await (const { name } of Deno.readDir(folder)) {
-      if (!asideForm.test(name)) continue;
+      if (!unfinishedForm.test(name)) continue;
       const file = join(folder, name);
       const changedAt = (await Deno.stat(file)).mtime?.getTime() ?? 0;
       if (Date.now() - changedAt > backupAbandonedMs) await Deno.remove(file);

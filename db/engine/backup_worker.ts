@@ -7,7 +7,7 @@ import { BackupStopped, checkBackup, copyDataFile } from "./backup.ts";
 export interface BackupRequest {
   readonly path: string;
   /** The temporary file to write; the caller renames or removes it. */
-  readonly aside: string;
+  readonly temporary: string;
   /** One number; not 0 once the copying must stop. */
   readonly stop: Int32Array;
 }
@@ -26,14 +26,14 @@ interface WorkerScope {
 }
 
 async function backUp(
-  { path, aside, stop }: BackupRequest,
+  { path, temporary, stop }: BackupRequest,
   scope: WorkerScope,
 ): Promise<BackupResponse> {
   try {
-    const bytes = copyDataFile(path, { to: aside, isStopped: () => Atomics.load(stop, 0) !== 0 });
+    const bytes = copyDataFile(path, { to: temporary, isStopped: () => Atomics.load(stop, 0) !== 0 });
     await filesReleased();
     scope.postMessage({ type: "copied" });
-    checkBackup(aside);
+    checkBackup(temporary);
     return { type: "checked", bytes };
   } catch (error) {
     if (error instanceof BackupStopped) return { type: "stopped" };

@@ -53,11 +53,11 @@ function createFile(path: string): void {
   try {
     // Another program may have created it meanwhile.
     if (isNonEmptyFile(path)) return;
-    const aside = `${path}.new`;
+    const temporary = `${path}.new`;
     // SQLite would let other users read it. The log inherits the mode.
-    Deno.openSync(aside, { write: true, create: true, truncate: true, mode: 0o600 }).close();
-    initializeDataFile(aside);
-    Deno.renameSync(aside, path);
+    Deno.openSync(temporary, { write: true, create: true, truncate: true, mode: 0o600 }).close();
+    initializeDataFile(temporary);
+    Deno.renameSync(temporary, path);
   } finally {
     unlock();
   }

@@ -26,23 +26,23 @@ export async function restoreDataFile(
   path: string,
   { backup, now }: { backup: ReadableStream<Uint8Array>; now: number },
 ): Promise<Restored> {
-  const aside = `${path}.restoring`;
+  const temporary = `${path}.restoring`;
   try {
-    const bytes = await writeAside(aside, backup);
+    const bytes = await writeTemporary(temporary, backup);
     if (bytes === 0) throw new DatabaseError("fault", "it is empty");
-    const isOlder = lacksMigrations(checkBackup(aside));
+    const isOlder = lacksMigrations(checkBackup(temporary));
     await filesReleased();
-    const former = await putAside(path, `${path}.before-restore-${stamp(now)}`);
-    moveIntoPlace(aside, path);
+    const former = await keepFormer(path, `${path}.before-restore-${stamp(now)}`);
+    moveIntoPlace(temporary, path);
     return { bytes, former, isOlder };
   } finally {
-    for (const end of ["", "-wal", "-shm"]) await removeIfExists(`${aside}${end}`);
+    for (const end of ["", "-wal", "-shm"]) await removeIfExists(`${temporary}${end}`);
   }
 }
 
-async function writeAside(aside: string, backup: ReadableStream<Uint8Array>): Promise<number> {
-  for (const end of ["-wal", "-shm"]) await removeIfExists(`${aside}${end}`);
-  using file = await Deno.open(aside, { write: true, create: true, truncate: true, mode: 0o600 });
+async function writeTemporary(temporary: string, backup: ReadableStream<Uint8Array>): Promise<number> {
+  for (const end of ["-wal", "-shm"]) await removeIfExists(`${temporary}${end}`);
+  using file = await Deno.open(temporary, { write: true, create: true, truncate: true, mode: 0o600 });
   let bytes = 0;
   for await (const part of backup) {
     for (let at = 0; at < part.length;) at += await file.write(part.subarray(at));
@@ -53,7 +53,7 @@ async function writeAside(aside: string, backup: ReadableStream<Uint8Array>): Pr
 }
 
 /** Links the former database to a second name. The restored file then takes over the first one. */
-async function putAside(path: string, former: string): Promise<string | null> {
+async function keepFormer(path: string, former: string): Promise<string | null> {
   const hasFile = exists(path);
   if (hasFile) await finishLog(path);
   // The log of a damaged file remains. It would undo the restore.

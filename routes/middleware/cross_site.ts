@@ -49,7 +49,7 @@ function rejection(c: AppContext, config: Config): string {
     : unlistedOriginText(unlisted, config);
 }
 
-/** @returns Whether browsers send a preflight before such a request to another site, unlike for forms (Fetch, "CORS-preflight fetch"). */
+/** @returns Whether browsers preflight such a request to another site, unlike forms (Fetch, "CORS-preflight fetch"). */
 function needsPreflight(c: AppContext): boolean {
   if (c.req.method !== "POST") return true;
   const type = c.get("headers")["content-type"] ?? "";

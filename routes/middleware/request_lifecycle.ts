@@ -168,7 +168,7 @@ export function requestSize(): Guard {
 /** A host name or IP address, with an optional port: nothing that could become part of the path. */
 const hostForm = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
 
-/** @returns A guard against malformed and repeated `Host` headers (RFC 9112, section 3.2); it runs after {@linkcode requestSize}. */
+/** @returns A guard against malformed and repeated `Host` headers (RFC 9112, section 3.2). Runs after {@linkcode requestSize}. */
 export function wellFormedHost(): Guard {
   // Nearly all requests have the same host.
   let wellFormed: string | undefined;
