@@ -30,10 +30,11 @@ export function findDependentOrganizations(
 }
 
 /**
+ * Disables a user unless they are the only OWNER of an organization with other members, or what the caller knows is
+ * outdated. The audit entry, and everything after it, depends on this change.
+ *
  * @param known What the caller knows. `organizationIds`: of all the user's organizations; `endingCount`: how many of them
  *   have no other members.
- * @returns A statement that disables a user unless they are the only OWNER of an organization with other members, or what
- *   the caller knows is outdated. The audit entry, and everything after it, depends on its change.
  */
 export function markAccountDeletable(
   userId: string,
@@ -50,7 +51,7 @@ export function markAccountDeletable(
   })))`;
 }
 
-/** @returns A statement that ends one membership of a deleted account, so that the organization's audit log can show it. */
+/** Ends one membership of a deleted account, so that the organization's audit log can show it. */
 export function deleteMembershipWithAccount(
   { userId, organizationId }: { userId: string; organizationId: string },
   audited: string,

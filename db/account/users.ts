@@ -35,7 +35,7 @@ export const landingOrganization = sql`coalesce(
   (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id AND m.organization_id = u.last_organization_id),
   (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id ORDER BY m.created_at LIMIT 1))`;
 
-/** @returns A statement that inserts a user if the condition holds and the email address is free. */
+/** Inserts a user if the condition holds and the email address is free. */
 export function insertUser(user: NewUser, condition: Statement = sql`true`): Statement {
   const { id, email, emailVerifiedAt, name, passwordHash, now } = user;
   return sql`
@@ -76,15 +76,16 @@ export function findUserCredentialsById(
   return database.readFirst(sql`${credentials} u.id = ${id}`);
 }
 
-/** @returns A statement that replaces a password's hash, unless it was changed meanwhile. */
+/** Replaces a password's hash, unless it was changed meanwhile. */
 export function updatePasswordHash(userId: string, { from, to }: { from: string; to: string }): Statement {
   return sql`UPDATE users SET password_hash = ${to}
     WHERE id = ${userId} AND password_hash = ${from} AND disabled_at IS NULL`;
 }
 
 /**
+ * Sets a new password, unless the user's email address has changed since.
+ *
  * @param reset `tokenHash`: of a link that must be valid. `email`: where it was sent, or null; it counts as confirmed.
- * @returns A statement that sets a new password, unless the user's email address has changed since.
  */
 export function resetPasswordHash(
   reset: { userId: string; passwordHash: string; tokenHash: string; email: string | null; now: number },
@@ -97,12 +98,12 @@ export function resetPasswordHash(
       AND ${linkWorks({ ...reset, purpose: "reset_password" })}`;
 }
 
-/** @returns A statement that changes a user's name. */
+/** Changes a user's name. */
 export function updateUserName(userId: string, name: string): Statement {
   return sql`UPDATE users SET name = ${name} WHERE id = ${userId} AND name <> ${name}`;
 }
 
-/** @returns A statement that confirms a user's email address with a valid link, if the address is still theirs. */
+/** Confirms a user's email address with a valid link, if the address is still theirs. */
 export function verifyUserEmail(
   link: { userId: string; email: string; tokenHash: string; now: number },
 ): Statement {
@@ -113,7 +114,7 @@ export function verifyUserEmail(
   }`;
 }
 
-/** @returns A statement that changes and confirms a user's email address with a valid link, if the new one is free. */
+/** Changes and confirms a user's email address with a valid link, if the new one is free. */
 export function updateUserEmail(
   link: { userId: string; from: string; to: string; tokenHash: string; now: number },
 ): Statement {
@@ -124,7 +125,7 @@ export function updateUserEmail(
       AND ${linkWorks({ ...link, purpose: "change_email" })}`;
 }
 
-/** @returns A statement that makes an organization a user's last active one, if they belong to it. */
+/** Makes an organization a user's last active one, if they belong to it. */
 export function updateLastOrganization(userId: string, organizationId: string): Statement {
   return sql`
     UPDATE users SET last_organization_id = ${organizationId} WHERE id = ${userId}

@@ -21,7 +21,7 @@ export interface NewLinkToken extends LinkToken {
   readonly expiresAt: number;
 }
 
-/** @returns A statement that makes a link valid, for each row of the source if there is one. */
+/** Makes a link valid, for each row of the source if there is one. */
 export function insertLinkToken(token: NewLinkToken, source: Statement = sql``): Statement {
   const { tokenHash, purpose, subject, email, now, expiresAt } = token;
   return sql`
@@ -110,8 +110,8 @@ export function linkWorks(
 }
 
 /**
- * @returns A statement that uses up a link for turning off two-step sign-in. It does nothing when the link is not valid, was
- *   sent to a former email address, or two-step sign-in is off.
+ * Uses up a link for turning off two-step sign-in. Does nothing if the link is not valid or was sent to a former email
+ * address, or if two-step sign-in is off.
  */
 export function useTurnOffLink(link: { userId: string; tokenHash: string; now: number }): Statement {
   return sql`
@@ -121,7 +121,7 @@ export function useTurnOffLink(link: { userId: string; tokenHash: string; now: n
         WHERE u.id = link_tokens.subject AND u.email = link_tokens.email AND ${hasTwoStep})`;
 }
 
-/** @returns A statement that deletes expired links. */
+/** Deletes expired links. */
 export function deleteEndedLinks(now: number): Statement {
   return sql`DELETE FROM link_tokens WHERE expires_at <= ${now}`;
 }

@@ -13,8 +13,9 @@ const isWindowOver = (now: number, windowMs: number) =>
   sql`(ends_at <= ${now} OR ends_at > ${now + windowMs})`;
 
 /**
+ * Counts one email against a budget. Changes nothing if the budget is used up.
+ *
  * @param options `now`: milliseconds since 1970. `only`: a further condition.
- * @returns A statement that counts one email against a budget. It changes nothing if the budget is used up.
  */
 export function takeMail(
   { subject, mailsMax, windowMs }: MailBudgetRow,
@@ -29,7 +30,7 @@ export function takeMail(
     WHERE ${isOver} OR mails < ${mailsMax}`;
 }
 
-/** @returns A statement that gives an email back that was not written. */
+/** Takes back the count of an email that was not written. */
 export function giveMailBack(subject: string): Statement {
   return sql`UPDATE mail_budgets SET mails = mails - 1 WHERE subject = ${subject} AND mails > 0`;
 }
@@ -42,7 +43,7 @@ export async function findMailBudgetEnd(database: Database, subject: string): Pr
   return row?.endsAt;
 }
 
-/** @returns A statement that deletes windows that are over. */
+/** Deletes windows that are over. */
 export function deleteEndedMailBudgets(now: number): Statement {
   return sql`DELETE FROM mail_budgets WHERE ends_at <= ${now}`;
 }

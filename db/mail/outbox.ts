@@ -102,22 +102,22 @@ export async function findOutboxState(database: Database): Promise<OutboxState> 
   return state ?? { emails: 0, oldestAt: null };
 }
 
-/** @returns A statement that sets when a claimed email is retried, unless it was claimed again. */
+/** Sets when a claimed email is retried, unless it was claimed again. */
 export function updateMailDue({ id, attempts }: ClaimedMail, dueAt: number): Statement {
   return sql`UPDATE outbox SET due_at = ${dueAt} WHERE id = ${id} AND attempts = ${attempts}`;
 }
 
-/** @returns A statement that makes emails due that wait longer than any wait, because the clock was set back. */
+/** Makes emails due that wait longer than any wait, because the clock was set back. */
 export function hastenMails({ now, waitMaxMs }: { now: number; waitMaxMs: number }): Statement {
   return sql`UPDATE outbox SET due_at = ${now} WHERE due_at > ${now + waitMaxMs}`;
 }
 
-/** @returns A statement that deletes emails from the outbox. */
+/** Deletes emails from the outbox. */
 export function deleteMails(ids: readonly string[]): Statement {
   return sql`DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }
 
-/** @returns A statement that deletes emails from before a time, in milliseconds since 1970. */
+/** Deletes emails from before a time, in milliseconds since 1970. */
 export function deleteOldMails(before: number): Statement {
   return sql`DELETE FROM outbox WHERE created_at < ${before}`;
 }

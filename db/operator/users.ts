@@ -16,17 +16,17 @@ export function insertJoiningUser(user: NewUser, organizationId: string): Statem
   );
 }
 
-/** @returns A statement that makes a link valid, if its user exists and is not disabled. */
+/** Makes a link valid, if its user exists and is not disabled. */
 export function insertLinkForUser(token: NewLinkToken): Statement {
   return insertLinkToken(token, sql`FROM users WHERE id = ${token.subject} AND disabled_at IS NULL`);
 }
 
-/** @returns A statement that disables a user, unless they already are. */
+/** Disables a user, unless they already are. */
 export function markUserDisabled(userId: string, now: number): Statement {
   return sql`UPDATE users SET disabled_at = ${now} WHERE id = ${userId} AND disabled_at IS NULL`;
 }
 
-/** @returns A statement that enables a disabled user. */
+/** Enables a disabled user. */
 export function markUserEnabled(userId: string): Statement {
   return sql`UPDATE users SET disabled_at = NULL WHERE id = ${userId} AND disabled_at IS NOT NULL`;
 }
@@ -74,7 +74,7 @@ export function findPendingInvitationsOfUser(
     WHERE i.invited_by = ${userId} AND ${pendingInvitation(now)} LIMIT ${limit}`);
 }
 
-/** @returns A statement that revokes an open invitation of a user. */
+/** Revokes an open invitation of a user. */
 export function revokeInvitationOfUser(userId: string, { id, now }: { id: string; now: number }): Statement {
   return sql`UPDATE invitations AS i SET revoked_at = ${now}
     WHERE i.id = ${id} AND i.invited_by = ${userId} AND ${openInvitation}`;

@@ -9,7 +9,7 @@ import { AppError, invalidTokenError, validationError } from "../../domain/error
 import { requireEmail } from "../../domain/mail/email.ts";
 import { linkLifetimesMs, type LinkPurpose } from "../../domain/mail/mail.ts";
 import type { SessionContext } from "../context.ts";
-import type { AskedMail } from "../mail/mail_budgets.ts";
+import type { RequestedMail } from "../mail/mail_budgets.ts";
 import { findActingUser } from "./account.ts";
 import { rateLimited } from "../sign_in/credentials.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
@@ -183,7 +183,7 @@ async function changeEmail(context: SessionContext, actor: SessionActor, link: E
 async function withEmail(
   { rateLimits, mailBudgets, mail }: SessionContext,
   actor: SessionActor,
-  { email, write }: { email: AskedMail; write: () => Promise<unknown> },
+  { email, write }: { email: RequestedMail; write: () => Promise<unknown> },
 ): Promise<void> {
   const subject = actor.user.id;
   await mailBudgets.auditLimit({ subject, actor, about: () => ({}) }, async () => {

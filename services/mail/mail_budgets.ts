@@ -13,7 +13,7 @@ import type { RateLimits } from "../rate_limits.ts";
 import type { About } from "../sign_in/credentials.ts";
 
 /** An email that someone requests. */
-export interface AskedMail {
+export interface RequestedMail {
   readonly kind: MailKind;
   /** A canonical address. */
   readonly to: string;
@@ -48,7 +48,7 @@ export class MailBudgets {
    *
    * @throws {AppError} `rate_limited` if the budget is used up, or what `write` throws.
    */
-  async spend<T>(mail: AskedMail, write: () => Promise<T>): Promise<T> {
+  async spend<T>(mail: RequestedMail, write: () => Promise<T>): Promise<T> {
     return await this.spendIfLeft(mail, async (isLeft) => {
       if (isLeft) return await write();
       const now = this.#context.clock();
@@ -58,7 +58,7 @@ export class MailBudgets {
   }
 
   /** The same for an action whose result must not depend on the budget. It is told whether it may write the email. */
-  async spendIfLeft<T>(mail: AskedMail, act: (isLeft: boolean) => Promise<T>): Promise<T> {
+  async spendIfLeft<T>(mail: RequestedMail, act: (isLeft: boolean) => Promise<T>): Promise<T> {
     const { database, clock } = this.#context;
     const budget = budgetOf(mail);
     const [taken] = await database.write([takeMail(budget, { now: clock() })]);
@@ -87,7 +87,7 @@ export class MailBudgets {
   }
 }
 
-function budgetOf({ kind, to, isSenderUnverified = false, isConfirmed }: AskedMail) {
+function budgetOf({ kind, to, isSenderUnverified = false, isConfirmed }: RequestedMail) {
   const budget = mailBudget(kind);
   if (budget === null) throw new Error(`${kind} has no budget`);
   const mailsMax = isSenderUnverified ? unverifiedInvitationMailsToRecipientPerDayMax : budget.mailsMax;
@@ -98,7 +98,7 @@ function budgetOf({ kind, to, isSenderUnverified = false, isConfirmed }: AskedMa
   };
 }
 
-function limitError({ isSenderUnverified = false }: AskedMail, waitMs: number): AppError {
+function limitError({ isSenderUnverified = false }: RequestedMail, waitMs: number): AppError {
   const hours = countOf(Math.max(1, Math.ceil(waitMs / hourMs)), "hour");
   return new AppError(
     "rate_limited",
