@@ -114,30 +114,27 @@ testApp("rejects an invitation for another address, at sign-up and for an existi
   assert.equal((await signUpBy(test, token)).status, 201, "and it still works for its own");
 });
 
-testApp(
-  "accepting requires a confirmed address and makes the organization active",
-  async (test) => {
-    const owner = await test.signUp();
-    const bob = await test.signUp("Bob");
-    const { token: confirmation } = { token: await mailedToken(test, bob.email) };
-    const { token } = await invited(test, owner, bob.email);
-    await assertError(await test.send(accept, { json: { token } }), 401, "unauthenticated");
-    await assertError(await signUpBy(test, token), 409, "email_taken");
-    await assertError(
-      await test.send(accept, { cookie: bob.cookie, json: { token } }),
-      403,
-      "email_unverified",
-    );
-    await test.send("/api/auth/email/verify", { cookie: bob.cookie, json: { token: confirmation } });
-    const answer = await test.send(accept, { cookie: bob.cookie, json: { token } });
-    assert.equal(answer.status, 200);
-    const body = await answer.json();
-    assert.equal(body.organizationId, owner.organizationId);
-    assert.equal(body.role, "MEMBER");
-    assert.equal(body.memberships.length, 2);
-    await assertError(await test.send(accept, { cookie: bob.cookie, json: { token } }), 404, "invalid_token");
-  },
-);
+testApp("accepting requires a confirmed address and makes the organization active", async (test) => {
+  const owner = await test.signUp();
+  const bob = await test.signUp("Bob");
+  const { token: confirmation } = { token: await mailedToken(test, bob.email) };
+  const { token } = await invited(test, owner, bob.email);
+  await assertError(await test.send(accept, { json: { token } }), 401, "unauthenticated");
+  await assertError(await signUpBy(test, token), 409, "email_taken");
+  await assertError(
+    await test.send(accept, { cookie: bob.cookie, json: { token } }),
+    403,
+    "email_unverified",
+  );
+  await test.send("/api/auth/email/verify", { cookie: bob.cookie, json: { token: confirmation } });
+  const answer = await test.send(accept, { cookie: bob.cookie, json: { token } });
+  assert.equal(answer.status, 200);
+  const body = await answer.json();
+  assert.equal(body.organizationId, owner.organizationId);
+  assert.equal(body.role, "MEMBER");
+  assert.equal(body.memberships.length, 2);
+  await assertError(await test.send(accept, { cookie: bob.cookie, json: { token } }), 404, "invalid_token");
+});
 
 testApp("accepting twice at the same time creates one membership", async (test) => {
   const owner = await test.signUp();
@@ -209,66 +206,60 @@ testApp("rejects a second open invitation to an address, and invitations to memb
   );
 });
 
-testApp(
-  "members can't see or send invitations, admins can't invite owners, strangers see nothing",
-  async (test) => {
-    const owner = await test.signUp();
-    const admin = await joinedPerson(test, owner, "ADMIN");
-    const member = await joinedPerson(test, owner, "MEMBER");
-    const eve = await test.signUp("Eve");
-    const list = (person: TestPerson) => test.send(at(owner), { cookie: person.cookie });
-    await assertError(await list(member), 403, "forbidden");
-    await assertError(await invite(test, member, { owner, email: "a@example.com" }), 403, "forbidden");
-    await assertError(await list(eve), 404, "not_found");
-    await assertError(await invite(test, eve, { owner, email: "a@example.com" }), 404, "not_found");
+testApp("members see and send no invitations, admins can't invite owners", async (test) => {
+  const owner = await test.signUp();
+  const admin = await joinedPerson(test, owner, "ADMIN");
+  const member = await joinedPerson(test, owner, "MEMBER");
+  const eve = await test.signUp("Eve");
+  const list = (person: TestPerson) => test.send(at(owner), { cookie: person.cookie });
+  await assertError(await list(member), 403, "forbidden");
+  await assertError(await invite(test, member, { owner, email: "a@example.com" }), 403, "forbidden");
+  await assertError(await list(eve), 404, "not_found");
+  await assertError(await invite(test, eve, { owner, email: "a@example.com" }), 404, "not_found");
+  await assertError(
+    await invite(test, admin, { owner, email: "a@example.com", role: "OWNER" }),
+    403,
+    "forbidden",
+  );
+  assert.equal((await invite(test, admin, { owner, email: "a@example.com", role: "ADMIN" })).status, 201);
+  const forOwner = await invite(test, owner, { email: "o@example.com", role: "OWNER" });
+  const { invitation } = await forOwner.json();
+  const one = at(owner, `/${invitation.id}`);
+  await assertError(await test.send(one, { cookie: admin.cookie, method: "DELETE" }), 403, "forbidden");
+  await assertError(
+    await test.send(`${one}/resend`, { cookie: admin.cookie, method: "POST" }),
+    403,
+    "forbidden",
+  );
+  for (const person of [eve]) {
+    await assertError(await test.send(one, { cookie: person.cookie, method: "DELETE" }), 404, "not_found");
+    const theirs = at(eve, `/${invitation.id}`);
     await assertError(
-      await invite(test, admin, { owner, email: "a@example.com", role: "OWNER" }),
-      403,
-      "forbidden",
+      await test.send(theirs, { cookie: person.cookie, method: "DELETE" }),
+      404,
+      "not_found",
     );
-    assert.equal((await invite(test, admin, { owner, email: "a@example.com", role: "ADMIN" })).status, 201);
-    const forOwner = await invite(test, owner, { email: "o@example.com", role: "OWNER" });
-    const { invitation } = await forOwner.json();
-    const one = at(owner, `/${invitation.id}`);
-    await assertError(await test.send(one, { cookie: admin.cookie, method: "DELETE" }), 403, "forbidden");
-    await assertError(
-      await test.send(`${one}/resend`, { cookie: admin.cookie, method: "POST" }),
-      403,
-      "forbidden",
-    );
-    for (const person of [eve]) {
-      await assertError(await test.send(one, { cookie: person.cookie, method: "DELETE" }), 404, "not_found");
-      const theirs = at(eve, `/${invitation.id}`);
-      await assertError(
-        await test.send(theirs, { cookie: person.cookie, method: "DELETE" }),
-        404,
-        "not_found",
-      );
-    }
-  },
-);
+  }
+});
 
-testApp(
-  "inviting an owner requires recent authentication, and so does resending the invitation",
-  async (test) => {
-    const owner = await test.signUp();
-    const made = await (await invite(test, owner, { email: "one@example.com", role: "OWNER" })).json();
-    const resend = () =>
-      test.send(at(owner, `/${made.invitation.id}/resend`), { cookie: owner.cookie, method: "POST" });
-    test.advance(recentAuthenticationMs);
-    assert.equal((await invite(test, owner, { email: "admin@example.com", role: "ADMIN" })).status, 201);
-    const inviteOwner = () => invite(test, owner, { email: "two@example.com", role: "OWNER" });
-    await assertError(await inviteOwner(), 403, "proof_required");
-    await assertError(await resend(), 403, "proof_required");
-    assert.deepEqual((await test.mails()).map(({ to }) => to).slice(1), [
-      "one@example.com",
-      "admin@example.com",
-    ]);
-    await reauthenticate(test, owner.cookie);
-    assert.equal((await inviteOwner()).status, 201);
-    assert.equal((await resend()).status, 200);
-  },
-);
+testApp("inviting an owner or resending that invitation requires recent authentication", async (test) => {
+  const owner = await test.signUp();
+  const made = await (await invite(test, owner, { email: "one@example.com", role: "OWNER" })).json();
+  const resend = () =>
+    test.send(at(owner, `/${made.invitation.id}/resend`), { cookie: owner.cookie, method: "POST" });
+  test.advance(recentAuthenticationMs);
+  assert.equal((await invite(test, owner, { email: "admin@example.com", role: "ADMIN" })).status, 201);
+  const inviteOwner = () => invite(test, owner, { email: "two@example.com", role: "OWNER" });
+  await assertError(await inviteOwner(), 403, "proof_required");
+  await assertError(await resend(), 403, "proof_required");
+  assert.deepEqual((await test.mails()).map(({ to }) => to).slice(1), [
+    "one@example.com",
+    "admin@example.com",
+  ]);
+  await reauthenticate(test, owner.cookie);
+  assert.equal((await inviteOwner()).status, 201);
+  assert.equal((await resend()).status, 200);
+});
 
 testApp("removing an admin revokes the invitations that they sent", async (test) => {
   const owner = await test.signUp();
@@ -394,17 +385,14 @@ testApp("accepting an invitation as a member changes nothing, and adds no audit 
   assert.deepEqual(events.map(({ details }) => details["role"]), ["MEMBER"]);
 });
 
-testApp(
-  "people with an unconfirmed address send at most five invitations an hour",
-  async (test) => {
-    const owner = await test.signUp();
-    const statuses: number[] = [];
-    for (let i = 0; i < 6; i++) {
-      statuses.push((await invite(test, owner, { email: `u${i}@example.com` })).status);
-    }
-    assert.deepEqual(statuses, [201, 201, 201, 201, 201, 429]);
-    const token = await mailedToken(test, owner.email);
-    await test.send("/api/auth/email/verify", { cookie: owner.cookie, json: { token } });
-    assert.equal((await invite(test, owner, { email: "more@example.com" })).status, 201);
-  },
-);
+testApp("people with an unconfirmed address send at most five invitations an hour", async (test) => {
+  const owner = await test.signUp();
+  const statuses: number[] = [];
+  for (let i = 0; i < 6; i++) {
+    statuses.push((await invite(test, owner, { email: `u${i}@example.com` })).status);
+  }
+  assert.deepEqual(statuses, [201, 201, 201, 201, 201, 429]);
+  const token = await mailedToken(test, owner.email);
+  await test.send("/api/auth/email/verify", { cookie: owner.cookie, json: { token } });
+  assert.equal((await invite(test, owner, { email: "more@example.com" })).status, 201);
+});

@@ -102,33 +102,30 @@ testApp("only owners change roles", async (test) => {
   );
 });
 
-testApp(
-  "making someone an owner requires recent authentication; other role changes don't",
-  async (test) => {
-    const owner = await test.signUp();
-    const second = await joinedPerson(test, owner, "OWNER");
-    const member = await joinedPerson(test, owner, "MEMBER");
-    const own = { owner, userId: member.userId };
-    test.advance(recentAuthenticationMs);
-    for (const role of ["ADMIN", "MEMBER"]) {
-      assert.equal((await changeRole(test, owner, { ...own, role })).status, 200);
-    }
-    await assertError(await changeRole(test, owner, { ...own, role: "OWNER" }), 403, "proof_required");
-    // Missing permission is reported first. A change to the current role requires nothing.
-    await assertError(await changeRole(test, member, { ...own, role: "OWNER" }), 403, "forbidden");
-    assert.equal(
-      (await changeRole(test, owner, { owner, userId: second.userId, role: "OWNER" })).status,
-      200,
-    );
-    assert.equal(
-      (await changeRole(test, owner, { owner, userId: second.userId, role: "ADMIN" })).status,
-      200,
-    );
-    assert.equal((await me(test, member.cookie)).role, "MEMBER");
-    await reauthenticate(test, owner.cookie);
-    assert.equal((await changeRole(test, owner, { ...own, role: "OWNER" })).status, 200);
-  },
-);
+testApp("making someone an owner requires recent authentication; other role changes don't", async (test) => {
+  const owner = await test.signUp();
+  const second = await joinedPerson(test, owner, "OWNER");
+  const member = await joinedPerson(test, owner, "MEMBER");
+  const own = { owner, userId: member.userId };
+  test.advance(recentAuthenticationMs);
+  for (const role of ["ADMIN", "MEMBER"]) {
+    assert.equal((await changeRole(test, owner, { ...own, role })).status, 200);
+  }
+  await assertError(await changeRole(test, owner, { ...own, role: "OWNER" }), 403, "proof_required");
+  // Missing permission is reported first. A change to the current role requires nothing.
+  await assertError(await changeRole(test, member, { ...own, role: "OWNER" }), 403, "forbidden");
+  assert.equal(
+    (await changeRole(test, owner, { owner, userId: second.userId, role: "OWNER" })).status,
+    200,
+  );
+  assert.equal(
+    (await changeRole(test, owner, { owner, userId: second.userId, role: "ADMIN" })).status,
+    200,
+  );
+  assert.equal((await me(test, member.cookie)).role, "MEMBER");
+  await reauthenticate(test, owner.cookie);
+  assert.equal((await changeRole(test, owner, { ...own, role: "OWNER" })).status, 200);
+});
 
 testApp("the last owner can't step down or leave", async (test) => {
   const owner = await test.signUp();

@@ -7,29 +7,26 @@ import { joinedPerson, me, signInAgain } from "../../../support/people.ts";
 const path = "/api/portal/organizations";
 const tenMinutes = 10 * 60_000;
 
-testApp(
-  "creates an organization that the person owns, and keeps the active one",
-  async (test) => {
-    const ada = await test.signUp();
-    const answer = await test.send(path, { cookie: ada.cookie, json: { name: "  Analytical Engines " } });
-    assert.equal(answer.status, 201);
-    const { organization } = await answer.json();
-    assert.equal(organization.name, "Analytical Engines");
-    assert.equal(organization.role, "OWNER");
-    assert.equal(organization.memberCount, 1);
-    const { organizationId, memberships } = await me(test, ada.cookie);
-    assert.equal(organizationId, ada.organizationId);
-    assert.equal(memberships.length, 2);
-    const list = await (await test.send(path, { cookie: ada.cookie })).json();
-    assert.deepEqual(
-      list.organizations.map(({ name }: { name: string }) => name),
-      [
-        "Ada Lovelace’s organization",
-        "Analytical Engines",
-      ].sort(),
-    );
-  },
-);
+testApp("creates an organization that the person owns, and keeps the active one", async (test) => {
+  const ada = await test.signUp();
+  const answer = await test.send(path, { cookie: ada.cookie, json: { name: "  Analytical Engines " } });
+  assert.equal(answer.status, 201);
+  const { organization } = await answer.json();
+  assert.equal(organization.name, "Analytical Engines");
+  assert.equal(organization.role, "OWNER");
+  assert.equal(organization.memberCount, 1);
+  const { organizationId, memberships } = await me(test, ada.cookie);
+  assert.equal(organizationId, ada.organizationId);
+  assert.equal(memberships.length, 2);
+  const list = await (await test.send(path, { cookie: ada.cookie })).json();
+  assert.deepEqual(
+    list.organizations.map(({ name }: { name: string }) => name),
+    [
+      "Ada Lovelace’s organization",
+      "Analytical Engines",
+    ].sort(),
+  );
+});
 
 testApp("rejects invalid names, and more than fifty organizations of one person", async (test) => {
   const ada = await test.signUp();
@@ -134,27 +131,24 @@ testApp("only owners rename an organization", async (test) => {
   assert.equal((await me(test, ada.cookie)).memberships[0]?.name, "Engines");
 });
 
-testApp(
-  "a transfer requires recent authentication, and makes a new owner and an admin",
-  async (test) => {
-    const ada = await test.signUp();
-    const bob = await joinedPerson(test, ada, "MEMBER");
-    const transfer = (cookie: string, userId: string) =>
-      test.send(`${path}/${ada.organizationId}/transfer`, { cookie, json: { userId } });
-    await assertError(await transfer(bob.cookie, bob.userId), 403, "forbidden");
-    await assertError(await transfer(ada.cookie, ada.userId), 422, "validation_failed");
-    await assertError(await transfer(ada.cookie, `usr_${"0".repeat(32)}`), 422, "validation_failed");
-    test.advance(tenMinutes + 1);
-    await assertError(await transfer(ada.cookie, bob.userId), 403, "proof_required");
-    await test.send("/api/portal/account/proof", {
-      cookie: ada.cookie,
-      json: { password: "correct horse 9 battery" },
-    });
-    assert.equal((await transfer(ada.cookie, bob.userId)).status, 200);
-    assert.equal((await me(test, ada.cookie)).role, "ADMIN");
-    assert.equal((await me(test, bob.cookie)).role, "OWNER");
-  },
-);
+testApp("a transfer requires recent authentication, and makes a new owner and an admin", async (test) => {
+  const ada = await test.signUp();
+  const bob = await joinedPerson(test, ada, "MEMBER");
+  const transfer = (cookie: string, userId: string) =>
+    test.send(`${path}/${ada.organizationId}/transfer`, { cookie, json: { userId } });
+  await assertError(await transfer(bob.cookie, bob.userId), 403, "forbidden");
+  await assertError(await transfer(ada.cookie, ada.userId), 422, "validation_failed");
+  await assertError(await transfer(ada.cookie, `usr_${"0".repeat(32)}`), 422, "validation_failed");
+  test.advance(tenMinutes + 1);
+  await assertError(await transfer(ada.cookie, bob.userId), 403, "proof_required");
+  await test.send("/api/portal/account/proof", {
+    cookie: ada.cookie,
+    json: { password: "correct horse 9 battery" },
+  });
+  assert.equal((await transfer(ada.cookie, bob.userId)).status, 200);
+  assert.equal((await me(test, ada.cookie)).role, "ADMIN");
+  assert.equal((await me(test, bob.cookie)).role, "OWNER");
+});
 
 testApp(
   "deleting an organization immediately ends its keys, memberships, sessions and invitations",

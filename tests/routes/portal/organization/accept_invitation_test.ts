@@ -134,24 +134,21 @@ testApp("an unconfirmed address must be confirmed before the invitation can be a
   );
 });
 
-testApp(
-  "a person at the limit of organizations can't join, and the invitation stays valid",
-  async (test) => {
-    const owner = await test.signUp("Olive Owner");
-    const grace = await joinBy(test, await test.signUp(), { name: "Grace" });
-    const { token } = await invite(test, owner, { email: grace.email });
-    for (let count = 1; count < membershipsPerUserMax; count++) {
-      await submit(test, "/portal/organizations", { form: { name: `Nr ${count}` }, person: grace });
-    }
-    const full = await submit(test, accept, { form: { token }, person: grace });
-    assert.equal(full.status, 409);
-    assert.match(noticesOf(full.html).join(), inPage(words.organizationLimit));
-    assert.match(full.html, /action="\/invitations\/accept"/);
-    await submit(test, "/portal/organization/delete", { form: { name: "Nr 49" }, person: grace });
-    const joined = await submit(test, accept, { form: { token }, person: grace });
-    assert.equal(joined.location, "/portal/members?done=joined");
-  },
-);
+testApp("a person at the limit of organizations can't join, and the invitation stays valid", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const grace = await joinBy(test, await test.signUp(), { name: "Grace" });
+  const { token } = await invite(test, owner, { email: grace.email });
+  for (let count = 1; count < membershipsPerUserMax; count++) {
+    await submit(test, "/portal/organizations", { form: { name: `Nr ${count}` }, person: grace });
+  }
+  const full = await submit(test, accept, { form: { token }, person: grace });
+  assert.equal(full.status, 409);
+  assert.match(noticesOf(full.html).join(), inPage(words.organizationLimit));
+  assert.match(full.html, /action="\/invitations\/accept"/);
+  await submit(test, "/portal/organization/delete", { form: { name: "Nr 49" }, person: grace });
+  const joined = await submit(test, accept, { form: { token }, person: grace });
+  assert.equal(joined.location, "/portal/members?done=joined");
+});
 
 testApp("an invalid link shows that the invitation is not valid, whatever it contains", async (test) => {
   const person = await test.signUp();

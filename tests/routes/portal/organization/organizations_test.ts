@@ -11,29 +11,26 @@ const all = "/portal/organizations";
 const path = "/portal/organization";
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 
-testApp(
-  "a new organization becomes the active one, and a rejected form keeps the input",
-  async (test) => {
-    const person = await test.signUp("Ada");
-    const made = await submit(test, all, { form: { name: " Second " }, person });
-    assert.equal(made.location, "/portal/members?done=created");
-    assert.equal(activeOrganization((await page(test, made.location ?? "", person)).html), "Second");
-    const list = (await page(test, all, person)).html;
-    assert.match(list, /<bdi>Ada’s organization<\/bdi>/);
-    assert.equal(list.match(/<span class="badge on">Active<\/span>/g)?.length, 1);
-    const long = await submit(test, all, { form: { name: "x".repeat(101) }, person });
-    assert.equal(long.status, 422);
-    assert.match(long.html, new RegExp(`id="name-error".*${enterName}`));
-    assert.ok(long.html.includes(`value="${"x".repeat(101)}"`));
-    for (let count = 2; count < membershipsPerUserMax; count++) {
-      assert.equal((await submit(test, all, { form: { name: `Nr ${count}` }, person })).status, 303);
-    }
-    const one = await submit(test, all, { form: { name: "Too much" }, person });
-    assert.equal(one.status, 409);
-    assert.match(noticesOf(one.html).join(), inPage(words.organizationLimit));
-    assert.ok(one.html.includes(`value="Too much"`));
-  },
-);
+testApp("a new organization becomes the active one, and a rejected form keeps the input", async (test) => {
+  const person = await test.signUp("Ada");
+  const made = await submit(test, all, { form: { name: " Second " }, person });
+  assert.equal(made.location, "/portal/members?done=created");
+  assert.equal(activeOrganization((await page(test, made.location ?? "", person)).html), "Second");
+  const list = (await page(test, all, person)).html;
+  assert.match(list, /<bdi>Ada’s organization<\/bdi>/);
+  assert.equal(list.match(/<span class="badge on">Active<\/span>/g)?.length, 1);
+  const long = await submit(test, all, { form: { name: "x".repeat(101) }, person });
+  assert.equal(long.status, 422);
+  assert.match(long.html, new RegExp(`id="name-error".*${enterName}`));
+  assert.ok(long.html.includes(`value="${"x".repeat(101)}"`));
+  for (let count = 2; count < membershipsPerUserMax; count++) {
+    assert.equal((await submit(test, all, { form: { name: `Nr ${count}` }, person })).status, 303);
+  }
+  const one = await submit(test, all, { form: { name: "Too much" }, person });
+  assert.equal(one.status, 409);
+  assert.match(noticesOf(one.html).join(), inPage(words.organizationLimit));
+  assert.ok(one.html.includes(`value="Too much"`));
+});
 
 testApp(
   "switching returns to the same page in the other organization, and to no other address",
@@ -104,34 +101,31 @@ testApp("people without an organization are redirected to where they can create 
   assert.equal(activeOrganization((await page(test, "/portal/api-keys", member)).html), "Mia’s own");
 });
 
-testApp(
-  "only owners can rename, transfer or delete the organization",
-  async (test) => {
-    const owner = await test.signUp("Olive Owner");
-    const admin = await joinBy(test, owner, { name: "Abel", role: "ADMIN" });
-    const renamed = await submit(test, path, { form: { name: "Northwind" }, person: owner });
-    assert.equal(renamed.location, `${path}?done=renamed`);
-    const { html } = await page(test, `${path}?done=renamed`, owner);
-    assert.deepEqual(noticesOf(html), ["Renamed to “Northwind”."]);
-    assert.match(html, /name="name" value="Northwind"/);
-    assert.match(html, new RegExp(`<code class="pick">${owner.organizationId}</code>`));
-    assert.match(html, inPage(words.onlyOwner));
-    const empty = await submit(test, path, { form: { name: "  " }, person: owner });
-    assert.equal(empty.status, 422);
-    assert.match(empty.html, /<bdi>Northwind<\/bdi>/);
-    const seen = (await page(test, path, admin)).html;
-    assert.match(seen, /value="Northwind"[^>]* readonly/);
-    assert.match(seen, /href="\/portal\/members\/leave"/);
-    assert.doesNotMatch(seen, /action="\/portal\/organization"|organization\/delete|hand-over/);
-    for (const action of ["delete", "hand-over"]) {
-      assert.equal((await page(test, `${path}/${action}`, admin)).status, 403, action);
-    }
-    assert.equal((await submit(test, path, { form: { name: "Mine" }, person: admin })).status, 403);
-    const form = { name: "Northwind" };
-    assert.equal((await submit(test, `${path}/delete`, { form, person: admin })).status, 403);
-    assert.equal((await submit(test, `${path}/hand-over`, { form: {}, person: admin })).status, 403);
-  },
-);
+testApp("only owners can rename, transfer or delete the organization", async (test) => {
+  const owner = await test.signUp("Olive Owner");
+  const admin = await joinBy(test, owner, { name: "Abel", role: "ADMIN" });
+  const renamed = await submit(test, path, { form: { name: "Northwind" }, person: owner });
+  assert.equal(renamed.location, `${path}?done=renamed`);
+  const { html } = await page(test, `${path}?done=renamed`, owner);
+  assert.deepEqual(noticesOf(html), ["Renamed to “Northwind”."]);
+  assert.match(html, /name="name" value="Northwind"/);
+  assert.match(html, new RegExp(`<code class="pick">${owner.organizationId}</code>`));
+  assert.match(html, inPage(words.onlyOwner));
+  const empty = await submit(test, path, { form: { name: "  " }, person: owner });
+  assert.equal(empty.status, 422);
+  assert.match(empty.html, /<bdi>Northwind<\/bdi>/);
+  const seen = (await page(test, path, admin)).html;
+  assert.match(seen, /value="Northwind"[^>]* readonly/);
+  assert.match(seen, /href="\/portal\/members\/leave"/);
+  assert.doesNotMatch(seen, /action="\/portal\/organization"|organization\/delete|hand-over/);
+  for (const action of ["delete", "hand-over"]) {
+    assert.equal((await page(test, `${path}/${action}`, admin)).status, 403, action);
+  }
+  assert.equal((await submit(test, path, { form: { name: "Mine" }, person: admin })).status, 403);
+  const form = { name: "Northwind" };
+  assert.equal((await submit(test, `${path}/delete`, { form, person: admin })).status, 403);
+  assert.equal((await submit(test, `${path}/hand-over`, { form: {}, person: admin })).status, 403);
+});
 
 testApp(
   "deleting requires recent authentication and the name, and ends the keys immediately",
@@ -218,33 +212,30 @@ testApp("leaving twice leaves only the organization that the page was about", as
   assert.deepEqual(memberships.map(({ name }: { name: string }) => name), ["Other"]);
 });
 
-testApp(
-  "a form is rejected after switching to another organization than its page showed",
-  async (test) => {
-    const ada = await test.signUp();
-    const { cookie } = ada;
-    const made = await test.send("/api/portal/organizations", { cookie, json: { name: "Second" } });
-    const { organization } = await made.json();
-    const hidden = `name="organizationId" value="${ada.organizationId}"`;
-    for (const path of ["/portal/members", "/portal/organization", "/portal/api-keys"]) {
-      const { html } = await page(test, path, ada);
-      assert.ok(html.split("<main")[1]?.includes(hidden), path);
-    }
-    await test.send("/api/auth/organization", { cookie, json: { organizationId: organization.id } });
-    const about = { organizationId: ada.organizationId };
-    const forms: Record<string, Record<string, string>> = {
-      "/portal/members": { ...about, email: "x@example.com", role: "MEMBER" },
-      "/portal/organization": { ...about, name: "Renamed" },
-      "/portal/api-keys": { ...about, name: "Key", expires: "never" },
-    };
-    for (const [path, form] of Object.entries(forms)) {
-      const { status, html } = await submit(test, path, { form, person: ada });
-      assert.equal(status, 409, path);
-      assert.match(html, /switched to Second/);
-    }
-    const organizations = await (await test.send("/api/portal/organizations", { cookie })).json();
-    assert.ok(!JSON.stringify(organizations).includes("Renamed"));
-    assert.equal((await (await test.send("/api/portal/api-keys", { cookie })).json()).apiKeys.length, 0);
-    assert.equal((await test.mails()).filter(({ to }) => to === "x@example.com").length, 0);
-  },
-);
+testApp("a form is rejected after switching to another organization than its page showed", async (test) => {
+  const ada = await test.signUp();
+  const { cookie } = ada;
+  const made = await test.send("/api/portal/organizations", { cookie, json: { name: "Second" } });
+  const { organization } = await made.json();
+  const hidden = `name="organizationId" value="${ada.organizationId}"`;
+  for (const path of ["/portal/members", "/portal/organization", "/portal/api-keys"]) {
+    const { html } = await page(test, path, ada);
+    assert.ok(html.split("<main")[1]?.includes(hidden), path);
+  }
+  await test.send("/api/auth/organization", { cookie, json: { organizationId: organization.id } });
+  const about = { organizationId: ada.organizationId };
+  const forms: Record<string, Record<string, string>> = {
+    "/portal/members": { ...about, email: "x@example.com", role: "MEMBER" },
+    "/portal/organization": { ...about, name: "Renamed" },
+    "/portal/api-keys": { ...about, name: "Key", expires: "never" },
+  };
+  for (const [path, form] of Object.entries(forms)) {
+    const { status, html } = await submit(test, path, { form, person: ada });
+    assert.equal(status, 409, path);
+    assert.match(html, /switched to Second/);
+  }
+  const organizations = await (await test.send("/api/portal/organizations", { cookie })).json();
+  assert.ok(!JSON.stringify(organizations).includes("Renamed"));
+  assert.equal((await (await test.send("/api/portal/api-keys", { cookie })).json()).apiKeys.length, 0);
+  assert.equal((await test.mails()).filter(({ to }) => to === "x@example.com").length, 0);
+});
