@@ -1,7 +1,7 @@
 // Tests race conditions: a database that lets a test act between a function's reads and its batch of writes.
-import type { Database } from "../../db/engine/database.ts";
+import type { Database, Statement } from "../../db/engine/database.ts";
 import { startTestApp, type TestApp } from "./app.ts";
-import { embeddedTestDatabase } from "./database.ts";
+import { embeddedTestDatabase, type TestDatabase } from "./database.ts";
 
 /** Runs `act` once, just before the next batch with a matching statement is written. */
 export type Meanwhile = (statement: RegExp, act: () => Promise<unknown>) => void;
@@ -13,25 +13,13 @@ export function testMeanwhile(
 ): void {
   Deno.test(name, async () => {
     let waiting: { statement: RegExp; act: () => Promise<unknown> } | null = null;
-    const open = async () => {
-      const opened = await embeddedTestDatabase();
-      const { database } = opened;
-      const watched: Database = {
-        source: database.source,
-        read: (statement) => database.read(statement),
-        readFirst: (statement) => database.readFirst(statement),
-        close: () => database.close(),
-        async write(batch, options) {
-          const act = waiting?.act;
-          if (batch.some(({ sql }) => waiting?.statement.test(sql))) {
-            waiting = null;
-            await act?.();
-          }
-          return await database.write(batch, options);
-        },
-      };
-      return { ...opened, database: watched };
-    };
+    const open = () =>
+      openWatched(async (batch) => {
+        const act = waiting?.act;
+        if (!batch.some(({ sql }) => waiting?.statement.test(sql))) return;
+        waiting = null;
+        await act?.();
+      });
     const app = await startTestApp({}, { open });
     try {
       await test(app, (statement, act) => waiting = { statement, act });
@@ -40,4 +28,23 @@ export function testMeanwhile(
       await app.dispose();
     }
   });
+}
+
+/** Opens a database that calls a function just before each batch is written. */
+export async function openWatched(
+  beforeWrite: (batch: readonly Statement[], database: Database) => Promise<void>,
+): Promise<TestDatabase> {
+  const opened = await embeddedTestDatabase();
+  const { database } = opened;
+  const watched: Database = {
+    source: database.source,
+    read: (statement) => database.read(statement),
+    readFirst: (statement) => database.readFirst(statement),
+    close: () => database.close(),
+    async write(batch, options) {
+      await beforeWrite(batch, database);
+      return await database.write(batch, options);
+    },
+  };
+  return { ...opened, database: watched };
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Database, Statement } from "../../../db/engine/database.ts";
 import { startTestApp, type TestApp } from "../../support/app.ts";
-import { embeddedTestDatabase } from "../../support/database.ts";
+import { openWatched } from "../../support/meanwhile.ts";
 import { newWorld, type World } from "../../support/world.ts";
 import type { Entry, Lost, Write } from "./entry.ts";
 import { outcomeOf, send, table } from "./tries.ts";
@@ -80,25 +80,13 @@ async function startInterruptedApp(): Promise<{ test: TestApp; interrupter: Inte
   let nth = 0;
   let batches = 0;
   const isNote = (batch: readonly Statement[]) => batch.some(({ args }) => args.includes("access.denied"));
-  const open = async () => {
-    const opened = await embeddedTestDatabase();
-    const { database } = opened;
-    const watched: Database = {
-      source: database.source,
-      read: (statement) => database.read(statement),
-      readFirst: (statement) => database.readFirst(statement),
-      close: () => database.close(),
-      async write(batch, options) {
-        if (armed !== null && !isNote(batch) && ++batches === nth) {
-          const act = armed;
-          armed = null;
-          await act(database);
-        }
-        return await database.write(batch, options);
-      },
-    };
-    return { ...opened, database: watched };
-  };
+  const open = () =>
+    openWatched(async (batch, database) => {
+      if (armed === null || isNote(batch) || ++batches !== nth) return;
+      const act = armed;
+      armed = null;
+      await act(database);
+    });
   const test = await startTestApp({ API_KEY_REQUESTS_PER_SECOND: "0", METRICS_TOKEN: "" }, { open });
   return {
     test,
