@@ -140,8 +140,8 @@ changeTest(
 changeTest("signing in replaces another person's old cookie", async (change) => {
   const { before, after, from, to } = change;
   const fields = { email: `${from}-${to}@example.com`, password: testPassword };
-  const made = await after.send("/api/auth/sign-up", { json: { name: "Ada", ...fields } });
-  const { user: { id: userId } } = await made.json();
+  const created = await after.send("/api/auth/sign-up", { json: { name: "Ada", ...fields } });
+  const { user: { id: userId } } = await created.json();
   for (const path of ["/api/auth/sign-in", "/sign-in"]) {
     const { browser } = await signedIn(before, from);
     await browser.send(after, path, path === "/sign-in" ? { form: fields } : { json: fields });

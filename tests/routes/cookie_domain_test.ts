@@ -24,7 +24,7 @@ testApp(
   async (test) => {
     const { cookie, userId } = await test.signUp();
     const token = tokenOf(cookie);
-    const found = async (cookie: string) => (await me(test, cookie)).user?.id ?? null;
+    const userIdOf = async (cookie: string) => (await me(test, cookie)).user?.id ?? null;
     for (
       const name of [
         "access_token ",
@@ -34,9 +34,9 @@ testApp(
         "x access_token",
       ]
     ) {
-      assert.equal(await found(`a=1; ${name}=${token}.example.com`), null, JSON.stringify(name));
+      assert.equal(await userIdOf(`a=1; ${name}=${token}.example.com`), null, JSON.stringify(name));
     }
-    for (const before of ["a=1;", "a=1;\t ", ";", ""]) assert.equal(await found(before + cookie), userId);
+    for (const before of ["a=1;", "a=1;\t ", ";", ""]) assert.equal(await userIdOf(before + cookie), userId);
   },
   shared,
 );
@@ -81,11 +81,11 @@ testApp(
   "prefers the domain cookie, as products do, and clears the host-only one",
   async (test) => {
     const ada = await test.signUp();
-    const made = await test.send("/api/portal/organizations", {
+    const created = await test.send("/api/portal/organizations", {
       cookie: ada.cookie,
       json: { name: "Second" },
     });
-    const { organization: { id: second } } = await made.json();
+    const { organization: { id: second } } = await created.json();
     const young = tokenOf(await signInAgain(test, ada.email));
     const old = tokenOf(ada.cookie);
     await test.send("/api/auth/organization", { cookie: ofDomain(young), json: { organizationId: second } });

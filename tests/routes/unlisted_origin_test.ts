@@ -27,12 +27,12 @@ testApp(
     for (let i = 0; i < 3; i++) {
       const write = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
       assert.ok((await message(write)).startsWith(named));
-      const asked = await test.send("/api/auth/sign-in", {
+      const preflighted = await test.send("/api/auth/sign-in", {
         method: "OPTIONS",
         headers: { origin, ...preflight },
       });
-      assert.equal(asked.headers.get("access-control-allow-origin"), null);
-      assert.ok((await message(asked)).startsWith(named));
+      assert.equal(preflighted.headers.get("access-control-allow-origin"), null);
+      assert.ok((await message(preflighted)).startsWith(named));
       // Reads succeed, but the browser hides the response from the page.
       const read = await test.send("/api/auth/me", { headers: { origin } });
       assert.deepEqual([read.status, read.headers.get("access-control-allow-origin")], [200, null]);
@@ -51,11 +51,11 @@ testApp(
     for (const origin of [settings.BASE_URL, "https://app.example.com"]) {
       const answer = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
       assert.equal(answer.status, 204);
-      const asked = await test.send("/api/auth/sign-out", {
+      const preflighted = await test.send("/api/auth/sign-out", {
         method: "OPTIONS",
         headers: { origin, ...preflight },
       });
-      assert.equal(asked.status, 204);
+      assert.equal(preflighted.status, 204);
     }
     const forward = await test.send("/api/auth/forward", { headers: { origin: "https://wiki.example.com" } });
     await assertError(forward, 401, "unauthenticated");

@@ -35,31 +35,33 @@ async function sendRejected(test: TestApp, to: string, options: SendOptions): Pr
 async function sendRecorded(
   test: TestApp,
   reader: TestPerson,
-  act:
+  request:
     & { path: string; options: SendOptions; action: string }
     & Partial<Pick<AuditEvent, "actor" | "target" | "details">>,
 ): Promise<Response> {
   test.advance(60_000);
   const peerAddress = "198.51.100.23";
-  const headers = { "user-agent": `Agent of ${act.action}` };
-  const answer = await test.send(act.path, {
+  const headers = { "user-agent": `Agent of ${request.action}` };
+  const answer = await test.send(request.path, {
     peerAddress,
-    ...act.options,
-    headers: { ...headers, ...act.options.headers },
+    ...request.options,
+    headers: { ...headers, ...request.options.headers },
   });
   const [event] = await waitForAudit(
     test,
     reader.cookie,
-    `?action=${act.action}&from=${new Date(test.now()).toISOString()}`,
+    `?action=${request.action}&from=${new Date(test.now()).toISOString()}`,
   );
   assert.ok(event);
   assert.match(event.id, /^aud_[0-9a-f]{32}$/);
   assert.equal(event.at, new Date(test.now()).toISOString());
   assert.equal(event.address, peerAddress);
   assert.equal(event.userAgent, headers["user-agent"]);
-  assert.equal(event.requestId, answer.headers.get("x-request-id"), act.action);
+  assert.equal(event.requestId, answer.headers.get("x-request-id"), request.action);
   for (const name of ["actor", "target", "details"] as const) {
-    if (act[name] !== undefined) assert.deepEqual(event[name], act[name], `${act.action}: ${name}`);
+    if (request[name] !== undefined) {
+      assert.deepEqual(event[name], request[name], `${request.action}: ${name}`);
+    }
   }
   return answer;
 }
@@ -73,55 +75,71 @@ testApp("records each action with its actor, target, address, time and request",
   const self = { id: ada.userId, name: ada.email };
   const { cookie } = ada;
   const organization = `/api/portal/organizations/${ada.organizationId}`;
-  const can = (action: string, to: string, options: SendOptions, more: Partial<AuditEvent> = {}) =>
+  const assertRecorded = (action: string, to: string, options: SendOptions, more: Partial<AuditEvent> = {}) =>
     sendRecorded(test, ada, { action, path: to, options: { cookie, ...options }, actor, ...more });
 
   const signIn = (password: string) => ({ cookie: "", json: { email: ada.email, password } });
-  await can("session.created", "/api/auth/sign-in", signIn(testPassword), {
+  await assertRecorded("session.created", "/api/auth/sign-in", signIn(testPassword), {
     details: { method: "password" },
   });
-  await can("session.refused", "/api/auth/sign-in", signIn("wrong"), { actor: anonymous, target: self });
+  await assertRecorded("session.refused", "/api/auth/sign-in", signIn("wrong"), {
+    actor: anonymous,
+    target: self,
+  });
   for (let n = 0; n < 4; n++) {
     await sendRejected(test, "/api/auth/sign-in", { json: { email: ada.email, password: "wrong" } });
   }
   const other = await signInAgainLater(test, ada.email);
-  await can("session.ended", "/api/auth/sign-out", { cookie: other, method: "POST" });
+  await assertRecorded("session.ended", "/api/auth/sign-out", { cookie: other, method: "POST" });
 
-  const created = await can("api_key.created", keysPath, { json: { name: "Production" } });
+  const created = await assertRecorded("api_key.created", keysPath, { json: { name: "Production" } });
   const { id } = (await created.json()).apiKey;
-  await can("api_key.renamed", `${keysPath}/${id}`, { method: "PATCH", json: { name: "Live" } }, {
+  await assertRecorded("api_key.renamed", `${keysPath}/${id}`, { method: "PATCH", json: { name: "Live" } }, {
     target: { id, name: "Live" },
   });
-  const rotated = await can("api_key.rotated", `${keysPath}/${id}/rotate`, { json: {} }, {
+  const rotated = await assertRecorded("api_key.rotated", `${keysPath}/${id}/rotate`, { json: {} }, {
     target: { id, name: "Live" },
   });
   const newKey = (await rotated.json()).apiKey.id;
-  await can("api_key.revoked", `${keysPath}/${newKey}`, { method: "DELETE" }, {
+  await assertRecorded("api_key.revoked", `${keysPath}/${newKey}`, { method: "DELETE" }, {
     target: { id: newKey, name: "Live" },
   });
 
   const invitation = { email: "grace@example.com", role: "ADMIN" };
-  const invited = await can("invitation.created", `${organization}/invitations`, { json: invitation }, {
+  const invited = await assertRecorded("invitation.created", `${organization}/invitations`, {
+    json: invitation,
+  }, {
     details: { role: "ADMIN" },
   });
   const invitationId = (await invited.json()).invitation.id;
   const target = { id: invitationId, name: "grace@example.com" };
-  await can("invitation.resent", `${organization}/invitations/${invitationId}/resend`, { method: "POST" }, {
+  await assertRecorded("invitation.resent", `${organization}/invitations/${invitationId}/resend`, {
+    method: "POST",
+  }, {
     target,
   });
-  await can("invitation.revoked", `${organization}/invitations/${invitationId}`, { method: "DELETE" }, {
+  await assertRecorded("invitation.revoked", `${organization}/invitations/${invitationId}`, {
+    method: "DELETE",
+  }, {
     target,
   });
   const member = `${organization}/members/${eve.userId}`;
-  await can("member.role_changed", member, { method: "PATCH", json: { role: "ADMIN" } }, {
+  await assertRecorded("member.role_changed", member, { method: "PATCH", json: { role: "ADMIN" } }, {
     target: { id: eve.userId, name: eveName },
     details: { from: "MEMBER", to: "ADMIN" },
   });
-  await can("member.removed", member, { method: "DELETE" }, { target: { id: eve.userId, name: eveName } });
-  await can("organization.renamed", organization, { method: "PATCH", json: { name: "Northwind" } }, {
-    details: { from: "Ada Lovelace’s organization", to: "Northwind" },
+  await assertRecorded("member.removed", member, { method: "DELETE" }, {
+    target: { id: eve.userId, name: eveName },
   });
-  await can("password.reset_requested", "/api/auth/password/forgot", {
+  await assertRecorded(
+    "organization.renamed",
+    organization,
+    { method: "PATCH", json: { name: "Northwind" } },
+    {
+      details: { from: "Ada Lovelace’s organization", to: "Northwind" },
+    },
+  );
+  await assertRecorded("password.reset_requested", "/api/auth/password/forgot", {
     cookie: "",
     json: { email: ada.email },
   }, {
@@ -350,8 +368,8 @@ testApp("validates query parameters, and names the invalid one in the error", as
       assert.deepEqual(error.details?.map((one) => one.path), [name], value);
     }
   }
-  const turned = `${path}?from=2026-11-22T00:00:00.000Z&to=2026-11-21T00:00:00.000Z`;
-  const { error } = await assertError(await test.send(turned, { cookie }), 422, "validation_failed");
+  const reversed = `${path}?from=2026-11-22T00:00:00.000Z&to=2026-11-21T00:00:00.000Z`;
+  const { error } = await assertError(await test.send(reversed, { cookie }), 422, "validation_failed");
   assert.equal(error.details?.[0]?.path, "to");
   // A date means midnight UTC. All entries are from today.
   for (

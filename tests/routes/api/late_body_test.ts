@@ -31,8 +31,8 @@ function sendLate(
 
 /** Resets the password by email. */
 async function reset(test: TestApp, email: string): Promise<void> {
-  const asked = await test.send("/api/auth/password/forgot", { json: { email } });
-  assert.equal(asked.status, 202);
+  const requested = await test.send("/api/auth/password/forgot", { json: { email } });
+  assert.equal(requested.status, 202);
   const token = await mailedToken(test, email);
   const done = await test.send("/api/auth/password/reset", { json: { token, password: newPassword } });
   assert.equal(done.status, 204, await done.text());
@@ -102,8 +102,11 @@ testApp("a session ended by a password reset can't create a key", async (test) =
 testApp("an ended session can't change the email address", async (test) => {
   const ada = await verifiedPerson(test);
   const stolen = await signInAgain(test, ada.email);
-  const asked = await test.send(`${account}/email`, { cookie: stolen, json: { email: "eve@example.com" } });
-  assert.equal(asked.status, 202);
+  const requested = await test.send(`${account}/email`, {
+    cookie: stolen,
+    json: { email: "eve@example.com" },
+  });
+  assert.equal(requested.status, 202);
   const answer = await sendLate(test, "/api/auth/email/verify", {
     cookie: stolen,
     json: { token: await mailedToken(test, "eve@example.com") },
@@ -120,8 +123,8 @@ testApp("a new password cancels a pending email change", async (test) => {
   for (const way of ["reset", "change"]) {
     const ada = await verifiedPerson(test);
     const eve = `eve-${way}@example.com`;
-    const asked = await test.send(`${account}/email`, { cookie: ada.cookie, json: { email: eve } });
-    assert.equal(asked.status, 202);
+    const requested = await test.send(`${account}/email`, { cookie: ada.cookie, json: { email: eve } });
+    assert.equal(requested.status, 202);
     const token = await mailedToken(test, eve);
     let cookie = ada.cookie;
     if (way === "reset") {

@@ -11,8 +11,8 @@ import { firstStep, secondStep, twoStepPerson } from "../../support/second_step.
 const newPassword = "an entirely different 7 phrase";
 
 async function changeAddress(test: TestApp, person: TestPerson, email: string): Promise<void> {
-  const asked = await test.send("/api/portal/account/email", { cookie: person.cookie, json: { email } });
-  assert.equal(asked.status, 202);
+  const requested = await test.send("/api/portal/account/email", { cookie: person.cookie, json: { email } });
+  assert.equal(requested.status, 202);
   const token = await mailedToken(test, email);
   const changed = await test.send("/api/auth/email/verify", { cookie: person.cookie, json: { token } });
   assert.equal(changed.status, 200, await changed.text());
@@ -23,8 +23,8 @@ testMeanwhile(
   async (test, meanwhile) => {
     const ada = await verifiedPerson(test);
     meanwhile(/INSERT INTO outbox/, () => changeAddress(test, ada, "new@example.com"));
-    const asked = await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
-    assert.equal(asked.status, 202);
+    const requested = await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
+    assert.equal(requested.status, 202);
     assert.ok(
       !(await test.mails()).some(({ link }) => link?.includes("/reset-")),
       "no email with a dead link",
@@ -86,8 +86,8 @@ testMeanwhile(
       const joined = await test.send("/api/portal/invitations/accept", { cookie, json: { token } });
       assert.equal(joined.status, 200, await joined.text());
     });
-    const gone = await test.send("/api/portal/account", { method: "DELETE", cookie: bob.cookie });
-    await assertError(gone, 503, "unavailable");
+    const conflicted = await test.send("/api/portal/account", { method: "DELETE", cookie: bob.cookie });
+    await assertError(conflicted, 503, "unavailable");
     const again = await test.send("/api/portal/account", { method: "DELETE", cookie: bob.cookie });
     assert.equal(again.status, 204, await again.text());
     const { events: [left] } = await listAudit(test, ada.cookie);
@@ -141,8 +141,8 @@ testMeanwhile(
     // The rejected code is still unused.
     const token = await firstStep(test, ada.email);
     assert.equal((await secondStep(test, { token, code: first })).status, 200);
-    const left = (await test.mails()).flatMap(({ text }) => /Codes left: (\d+)/.exec(text)?.[1] ?? []);
-    assert.deepEqual(left, ["9", "8"]);
+    const codesLeft = (await test.mails()).flatMap(({ text }) => /Codes left: (\d+)/.exec(text)?.[1] ?? []);
+    assert.deepEqual(codesLeft, ["9", "8"]);
   },
 );
 
