@@ -2,14 +2,14 @@
 import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
 import { portalReturnTo } from "../../../domain/sign_in/return_to.ts";
-import { reauthenticate } from "../../../services/sign_in/recent_authentication.ts";
+import { hasRecentAuthentication, reauthenticate } from "../../../services/sign_in/recent_authentication.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
 import { confirmPasswordPage } from "../../../views/sign_in/confirm_password.tsx";
 import type { Assets } from "../../../views/layout.tsx";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext, AppParts } from "../../env.ts";
 import { type FormError, formError } from "../errors.ts";
-import { portalFrame, reauthenticationIfNeeded, redirect, sendPage, signedIn } from "../page.ts";
+import { portalFrame, redirect, sendPage, signedIn } from "../page.ts";
 
 const path = "/portal/confirm-password";
 const home = "/portal/account";
@@ -42,8 +42,10 @@ export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: A
     path,
     signedIn(parts, async (c, session) => {
       const target = returnTo(c.req.query("return_to"));
-      const isRequired = c.req.query("again") === "1" || reauthenticationIfNeeded(c, parts, session) !== null;
-      return isRequired ? await show(c, session, { returnTo: target }) : redirect(c, target);
+      const isRecent = hasRecentAuthentication(session, services.clock());
+      return !isRecent || c.req.query("again") === "1"
+        ? await show(c, session, { returnTo: target })
+        : redirect(c, target);
     }),
   );
 

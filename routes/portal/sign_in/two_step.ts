@@ -3,6 +3,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { AppError } from "../../../domain/errors.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
+import { hasRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
 import {
   beginTotp,
   canTurnOffTwoStep,
@@ -113,7 +114,7 @@ function twoStepPages(parts: AppParts, assets: Assets) {
           if (error.code === "proof_required") {
             // A recent authentication can be rejected here: see turnOffTwoStep().
             return askToReauthenticate(c, page, {
-              again: reauthenticationIfNeeded(c, parts, session) === null,
+              again: hasRecentAuthentication(session, services.clock()),
             });
           }
           if (error.code !== "two_step_state") throw error;
