@@ -177,7 +177,7 @@ async function findActor(
   return { ...first, type: "session", client };
 }
 
-/** A request cannot be read any more after its response has been sent. */
+/** Copies what is needed later: a request cannot be read after its response has been sent. */
 function copyOf({ address, userAgent, requestId }: ClientInfo): ClientInfo {
   return { address, userAgent, requestId };
 }

@@ -38,7 +38,7 @@ const columns =
   FROM invitations i JOIN organizations o ON o.id = i.organization_id AND o.deleted_at IS NULL
   LEFT JOIN users u ON u.id = i.invited_by`;
 
-/** A condition: nobody has accepted or revoked the invitation `i`. It may have expired. */
+/** A condition: the invitation `i` was neither accepted nor revoked. It may have expired. */
 export const openInvitation = sql`i.accepted_at IS NULL AND i.revoked_at IS NULL`;
 
 /** @returns A condition: the invitation `i` can be accepted at `now`, in milliseconds since 1970. */

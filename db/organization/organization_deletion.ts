@@ -1,5 +1,5 @@
 // Deletes the data of deleted organizations in steps of a few milliseconds, each one transaction: first the records, last the
-// organization's own row. Its keys were revoked when it was deleted, so nothing is added any more. The numbers of the organization
+// organization's own row. Its keys were revoked when it was deleted, so no data is added. The numbers of the organization
 // and its keys can be reused once their rows are gone, so these rows go last.
 import { idempotencyKeyHash } from "../../domain/meter/usage_record.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";

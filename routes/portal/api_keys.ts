@@ -117,7 +117,7 @@ async function recentUsage({ services }: AppParts, session: Session, apiKeyIds: 
   }
 }
 
-/** The address has the key's id and not its name: nobody can put words into the page with a link. */
+/** The address has the key's id instead of its name, so that links can't put arbitrary text into the page. */
 async function flash({ services }: AppParts, c: AppContext, session: Session): Promise<string | null> {
   const id = queryOf(c, "id");
   if (id === undefined) return null;

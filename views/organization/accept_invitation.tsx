@@ -5,6 +5,7 @@ import { nameCharactersMax } from "../../domain/limits.ts";
 import type { InvitationOffer } from "../../domain/organization.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { HiddenFields, PasswordField, TextField } from "../components/field.tsx";
+import { GateCard } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { asRole, roleWords, yourRoleSentences } from "../text/role.ts";
@@ -65,20 +66,14 @@ export function acceptInvitationPage(props: AcceptInvitationPageProps): Page {
 export function endedInvitationPage(
   { frame, home }: { frame: GateFrame; home: { readonly href: string; readonly label: string } },
 ): Page {
-  return (
-    <GatePage title="Invitation not valid" frame={frame}>
-      <div class="card">
-        <div>
-          <h1>This invitation is no longer valid</h1>
-          <p class="muted">
-            It was already used, was revoked, was replaced by a newer one, or is more than seven days old. Ask
-            the person who invited you for a new one.
-          </p>
-        </div>
-        <ButtonLink href={home.href}>{home.label}</ButtonLink>
-      </div>
-    </GatePage>
-  );
+  return GateCard({
+    frame,
+    title: "This invitation is no longer valid",
+    text:
+      "It was already used, was revoked, was replaced by a newer one, or is more than seven days old. Ask the person " +
+      "who invited you for a new one.",
+    children: <ButtonLink href={home.href}>{home.label}</ButtonLink>,
+  });
 }
 
 function InviteePart({ offer, invitee, token }: AcceptInvitationPageProps) {
