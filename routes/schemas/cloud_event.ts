@@ -52,8 +52,8 @@ const data = z.record(z.string(), z.unknown(), { error: mustBe("object") })
   .openapi({
     type: ["object", "null"],
     description:
-      "`quantity` is the quantity: from 0 to 2^53−1 with at most 6 decimal places, as a number or a string of decimal " +
-      "digits. Defaults to 1. Every other string, number or boolean is stored as a property: at most " +
+      "`quantity` is from 0 to 2^53−1 with at most 6 decimal places, as a number or a string of decimal digits, and " +
+      "defaults to 1. Every other string, number or boolean is stored as a property: at most " +
       `${usagePropertiesMax} including the subject, with ${propertyLimitWords}. Objects and arrays are rejected.`,
     properties: {
       quantity: {

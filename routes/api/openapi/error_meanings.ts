@@ -50,7 +50,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   key_limit_reached: `The organization has the maximum of ${activeApiKeysMax} active API keys.`,
   limit_reached:
     "The maximum number of these objects has been reached. The message says how many are allowed.",
-  last_owner: "The change would leave the organization without an OWNER.",
+  last_owner: "The change would leave the organization without an owner.",
   already_member: "The person is already a member of the organization.",
   already_invited: "The email address has a pending invitation, which you can resend.",
   organization_switched: "The active organization changed after a page of the portal was opened.",
