@@ -97,8 +97,7 @@ const filters = {
 export const propertyNameLimits = {
   propertyNames: { minLength: 1, maxLength: usagePropertyNameCharactersMax },
 };
-export const propertyLimitWords =
-  `names of up to ${usagePropertyNameCharactersMax} characters, values of up to ` +
+export const propertyLimitWords = `names of up to ${usagePropertyNameCharactersMax} and values of up to ` +
   `${usagePropertyValueCharactersMax} characters`;
 export const propertyFaults = {
   name: `must have a name of 1 to ${usagePropertyNameCharactersMax} characters.`,
