@@ -1,5 +1,6 @@
 // Time in checks: how long one may take, and whether another clock agrees with this machine's.
 import { type CheckResult, resultsOf } from "../../domain/check_result.ts";
+import { messageOf } from "../../domain/errors.ts";
 import { checkClockWarningMs, checkClockWrongMs, checkTimeoutMs } from "../../domain/limits.ts";
 
 /** Waits for a promise for a limited time. @throws What it rejects with, or an error when it takes too long. */
@@ -43,10 +44,7 @@ export function checkClock(owner: string, { at, askedAt, answeredAt }: ClockRead
 
 /** @returns An error's message on one line. */
 export function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
   // The result already names the address.
-  return message.replace(/^error sending request for url \(.*?\): /, "").replaceAll(/\s+/g, " ").slice(
-    0,
-    300,
-  );
+  const message = messageOf(error).replace(/^error sending request for url \(.*?\): /, "");
+  return message.replaceAll(/\s+/g, " ").slice(0, 300);
 }

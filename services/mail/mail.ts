@@ -14,7 +14,7 @@ import {
   insertMail,
   updateMailDue,
 } from "../../db/mail/outbox.ts";
-import { mailUnavailableError } from "../../domain/errors.ts";
+import { mailUnavailableError, messageOf } from "../../domain/errors.ts";
 import {
   developmentMailsMax,
   endedLinksIntervalMs,
@@ -270,7 +270,7 @@ export class Mail {
 
   async #postpone(claimed: ClaimedMail, error: unknown): Promise<void> {
     const { id: mailId, kind, attempts, createdAt } = claimed;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const failed = error instanceof MailError ? error.kind : null;
     const giveUpAt = createdAt + mailGiveUpMs;
     if (failed === "rejected" || this.#base.clock() >= giveUpAt) {
