@@ -260,9 +260,9 @@ const selectLimited = sql`SELECT position, organization, room
   WHERE requested > room ORDER BY position`;
 const insertSeries = sql`INSERT INTO usage_series (organization, product_slug, metric, api_key)
   SELECT organization, product_slug, metric, api_key
-  FROM (SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS place
+  FROM (SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
     FROM (${newSeries(sql`true`)}) n)
-  WHERE place <= room ORDER BY position`;
+  WHERE rank <= room ORDER BY position`;
 /** A rejected request leaves no series behind that never had a record. */
 const deleteUnusedSeries = sql`WITH ${series}
   DELETE FROM usage_series WHERE (?4 > 0 OR NOT ${hasAllSeries}) AND id IN (SELECT id FROM series)

@@ -1,7 +1,7 @@
 // The SQL of single usage records: finding and listing them, and deleting the oldest.
 import { rollupQuarterMs } from "../../domain/limits.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
-import type { UsageRecordPlace } from "../../domain/meter/usage_record_id.ts";
+import type { RecordReference } from "../../domain/meter/usage_record_id.ts";
 import { type Database, type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
 import { cleanKeys, indexHash, lookUpKeys } from "./idempotency_keys.ts";
 import { numberOf, seriesFilter, type UsageFilter } from "./usage_sums.ts";
@@ -136,7 +136,7 @@ export function findUsageRecordsByKey(
 }
 
 /** A record of an organization, by the parts of its id. */
-type UsageRecordKey = UsageRecordPlace & { readonly organizationId: string };
+type UsageRecordKey = RecordReference & { readonly organizationId: string };
 
 const isRecord = ({ organizationId, seq, recordedAt }: UsageRecordKey) =>
   sql`r.seq = ${seq} AND r.recorded_at = ${recordedAt} AND r.organization = ${numberOf(organizationId)}`;

@@ -54,12 +54,12 @@ const daysMax = { hour: 2, day: 100, week: 731 } as const;
  * ```ts
  * import assert from "node:assert/strict";
  * const now = Date.parse("2026-11-21T14:03:11Z");
- * const { period } = reportChoice({ timezone: "Europe/Berlin" }, now);
+ * const { period } = parsePeriodQuery({ timezone: "Europe/Berlin" }, now);
  * assert.equal(new Date(period?.start ?? 0).toISOString(), "2026-10-31T23:00:00.000Z");
  * assert.equal(new Date(period?.compared.end ?? 0).toISOString(), "2026-10-21T13:15:00.000Z");
  * ```
  */
-export function reportChoice(query: PeriodQuery, now: number) {
+export function parsePeriodQuery(query: PeriodQuery, now: number) {
   const hasDays = (query.from ?? query.to ?? "") !== "";
   const range = reportRanges.find((one) => one === query.range) ?? (hasDays ? "custom" : "month");
   const known = knownTimezone(query.timezone || "UTC", now);

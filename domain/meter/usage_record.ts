@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { usageTimestampFutureMaxMs, usageTimestampPastMaxMs } from "../limits.ts";
 import { joinQuantity, type Quantity } from "./quantity.ts";
-import type { UsageRecordIds, UsageRecordPlace } from "./usage_record_id.ts";
+import type { RecordReference, UsageRecordIds } from "./usage_record_id.ts";
 import { isoTime } from "../time.ts";
 
 /** The form of product slugs and metrics. */
@@ -50,7 +50,7 @@ export interface UsageRecord {
 }
 
 /** A record as the database stores it. Times in milliseconds since 1970. */
-export interface StoredUsageRecord extends UsageRecordPlace, Quantity {
+export interface StoredUsageRecord extends RecordReference, Quantity {
   readonly productSlug: string;
   readonly metric: string;
   readonly apiKeyId: string;

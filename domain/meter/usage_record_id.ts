@@ -2,8 +2,8 @@
 import { timeDigits } from "../id.ts";
 import { createPermutation } from "./permutation.ts";
 
-/** What an id stands for: the record's place in the order of recording, and its time in milliseconds since 1970. */
-export interface UsageRecordPlace {
+/** What an id stands for: `seq`, its place in the order of recording, and its time in milliseconds since 1970. */
+export interface RecordReference {
   readonly seq: number;
   readonly recordedAt: number;
 }
@@ -12,7 +12,7 @@ export interface UsageRecordPlace {
 export type UsageRecordIds = ReturnType<typeof createUsageRecordIds>;
 
 /**
- * Creates ids of a key. An id is `use_`, 12 hexadecimal digits of the record's time, and 12 of its encrypted place, so that ids
+ * Creates ids of a key. An id is `use_`, 12 hexadecimal digits of the record's time, and 12 of its encrypted `seq`, so that ids
  * don't reveal how many records a server has. Ids sort by the millisecond of recording and are not stored.
  *
  * @param key Of the database, see `permutationKeyForm`.
@@ -21,8 +21,8 @@ export type UsageRecordIds = ReturnType<typeof createUsageRecordIds>;
  * ```ts
  * import assert from "node:assert/strict";
  * const ids = createUsageRecordIds("1a19181211100a0908020100");
- * const place = { seq: 41, recordedAt: 1_790_000_000_000 };
- * assert.deepEqual(ids.parse(ids.of(place)), place);
+ * const reference = { seq: 41, recordedAt: 1_790_000_000_000 };
+ * assert.deepEqual(ids.parse(ids.of(reference)), reference);
  * ```
  */
 export function createUsageRecordIds(key: string) {
@@ -35,12 +35,12 @@ export function createUsageRecordIds(key: string) {
     /** @returns A function from `seq` to id for the records of one moment. */
     ofMoment,
     /** @returns The id of a record. */
-    of: ({ seq, recordedAt }: UsageRecordPlace) => ofMoment(recordedAt)(seq),
+    of: ({ seq, recordedAt }: RecordReference) => ofMoment(recordedAt)(seq),
     /** @returns What an id stands for, or null for an invalid id. */
-    parse(id: string): UsageRecordPlace | null {
-      const [, time, place] = /^use_([0-9a-f]{12})([0-9a-f]{12})$/.exec(id) ?? [];
-      if (time === undefined || place === undefined) return null;
-      return { recordedAt: Number(`0x${time}`), seq: reveal(place) };
+    parse(id: string): RecordReference | null {
+      const [, time, hidden] = /^use_([0-9a-f]{12})([0-9a-f]{12})$/.exec(id) ?? [];
+      if (time === undefined || hidden === undefined) return null;
+      return { recordedAt: Number(`0x${time}`), seq: reveal(hidden) };
     },
   };
 }

@@ -93,8 +93,8 @@ async function firstPosition(
   const { organizationId, to, cursor } = query;
   const start = to === undefined ? newest : { timestamp: to, series: 0, seq: 0 };
   if (cursor === undefined) return start;
-  const place = ids.parse(cursor);
-  const position = place && await findUsageRecordPosition(database, { organizationId, ...place });
+  const reference = ids.parse(cursor);
+  const position = reference && await findUsageRecordPosition(database, { organizationId, ...reference });
   if (!position) throw validationError([{ path: "cursor", message: "must be a “nextCursor” of this list." }]);
   return position.timestamp < start.timestamp ? position : start;
 }

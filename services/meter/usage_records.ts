@@ -57,10 +57,10 @@ export async function listUsageRecords(
 export async function readUsageRecord(context: Context, keyHash: string, id: string): Promise<UsageRecord> {
   const { organizationId } = await requireApiKey(context, keyHash);
   const ids = await context.recorder.recordIds();
-  const place = ids.parse(id);
-  const row = place === null
+  const reference = ids.parse(id);
+  const row = reference === null
     ? undefined
-    : await findUsageRecord(context.database, { organizationId, ...place });
+    : await findUsageRecord(context.database, { organizationId, ...reference });
   if (row === undefined) throw notFoundError();
   return toUsageRecord(row, ids);
 }
@@ -80,12 +80,12 @@ export async function voidUsageRecord(
 ): Promise<UsageRecord> {
   const now = context.clock();
   const ids = await context.recorder.recordIds();
-  const place = ids.parse(id);
+  const reference = ids.parse(id);
   let remaining: RemainingExtremes | null = null;
   for (let attempt = 0; attempt < usageVoidAttemptsMax; attempt++) {
-    const row: StoredUsageRecord | undefined = place === null
+    const row: StoredUsageRecord | undefined = reference === null
       ? undefined
-      : await voidRecord(context.database, { ...place, keyHash, reason, now, remaining });
+      : await voidRecord(context.database, { ...reference, keyHash, reason, now, remaining });
     if (row !== undefined && row.voidedAt !== null) return toUsageRecord(row, ids);
     const { organizationId } = await requireApiKey(context, keyHash);
     if (row === undefined) throw notFoundError();

@@ -1,6 +1,6 @@
 // The usage page: totals, a chart, the most active keys and the latest records. Invalid parameters never cause an error page.
 import { isId } from "../../../domain/id.ts";
-import { reportChoice } from "../../../domain/meter/usage_period.ts";
+import { parsePeriodQuery } from "../../../domain/meter/usage_period.ts";
 import { slugForm } from "../../../domain/meter/usage_record.ts";
 import { readUsageOverview } from "../../../services/meter/usage.ts";
 import type { OverviewFilters } from "../../../services/meter/usage_overview.ts";
@@ -21,7 +21,7 @@ export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): vo
     "/portal/usage",
     inOrganization(parts, async (c, session) => {
       const now = services.clock();
-      const choice = reportChoice(c.req.query(), now);
+      const choice = parsePeriodQuery(c.req.query(), now);
       const { period, timezone, range, days } = choice;
       const requested = requestedFilters(c);
       const numbers = await readUsageOverview(services, session, {

@@ -72,17 +72,19 @@ for (const kind of databaseKinds) {
           sql`SELECT timestamp, series, seq FROM usage_records WHERE organization = 1`,
         )).sort(compare);
         assert.equal(all.length, 36);
-        const places = [
+        const positions = [
           { timestamp: Number.MAX_SAFE_INTEGER, series: 0, seq: 0 },
-          ...all.filter((_place, n) => n % 3 !== 1),
+          ...all.filter((_position, n) => n % 3 !== 1),
           ...times.map((timestamp) => ({ timestamp, series: 0, seq: 0 })),
           { timestamp: 0, series: 0, seq: 0 },
         ];
         // Remotely each of these is a round trip, so only some are tried.
         const step = kind.name === "remote" ? 5 : 1;
-        for (const [n, before] of places.entries()) {
-          for (const from of places.filter((_place, m) => (n + m) % step === 0)) {
-            const between = all.filter((place) => compare(before, place) < 0 && compare(place, from) <= 0);
+        for (const [n, before] of positions.entries()) {
+          for (const from of positions.filter((_position, m) => (n + m) % step === 0)) {
+            const between = all.filter((position) =>
+              compare(before, position) < 0 && compare(position, from) <= 0
+            );
             const scan = { organizationId, from, before };
             const rows = await scanUsageRecords(database, { ...scan, filter: {}, limit: 1000 });
             assert.deepEqual(rows.map(({ seq }) => seq), between.map(({ seq }) => seq), JSON.stringify(scan));

@@ -26,7 +26,7 @@ async function recordsOf(test: TestApp, quantities: readonly number[]) {
   const ids: string[] = [];
   for (const quantity of quantities) ids.push((await recordOne(test, apiKey, { quantity })).id);
   const recordIds = await test.services.recorder.recordIds();
-  const place = (index: number) => {
+  const referenceTo = (index: number) => {
     const found = recordIds.parse(ids[index] ?? "");
     assert.ok(found);
     return found;
@@ -39,7 +39,7 @@ async function recordsOf(test: TestApp, quantities: readonly number[]) {
       findRemainingExtremes({ ...noReportContext, database: test.opened.database }, {
         organizationId: person.organizationId,
         now: test.now(),
-        seq: place(index).seq,
+        seq: referenceTo(index).seq,
       }),
     void: async (
       index: number,
@@ -47,7 +47,7 @@ async function recordsOf(test: TestApp, quantities: readonly number[]) {
       database: Database = test.opened.database,
     ) => {
       const keyHash = hashApiKey(apiKey);
-      const which = { ...place(index), keyHash, reason: "Test.", now: test.now(), remaining };
+      const which = { ...referenceTo(index), keyHash, reason: "Test.", now: test.now(), remaining };
       return (await voidRecord(database, which))?.voidedAt ?? null;
     },
     minMax: async () => {

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { rollupQuarterMs } from "../../../domain/limits.ts";
 import {
+  parsePeriodQuery,
   periodFaults,
   type PeriodQuery,
-  reportChoice,
   type ReportPeriod,
   reportRanges,
 } from "../../../domain/meter/usage_period.ts";
@@ -25,7 +25,7 @@ const zones = [
 ];
 
 function periodOf(query: PeriodQuery, at = now): ReportPeriod {
-  const { period, faults } = reportChoice(query, at);
+  const { period, faults } = parsePeriodQuery(query, at);
   assert.deepEqual(faults, {});
   return period ?? assert.fail("no period");
 }
@@ -75,7 +75,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`reportChoice() reads ${JSON.stringify(query)} as ${shown} and compares the same part of the previous period`, () => {
+  Deno.test(`parsePeriodQuery() reads ${JSON.stringify(query)} as ${shown} and compares the same part of the previous period`, () => {
     const period = periodOf(query);
     assert.equal(words(period), shown);
     assert.equal(words(period.before), before);
@@ -83,22 +83,22 @@ for (
   });
 }
 
-Deno.test("reportChoice() compares full months with the same number of months, not of days", () => {
+Deno.test("parsePeriodQuery() compares full months with the same number of months, not of days", () => {
   const { before } = periodOf({ from: "2026-03-01", to: "2026-03-31" });
   assert.equal(words(before), "2026-02-01T00:00 2026-03-01T00:00");
   const quarter = periodOf({ from: "2026-07-01", to: "2026-09-30" });
   assert.equal(words(quarter.before), "2026-04-01T00:00 2026-07-01T00:00");
 });
 
-Deno.test("reportChoice() compares by clock time when clocks changed in between", () => {
+Deno.test("parsePeriodQuery() compares by clock time when clocks changed in between", () => {
   const at = Date.parse("2026-10-25T14:03:00Z");
   const { compared } = periodOf({ range: "7d", timezone: "Europe/Berlin" }, at);
   // 15:15 in Berlin, in winter time and, a week earlier, in summer time.
   assert.equal(isoTime(compared.end), "2026-10-18T13:15:00.000Z");
 });
 
-Deno.test("reportChoice() defaults to windows that are neither few nor many", () => {
-  const unit = (query: PeriodQuery) => reportChoice(query, now).unit;
+Deno.test("parsePeriodQuery() defaults to windows that are neither few nor many", () => {
+  const unit = (query: PeriodQuery) => parsePeriodQuery(query, now).unit;
   assert.deepEqual(reportRanges.slice(0, 5).map((range) => unit({ range })), [
     "hour",
     "day",
@@ -114,9 +114,9 @@ Deno.test("reportChoice() defaults to windows that are neither few nor many", ()
   assert.equal(unit({ range: "90d", window: "minute" }), "day");
 });
 
-Deno.test("reportChoice() defaults custom days to the month up to today, in the zone", () => {
+Deno.test("parsePeriodQuery() defaults custom days to the month up to today, in the zone", () => {
   const at = Date.parse("2026-11-21T23:30:00Z");
-  const { days } = reportChoice({ range: "custom", timezone: "Europe/Berlin" }, at);
+  const { days } = parsePeriodQuery({ range: "custom", timezone: "Europe/Berlin" }, at);
   assert.deepEqual(days, { from: "2026-11-01", to: "2026-11-22" });
 });
 
@@ -134,8 +134,8 @@ for (
     [{ from: "1890-01-01", to: "2026-11-10" }, { from: "Choose a date from 2000 to 2099." }],
   ] as const
 ) {
-  Deno.test(`reportChoice() reports the invalid field of ${JSON.stringify(query)}`, () => {
-    const choice = reportChoice(query, now);
+  Deno.test(`parsePeriodQuery() reports the invalid field of ${JSON.stringify(query)}`, () => {
+    const choice = parsePeriodQuery(query, now);
     assert.deepEqual(choice.faults, faults);
     assert.equal(choice.period, null);
     const typed: PeriodQuery = query;
@@ -143,17 +143,17 @@ for (
   });
 }
 
-Deno.test("reportChoice() falls back to UTC and reports it", () => {
+Deno.test("parsePeriodQuery() falls back to UTC and reports it", () => {
   for (const timezone of ["Mars/Olympus", "+02:00", "\0", "Europe/Berlin\n"]) {
-    const choice = reportChoice({ range: "7d", timezone }, now);
+    const choice = parsePeriodQuery({ range: "7d", timezone }, now);
     assert.equal(choice.timezone, "UTC");
     assert.equal(choice.faults.timezone, periodFaults.timezone);
     assert.notEqual(choice.period, null);
   }
-  assert.equal(reportChoice({ timezone: "europe/berlin" }, now).timezone, "Europe/Berlin");
+  assert.equal(parsePeriodQuery({ timezone: "europe/berlin" }, now).timezone, "Europe/Berlin");
 });
 
-Deno.test("reportChoice() returns a valid choice for any URL at any time", () => {
+Deno.test("parsePeriodQuery() returns a valid choice for any URL at any time", () => {
   const day = fc.date({
     min: new Date("1999-06-01"),
     max: new Date("2100-06-01"),
@@ -171,7 +171,7 @@ Deno.test("reportChoice() returns a valid choice for any URL at any time", () =>
   });
   const at = fc.integer({ min: Date.parse("2000-03-01"), max: Date.parse("2099-11-01") });
   holds(fc.tuple(query, at), ([query, at]) => {
-    const { period, faults, timezone, unit } = reportChoice(query, at);
+    const { period, faults, timezone, unit } = parsePeriodQuery(query, at);
     if (period === null) return assert.ok(faults.from !== undefined || faults.to !== undefined);
     const { start, end, before, compared } = period;
     assert.ok(before.start < before.end && before.end === start && start < end);
