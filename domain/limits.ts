@@ -176,7 +176,7 @@ export const usageVoidRecentRecordsMax = 5_000;
 /** How often a void starts over when others of its quarter-hour are voided at the same time. */
 export const usageVoidAttemptsMax = 20;
 export const voidReasonCharactersMax = 200;
-/** Records that one turn of a filtered list, or of a void, reads. Takes some milliseconds. */
+/** Records that one turn of a filtered list, or of a void, reads. Takes a few milliseconds. */
 export const usageRecordScanMax = 50_000;
 /** Records that one step of retention deletes, and the pause after it. */
 export const retentionStepRecordsMax = 500;

@@ -34,7 +34,7 @@ const requested: Readonly<Partial<Record<MailKind, MailBudget>>> = {
   turn_off_two_step: hourly("turn_off_two_step"),
 };
 
-/** The budget of notices, which say what was changed. It applies to unconfirmed addresses only. */
+/** The budget of notices about changes. It applies only to unconfirmed addresses. */
 export const noticeBudget = daily("notice", noticesToUnconfirmedRecipientPerDayMax);
 
 /** @returns The budget of a kind of email that people request; null for a notice. */

@@ -143,7 +143,7 @@ export function accessAddress(target: string | null, conditions: ForwardConditio
   return `${accessPath}?${query.join("&")}`;
 }
 
-/** Whether a page is loaded in a tab, not a script, image, frame or WebSocket. */
+/** Whether the request loads a page in a tab, rather than a script, image, frame or WebSocket. */
 function isPageLoad(headers: RequestHeaders): boolean {
   const method = headers["x-forwarded-method"];
   if ((method !== "GET" && method !== "HEAD") || headers["upgrade"] !== undefined) return false;
@@ -151,7 +151,7 @@ function isPageLoad(headers: RequestHeaders): boolean {
   if (mode !== undefined) {
     return mode === "navigate" && (headers["sec-fetch-dest"] ?? "document") === "document";
   }
-  // Older browsers don't send this header. They request HTML, and requests of scripts have headers of their library.
+  // Older browsers don't send this header, but they request HTML. Requests by scripts have headers of their libraries.
   const isScript = headers["x-requested-with"] !== undefined || headers["hx-request"] !== undefined;
   return !isScript && /\btext\/html\b/i.test(headers["accept"] ?? "");
 }

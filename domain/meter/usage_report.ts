@@ -1,4 +1,4 @@
-// What the usage page shows of sums: the series of the chart, the figures above it and the keys below it.
+// The numbers on the usage page: the chart's series, the figures above it and the keys below it.
 import { microsToDecimal, microsToNumber } from "./quantity.ts";
 
 /** One sum of a window and a group. */
@@ -10,13 +10,13 @@ export interface ReportSum {
   readonly count: number;
 }
 
-/** The last series of the chart adds up the remaining products. */
+/** The chart's last series is the sum of the remaining products. */
 const chartSeriesMax = 4;
 
 /**
  * @param sums By window and product.
- * @param windows How many windows there are.
- * @returns Products by sum, largest first; of more than four the largest three, and the sum of the others.
+ * @param windows The number of windows.
+ * @returns Products by sum, largest first. If there are more than four: the largest three, and the sum of the others.
  */
 export function reportChart(sums: readonly ReportSum[], windows: number) {
   const totals = new Map<string, bigint>();
@@ -26,7 +26,7 @@ export function reportChart(sums: readonly ReportSum[], windows: number) {
   const products = [...totals].sort(largestFirst).map(([name]) => name);
   const named = products.length <= chartSeriesMax ? products : products.slice(0, chartSeriesMax - 1);
   const others = products.length - named.length;
-  // No product has a space in its name.
+  // Can't be a product, whose slug has no spaces.
   const series = others === 0 ? named : [...named, `${others} others`];
   const indexes = new Map(named.map((name, index) => [name, index]));
   const values = Array.from({ length: windows }, () => series.map(() => 0n));
@@ -49,7 +49,7 @@ export function reportChart(sums: readonly ReportSum[], windows: number) {
 
 /**
  * @param sums By key, of any windows.
- * @param namedMax How many keys to name.
+ * @param namedMax The number of keys to name.
  * @returns Keys by sum, largest first.
  */
 export function reportKeys(sums: readonly Omit<ReportSum, "position">[], namedMax: number) {
@@ -68,7 +68,7 @@ export function reportKeys(sums: readonly Omit<ReportSum, "position">[], namedMa
   const sorted = [...keys].sort(([a, x], [b, y]) =>
     x.micros === y.micros ? y.count - x.count || (a < b ? -1 : 1) : x.micros < y.micros ? 1 : -1
   );
-  // One more key takes no more room than the line for the others.
+  // A single other key fits on the line for the others.
   const named = sorted.length <= namedMax + 1 ? sorted : sorted.slice(0, namedMax);
   const others = sorted.slice(named.length).map(([, key]) => key);
   return {
@@ -103,7 +103,7 @@ export function reportTotals(sums: readonly ReportSum[]) {
   };
 }
 
-/** @returns By what percentage `now` exceeds `before`, to one decimal place; null when there was nothing before. */
+/** @returns The percentage by which `now` exceeds `before`, to one decimal place; null if there was nothing before. */
 export function percentChange(now: bigint, before: bigint): number | null {
   return before === 0n
     ? null

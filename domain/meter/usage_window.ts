@@ -94,7 +94,7 @@ function split(range: { from: number; to: number; unit: WindowUnit; timezone: st
 }
 
 function startOf(unit: WindowUnit, time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
-  // Hours are exact time, so that a repeated hour is a window of its own, also in zones at :30 and :45.
+  // Hours are added in exact time, so that a repeated hour is a separate window, including in zones at :30 and :45.
   if (unit === "hour") {
     return time.subtract({ minutes: time.minute, seconds: time.second, milliseconds: time.millisecond });
   }
@@ -105,7 +105,7 @@ function startOf(unit: WindowUnit, time: Temporal.ZonedDateTime): Temporal.Zoned
     : day.with({ day: 1 }).startOfDay();
 }
 
-/** The next full hour on the clock, also where clocks move by half an hour (Lord Howe) or within an hour (Chatham). */
+/** The next full hour on the clock, even where clocks change by half an hour (Lord Howe) or within an hour (Chatham). */
 function nextHour(time: Temporal.ZonedDateTime): Temporal.ZonedDateTime {
   const next = startOf("hour", time).add({ hours: 1 });
   if (next.offsetNanoseconds === time.offsetNanoseconds) return next;

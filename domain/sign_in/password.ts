@@ -9,7 +9,7 @@ export interface PasswordContext {
   readonly common: ReadonlySet<string>;
 }
 
-/** @returns A password in NFKC, so that every keyboard gives the same bytes. */
+/** @returns A password in NFKC, so that its bytes are the same on every keyboard. */
 export function normalizedPassword(password: string): string {
   return password.normalize("NFKC");
 }

@@ -6,7 +6,7 @@ import { openRemote, untilUnlocked } from "../../../db/engine/remote.ts";
 import { letOthersRun } from "../../support/random.ts";
 import { sqldMissing, startSqld } from "../../support/sqld.ts";
 
-/** A count that takes about a second for each 5 million. */
+/** A slow count: about a second for every 5 million. */
 function slow(count: number): Statement {
   return sql`WITH RECURSIVE c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ${count}) SELECT count(*) AS n FROM c`;
 }

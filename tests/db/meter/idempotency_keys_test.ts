@@ -127,7 +127,7 @@ for (const kind of databaseKinds) {
     });
 
   on(
-    "finds a repeated key in whichever table it is, and loses or duplicates none",
+    "finds a repeated key in every table, and neither loses nor duplicates keys",
     async (database) => {
       const groups = 8;
       const size = 4_000;
@@ -149,7 +149,7 @@ for (const kind of databaseKinds) {
       }
       const counts = await assertKeysAreComplete(database);
       for (const [index, count] of counts.entries()) assert.ok(count > 0, `${tables[index]} has no key`);
-      // All of them again, then with other content, then some with the other organization's key.
+      // Repeats all of them, then with different content, then some with the other organization's key.
       for (let n = 0; n < groups; n++) {
         const repeats = named("key", n * size, size);
         const again = await record(database, repeats);

@@ -78,7 +78,7 @@ for (const kind of databaseKinds) {
           ...times.map((timestamp) => ({ timestamp, series: 0, seq: 0 })),
           { timestamp: 0, series: 0, seq: 0 },
         ];
-        // Remotely each of these is a round trip, so only some are tried.
+        // On a remote database, each of these is a round trip, so only some are tried.
         const step = kind.name === "remote" ? 5 : 1;
         for (const [n, before] of positions.entries()) {
           for (const from of positions.filter((_position, m) => (n + m) % step === 0)) {

@@ -70,7 +70,7 @@ Deno.test("safeReturnTo() returns null or an allowed address for any text, as a 
     assert.ok(origin === base.origin || isAllowedOrigin(origin), target);
     assert.match(target, /^(\/(?!\/)|https?:\/\/)[\x21-\x7e]*$/);
     assert.doesNotMatch(target, /^[^?#]*\\/);
-    // The result passes again unchanged: it goes through forms and URLs.
+    // The result must pass again unchanged, because it travels through forms and URLs.
     assert.equal(go(target), target);
   }, { runs: 3_000 });
 });

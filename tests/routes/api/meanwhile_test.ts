@@ -157,7 +157,7 @@ testMeanwhile(
   },
 );
 
-testMeanwhile("the audit entry of a rename has the actual previous name", async (test, meanwhile) => {
+testMeanwhile("the audit entry for a rename has the actual previous name", async (test, meanwhile) => {
   const ada = await verifiedPerson(test);
   const path = `/api/portal/organizations/${ada.organizationId}`;
   const rename = (name: string) => test.send(path, { method: "PATCH", cookie: ada.cookie, json: { name } });

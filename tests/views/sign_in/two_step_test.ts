@@ -19,7 +19,7 @@ const on = {
   error: null,
 };
 
-Deno.test("qrCodeSvg() is black on white, depends on the text, and has none of it in its markup", () => {
+Deno.test("qrCodeSvg() is black on white, depends on the text, and has no text in its markup", () => {
   const svg = qrCodeSvg(`otpauth://totp/<script>"'&`);
   assert.match(
     svg,
