@@ -90,7 +90,7 @@ async function confirmsEmail(given: Given): Promise<void> {
     for (let visit = 0; visit < 3; visit++) assert.equal(await load(page, at(scene, "app")), 1);
     await heading(page, "Confirm your email address");
     assert.deepEqual(await problemsOnScreens(page), []);
-    await press(page, "Send the email again");
+    await press(page, "Resend email");
     await page.getByText("Email sent.").waitFor();
     // Trying again too early shows the same page.
     await page.getByRole("link", { name: "Try again" }).click();
