@@ -1,10 +1,15 @@
-// Limits on pending invitations and on their emails.
+// Limits on pending invitations, on new ones and on their emails.
 import assert from "node:assert/strict";
 import { sql } from "../../../../db/engine/database.ts";
 import { newId } from "../../../../domain/id.ts";
 import { invitationMailsToAddressPerHourMax, openInvitationsMax } from "../../../../domain/limits.ts";
-import { assertError, testApp } from "../../../support/app.ts";
-import { verifiedPerson } from "../../../support/people.ts";
+import { assertError, type TestApp, testApp, type TestPerson } from "../../../support/app.ts";
+import { mailedToken, verifiedPerson } from "../../../support/people.ts";
+
+async function statusOfInvitation(test: TestApp, owner: TestPerson, email: string): Promise<number> {
+  const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
+  return (await test.send(path, { cookie: owner.cookie, json: { email, role: "MEMBER" } })).status;
+}
 
 testApp(
   "allows a hundred pending invitations, including resent ones, and says why more are rejected",
@@ -57,4 +62,45 @@ testApp("sends one address at most five invitation emails an hour from one perso
   assert.equal((await invite("linus@example.com")).status, 201, "others are not concerned");
   test.advance(3_600_001);
   assert.equal((await send(`${path}/${anew.invitation.id}/resend`)).status, 200);
+});
+
+testApp("an organization sends at most fifty invitations an hour", async (test) => {
+  const owner = await verifiedPerson(test);
+  const statuses: number[] = [];
+  for (let i = 0; i < 51; i++) {
+    statuses.push(await statusOfInvitation(test, owner, `a${i}@example.com`));
+  }
+  assert.deepEqual([statuses.indexOf(429), statuses.filter((status) => status === 201).length], [50, 50]);
+  test.advance(3_600_001);
+  assert.equal(await statusOfInvitation(test, owner, "later@example.com"), 201);
+});
+
+testApp("a person sends at most fifty invitations an hour, across all organizations", async (test) => {
+  const owner = await verifiedPerson(test);
+  const statuses: number[] = [];
+  for (let round = 0; round < 2; round++) {
+    const made = await test.send("/api/portal/organizations", {
+      cookie: owner.cookie,
+      json: { name: `Round ${round}` },
+    });
+    const { organization } = await made.json();
+    const there = { ...owner, organizationId: organization.id };
+    for (let i = 0; i < 30; i++) {
+      statuses.push(await statusOfInvitation(test, there, `a${round}-${i}@example.com`));
+    }
+  }
+  assert.equal(statuses.filter((status) => status === 201).length, 50);
+  assert.equal(statuses.at(-1), 429);
+});
+
+testApp("people with an unconfirmed address send at most five invitations an hour", async (test) => {
+  const owner = await test.signUp();
+  const statuses: number[] = [];
+  for (let i = 0; i < 6; i++) {
+    statuses.push(await statusOfInvitation(test, owner, `u${i}@example.com`));
+  }
+  assert.deepEqual(statuses, [201, 201, 201, 201, 201, 429]);
+  const token = await mailedToken(test, owner.email);
+  await test.send("/api/auth/email/verify", { cookie: owner.cookie, json: { token } });
+  assert.equal(await statusOfInvitation(test, owner, "more@example.com"), 201);
 });

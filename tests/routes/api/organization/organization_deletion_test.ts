@@ -89,9 +89,8 @@ async function both(test: TestApp): Promise<{ ada: Recorded; bob: Recorded }> {
 }
 
 function rowsOf(test: TestApp, number: number, table: keyof typeof usageTables): Promise<unknown[]> {
-  return test.opened.database.read(
-    sql(`SELECT * FROM ${table} WHERE ${usageTables[table]} ORDER BY 1, 2`, number),
-  );
+  const text = `SELECT * FROM ${table} WHERE ${usageTables[table]} ORDER BY 1, 2`;
+  return test.opened.database.read({ sql: text, args: [number] });
 }
 
 async function allRowsOf(test: TestApp, number: number): Promise<Record<string, unknown[]>> {
@@ -116,10 +115,11 @@ async function deleteOrganization(test: TestApp, { person }: Recorded): Promise<
 async function finish(test: TestApp): Promise<number> {
   let steps = 0;
   // A key's number can be reused, so it must not keep any series.
-  const orphans = "usage_series s WHERE NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.number = s.api_key)";
+  const orphans = sql`SELECT s.id FROM usage_series s
+    WHERE NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.number = s.api_key)`;
   while (await deleteSomeOfDeletedOrganizations(test.services)) {
     assert.ok(++steps < 200, "it does not end");
-    assert.deepEqual(await test.opened.database.read(sql(`SELECT s.id FROM ${orphans}`)), []);
+    assert.deepEqual(await test.opened.database.read(orphans), []);
   }
   return steps;
 }
@@ -131,13 +131,12 @@ async function assertGone(
 ): Promise<void> {
   const { database } = test.opened;
   const tables = await database.read<{ name: string }>(
-    sql(
-      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_%' ESCAPE '\\'",
-    ),
+    sql`SELECT name FROM sqlite_master
+        WHERE type = 'table' AND name NOT GLOB 'sqlite*' AND name NOT GLOB '[_]*'`,
   );
   assert.ok(tables.length > 20, "the list of tables is not what it was");
   for (const { name } of tables) {
-    const rows = await database.read(sql(`SELECT * FROM ${name}`));
+    const rows = await database.read({ sql: `SELECT * FROM ${name}`, args: [] });
     const expected = bobsRows[name];
     if (expected !== undefined) {
       assert.equal(rows.length, expected.length, `${name} has what is not Bob's`);
