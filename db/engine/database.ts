@@ -89,14 +89,7 @@ const plainTexts = new WeakMap<TemplateStringsArray, string>();
  * database.read(sql`SELECT k.name FROM api_keys k WHERE k.id = ${id} AND ${isActive}`);
  * ```
  */
-export function sql(strings: TemplateStringsArray, ...values: readonly (Value | Statement)[]): Statement;
-/** @deprecated Pass a template instead. */
-export function sql(text: string, ...args: readonly Value[]): Statement;
-export function sql(
-  strings: TemplateStringsArray | string,
-  ...values: readonly (Value | Statement)[]
-): Statement {
-  if (typeof strings === "string") return { sql: strings, args: values as readonly Value[] };
+export function sql(strings: TemplateStringsArray, ...values: readonly (Value | Statement)[]): Statement {
   if (!values.some(isStatement)) {
     let text = plainTexts.get(strings);
     if (text === undefined) plainTexts.set(strings, text = strings.join("?"));

@@ -68,7 +68,7 @@ export async function migrate(
         sql`INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES (${next.number}, ${next.name}, ${
           checksum(next)
         }, ${options.now})`,
-        ...statements(next.text).map((text) => sql(text)),
+        ...statements(next.text).map((text) => ({ sql: text, args: [] })),
       ]);
       applied.push(next.number);
     } catch (error) {

@@ -207,7 +207,7 @@ Deno.test("embedded database: every query uses an index in the order of the list
     ].flat();
     const used: string[] = [];
     for (const { sql: text, args } of asked) {
-      const plan = await database.read<{ detail: string }>(sql(`EXPLAIN QUERY PLAN ${text}`, ...args));
+      const plan = await database.read<{ detail: string }>({ sql: `EXPLAIN QUERY PLAN ${text}`, args });
       for (const { detail } of plan) {
         assert.doesNotMatch(detail, /SCAN (n|e|audit_events)\b/, text);
         used.push(...(/ INDEX (audit_events_\w+ \(.*\))$/.exec(detail)?.slice(1) ?? []));

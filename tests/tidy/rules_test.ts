@@ -76,7 +76,7 @@ const cases = `
 # all SQL is in db/
 4 services/a.ts: "SELECT 1"; 'UPDATE a SET b = 1'; \`⏎ DELETE FROM \${table}\`; \`INSERT OR IGNORE INTO a\`;
 0 routes/a.ts: app.on("DELETE", "/x"); "UPDATE"; "DELETE /api/x"; "Select a key"; "SELECTED"; // SELECT x
-0 db/a.ts: sql("SELECT 1");
+0 db/a.ts: "SELECT 1";
 # what acts for a session writes as that session
 2 services/a.ts: function f(a: SessionActor) {} function g(a: BaseContext, b: Database) {} // Database
 2 services/a.ts: function f(a: SessionActor, b: Context) {} function g(a: Context) { return (b: SessionActor) => 1; }

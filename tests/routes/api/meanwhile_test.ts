@@ -96,9 +96,9 @@ testMeanwhile(
 );
 
 for (
-  const [change, column, value] of [
-    ["whose email address changes", "email", "elsewhere@example.com"],
-    ["whose email address loses its verification", "email_verified_at", null],
+  const [change, update] of [
+    ["whose email address changes", sql`email = 'elsewhere@example.com'`],
+    ["whose email address loses its verification", sql`email_verified_at = NULL`],
   ] as const
 ) {
   testMeanwhile(`a person ${change} meanwhile can't accept the invitation`, async (test, meanwhile) => {
@@ -113,7 +113,7 @@ for (
     const { database } = test.opened;
     meanwhile(
       /SET accepted_at/,
-      () => database.write([sql(`UPDATE users SET ${column} = ? WHERE id = ?`, value, bob.userId)]),
+      () => database.write([sql`UPDATE users SET ${update} WHERE id = ${bob.userId}`]),
     );
     const accepted = await test.send("/api/portal/invitations/accept", {
       cookie: bob.cookie,

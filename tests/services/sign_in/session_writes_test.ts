@@ -64,7 +64,7 @@ for (const { name, ignore, open } of databaseKinds) {
       try {
         const stage = await signedIn(test);
         const { actor: { id, user } } = stage;
-        const run = (text: string, ...args: string[]) => test.opened.database.write([sql(text, ...args)]);
+        const run = (text: string, ...args: string[]) => test.opened.database.write([{ sql: text, args }]);
         const setRole = (role: string) =>
           run("UPDATE memberships SET role = ? WHERE user_id = ?", role, user.id);
 

@@ -273,8 +273,8 @@ testApp(
       409,
       "two_step_state",
     );
-    for (const table of ["totp", "recovery_codes", "pending_sign_ins"]) {
-      assert.deepEqual(await test.opened.database.read(sql(`SELECT * FROM ${table}`)), []);
+    for (const table of [sql`totp`, sql`recovery_codes`, sql`pending_sign_ins`]) {
+      assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM ${table}`), []);
     }
     const answer = await test.send("/api/auth/sign-in", {
       json: { email: ada.email, password: "correct horse 9 battery" },

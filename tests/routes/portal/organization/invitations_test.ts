@@ -171,16 +171,11 @@ testApp("open invitations come first, then the others, over several pages", asyn
   const idAt = (index: number) => `inv_${index.toString(16).padStart(32, "0")}`;
   await test.opened.database.write(
     Array.from({ length: count }, (_, index) =>
-      sql(
-        `INSERT INTO invitations (id, organization_id, email, role, created_at, sent_at, expires_at, revoked_at)
-         VALUES (?, ?, ?, 'MEMBER', 0, 0, ?, ?)`,
-        idAt(index),
-        owner.organizationId,
-        `guest${index}@example.com`,
-        test.now() + dayMs,
-        // Two of three are revoked, among the newest and the oldest.
-        index % 3 === 0 ? null : 1,
-      )),
+      // Two of three are revoked, among the newest and the oldest.
+      sql`INSERT INTO invitations
+            (id, organization_id, email, role, created_at, sent_at, expires_at, revoked_at)
+          VALUES (${idAt(index)}, ${owner.organizationId}, ${`guest${index}@example.com`}, 'MEMBER', 0, 0,
+            ${test.now() + dayMs}, ${index % 3 === 0 ? null : 1})`),
   );
   const indexes: number[] = [];
   let address: string | undefined = path;
