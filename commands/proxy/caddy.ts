@@ -7,7 +7,7 @@ export function caddyBlock(placement: ProxyPlacement, applications: readonly Pro
   const site = (host: string) => siteAddress(placement, host);
   return [
     `${site(placement.host)} {`,
-    "\t# No encode here: responses with secrets must not be compressed.",
+    "\t# Don't add encode: responses with secrets must not be compressed.",
     `\treverse_proxy ${placement.upstream}`,
     "}",
     ...(applications.length === 0 ? [] : snippets),
@@ -36,12 +36,12 @@ function siteAddress({ secure, publicPort }: ProxyPlacement, host: string): stri
 const snippets = [
   "",
   "(gatehouse_before) {",
-  "\t# Only Gatehouse says who someone is. Many applications read Remote_User, and some Remote.User, as Remote-User.",
+  "\t# Only Gatehouse may set these headers. Many applications read Remote_User, and some Remote.User, as Remote-User.",
   "\trequest_header -Remote*",
-  "\t# A client that has these headers removed on the way to the application.",
+  "\t# Reject clients that use Connection to have these headers removed.",
   "\t@hides header_regexp Connection (?i)remote",
   "\trespond @hides 400",
-  "\t# Only WebSockets: other upgrades tunnel more requests past Gatehouse. A second Upgrade header goes, too.",
+  "\t# Allow only WebSocket upgrades, and one Upgrade header: others could tunnel requests past Gatehouse.",
   "\t@upgrades {",
   "\t\theader Upgrade *",
   "\t\tnot header_regexp Upgrade (?i)^websocket$",
@@ -52,7 +52,7 @@ const snippets = [
   "}",
   "",
   "(gatehouse_after) {",
-  "\t# The application gets neither the session's token nor an API key: it could act with them.",
+  "\t# Remove session tokens and API keys: with them, the application could act for its users.",
   '\trequest_header Cookie "(^|;)\\s*access_token=[^;]*" "$1 access_token=removed"',
   "\t@key header_regexp Authorization (?i)^bearer\\s+service_live_",
   "\trequest_header @key -Authorization",

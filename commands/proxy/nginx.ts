@@ -16,7 +16,7 @@ export function nginxBlock(placement: ProxyPlacement, applications: readonly Pro
     "# /etc/nginx/conf.d/gatehouse.conf",
     ...(secure
       ? [
-        "# One certificate for every name below.",
+        "# One certificate for all names below.",
         `ssl_certificate     /etc/letsencrypt/live/${host}/fullchain.pem;`,
         `ssl_certificate_key /etc/letsencrypt/live/${host}/privkey.pem;`,
       ]
@@ -72,7 +72,7 @@ const maps = [
   'map $http_authorization $gatehouse_authorization { default $http_authorization; "~*^bearer\\s+service_live_" ""; }',
   'map $http_upgrade $gatehouse_upgrade { default ""; "~*^websocket$" websocket; }',
   'map $gatehouse_upgrade $gatehouse_connection { default ""; websocket upgrade; }',
-  "# Cookies of two people in one request are cleared, for the domain and for the application's own host.",
+  "# If a request has cookies of two people, clear them for the domain and for the application's own host.",
   'map $gatehouse_cookies $gatehouse_clear_domain { default ""; "~^(?<cleared>access_token=;[^,]*)" $cleared; }',
   'map $gatehouse_cookies $gatehouse_clear_host { default ""; "~^access_token=;" "access_token=; Max-Age=0; Path=/"; }',
 ];
@@ -87,7 +87,7 @@ function applicationServer(
     "server {",
     `    ${publicListen(placement)} server_name ${host};`,
     "    auth_request /.gatehouse;",
-    "    # A location with a proxy_set_header of its own loses all of these, and clients could forge who they are.",
+    "    # A location with its own proxy_set_header loses all of these, and clients could forge their identity.",
     ...identityNames.map(identityLine),
     `    ${header("Remote-Groups", '""')} proxy_http_version 1.1;`,
     `    ${header("Upgrade", "$gatehouse_upgrade")} ${header("Connection", "$gatehouse_connection")}`,
@@ -102,7 +102,7 @@ function applicationServer(
     `        ${header("X-Forwarded-Method", "$request_method")} ${header("X-Forwarded-Proto", "$scheme")}`,
     `        ${header("X-Forwarded-Host", "$http_host")} ${header("X-Forwarded-Uri", "$request_uri")}`,
     `        ${header("X-Forwarded-For", "$remote_addr")} ${bufferSize}`,
-    ...(isMetered ? ["        proxy_next_upstream off; # Nothing is counted twice."] : []),
+    ...(isMetered ? ["        proxy_next_upstream off; # Don't meter a request twice."] : []),
     "    }",
     "    auth_request_set $gatehouse_status $upstream_status; auth_request_set $gatehouse_location $upstream_http_location;",
     "    auth_request_set $gatehouse_cookies $upstream_http_set_cookie;",

@@ -11,7 +11,7 @@ export function traefikBlock(
   // Rejects clients that make the proxy drop the identity headers, and upgrades that tunnel further requests.
   const guards = "!HeaderRegexp(`Connection`, `(?i)remote`) && !HeaderRegexp(`Upgrade`, `(?i)h2c`)";
   return [
-    "# A file of Traefik's file provider.",
+    "# Load this file with Traefik's file provider.",
     "http:",
     "  routers:",
     ...router(placement, { name: "gatehouse", rule: `Host(\`${host}\`)`, middlewares: [] }),
@@ -28,7 +28,7 @@ export function traefikBlock(
       `    ${nameOf(application.host)}:`,
       "      forwardAuth:",
       `        address: "http://${upstream}/api/auth/forward?${application.query}"`,
-      "        # Replaces what the client says under these names, Remote_User and Remote.User too.",
+      "        # Replaces the client's headers of these names, including Remote_User and Remote.User.",
       '        authResponseHeadersRegex: "(?i)^remote"',
     ]),
     ...(applications.some(isKeyOnly)
