@@ -102,12 +102,12 @@ export function figuresOf(records: number): Figure[] {
       aims: [{ of: "perSecond", atLeast: 250_000 }],
     },
     {
-      ...recording(`batches with keys, ${count(records)} there`, batchWithKeys, batchRecords),
+      ...recording(`batches with keys, ${count(records)} stored`, batchWithKeys, batchRecords),
       site: "full",
       aims: [{ of: "perSecond", atLeast: 100_000 }],
     },
     {
-      ...recording("the same, read and thrown away", batchWithKeys, batchRecords),
+      ...recording("the same, read and discarded", batchWithKeys, batchRecords),
       site: "echo",
       request: ({ origin }) => ({
         method: "POST",
