@@ -29,14 +29,14 @@ export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, metri
 
 /** Documents these routes. They ignore query parameters, which load balancers and scrapers may add. */
 function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
-  const common = { method: "get", tag: "Operations", security: "none" } as const;
+  const common = { tag: "Operations", security: "none" } as const;
   const healthy = {
     description: "Healthy.",
     schema: z.object({ status: z.literal("ok").openapi({ description: "The status." }) }),
   };
   openAPIRegistry.registerPath(describe({
     ...common,
-    path: "/health/live",
+    route: "GET /health/live",
     operationId: "getLiveness",
     summary: "Check liveness",
     description: "Responds as long as the process runs.",
@@ -44,7 +44,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
   }, commonErrors));
   openAPIRegistry.registerPath(describe({
     ...common,
-    path: "/health/ready",
+    route: "GET /health/ready",
     operationId: "getReadiness",
     summary: "Check readiness",
     description: "Checks that the database is available and the server is not shutting down.",
@@ -59,7 +59,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
   }, commonErrors));
   openAPIRegistry.registerPath(describe({
     ...common,
-    path: "/metrics",
+    route: "GET /metrics",
     security: "metricsToken",
     operationId: "getMetrics",
     summary: "Get metrics",

@@ -6,7 +6,7 @@ import { listAuditEvents, readAuditCsv } from "../../services/audit.ts";
 import type { AppEnv, AppParts } from "../env.ts";
 import { exampleId, idOut, nextCursorSchema, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
 import { csvResponse, sendCsv } from "./meter/report.ts";
-import { sessionRoutes } from "./session_routes.ts";
+import { sessionRoutes } from "./endpoint.ts";
 
 const groups = Object.keys(auditGroups).join(", ");
 
@@ -70,26 +70,26 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = sessionRoutes(app, parts, { tag: "Audit log", errors: ["forbidden"] });
 
-  route({
-    method: "get",
-    path: "/api/portal/audit",
-    operationId: "listAuditEvents",
-    summary: "Read the active organization's audit log",
-    description: "Newest first. Requires the admin or owner role. Entries are kept for 400 days.",
-    query: pageQuerySchema.extend(filters),
-    responses: {
-      200: {
-        description: "A page of entries.",
-        schema: z.object({ events: z.array(auditEventSchema), nextCursor: nextCursorSchema }),
+  route(
+    {
+      route: "GET /api/portal/audit",
+      operationId: "listAuditEvents",
+      summary: "Read the active organization's audit log",
+      description: "Newest first. Requires the admin or owner role. Entries are kept for 400 days.",
+      query: pageQuerySchema.extend(filters),
+      responses: {
+        200: {
+          description: "A page of entries.",
+          schema: z.object({ events: z.array(auditEventSchema), nextCursor: nextCursorSchema }),
+        },
       },
     },
-  }, async (c, { query: { action: actions, ...query } }, actor) => {
-    return c.json(await listAuditEvents(services, actor, { ...query, actions }));
-  });
+    (_c, { query: { action: actions, ...query } }, actor) =>
+      listAuditEvents(services, actor, { ...query, actions }),
+  );
 
   route({
-    method: "get",
-    path: "/api/portal/audit.csv",
+    route: "GET /api/portal/audit.csv",
     operationId: "downloadAuditEvents",
     summary: "Download the audit log as CSV",
     description: "All matching entries. `details` is JSON.",

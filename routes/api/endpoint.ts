@@ -1,9 +1,11 @@
 // One definition for each API route: the schemas that check its input also describe it in the OpenAPI document.
 import { type OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
+import type { SessionActor } from "../../domain/actor.ts";
 import { type ErrorCode, validationError } from "../../domain/errors.ts";
 import { type JsonBody, readJsonBody, textFault } from "../body.ts";
-import type { AppContext, AppEnv } from "../env.ts";
+import type { AppContext, AppEnv, AppParts } from "../env.ts";
 import { check, type Output, type Schema } from "../schemas/check.ts";
+import { requireSession } from "../session.ts";
 import {
   headersOf,
   type OwnHeaders,
@@ -26,12 +28,11 @@ export interface EndpointResponse {
 
 /** A route. */
 export interface Endpoint<Body extends Schema, Query extends Schema, Params extends Schema> {
-  readonly method: "get" | "post" | "patch" | "delete";
-  /** In OpenAPI's form, such as `/api/portal/api-keys/{id}`. */
-  readonly path: string;
+  /** The method and the path in OpenAPI's form, such as `GET /api/portal/api-keys/{id}`. */
+  readonly route: `${"GET" | "POST" | "PATCH" | "DELETE"} /${string}`;
   readonly tag: Tag;
-  /** The name of the call in generated clients. Derived from method and path by default. */
-  readonly operationId?: string;
+  /** The name of the call in generated clients. */
+  readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
   readonly security: Security;
@@ -67,12 +68,52 @@ export interface OtherBody {
   readonly handle: (body: JsonBody) => Promise<Response>;
 }
 
-/**
- * Mounts a route and adds it to the OpenAPI document.
- *
- * @param handler `authenticate` runs before the body is read, so that an unauthenticated caller learns nothing about
- *   the input. `handle` gets checked input; any error it throws becomes the error response.
- */
+/** How routes authenticate their callers. */
+export interface Authentication<Auth> {
+  /** Runs before the body is read, so that an unauthenticated caller learns nothing about the input. */
+  readonly authenticate: (c: AppContext) => Auth | Promise<Auth>;
+  /** Maps every error before it becomes a response. */
+  readonly onError?: (c: AppContext, error: unknown) => Promise<unknown>;
+}
+
+/** @returns A response, or the JSON body of the route's first response. Ignored if that has no schema. */
+type Handle<Auth, Body extends Schema, Query extends Schema, Params extends Schema> = (
+  c: AppContext,
+  input: Input<Body, Query, Params>,
+  auth: Auth,
+) => Response | object | void | Promise<Response | object | void>;
+
+/** Mounts a route whose handler gets checked input and the authenticated caller. */
+export type MountRoute<Auth> = <
+  Body extends Schema = undefined,
+  Query extends Schema = undefined,
+  Params extends Schema = undefined,
+>(
+  endpoint: Omit<Endpoint<Body, Query, Params>, "tag" | "security">,
+  handle: Handle<Auth, Body, Query, Params>,
+) => void;
+
+/** What routes have in common. `errors`: of those that list none. */
+type Common = Pick<Endpoint<Schema, Schema, Schema>, "tag" | "errors">;
+
+/** Mounts routes for anyone. */
+export function publicRoutes(app: OpenAPIHono<AppEnv>, common: Common): MountRoute<null> {
+  return (endpoint, handle) =>
+    mount(app, { ...common, security: "none", ...endpoint }, { authenticate: () => null, handle });
+}
+
+/** Mounts routes for signed-in users. */
+export function sessionRoutes(
+  app: OpenAPIHono<AppEnv>,
+  parts: AppParts,
+  common: Common,
+): MountRoute<SessionActor> {
+  const authenticate = (c: AppContext) => requireSession(c, parts);
+  return (endpoint, handle) =>
+    mount(app, { ...common, security: "session", ...endpoint }, { authenticate, handle });
+}
+
+/** Mounts a route and adds it to the OpenAPI document. Any error that the handler throws becomes the error response. */
 export function mount<
   Auth,
   Body extends Schema = undefined,
@@ -81,26 +122,19 @@ export function mount<
 >(
   app: OpenAPIHono<AppEnv>,
   endpoint: Endpoint<Body, Query, Params>,
-  handler: {
-    readonly authenticate: (c: AppContext) => Auth | Promise<Auth>;
-    readonly handle: (
-      c: AppContext,
-      input: Input<Body, Query, Params>,
-      auth: Auth,
-    ) => Response | Promise<Response>;
+  handler: Authentication<Auth> & {
+    readonly handle: Handle<Auth, Body, Query, Params>;
     /** Chooses an alternative body by the request's headers. Null for the route's own body. */
     readonly otherBody?: (c: AppContext, auth: Auth) => OtherBody | null;
-    /** Maps every error before it becomes a response. */
-    readonly onError?: (c: AppContext, error: unknown) => Promise<unknown>;
   },
 ): void {
   app.openAPIRegistry.registerPath(describe(endpoint, endpointErrors(endpoint)));
-  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
-  const bodyOptions = {
-    ...(endpoint.bodyBytesMax === undefined ? {} : { bytesMax: endpoint.bodyBytesMax }),
-    optional: endpoint.bodyOptional ?? false,
-  };
-  app.on(endpoint.method, path, async (c) => {
+  const { method, path } = splitRoute(endpoint);
+  const status = Number(Object.keys(endpoint.responses)[0]);
+  const hasBody = endpoint.responses[status]?.schema !== undefined;
+  const { bodyBytesMax: bytesMax, bodyOptional: optional = false } = endpoint;
+  const bodyOptions = { ...(bytesMax === undefined ? {} : { bytesMax }), optional };
+  app.on(method, path.replaceAll(/\{(\w+)\}/g, ":$1"), async (c) => {
     try {
       const auth = await handler.authenticate(c);
       const query = check(endpoint.query, queryOf(c), "query");
@@ -114,7 +148,10 @@ export function mount<
       }
       const { value, bytes } = endpoint.body === undefined ? noBody : await readJsonBody(c, bodyOptions);
       const body = check(endpoint.body, value, "body");
-      return await handler.handle(c, { body, query, params, bytes } as Input<Body, Query, Params>, auth);
+      const input = { body, query, params, bytes } as Input<Body, Query, Params>;
+      const result = await handler.handle(c, input, auth);
+      if (result instanceof Response) return result;
+      return hasBody && result ? c.json(result, status as 200) : c.body(null, status as 204);
     } catch (error) {
       throw handler.onError === undefined ? error : await handler.onError(c, error);
     }
@@ -154,10 +191,9 @@ export function describe(
   });
   const bodies = Object.entries({ "application/json": body, ...otherBodies });
   return {
-    method: endpoint.method,
-    path: endpoint.path,
+    ...splitRoute(endpoint),
     tags: [endpoint.tag],
-    operationId: endpoint.operationId ?? operationId(endpoint),
+    operationId: endpoint.operationId,
     summary: endpoint.summary,
     description: endpoint.description,
     security: [...securityRequirements[security]],
@@ -187,11 +223,12 @@ function endpointErrors(endpoint: Endpoint<Schema, Schema, Schema>): ErrorCode[]
   if (endpoint.params !== undefined) codes.push("not_found");
   if (requiresScheme(endpoint.security, "session")) codes.push("unauthenticated");
   if (requiresScheme(endpoint.security, "apiKey")) codes.push("invalid_api_key", "rate_limited");
-  if (endpoint.method !== "get" && !endpoint.path.startsWith("/api/v1/")) codes.push("cross_site");
+  if (!/^GET|^POST \/api\/v1\//.test(endpoint.route)) codes.push("cross_site");
   return codes;
 }
 
-function operationId({ method, path }: { method: string; path: string }): string {
-  const words = path.replace(/^\/api\//, "").split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
-  return method + words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join("");
+/** @returns The method in lower case, and the path. */
+function splitRoute({ route }: Pick<Endpoint<Schema, Schema, Schema>, "route">) {
+  const [method = "", path = ""] = route.split(" ");
+  return { method: method.toLowerCase(), path };
 }

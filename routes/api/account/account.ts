@@ -9,7 +9,7 @@ import type { AppEnv, AppParts } from "../../env.ts";
 import { emailSchema, proofSchema, userNameSchema } from "../../schemas/people.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import { requireSession } from "../../session.ts";
-import { sessionRoutes } from "../session_routes.ts";
+import { sessionRoutes } from "../endpoint.ts";
 
 const path = "/api/portal/account";
 
@@ -19,20 +19,18 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const route = sessionRoutes(app, parts, { tag: "Account" });
 
   route({
-    method: "patch",
-    path,
+    route: `PATCH ${path}`,
     operationId: "renameUser",
     summary: "Change your name",
     body: userNameSchema,
     responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
   }, async (c, { body }, actor) => {
     await renameUser(services, actor, body.name);
-    return c.json(sessionUser(await requireSession(c, parts)));
+    return sessionUser(await requireSession(c, parts));
   });
 
   route({
-    method: "delete",
-    path,
+    route: `DELETE ${path}`,
     operationId: "deleteAccount",
     summary: "Delete your account",
     description:
@@ -43,12 +41,10 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   }, async (c, _input, actor) => {
     await deleteAccount(services, actor);
     clearSessionCookies(c, config);
-    return c.body(null, 204);
   });
 
   route({
-    method: "post",
-    path: `${path}/proof`,
+    route: `POST ${path}/proof`,
     operationId: "confirmPassword",
     summary: "Authenticate again",
     description:
@@ -57,14 +53,10 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     body: proofSchema,
     responses: { 204: { description: "Authenticated." } },
     errors: ["invalid_credentials", "invalid_code", "codes_locked", "two_step_state", "rate_limited"],
-  }, async (c, { body }, actor) => {
-    await reauthenticate(services, actor, body);
-    return c.body(null, 204);
-  });
+  }, (_c, { body }, actor) => reauthenticate(services, actor, body));
 
   route({
-    method: "post",
-    path: `${path}/email`,
+    route: `POST ${path}/email`,
     operationId: "requestEmailChange",
     summary: "Request an email change",
     description:
@@ -73,8 +65,5 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     body: emailSchema,
     responses: { 202: { description: "The emails will be sent." } },
     errors: ["proof_required", "rate_limited", "mail_unavailable"],
-  }, async (c, { body }, actor) => {
-    await requestEmailChange(services, actor, body.email);
-    return c.body(null, 202);
-  });
+  }, (_c, { body }, actor) => requestEmailChange(services, actor, body.email));
 }

@@ -5,16 +5,10 @@ import { requestEmailVerification, verifyEmail } from "../../../services/account
 import { changePassword, requestPasswordReset, resetPassword } from "../../../services/account/passwords.ts";
 import { setSessionCookie } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import {
-  changePasswordSchema,
-  emailSchema,
-  linkTokenSchema,
-  resetPasswordSchema,
-} from "../../schemas/people.ts";
+import * as schemas from "../../schemas/people.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
 import { requireSession } from "../../session.ts";
-import { mount } from "../endpoint.ts";
-import { sessionRoutes } from "../session_routes.ts";
+import { publicRoutes, sessionRoutes } from "../endpoint.ts";
 
 /** Mounts `/api/auth/password/*` and `/api/auth/email/*`. */
 export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -23,91 +17,69 @@ export function passwordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void 
   passwordResetRoutes(app, parts);
 
   route({
-    method: "post",
-    path: "/api/auth/password/change",
+    route: "POST /api/auth/password/change",
     operationId: "changePassword",
     summary: "Change your password",
     description: "Ends all other sessions, and sets a new cookie.",
-    body: changePasswordSchema,
+    body: schemas.changePasswordSchema,
     responses: { 204: { description: "The password was changed, and a new cookie was set." } },
     errors: ["invalid_credentials", "rate_limited"],
   }, async (c, { body }, actor) => {
     const { token } = await changePassword(services, actor, body);
     setSessionCookie(c, config, { token });
-    return c.body(null, 204);
   });
 
   route({
-    method: "post",
-    path: "/api/auth/email/verification",
+    route: "POST /api/auth/email/verification",
     operationId: "requestEmailVerification",
     summary: "Send the confirmation email",
     description:
       "The link works once, for 24 hours. Earlier links stop working. Sends nothing if the address is confirmed.",
     responses: { 202: { description: "The email will be sent." } },
     errors: ["rate_limited", "mail_unavailable"],
-  }, async (c, _input, actor) => {
-    await requestEmailVerification(services, actor);
-    return c.body(null, 202);
-  });
+  }, (_c, _input, actor) => requestEmailVerification(services, actor));
 
   route({
-    method: "post",
-    path: "/api/auth/email/verify",
+    route: "POST /api/auth/email/verify",
     operationId: "verifyEmail",
     summary: "Confirm an email address",
     description:
       "Takes the token of a confirmation link, for a new account or a changed address. Requires a session of the same " +
       "account; otherwise the owner of an address could confirm a stranger's account by clicking the link. Ends the " +
       "account's other sessions.",
-    body: linkTokenSchema,
+    body: schemas.linkTokenSchema,
     responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
     errors: ["wrong_account", "invalid_token", "email_taken"],
   }, async (c, { body }, actor) => {
     await verifyEmail(services, actor, body.token);
-    return c.json(sessionUser(await requireSession(c, parts)));
+    return sessionUser(await requireSession(c, parts));
   });
 }
 
 function passwordResetRoutes(app: OpenAPIHono<AppEnv>, { services }: AppParts): void {
-  const common = { method: "post", tag: "Sign-in", security: "none" } as const;
-  const authenticate = () => null;
+  const route = publicRoutes(app, { tag: "Sign-in" });
 
-  mount(app, {
-    ...common,
-    path: "/api/auth/password/forgot",
+  route({
+    route: "POST /api/auth/password/forgot",
     operationId: "forgotPassword",
     summary: "Request a password reset",
     description:
       "The response is the same whether or not the address has an account. The link works once, for 1 hour.",
-    body: emailSchema,
+    body: schemas.emailSchema,
     responses: { 202: { description: "If the address has an account, an email will be sent." } },
     errors: ["rate_limited", "mail_unavailable"],
-  }, {
-    authenticate,
-    async handle(c, { body }) {
-      await requestPasswordReset(services, c.get("client"), body.email);
-      return c.body(null, 202);
-    },
-  });
+  }, (c, { body }) => requestPasswordReset(services, c.get("client"), body.email));
 
-  mount(app, {
-    ...common,
-    path: "/api/auth/password/reset",
+  route({
+    route: "POST /api/auth/password/reset",
     operationId: "resetPassword",
     summary: "Reset a password",
     description:
       "Ends all sessions of the account and starts none. If the address was never confirmed, this also confirms it, " +
       "revokes all API keys and invitations in the account's organizations, removes all other members from them, and " +
       "turns off two-step sign-in and passkeys.",
-    body: resetPasswordSchema,
+    body: schemas.resetPasswordSchema,
     responses: { 204: { description: "The password was changed." } },
     errors: ["invalid_token", "rate_limited"],
-  }, {
-    authenticate,
-    async handle(c, { body }) {
-      await resetPassword(services, c.get("client"), body);
-      return c.body(null, 204);
-    },
-  });
+  }, (c, { body }) => resetPassword(services, c.get("client"), body));
 }

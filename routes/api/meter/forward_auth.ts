@@ -19,9 +19,9 @@ import { apiKeyAuth } from "./api_key_auth.ts";
 import { mount } from "../endpoint.ts";
 
 const definition = {
-  method: "get",
-  path: "/api/auth/forward",
+  route: "GET /api/auth/forward",
   tag: "Sign-in",
+  operationId: "getAuthForward",
   summary: "Authenticate a request for a reverse proxy",
   description:
     "For nginx `auth_request`, Caddy `forward_auth` and Traefik ForwardAuth. A 200 response identifies the caller in " +

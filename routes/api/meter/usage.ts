@@ -15,15 +15,7 @@ import { mount } from "../endpoint.ts";
 import { check } from "../../schemas/check.ts";
 import { recordRequest, sendBatch, sendRecord } from "./recording.ts";
 import { csvResponse, sendCsv, sendJson } from "./report.ts";
-import {
-  idempotencyKeySchema,
-  recordedBatchSchema,
-  recordedUsageSchema,
-  usageBatchSchema,
-  usageInputSchema,
-  usageQuerySchema,
-  usageSumsSchema,
-} from "../../schemas/usage.ts";
+import * as schemas from "../../schemas/usage.ts";
 
 /** Mounts `/api/v1/usage` and `/api/portal/usage`. */
 export function usageRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -35,7 +27,6 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const apiKey = apiKeyAuth(parts);
   const common = {
-    method: "post",
     tag: "Usage",
     security: "apiKey",
     bodyBytesMax: usageBodyBytesMax,
@@ -44,21 +35,21 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
   mount(app, {
     ...common,
-    path: "/api/v1/usage",
+    route: "POST /api/v1/usage",
     operationId: "recordUsage",
     summary: "Record usage",
     description:
       "The record is on disk when the 201 response is sent. A repeated request with the same idempotency key has no " +
       `effect.\n\n${cloudEventsDescription}`,
-    headers: z.object({ "Idempotency-Key": idempotencyKeySchema.optional(), ...cloudEventHeaders }),
-    body: usageInputSchema,
+    headers: z.object({ "Idempotency-Key": schemas.idempotencyKeySchema.optional(), ...cloudEventHeaders }),
+    body: schemas.usageInputSchema,
     otherBodies: cloudEventSchemas,
     responses: {
       201: {
         description: "The new record. For a batch of CloudEvents, the number of records.",
-        schema: z.union([recordedUsageSchema, recordedBatchSchema]),
+        schema: z.union([schemas.recordedUsageSchema, schemas.recordedBatchSchema]),
       },
-      200: { description: "The usage had already been recorded.", schema: recordedUsageSchema },
+      200: { description: "The usage had already been recorded.", schema: schemas.recordedUsageSchema },
     },
   }, {
     ...apiKey,
@@ -77,12 +68,12 @@ function recordingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
   mount(app, {
     ...common,
-    path: "/api/v1/usage/batch",
+    route: "POST /api/v1/usage/batch",
     operationId: "recordUsageBatch",
     summary: "Record a batch of usage",
     description: "Up to 1,000 records. Either all are recorded or none.",
-    body: usageBatchSchema,
-    responses: { 201: { description: "The number of records.", schema: recordedBatchSchema } },
+    body: schemas.usageBatchSchema,
+    responses: { 201: { description: "The number of records.", schema: schemas.recordedBatchSchema } },
   }, {
     ...apiKey,
     async handle(c, { body, bytes }, keyHash) {
@@ -103,10 +94,9 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const apiKey = apiKeyAuth(parts);
   const session = { authenticate: (c: AppContext) => requireSession(c, parts) };
   const json = {
-    method: "get",
     tag: "Usage",
-    query: usageQuerySchema,
-    responses: { 200: { description: "Sums by window and group.", schema: usageSumsSchema } },
+    query: schemas.usageQuerySchema,
+    responses: { 200: { description: "Sums by window and group.", schema: schemas.usageSumsSchema } },
   } as const;
   const csv = {
     ...json,
@@ -116,22 +106,25 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   } as const;
   const forKey = { security: "apiKey", errors: ["range_too_long"] } as const;
   const forSession = { security: "session", errors: ["forbidden", "range_too_long"] } as const;
-  const handle =
-    (format: "json" | "csv") =>
-    async (c: AppContext, { query }: { query: z.output<typeof usageQuerySchema> }, reader: UsageReader) => {
-      const { groupBy = [], metric = [] } = query;
-      // Different metrics are never added up.
-      const isByMetric = groupBy.includes("metric") || metric.length === 1;
-      const groups: UsageGroup[] = isByMetric ? groupBy : [...groupBy, "metric"];
-      const options = { query: { ...query, groupBy: groups }, format, signal: c.req.raw.signal };
-      const report = await sumUsage(services, reader, options);
-      return format === "json" ? sendJson(c, report) : sendCsv(c, report, `usage-${report.head}.csv`);
-    };
+  const handle = (format: "json" | "csv") =>
+  async (
+    c: AppContext,
+    { query }: { query: z.output<typeof schemas.usageQuerySchema> },
+    reader: UsageReader,
+  ) => {
+    const { groupBy = [], metric = [] } = query;
+    // Different metrics are never added up.
+    const isByMetric = groupBy.includes("metric") || metric.length === 1;
+    const groups: UsageGroup[] = isByMetric ? groupBy : [...groupBy, "metric"];
+    const options = { query: { ...query, groupBy: groups }, format, signal: c.req.raw.signal };
+    const report = await sumUsage(services, reader, options);
+    return format === "json" ? sendJson(c, report) : sendCsv(c, report, `usage-${report.head}.csv`);
+  };
 
   mount(app, {
     ...json,
     ...forKey,
-    path: "/api/v1/usage",
+    route: "GET /api/v1/usage",
     operationId: "readUsage",
     summary: "Get usage of the key's organization",
   }, { ...apiKey, handle: handle("json") });
@@ -139,7 +132,7 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   mount(app, {
     ...csv,
     ...forKey,
-    path: "/api/v1/usage.csv",
+    route: "GET /api/v1/usage.csv",
     operationId: "readUsageCsv",
     summary: "Download usage of the key's organization as CSV",
   }, { ...apiKey, handle: handle("csv") });
@@ -147,7 +140,7 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   mount(app, {
     ...json,
     ...forSession,
-    path: "/api/portal/usage",
+    route: "GET /api/portal/usage",
     operationId: "readOrganizationUsage",
     summary: "Get usage of the active organization",
   }, { ...session, handle: handle("json") });
@@ -155,7 +148,7 @@ function readingRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   mount(app, {
     ...csv,
     ...forSession,
-    path: "/api/portal/usage.csv",
+    route: "GET /api/portal/usage.csv",
     operationId: "downloadUsage",
     summary: "Download usage of the active organization as CSV",
   }, { ...session, handle: handle("csv") });
@@ -165,14 +158,14 @@ function idempotencyHeader(c: AppContext): string | null {
   const header = c.get("headers")["idempotency-key"];
   if (header === undefined) return null;
   try {
-    return check(idempotencyKeySchema, header, "body");
+    return check(schemas.idempotencyKeySchema, header, "body");
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     throw validationError((error.details ?? []).map(({ message }) => ({ path: "Idempotency-Key", message })));
   }
 }
 
-function usageInput(body: z.output<typeof usageInputSchema>, header: string | null): UsageInput {
+function usageInput(body: z.output<typeof schemas.usageInputSchema>, header: string | null): UsageInput {
   return {
     ...body,
     timestamp: body.timestamp ?? null,

@@ -5,17 +5,14 @@ import type { AppEnv, AppParts } from "../../env.ts";
 import { apiKeyAuth } from "./api_key_auth.ts";
 import { mount } from "../endpoint.ts";
 import { idParam } from "../../schemas/common.ts";
-import {
-  usageRecordSchema,
-  usageRecordsQuerySchema,
-  usageRecordsSchema,
-  voidUsageSchema,
-} from "../../schemas/usage.ts";
+import * as schemas from "../../schemas/usage.ts";
 
 const path = "/api/v1/usage/records";
 const one = {
   params: z.object({ id: idParam("use", "The record's id.") }),
-  responses: { 200: { description: "The record.", schema: z.object({ usageRecord: usageRecordSchema }) } },
+  responses: {
+    200: { description: "The record.", schema: z.object({ usageRecord: schemas.usageRecordSchema }) },
+  },
 } as const;
 
 /** Mounts `/api/v1/usage/records`. */
@@ -26,53 +23,47 @@ export function usageRecordRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): vo
 
   mount(app, {
     ...common,
-    method: "get",
-    path,
+    route: `GET ${path}`,
     operationId: "listUsageRecords",
     summary: "List usage records of the key's organization",
     description:
       "Sorted by timestamp, newest first, including voided records. Records are deleted after the server's retention period.",
-    query: usageRecordsQuerySchema,
-    responses: { 200: { description: "A page of records.", schema: usageRecordsSchema } },
+    query: schemas.usageRecordsQuerySchema,
+    responses: { 200: { description: "A page of records.", schema: schemas.usageRecordsSchema } },
   }, {
     ...apiKey,
-    handle: async (c, { query }, keyHash) =>
-      c.json(await listUsageRecords(services, keyHash, { query, signal: c.req.raw.signal })),
+    handle: (c, { query }, keyHash) =>
+      listUsageRecords(services, keyHash, { query, signal: c.req.raw.signal }),
   });
 
   mount(app, {
     ...common,
     ...one,
-    method: "get",
-    path: `${path}/{id}`,
+    route: `GET ${path}/{id}`,
     operationId: "readUsageRecord",
     summary: "Get a usage record",
   }, {
     ...apiKey,
-    handle: async (c, { params }, keyHash) =>
-      c.json({ usageRecord: await readUsageRecord(services, keyHash, params.id) }),
+    handle: async (_c, { params }, keyHash) => ({
+      usageRecord: await readUsageRecord(services, keyHash, params.id),
+    }),
   });
 
   mount(app, {
     ...common,
     ...one,
-    method: "post",
-    path: `${path}/{id}/void`,
+    route: `POST ${path}/{id}/void`,
     operationId: "voidUsageRecord",
     summary: "Void a usage record",
     description:
       "The record no longer counts toward sums, counts, minimums and maximums. It stays in lists, and its idempotency key " +
       "stays in use. Voiding a record again has no effect.",
-    body: voidUsageSchema,
+    body: schemas.voidUsageSchema,
   }, {
     ...apiKey,
-    handle: async (c, { params, body }, keyHash) =>
-      c.json({
-        usageRecord: await voidUsageRecord(services, keyHash, {
-          ...params,
-          ...body,
-          signal: c.req.raw.signal,
-        }),
-      }),
+    handle: async (c, { params, body }, keyHash) => {
+      const record = { ...params, ...body, signal: c.req.raw.signal };
+      return { usageRecord: await voidUsageRecord(services, keyHash, record) };
+    },
   });
 }

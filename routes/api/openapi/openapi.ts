@@ -68,8 +68,7 @@ export interface OpenApiOptions {
 export function openApiRoute(app: OpenAPIHono<AppEnv>, options: OpenApiOptions): void {
   const path = "/api/openapi.json";
   app.openAPIRegistry.registerPath(describe({
-    method: "get",
-    path,
+    route: `GET ${path}`,
     tag: "Operations",
     operationId: "getOpenApiDocument",
     summary: "Get this OpenAPI document",

@@ -1,5 +1,6 @@
 // The API of invitations.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { SessionActor } from "../../../domain/actor.ts";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
 import {
   acceptInvitation,
@@ -10,17 +11,9 @@ import {
 } from "../../../services/organization/invitations.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
-import {
-  createInvitationSchema,
-  invitationParamsSchema,
-  invitationResponseSchema,
-  invitationsSchema,
-  linkTokenSchema,
-  listQuerySchema,
-  organizationParamsSchema,
-} from "../../schemas/people.ts";
+import * as schemas from "../../schemas/people.ts";
 import { requireSession } from "../../session.ts";
-import { type MountSessionRoute, sessionRoutes } from "../session_routes.ts";
+import { type MountRoute, sessionRoutes } from "../endpoint.ts";
 
 const path = "/api/portal/organizations/{id}/invitations";
 
@@ -31,50 +24,49 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
   invitationChangeRoutes(route, parts);
 
   route({
-    method: "post",
-    path: "/api/portal/invitations/accept",
+    route: "POST /api/portal/invitations/accept",
     operationId: "acceptInvitation",
     summary: "Accept an invitation",
     description:
       "For the account with the invited email address, which must be confirmed. The organization becomes the active one. " +
       "People without an account send the token to `POST /api/auth/sign-up` instead.",
-    body: linkTokenSchema,
+    body: schemas.linkTokenSchema,
     responses: { 200: { description: "The session user.", schema: sessionUserSchema } },
     errors: ["wrong_account", "email_unverified", "invalid_token", "already_member", "limit_reached"],
   }, async (c, { body }, actor) => {
     await acceptInvitation(parts.services, actor, body.token);
-    return c.json(sessionUser(await requireSession(c, parts)));
+    return sessionUser(await requireSession(c, parts));
   });
 }
 
-function listRoutes(route: MountSessionRoute, { services }: AppParts): void {
-  route({
-    method: "get",
-    path,
-    operationId: "listInvitations",
-    summary: "List invitations",
-    description: "Newest first. Requires the admin or owner role.",
-    params: organizationParamsSchema,
-    query: listQuerySchema,
-    responses: {
-      200: { description: "A page of invitations with any status.", schema: invitationsSchema },
+function listRoutes(route: MountRoute<SessionActor>, { services }: AppParts): void {
+  route(
+    {
+      route: `GET ${path}`,
+      operationId: "listInvitations",
+      summary: "List invitations",
+      description: "Newest first. Requires the admin or owner role.",
+      params: schemas.organizationParamsSchema,
+      query: schemas.listQuerySchema,
+      responses: {
+        200: { description: "A page of invitations with any status.", schema: schemas.invitationsSchema },
+      },
+      errors: ["forbidden"],
     },
-    errors: ["forbidden"],
-  }, async (c, { params: { id }, query }, actor) => {
-    return c.json(await listInvitations(services, actor, { organizationId: id, ...query }));
-  });
+    (_c, { params: { id }, query }, actor) =>
+      listInvitations(services, actor, { organizationId: id, ...query }),
+  );
 
   route({
-    method: "post",
-    path,
+    route: `POST ${path}`,
     operationId: "createInvitation",
     summary: "Invite someone by email",
     description:
       "Requires the admin or owner role. Only owners can invite owners, with authentication within the last ten minutes. " +
       "The link in the email works once, for seven days.",
-    params: organizationParamsSchema,
-    body: createInvitationSchema,
-    responses: { 201: { description: "The invitation.", schema: invitationResponseSchema } },
+    params: schemas.organizationParamsSchema,
+    body: schemas.createInvitationSchema,
+    responses: { 201: { description: "The invitation.", schema: schemas.invitationResponseSchema } },
     errors: [
       "forbidden",
       "proof_required",
@@ -84,39 +76,40 @@ function listRoutes(route: MountSessionRoute, { services }: AppParts): void {
       "rate_limited",
       "mail_unavailable",
     ],
-  }, async (c, { params: { id }, body }, actor) => {
-    const invitation = await createInvitation(services, actor, { organizationId: id, ...body });
-    return c.json({ invitation }, 201);
-  });
+  }, async (_c, { params: { id }, body }, actor) => ({
+    invitation: await createInvitation(services, actor, { organizationId: id, ...body }),
+  }));
 }
 
-function invitationChangeRoutes(route: MountSessionRoute, { services }: AppParts): void {
-  route({
-    method: "post",
-    path: `${path}/{invitationId}/resend`,
-    operationId: "resendInvitation",
-    summary: "Send an invitation again",
-    description:
-      "Sends a new link that works for seven days; the old link stops working. For an owner's invitation, this requires " +
-      "authentication within the last ten minutes.",
-    params: invitationParamsSchema,
-    responses: { 200: { description: "The invitation.", schema: invitationResponseSchema } },
-    errors: ["forbidden", "proof_required", "limit_reached", "rate_limited", "mail_unavailable"],
-  }, async (c, { params: { id: organizationId, invitationId: id } }, actor) => {
-    return c.json({ invitation: await resendInvitation(services, actor, { organizationId, id }) });
-  });
+function invitationChangeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): void {
+  route(
+    {
+      route: `POST ${path}/{invitationId}/resend`,
+      operationId: "resendInvitation",
+      summary: "Send an invitation again",
+      description:
+        "Sends a new link that works for seven days; the old link stops working. For an owner's invitation, this requires " +
+        "authentication within the last ten minutes.",
+      params: schemas.invitationParamsSchema,
+      responses: { 200: { description: "The invitation.", schema: schemas.invitationResponseSchema } },
+      errors: ["forbidden", "proof_required", "limit_reached", "rate_limited", "mail_unavailable"],
+    },
+    async (_c, { params: { id: organizationId, invitationId: id } }, actor) => ({
+      invitation: await resendInvitation(services, actor, { organizationId, id }),
+    }),
+  );
 
-  route({
-    method: "delete",
-    path: `${path}/{invitationId}`,
-    operationId: "revokeInvitation",
-    summary: "Revoke an invitation",
-    description: "Its link stops working immediately. Accepted and revoked invitations are `not_found`.",
-    params: invitationParamsSchema,
-    responses: { 204: { description: "Revoked." } },
-    errors: ["forbidden"],
-  }, async (c, { params: { id: organizationId, invitationId: id } }, actor) => {
-    await revokeInvitation(services, actor, { organizationId, id });
-    return c.body(null, 204);
-  });
+  route(
+    {
+      route: `DELETE ${path}/{invitationId}`,
+      operationId: "revokeInvitation",
+      summary: "Revoke an invitation",
+      description: "Its link stops working immediately. Accepted and revoked invitations are `not_found`.",
+      params: schemas.invitationParamsSchema,
+      responses: { 204: { description: "Revoked." } },
+      errors: ["forbidden"],
+    },
+    (_c, { params: { id: organizationId, invitationId: id } }, actor) =>
+      revokeInvitation(services, actor, { organizationId, id }),
+  );
 }

@@ -2,16 +2,8 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { changeMemberRole, listMembers, removeMember } from "../../../services/organization/members.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import {
-  changeRoleSchema,
-  listQuerySchema,
-  memberParamsSchema,
-  memberResponseSchema,
-  membersSchema,
-  organizationParamsSchema,
-  removeMemberQuerySchema,
-} from "../../schemas/people.ts";
-import { sessionRoutes } from "../session_routes.ts";
+import * as schemas from "../../schemas/people.ts";
+import { sessionRoutes } from "../endpoint.ts";
 
 const path = "/api/portal/organizations/{id}/members";
 
@@ -20,49 +12,49 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = sessionRoutes(app, parts, { tag: "Organizations" });
 
-  route({
-    method: "get",
-    path,
-    operationId: "listMembers",
-    summary: "List members",
-    params: organizationParamsSchema,
-    query: listQuerySchema,
-    responses: { 200: { description: "A page of members, oldest accounts first.", schema: membersSchema } },
-  }, async (c, { params: { id }, query }, actor) => {
-    return c.json(await listMembers(services, actor, { organizationId: id, ...query }));
-  });
+  route(
+    {
+      route: `GET ${path}`,
+      operationId: "listMembers",
+      summary: "List members",
+      params: schemas.organizationParamsSchema,
+      query: schemas.listQuerySchema,
+      responses: {
+        200: { description: "A page of members, oldest accounts first.", schema: schemas.membersSchema },
+      },
+    },
+    (_c, { params: { id }, query }, actor) => listMembers(services, actor, { organizationId: id, ...query }),
+  );
 
   route({
-    method: "patch",
-    path: `${path}/{userId}`,
+    route: `PATCH ${path}/{userId}`,
     operationId: "changeMemberRole",
     summary: "Change a member's role",
     description:
       "Requires the owner role. Making someone an owner also requires authentication within the last ten minutes. " +
       "An organization keeps at least one owner.",
-    params: memberParamsSchema,
-    body: changeRoleSchema,
-    responses: { 200: { description: "The member.", schema: memberResponseSchema } },
+    params: schemas.memberParamsSchema,
+    body: schemas.changeRoleSchema,
+    responses: { 200: { description: "The member.", schema: schemas.memberResponseSchema } },
     errors: ["forbidden", "proof_required", "last_owner"],
-  }, async (c, { params: { id, userId }, body: { role } }, actor) => {
-    const member = await changeMemberRole(services, actor, { organizationId: id, userId, role });
-    return c.json({ member });
-  });
+  }, async (_c, { params: { id, userId }, body: { role } }, actor) => ({
+    member: await changeMemberRole(services, actor, { organizationId: id, userId, role }),
+  }));
 
-  route({
-    method: "delete",
-    path: `${path}/{userId}`,
-    operationId: "removeMember",
-    summary: "Remove a member, or leave",
-    description:
-      "Owners can remove anyone, admins can remove admins and members, and everyone can leave. The removed member loses " +
-      "access immediately. The keys that they created here are revoked unless `keys=keep`.",
-    params: memberParamsSchema,
-    query: removeMemberQuerySchema,
-    responses: { 204: { description: "Removed." } },
-    errors: ["forbidden", "last_owner"],
-  }, async (c, { params: { id, userId }, query: { keys } }, actor) => {
-    await removeMember(services, actor, { organizationId: id, userId, keepKeys: keys === "keep" });
-    return c.body(null, 204);
-  });
+  route(
+    {
+      route: `DELETE ${path}/{userId}`,
+      operationId: "removeMember",
+      summary: "Remove a member, or leave",
+      description:
+        "Owners can remove anyone, admins can remove admins and members, and everyone can leave. The removed member loses " +
+        "access immediately. The keys that they created here are revoked unless `keys=keep`.",
+      params: schemas.memberParamsSchema,
+      query: schemas.removeMemberQuerySchema,
+      responses: { 204: { description: "Removed." } },
+      errors: ["forbidden", "last_owner"],
+    },
+    (_c, { params: { id, userId }, query: { keys } }, actor) =>
+      removeMember(services, actor, { organizationId: id, userId, keepKeys: keys === "keep" }),
+  );
 }

@@ -10,76 +10,59 @@ import {
 } from "../../../services/sign_in/second_step.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { beginSession } from "../../session.ts";
-import { mount } from "../endpoint.ts";
+import { publicRoutes } from "../endpoint.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
-import {
-  passkeyOptionsRequestSchema,
-  passkeyOptionsSchema,
-  passkeySignInSchema,
-  secondStepSchema,
-} from "../../schemas/two_step.ts";
+import * as schemas from "../../schemas/two_step.ts";
 
 const path = "/api/auth/sign-in";
 
 /** Mounts `/api/auth/sign-in/second-step` and `/api/auth/sign-in/passkey`. */
 export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
-  const anonymous = { authenticate: () => null } as const;
-  const common = { method: "post", tag: "Sign-in", security: "none" } as const;
+  const route = publicRoutes(app, { tag: "Sign-in" });
   const signedIn = { 200: { description: "Signed in. The cookie is set.", schema: sessionUserSchema } };
 
-  mount(app, {
-    ...common,
-    path: `${path}/second-step`,
+  route({
+    route: `POST ${path}/second-step`,
     operationId: "finishSecondStep",
     summary: "Complete a sign-in with a code",
     description:
       "Each code works once. After five wrong codes, or ten minutes, the password is required again (`two_step_state`). " +
       `After ${totpWrongCodesMax} wrong codes in a row, the app's codes are rejected until the password changes (\`codes_locked\`); ` +
       "recovery codes and passkeys still work.",
-    body: secondStepSchema,
+    body: schemas.secondStepSchema,
     responses: signedIn,
     errors: ["invalid_code", "codes_locked", "two_step_state", "rate_limited"],
-  }, {
-    ...anonymous,
-    async handle(c, { body }) {
-      const { session } = await beginSession(c, parts, (client) => signInWithCode(services, client, body));
-      return c.json(sessionUser(session));
-    },
+  }, async (c, { body }) => {
+    const { session } = await beginSession(c, parts, (client) => signInWithCode(services, client, body));
+    return sessionUser(session);
   });
 
-  mount(app, {
-    ...common,
-    path: `${path}/passkey/options`,
+  route({
+    route: `POST ${path}/passkey/options`,
     operationId: "beginPasskeySignIn",
     summary: "Start a sign-in with a passkey",
     description: "The passkey signs in alone or, with a `token`, completes that sign-in. " +
       "The challenge works once, for five minutes.",
-    body: passkeyOptionsRequestSchema,
+    body: schemas.passkeyOptionsRequestSchema,
     bodyOptional: true,
-    responses: { 200: { description: "The options for the browser.", schema: passkeyOptionsSchema } },
+    responses: { 200: { description: "The options for the browser.", schema: schemas.passkeyOptionsSchema } },
     errors: ["two_step_state", "rate_limited"],
-  }, {
-    ...anonymous,
-    handle: async (c, { body: { token } }) =>
-      c.json({ options: await beginPasskeySignIn(services, c.get("client"), token) }),
-  });
+  }, async (c, { body: { token } }) => ({
+    options: await beginPasskeySignIn(services, c.get("client"), token),
+  }));
 
-  mount(app, {
-    ...common,
-    path: `${path}/passkey`,
+  route({
+    route: `POST ${path}/passkey`,
     operationId: "signInWithPasskey",
     summary: "Sign in with a passkey",
     description: "The passkey signs in alone or, with a `token`, completes that sign-in.",
-    body: passkeySignInSchema,
+    body: schemas.passkeySignInSchema,
     responses: signedIn,
     errors: ["invalid_credentials", "two_step_state", "rate_limited"],
-  }, {
-    ...anonymous,
-    async handle(c, { body: { response: answer, token } }) {
-      const signIn = (client: ClientInfo) => signInWithPasskey(services, client, { answer, token });
-      const { session } = await beginSession(c, parts, signIn);
-      return c.json(sessionUser(session));
-    },
+  }, async (c, { body: { response: answer, token } }) => {
+    const signIn = (client: ClientInfo) => signInWithPasskey(services, client, { answer, token });
+    const { session } = await beginSession(c, parts, signIn);
+    return sessionUser(session);
   });
 }

@@ -3,7 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionsPerUserMax } from "../../../domain/limits.ts";
 import { endOtherSessions, endSession, listSessions } from "../../../services/sign_in/sessions.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { sessionRoutes } from "../session_routes.ts";
+import { sessionRoutes } from "../endpoint.ts";
 import { sessionParamsSchema, sessionsSchema } from "../../schemas/people.ts";
 
 const path = "/api/auth/sessions";
@@ -15,18 +15,16 @@ export function ownSessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
   const ended = { 204: { description: "Ended." } };
 
   route({
-    method: "get",
-    path,
+    route: `GET ${path}`,
     operationId: "listSessions",
     summary: "List your sessions",
     description:
       `There are at most ${sessionsPerUserMax}: one more sign-in ends the least recently used session.`,
     responses: { 200: { description: "Your sessions, last used first.", schema: sessionsSchema } },
-  }, async (c, _input, actor) => c.json({ sessions: await listSessions(services, actor) }));
+  }, async (_c, _input, actor) => ({ sessions: await listSessions(services, actor) }));
 
   route({
-    method: "delete",
-    path: `${path}/{id}`,
+    route: `DELETE ${path}/{id}`,
     operationId: "endSession",
     summary: "End one of your sessions",
     description: "Takes effect immediately. It may be the current session.",
@@ -35,8 +33,7 @@ export function ownSessionRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
   }, (_c, { params }, actor) => endSession(services, actor, params.id));
 
   route({
-    method: "delete",
-    path,
+    route: `DELETE ${path}`,
     operationId: "endOtherSessions",
     summary: "End all of your other sessions",
     responses: ended,

@@ -1,5 +1,6 @@
 // The API of a person's own two-step sign-in and passkeys. Other origins can't call it.
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { SessionActor } from "../../../domain/actor.ts";
 import {
   addPasskey,
   beginPasskey,
@@ -19,20 +20,9 @@ import {
 import { qrCodeSvg } from "../../../views/sign_in/qr_code.ts";
 import type { Context } from "../../../services/context.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
-import { type MountSessionRoute, sessionRoutes } from "../session_routes.ts";
+import { type MountRoute, sessionRoutes } from "../endpoint.ts";
 import { currentPasswordSchema, linkTokenSchema } from "../../schemas/people.ts";
-import {
-  addPasskeySchema,
-  passkeyBodySchema,
-  passkeyNameSchema,
-  passkeyOptionsSchema,
-  passkeyParamsSchema,
-  passkeysSchema,
-  recoveryCodesSchema,
-  totpCodeSchema,
-  totpSetUpSchema,
-  twoStepSchema,
-} from "../../schemas/two_step.ts";
+import * as schemas from "../../schemas/two_step.ts";
 
 const path = "/api/portal/account";
 const recent = "Requires an authentication in the last ten minutes.";
@@ -45,60 +35,55 @@ export function twoStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   passkeyRoutes(route, parts.services);
 }
 
-function setUpRoutes(route: MountSessionRoute, services: Context): void {
+function setUpRoutes(route: MountRoute<SessionActor>, services: Context): void {
   route({
-    method: "get",
-    path: `${path}/two-step`,
+    route: `GET ${path}/two-step`,
     operationId: "getTwoStep",
     summary: "Get your two-step sign-in settings",
-    responses: { 200: { description: "The settings.", schema: twoStepSchema } },
-  }, async (c, _input, actor) => {
+    responses: { 200: { description: "The settings.", schema: schemas.twoStepSchema } },
+  }, async (_c, _input, actor) => {
     const passkeys = await listPasskeys(services, actor);
-    return c.json({ ...await getTwoStepStatus(services, actor), passkeys });
+    return { ...await getTwoStepStatus(services, actor), passkeys };
   });
 
   route({
-    method: "post",
-    path: `${path}/two-step/totp`,
+    route: `POST ${path}/two-step/totp`,
     operationId: "beginTotp",
     summary: "Start setting up an authenticator app",
     description: `${recent} Two-step sign-in stays off until a code of the app is confirmed.`,
-    responses: { 200: { description: "The secret for the app.", schema: totpSetUpSchema } },
+    responses: { 200: { description: "The secret for the app.", schema: schemas.totpSetUpSchema } },
     errors: ["proof_required", "two_step_state"],
-  }, async (c, _input, actor) => {
+  }, async (_c, _input, actor) => {
     const setUp = await beginTotp(services, actor);
-    return c.json({ ...setUp, qrCode: qrCodeSvg(setUp.otpauthUrl) });
+    return { ...setUp, qrCode: qrCodeSvg(setUp.otpauthUrl) };
   });
 
   route({
-    method: "post",
-    path: `${path}/two-step/totp/confirm`,
+    route: `POST ${path}/two-step/totp/confirm`,
     operationId: "confirmTotp",
     summary: "Turn on two-step sign-in with a code of the app",
     description: recent,
-    body: totpCodeSchema,
-    responses: { 200: { description: "Turned on.", schema: recoveryCodesSchema } },
+    body: schemas.totpCodeSchema,
+    responses: { 200: { description: "Turned on.", schema: schemas.recoveryCodesSchema } },
     errors: ["proof_required", "invalid_code", "two_step_state"],
-  }, async (c, { body }, actor) => c.json({ recoveryCodes: await confirmTotp(services, actor, body.code) }));
+  }, async (_c, { body }, actor) => ({ recoveryCodes: await confirmTotp(services, actor, body.code) }));
 
   route({
-    method: "post",
-    path: `${path}/two-step/recovery-codes`,
+    route: `POST ${path}/two-step/recovery-codes`,
     operationId: "replaceRecoveryCodes",
     summary: "Create new recovery codes",
     description: `${recent} The new codes replace the old ones.`,
-    responses: { 200: { description: "The new codes.", schema: recoveryCodesSchema } },
+    responses: { 200: { description: "The new codes.", schema: schemas.recoveryCodesSchema } },
     errors: ["proof_required", "two_step_state"],
-  }, async (c, _input, actor) => c.json({ recoveryCodes: await replaceRecoveryCodes(services, actor) }));
+  }, async (_c, _input, actor) => ({ recoveryCodes: await replaceRecoveryCodes(services, actor) }));
 }
 
-function turnOffRoutes(route: MountSessionRoute, services: Context): void {
+function turnOffRoutes(route: MountRoute<SessionActor>, services: Context): void {
   const responses = { 204: { description: "Turned off." } };
   const effect = "Deletes the recovery codes. Passkeys stay.";
 
   route({
-    method: "delete",
-    path: `${path}/two-step/totp`,
+    route: `DELETE ${path}/two-step/totp`,
     operationId: "turnOffTotp",
     summary: "Turn off two-step sign-in",
     description: `${recent} It must be after two-step sign-in was turned on. ${effect}`,
@@ -107,8 +92,7 @@ function turnOffRoutes(route: MountSessionRoute, services: Context): void {
   }, (_c, _input, actor) => turnOffTwoStep(services, actor));
 
   route({
-    method: "post",
-    path: `${path}/two-step/turn-off-link`,
+    route: `POST ${path}/two-step/turn-off-link`,
     operationId: "requestTurnOffLink",
     summary: "Request a link to turn off two-step sign-in",
     description:
@@ -120,8 +104,7 @@ function turnOffRoutes(route: MountSessionRoute, services: Context): void {
   }, (_c, { body }, actor) => requestTurnOffLink(services, actor, body.password));
 
   route({
-    method: "post",
-    path: `${path}/two-step/turn-off`,
+    route: `POST ${path}/two-step/turn-off`,
     operationId: "turnOffTotpByLink",
     summary: "Turn off two-step sign-in with an emailed link",
     description: effect,
@@ -131,59 +114,60 @@ function turnOffRoutes(route: MountSessionRoute, services: Context): void {
   }, (_c, { body }, actor) => turnOffTwoStepByLink(services, actor, body.token));
 }
 
-function passkeyRoutes(route: MountSessionRoute, services: Context): void {
+function passkeyRoutes(route: MountRoute<SessionActor>, services: Context): void {
   route({
-    method: "get",
-    path: `${path}/passkeys`,
+    route: `GET ${path}/passkeys`,
     operationId: "listPasskeys",
     summary: "List your passkeys",
-    responses: { 200: { description: "Your passkeys, oldest first.", schema: passkeysSchema } },
-  }, async (c, _input, actor) => c.json({ passkeys: await listPasskeys(services, actor) }));
+    responses: { 200: { description: "Your passkeys, oldest first.", schema: schemas.passkeysSchema } },
+  }, async (_c, _input, actor) => ({ passkeys: await listPasskeys(services, actor) }));
 
   route({
-    method: "post",
-    path: `${path}/passkeys/options`,
+    route: `POST ${path}/passkeys/options`,
     operationId: "beginPasskey",
     summary: "Start adding a passkey",
     description: `${recent} The challenge works once, for five minutes.`,
-    responses: { 200: { description: "The options for the browser.", schema: passkeyOptionsSchema } },
+    responses: { 200: { description: "The options for the browser.", schema: schemas.passkeyOptionsSchema } },
     errors: ["proof_required", "limit_reached"],
-  }, async (c, _input, actor) => c.json({ options: await beginPasskey(services, actor) }));
+  }, async (_c, _input, actor) => ({ options: await beginPasskey(services, actor) }));
+
+  route(
+    {
+      route: `POST ${path}/passkeys`,
+      operationId: "addPasskey",
+      summary: "Add the passkey that the browser created",
+      description: recent,
+      body: schemas.addPasskeySchema,
+      responses: { 201: { description: "Added.", schema: schemas.passkeyBodySchema } },
+      errors: ["proof_required", "limit_reached", "two_step_state"],
+    },
+    async (_c, { body: { name, response: answer } }, actor) => ({
+      passkey: await addPasskey(services, actor, { name, answer }),
+    }),
+  );
+
+  route(
+    {
+      route: `PATCH ${path}/passkeys/{id}`,
+      operationId: "renamePasskey",
+      summary: "Rename a passkey",
+      description: recent,
+      params: schemas.passkeyParamsSchema,
+      body: schemas.passkeyNameSchema,
+      responses: { 200: { description: "Renamed.", schema: schemas.passkeyBodySchema } },
+      errors: ["proof_required"],
+    },
+    async (_c, { params: { id }, body: { name } }, actor) => ({
+      passkey: await renamePasskey(services, actor, { id, name }),
+    }),
+  );
 
   route({
-    method: "post",
-    path: `${path}/passkeys`,
-    operationId: "addPasskey",
-    summary: "Add the passkey that the browser created",
-    description: recent,
-    body: addPasskeySchema,
-    responses: { 201: { description: "Added.", schema: passkeyBodySchema } },
-    errors: ["proof_required", "limit_reached", "two_step_state"],
-  }, async (c, { body: { name, response: answer } }, actor) => {
-    return c.json({ passkey: await addPasskey(services, actor, { name, answer }) }, 201);
-  });
-
-  route({
-    method: "patch",
-    path: `${path}/passkeys/{id}`,
-    operationId: "renamePasskey",
-    summary: "Rename a passkey",
-    description: recent,
-    params: passkeyParamsSchema,
-    body: passkeyNameSchema,
-    responses: { 200: { description: "Renamed.", schema: passkeyBodySchema } },
-    errors: ["proof_required"],
-  }, async (c, { params: { id }, body: { name } }, actor) => {
-    return c.json({ passkey: await renamePasskey(services, actor, { id, name }) });
-  });
-
-  route({
-    method: "delete",
-    path: `${path}/passkeys/{id}`,
+    route: `DELETE ${path}/passkeys/{id}`,
     operationId: "removePasskey",
     summary: "Remove a passkey",
     description: `${recent} It stops working immediately.`,
-    params: passkeyParamsSchema,
+    params: schemas.passkeyParamsSchema,
     responses: { 204: { description: "Removed." } },
     errors: ["proof_required"],
   }, (_c, { params }, actor) => removePasskey(services, actor, params.id));
