@@ -69,7 +69,7 @@ async function search(
 }
 
 /**
- * Reissues the cookie with the current settings. Otherwise a host-only cookie would sign somebody in here but not on the
+ * Reissues the cookie with the current settings. Otherwise a host-only cookie would sign a person in here but not on the
  * products, and a cookie of a domain that is no longer set would keep telling every host there who they are.
  */
 function renewCookie(

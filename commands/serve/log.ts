@@ -68,7 +68,7 @@ function withValues(record: LogRecord): LogRecord {
   };
 }
 
-/** A line of the log is one line, whatever a client sent. */
+/** Keeps every entry on one line, also with text from clients. */
 function printable(value: unknown): string {
   return typeof value === "string" && /^[\w./:@-]+$/.test(value)
     ? value

@@ -186,7 +186,7 @@ function rotateRoutes(
       const expireOldAt = timeAfter(services.clock(), graces, { expireOld });
       const { fullKey } = await rotateApiKey(services, session, { id, expireOldAt });
       const replaced = { endsAt: expireOldAt === null ? null : isoTime(expireOldAt) };
-      // Reloading the page, or going back to it, must not ask to rotate once more.
+      // Reloading the page, or going back to it, must not ask to rotate again.
       c.header("HX-Push-Url", path);
       return await showList(c, session, { ...newForm, newKey: { name, fullKey, replaced }, status: 201 });
     },

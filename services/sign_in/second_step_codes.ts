@@ -1,5 +1,5 @@
 // Codes of the second step: from an authenticator app, or recovery codes. Each is counted before it is checked, and used up in
-// the batch of whatever it permits.
+// the batch of the change that it permits.
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
@@ -21,7 +21,7 @@ import type { Credentials } from "./credentials.ts";
 import { hashRecoveryCode } from "./recovery_codes.ts";
 import { totpStep } from "./totp.ts";
 
-/** How somebody signs in with more than a password. */
+/** How a person signs in with more than a password. */
 export interface VerifiedStep {
   readonly user: UserCredentials;
   readonly method: string;

@@ -121,6 +121,9 @@ const cases = `
 1 db/engine/migrations/0001_a.sql: CREATE TABLE a
 1 static/a.css: // For x.
 0 deno.json: {}
+# texts are in plain English
+2 docs/a.md: Who${"ever"} asks.⏎Some${"body"} else.
+0 docs/a.md: Anyone who asks. Everybody. One's.
 # code has no reminders
 3 db/a.ts: // ${"TO"}DO: x⏎// ${"FIX"}ME: x⏎/* ${"XX"}X */
 0 db/a.ts: const ${"TO"}DOS = 1;

@@ -19,6 +19,11 @@ export const textRules: Rules = {
     ...textRule(/\.css$/, /^(?!\/\*)/g, "does not say what it is for")(files),
     ...textRule(/\.sql$/, /^(?!--|\/\*)/g, "does not say what it is for")(files),
   ],
+  "texts are in plain English": textRule(
+    /\.(tsx?|js|css|md|sh)$|^denow$|^\.ci\//,
+    /\b(whoeve[r]|whateve[r]|somebod[y]|ane[w]|once mor[e]|for goo[d]|of no us[e]|one'[s] own|makes? a ke[y])\b/gi,
+    "is not what a native speaker would write here",
+  ),
   "code has no reminders": textRule(
     /\.(tsx?|js|css|sql|sh)$|^denow$|^\.ci\//,
     /\b(TOD[O]|FIXM[E]|XX[X])\b/g,

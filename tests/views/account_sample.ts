@@ -77,14 +77,14 @@ export function accountPages(
       twoStep: { isOn: false, recoveryCodesLeft: 0 },
       passkeyCount: 0,
     }),
-    "the password once more": confirmPasswordPage({
+    "the password again": confirmPasswordPage({
       frame,
       returnTo: text,
       back: `/portal/${text}`,
       asksForCode: false,
       rejected: { message: text, fields: { password: text } },
     }),
-    "the password and a code once more": confirmPasswordPage({
+    "the password and a code again": confirmPasswordPage({
       frame,
       returnTo: text,
       back: `/portal/${text}`,

@@ -137,7 +137,7 @@ export function returnToOf(text: string | undefined, { baseUrl, allowedOrigins }
 }
 
 /**
- * @returns The response to a form that signed somebody in. Chromium applies `form-action` to every redirect after a form, and a
+ * @returns The response to a form that signed a person in. Chromium applies `form-action` to every redirect after a form, and a
  *   product may redirect further, so other origins are reached from a page of ours.
  */
 export function continueTo(c: AppContext, target: string | null): Response {

@@ -51,7 +51,9 @@ async function faultOf(
   const unknown = await send(world, { route, attempt: { ...attempt, params }, caller });
   const same =
     withoutIds(await unknown.text(), [params[param]]) === withoutIds(body, [attempt.params?.[param]]);
-  return same && unknown.status === answer.status ? null : "tells somebody else's object from an unknown one";
+  return same && unknown.status === answer.status
+    ? null
+    : "tells another person's object from an unknown one";
 }
 
 function withoutIds(text: string, ids: readonly (string | undefined)[]): string {

@@ -191,7 +191,7 @@ testApp("the usage page greets a first visitor, then counts", async (test) => {
   assert.doesNotMatch((await page(test, "/portal/usage", stranger)).html, /1,234/);
 });
 
-testApp("somebody else's key has no page", async (test) => {
+testApp("another person's key has no page", async (test) => {
   const { id } = await createTestKey(test, await test.signUp());
   const stranger = await test.signUp();
   for (const act of ["revoke", "rotate", "rename"]) {

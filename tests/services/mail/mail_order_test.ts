@@ -67,7 +67,7 @@ for (const { name, ignore, open } of databaseKinds) {
     });
 
   promise(
-    "sends links to one's own account before invitations and notices, newest first, and the oldest email in each round",
+    "sends links to the recipient's own account before invitations and notices, newest first, and the oldest email in each round",
     async (test, round) => {
       assert.equal(mailsAtOnceMax, 5);
       await put(test, "notice", [1]);

@@ -323,7 +323,7 @@ Deno.test("wakes the worker for a new email, and stops it on the signal", () =>
     await running;
   }));
 
-Deno.test("never stores or logs a token with SMTP, whatever the server responds", async () => {
+Deno.test("never stores or logs a token with SMTP, for any response of the server", async () => {
   const tokens: string[] = [];
   await withServer(async (test, sent) => {
     const { database, place } = test.opened;

@@ -21,7 +21,7 @@ const recordOf = async (answer: Response) => {
 const faultsOf = async (answer: Response) =>
   (await assertError(answer, 422, "validation_failed")).error.details?.map(({ path }) => path);
 
-onEveryDatabase("the SDK's events are recorded in each mode, and once whatever the modes", async (test) => {
+onEveryDatabase("the SDK's events are recorded in each mode, and only once across modes", async (test) => {
   const apiKey = await newKey(test);
   const sent = new CloudEvent({
     id: "4711",

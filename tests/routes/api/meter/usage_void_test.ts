@@ -55,7 +55,7 @@ onEveryDatabase(
     assert.deepEqual(await without(0), [3, 5.3, 0.1, 5], "one of two maximums");
     assert.deepEqual(await without(1), [2, 5.2, 0.2, 5]);
     assert.deepEqual(await without(7, 2), undefined, "none is left");
-    // Later records of the quarter of an hour start anew.
+    // Later records of the quarter of an hour start from zero.
     records.push(await recordOne(test, apiKey, { quantity: 3 }));
     assert.deepEqual(await without(), [1, 3, 3, 3]);
     records.push(await recordOne(test, apiKey, { quantity: 4 }));

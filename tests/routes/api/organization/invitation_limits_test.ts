@@ -55,13 +55,13 @@ testApp("sends one address at most five invitation emails an hour from one perso
     assert.equal((await send(`${path}/${invitation.id}/resend`)).status, 200);
   }
   assert.equal((await send(`${path}/${invitation.id}`, "DELETE")).status, 204);
-  const anew = await (await invite("GRACE@example.com")).json();
-  const again = await send(`${path}/${anew.invitation.id}/resend`);
+  const renewed = await (await invite("GRACE@example.com")).json();
+  const again = await send(`${path}/${renewed.invitation.id}/resend`);
   assert.ok(Number(again.headers.get("retry-after")) > 3_500);
   await assertError(again, 429, "rate_limited");
   assert.equal((await invite("linus@example.com")).status, 201, "others are not concerned");
   test.advance(3_600_001);
-  assert.equal((await send(`${path}/${anew.invitation.id}/resend`)).status, 200);
+  assert.equal((await send(`${path}/${renewed.invitation.id}/resend`)).status, 200);
 });
 
 testApp("an organization sends at most fifty invitations an hour", async (test) => {

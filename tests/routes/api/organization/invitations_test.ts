@@ -164,20 +164,23 @@ testApp(
     await assertError(await signUpBy(test, old.token), 404, "invalid_token");
     const { invitations } = await (await test.send(at(owner), { cookie: owner.cookie })).json();
     assert.equal(invitations[0].status, "expired");
-    const anew = await invited(test, owner, "a@example.com");
+    const renewed = await invited(test, owner, "a@example.com");
 
-    const resent = await test.send(at(owner, `/${anew.id}/resend`), { cookie: owner.cookie, method: "POST" });
+    const resent = await test.send(at(owner, `/${renewed.id}/resend`), {
+      cookie: owner.cookie,
+      method: "POST",
+    });
     assert.equal(resent.status, 200);
-    await assertError(await signUpBy(test, anew.token), 404, "invalid_token");
+    await assertError(await signUpBy(test, renewed.token), 404, "invalid_token");
     const newest = await mailedToken(test, "a@example.com");
-    assert.notEqual(newest, anew.token);
+    assert.notEqual(newest, renewed.token);
 
-    const one = at(owner, `/${anew.id}`);
+    const one = at(owner, `/${renewed.id}`);
     assert.equal((await test.send(one, { cookie: owner.cookie, method: "DELETE" })).status, 204);
     await assertError(await signUpBy(test, newest), 404, "invalid_token");
     await assertError(await test.send(one, { cookie: owner.cookie, method: "DELETE" }), 404, "not_found");
     await assertError(
-      await test.send(at(owner, `/${anew.id}/resend`), { cookie: owner.cookie, method: "POST" }),
+      await test.send(at(owner, `/${renewed.id}/resend`), { cookie: owner.cookie, method: "POST" }),
       404,
       "not_found",
     );

@@ -269,7 +269,7 @@ testApp("members of other organizations are not found", async (test) => {
     "not_found",
   );
   await assertError(await remove(test, eve, { owner, userId: bob.userId }), 404, "not_found");
-  // The same for another organization's member in one's own organization.
+  // The same for a member of another organization.
   await assertError(
     await changeRole(test, eve, { owner: eve, userId: bob.userId, role: "ADMIN" }),
     404,
