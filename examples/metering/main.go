@@ -19,7 +19,7 @@ func main() {
 	http.HandleFunc("/usage", func(w http.ResponseWriter, r *http.Request) {
 		sums, err := meter.Sums()
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		json.NewEncoder(w).Encode(sums)

@@ -68,7 +68,7 @@ func NewMeter(address, apiKey string) *Meter {
 func NewID() string {
 	id := make([]byte, 16)
 	if _, err := rand.Read(id); err != nil {
-		return "" // Gatehouse rejects a record without a key, and it counts as lost.
+		return "" // Gatehouse rejects an empty key, and the record counts as lost.
 	}
 	return hex.EncodeToString(id)
 }
@@ -183,11 +183,11 @@ func (m *Meter) sendAll() {
 		default:
 			bad := map[int]bool{}
 			for _, match := range namedRecord.FindAllSubmatch(text, -1) {
-				place, _ := strconv.Atoi(string(match[1]))
-				bad[place] = true
+				index, _ := strconv.Atoi(string(match[1]))
+				bad[index] = true
 			}
-			for place, record := range batch {
-				if len(batch) > 1 && !bad[place] {
+			for index, record := range batch {
+				if len(batch) > 1 && !bad[index] {
 					kept = append(kept, record)
 				}
 			}

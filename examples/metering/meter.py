@@ -109,9 +109,9 @@ class Meter:
                 self._pause(retry_after, f"{status} {text}")
                 return
             else:
-                bad = {int(place) for place in re.findall(r'"path":"records\[(\d+)\]', text)}
+                bad = {int(index) for index in re.findall(r'"path":"records\[(\d+)\]', text)}
                 if len(batch) > 1:
-                    kept = [record for place, record in enumerate(batch) if place not in bad]
+                    kept = [record for index, record in enumerate(batch) if index not in bad]
                 if len(kept) == len(batch):
                     size = (len(batch) + 1) // 2
                 self._lose(len(batch) - len(kept), text)

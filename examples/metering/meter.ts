@@ -111,9 +111,9 @@ export class Meter {
         this.#pause(retryAfterMs, `${status} ${text}`);
       } else {
         const bad = new Set(
-          [...text.matchAll(/"path":"records\[(\d+)\]/g)].map(([, place]) => Number(place)),
+          [...text.matchAll(/"path":"records\[(\d+)\]/g)].map(([, index]) => Number(index)),
         );
-        const kept = batch.length === 1 ? [] : batch.filter((_, place) => !bad.has(place));
+        const kept = batch.length === 1 ? [] : batch.filter((_, index) => !bad.has(index));
         if (kept.length === batch.length) size = Math.ceil(batch.length / 2);
         // Records added in the meantime come after the batch.
         this.#waiting.splice(0, batch.length, ...kept);
