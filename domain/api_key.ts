@@ -15,7 +15,7 @@ const form = new RegExp(`^${apiKeyTag}[0-9A-Za-z]{${randomCharacters + checksumC
 /** Whether a key works, or why not. */
 export type ApiKeyStatus = "active" | "revoked" | "expired";
 
-/** A key as callers see it. Times are ISO 8601 UTC. */
+/** A key as callers see it, with times in ISO 8601 UTC. */
 export interface ApiKey {
   readonly id: string;
   readonly name: string;
@@ -30,10 +30,8 @@ export interface ApiKey {
 }
 
 /**
- * Generates a key: `service_live_`, 32 random base62 characters, and a checksum of 6.
- *
- * The checksum is the CRC-32 of the random part in base62, as in GitHub's tokens. With it, mistyped keys are rejected without a
- * lookup, and secret scanners have no false positives.
+ * Generates a key: `service_live_`, 32 random base62 characters, and their CRC-32 in 6 more, as in GitHub's tokens. With the
+ * checksum, mistyped keys are rejected without a lookup, and secret scanners have no false positives.
  *
  * @returns The full key, and the prefix that may be shown later.
  */
@@ -46,30 +44,14 @@ export function generateApiKey(): { fullKey: string; keyPrefix: string } {
   };
 }
 
-/**
- * Checks a key's form and checksum.
- *
- * @returns False for anything that Gatehouse never issues.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * const { fullKey } = generateApiKey();
- * assert.equal(isWellFormedApiKey(fullKey), true);
- * assert.equal(isWellFormedApiKey(`${fullKey}x`), false);
- * ```
- */
+/** Checks a key's form and checksum. @returns False for anything that Gatehouse never issues. */
 export function isWellFormedApiKey(text: string): boolean {
   if (!form.test(text)) return false;
   const random = text.slice(apiKeyTag.length, -checksumCharacters);
   return checksum(random) === text.slice(-checksumCharacters);
 }
 
-/**
- * Hashes a key for storage and lookup. Keys have 190 random bits and cannot be guessed, so a fast hash without salt is enough.
- *
- * @returns The SHA-256 as 64 hexadecimal digits.
- */
+/** @returns A key's SHA-256 in hexadecimal. With 190 random bits, keys can't be guessed, so a fast hash without salt is enough. */
 export function hashApiKey(fullKey: string): string {
   return hash("sha256", fullKey, "hex");
 }

@@ -56,8 +56,7 @@ export const auditActions = {
 /** The stable name of an action, for programs. */
 export type AuditAction = keyof typeof auditActions;
 
-/** @returns Whether a text is the name of an action. */
-export function isAuditAction(text: string): text is AuditAction {
+function isAuditAction(text: string): text is AuditAction {
   return Object.hasOwn(auditActions, text);
 }
 
@@ -84,10 +83,7 @@ export const auditGroups: Readonly<Record<AuditGroup, string>> = {
   refusals: "Failed and denied",
 };
 
-/**
- * @param name The name of an action or of a group.
- * @returns Its actions; none for an unknown name.
- */
+/** @returns The actions of a group, or the one with this name; none for an unknown name. */
 export function auditActionsOf(name: string): readonly AuditAction[] {
   if (isAuditAction(name)) return [name];
   if (!Object.hasOwn(auditGroups, name)) return [];
@@ -115,16 +111,11 @@ export interface AuditEntry {
 
 /** The public form of an entry. */
 export interface AuditEvent {
-  /** Such as `aud_0199…`. */
   readonly id: string;
   /** ISO 8601 UTC with milliseconds. */
   readonly at: string;
   readonly action: AuditAction;
-  readonly actor: {
-    readonly type: Actor["type"];
-    readonly id: string | null;
-    readonly name: string | null;
-  };
+  readonly actor: { readonly type: Actor["type"]; readonly id: string | null; readonly name: string | null };
   readonly target: AuditTarget | null;
   readonly details: Readonly<Record<string, string>>;
   readonly address: string;

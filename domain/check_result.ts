@@ -3,7 +3,7 @@
 /** `warning`: it works, but someone should look at it. `wrong`: something is broken or unsafe. */
 export type Verdict = "ok" | "warning" | "wrong";
 
-/** The result of one check, in words for an operator. */
+/** The result of one check, for an operator. */
 export interface CheckResult {
   /** What was checked, in a word or two. */
   readonly about: string;
@@ -17,27 +17,22 @@ export interface CheckResult {
 }
 
 /** Creates the results of one check. */
-export interface CheckResults {
-  ok(saw: string): CheckResult;
-  warning(saw: string, advice: string): CheckResult;
-  wrong(saw: string, advice: string): CheckResult;
-}
+export type CheckResults = ReturnType<typeof resultsOf>;
 
-/** @param about What is checked. @param options `isForProxy`: the reverse proxy may be the cause of problems. */
-export function resultsOf(about: string, options: { isForProxy?: boolean } = {}): CheckResults {
+/** @returns Functions that create the results of one check. */
+export function resultsOf(about: string, options: Pick<CheckResult, "isForProxy"> = {}) {
+  const problem = (verdict: Verdict) => (saw: string, advice: string): CheckResult => (
+    { about, verdict, saw, advice, ...options }
+  );
   return {
-    ok: (saw) => ({ about, verdict: "ok", saw }),
-    warning: (saw, advice) => ({ about, verdict: "warning", saw, advice, ...options }),
-    wrong: (saw, advice) => ({ about, verdict: "wrong", saw, advice, ...options }),
+    ok: (saw: string): CheckResult => ({ about, verdict: "ok", saw }),
+    warning: problem("warning"),
+    wrong: problem("wrong"),
   };
 }
 
-const rank: Readonly<Record<Verdict, number>> = { ok: 0, warning: 1, wrong: 2 };
-
 /** @returns The worst verdict; `ok` if there are no results. */
 export function worstVerdict(results: readonly CheckResult[]): Verdict {
-  return results.reduce<Verdict>(
-    (worst, { verdict }) => rank[verdict] > rank[worst] ? verdict : worst,
-    "ok",
-  );
+  const found = new Set(results.map(({ verdict }) => verdict));
+  return found.has("wrong") ? "wrong" : found.has("warning") ? "warning" : "ok";
 }

@@ -59,8 +59,7 @@ export interface ErrorDetail {
   readonly message: string;
 }
 
-/** The optional parts of an error. */
-export interface AppErrorOptions {
+interface AppErrorOptions {
   readonly details?: readonly ErrorDetail[] | undefined;
   /** Seconds to wait before the next try; for 429 and 503. */
   readonly retryAfterSeconds?: number | undefined;
@@ -71,16 +70,14 @@ export interface AppErrorOptions {
 
 /** An error to report to the caller. */
 export class AppError extends Error {
-  readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[] | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly allow: readonly string[] | undefined;
 
   /** @param message One sentence for a person, without secrets and internal names. */
-  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+  constructor(readonly code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "AppError";
-    this.code = code;
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.allow = options.allow;

@@ -99,10 +99,7 @@ export const accountMailsPerHourMax = 5;
 export const invitationMailsToAddressPerHourMax = 5;
 /** Invitation emails of a user without a confirmed address in an hour. */
 export const unverifiedInvitationMailsPerHourMax = 5;
-/**
- * Emails to a recipient from all senders and servers: invitations, how many of them before only senders with a confirmed
- * address may add more, links to confirm an address, and links to change to one.
- */
+/** Emails to a recipient from all senders and servers. Beyond the second limit, only senders with a confirmed address invite. */
 export const invitationMailsToRecipientPerDayMax = 10;
 export const unverifiedInvitationMailsToRecipientPerDayMax = 3;
 export const verificationMailsToRecipientPerDayMax = 10;

@@ -4,44 +4,20 @@ import { nameCharactersMax } from "./limits.ts";
 /** Invisible characters: spaces, joiners, direction marks, combining accents, the empty Braille cell. */
 const invisible = /[\p{Z}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
-/**
- * @returns Whether a name has a visible character. Without one, people could not see who did something, or type the name.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * assert.equal(isVisibleName("\u200b\u3164"), false);
- * assert.equal(isVisibleName("👩‍🚀"), true);
- * ```
- */
-export function isVisibleName(name: string): boolean {
-  return name.replaceAll(invisible, "") !== "";
-}
-
 /** Characters that change the direction of the text around them: embeddings, overrides and isolates (UAX #9). */
 const directionControls = /[\u202a-\u202e\u2066-\u2069]/;
 
-/**
- * @returns What is wrong with a name apart from its length, as the end of a sentence, or null.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * assert.equal(nameFault("דנה"), null);
- * assert.match(nameFault("invoice\u202egnp.exe") ?? "", /U\+202A/);
- * ```
- */
+/** @returns What is wrong with a name apart from its length, as the end of a sentence, or null. */
 export function nameFault(name: string): string | null {
   if (directionControls.test(name)) {
     return "must not contain characters that change the direction of text (U+202A–U+202E, U+2066–U+2069).";
   }
-  return name === "" || isVisibleName(name) ? null : "must have a visible character.";
+  // Otherwise people could not see who did something, or type the name.
+  const isVisible = name === "" || name.replaceAll(invisible, "") !== "";
+  return isVisible ? null : "must have a visible character.";
 }
 
-/**
- * @param person The owner's name.
- * @returns A name for an organization without one, shortened to the maximum length.
- */
+/** @returns A name for an organization without one: its owner's name and "’s organization", shortened to the maximum length. */
 export function ownOrganizationName(person: string): string {
   const end = "’s organization";
   const characters = [...person];

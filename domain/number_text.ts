@@ -1,12 +1,6 @@
 // Numbers in words: with thousands separators, abbreviated, and with nouns.
 
-const plainDecimal = /^(-?)(\d+)(\.\d+)?$/;
-const suffixes = [
-  { from: 1e12, text: "T" },
-  { from: 1e9, text: "B" },
-  { from: 1e6, text: "M" },
-  { from: 1e3, text: "k" },
-] as const;
+const suffixes = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"], [1, ""]] as const;
 
 /**
  * Adds thousands separators: `1234567.5` becomes `1,234,567.5`.
@@ -15,10 +9,7 @@ const suffixes = [
  */
 export function groupDigits(value: number | string): string {
   const text = String(value);
-  const parts = plainDecimal.exec(text);
-  if (parts === null) return text;
-  const [, sign = "", whole = "", fraction = ""] = parts;
-  return sign + whole.replace(/\B(?=(\d{3})+$)/g, ",") + fraction;
+  return /^-?\d+(\.\d+)?$/.test(text) ? text.replaceAll(/(?<!\.\d*)\B(?=(\d{3})+(?!\d))/g, ",") : text;
 }
 
 /**
@@ -29,9 +20,8 @@ export function groupDigits(value: number | string): string {
  */
 export function axisNumber(value: number, largest: number): string {
   if (value === 0) return "0";
-  const suffix = suffixes.find((one) => largest >= one.from);
-  const scaled = suffix === undefined ? value : value / suffix.from;
-  return groupDigits(Number(scaled.toPrecision(6))) + (suffix?.text ?? "");
+  const [unit, suffix] = suffixes.find(([from]) => largest >= from) ?? [1, ""];
+  return groupDigits(Number((value / unit).toPrecision(6))) + suffix;
 }
 
 /** @returns Such as `1 record` or `1,200 records`. @param one The singular of a noun whose plural ends in s. */

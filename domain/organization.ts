@@ -1,7 +1,6 @@
-// Organizations, their members and invitations, as their members see them. Times are ISO 8601 UTC.
+// Organizations, their members and invitations, as members see them. Times are ISO 8601 UTC.
 import type { Role } from "./sign_in/session.ts";
 
-/** An organization. */
 export interface Organization {
   readonly id: string;
   readonly name: string;
@@ -11,7 +10,6 @@ export interface Organization {
   readonly createdAt: string;
 }
 
-/** A member. */
 export interface Member {
   readonly user: { readonly id: string; readonly name: string; readonly email: string };
   readonly role: Role;
@@ -22,7 +20,6 @@ export interface Member {
   readonly activeApiKeys: number;
 }
 
-/** An invitation. */
 export interface Invitation {
   readonly id: string;
   readonly email: string;

@@ -25,11 +25,10 @@ const leastRole: Readonly<Record<Permission, Role>> = {
   "organization.manage": "OWNER",
   "audit.read": "ADMIN",
 };
-const rank: Readonly<Record<Role, number>> = { MEMBER: 0, ADMIN: 1, OWNER: 2 };
 
 /** @returns Whether a role is at least another one. */
 export function isRoleAtLeast(role: Role, least: Role): boolean {
-  return rank[role] >= rank[least];
+  return roles.indexOf(role) >= roles.indexOf(least);
 }
 
 /** @returns Whether a role has a permission. */

@@ -42,10 +42,7 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/**
- * @param timezone An IANA name.
- * @returns The time in the zone with its offset, such as `2026-10-01T00:00:00.000+02:00`; for UTC as {@linkcode isoTime}.
- */
+/** @returns The time in a zone with its offset, such as `2026-10-01T00:00:00.000+02:00`; for UTC as {@linkcode isoTime}. */
 export function isoTimeIn(ms: number, timezone: string): string {
   if (timezone === "UTC") return isoTime(ms);
   const time = zonedTime(ms, timezone);
@@ -54,7 +51,7 @@ export function isoTimeIn(ms: number, timezone: string): string {
   return time.toString({ timeZoneName: "never", smallestUnit: "millisecond" });
 }
 
-/** @returns A time in a zone. @param timezone An IANA name. */
+/** @param timezone An IANA name. */
 export function zonedTime(ms: number, timezone: string): Temporal.ZonedDateTime {
   return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);
 }

@@ -9,10 +9,9 @@ const form =
 export const emailHint = "Enter an email address such as ada@example.com.";
 
 /**
- * Converts an email address to its canonical form: NFKC, trimmed, lower case, with the domain as DNS has it. The syntax is
+ * Converts a typed email address to its canonical form: NFKC, trimmed, lower case, with the domain as DNS has it. The syntax is
  * that of the HTML standard's email input, with a dot in the domain and with letters beyond ASCII.
  *
- * @param text As a person typed it.
  * @returns The canonical address, or null for anything else.
  */
 export function canonicalEmail(text: string): string | null {
@@ -32,11 +31,7 @@ export function requireEmail(text: string): string {
   return email;
 }
 
-/**
- * `bücher.example` and `xn--bcher-kva.example` are the same domain, and browsers differ in which one they send.
- *
- * @returns The domain in ASCII, or null for a name that DNS can't have.
- */
+/** @returns The domain in ASCII, as browsers send `bücher.example` in either form; null for a name that DNS can't have. */
 function asciiDomain(domain: string): string | null {
   // The URL parser would read 1.2 as an IP address.
   if (!/[^a-z0-9.-]|(^|\.)xn--/.test(domain)) return domain;

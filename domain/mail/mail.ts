@@ -1,12 +1,7 @@
 // The emails that the program can send, the facts that each mentions, and what their links are for.
 
-interface Named {
-  readonly name: string;
-}
-interface AddressChange extends Named {
-  readonly from: string;
-  readonly to: string;
-}
+type Named = { readonly name: string };
+type AddressChange = Named & { readonly from: string; readonly to: string };
 
 /** Every kind of email with the facts that its text mentions. */
 export interface MailFields {
@@ -70,10 +65,7 @@ export const linkLifetimesMs = {
 /** What a link is for. */
 export type LinkPurpose = keyof typeof linkLifetimesMs;
 
-/**
- * @returns How urgent an email is when many are waiting, 0 first. Someone is waiting for the link to their own account;
- *   invited people don't know of theirs yet; a notice is about something that has already happened.
- */
+/** @returns How urgent an email is, 0 first: links to an account, then invitations, then notices of past changes. */
 export function mailUrgency(kind: MailKind): 0 | 1 | 2 {
   const purpose = linkPurpose(kind);
   return purpose === null ? 2 : purpose === "invitation" ? 1 : 0;

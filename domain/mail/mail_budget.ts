@@ -10,7 +10,7 @@ import {
 import type { MailKind } from "./mail.ts";
 
 /** A number of emails in a window that begins with the first of them. */
-export interface MailBudget {
+interface MailBudget {
   /** Kinds with the same name share a budget. */
   readonly name: string;
   readonly mailsMax: number;

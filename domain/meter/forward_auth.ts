@@ -22,11 +22,7 @@ export type ForwardDenial =
   | { readonly reason: "role"; readonly role: Role; readonly membership: Membership | null }
   | { readonly reason: "email" };
 
-/**
- * Decides whether a signed-in person meets the conditions.
- *
- * @returns The membership in the required organization, or else in the active one; or why the person is denied.
- */
+/** @returns A person's membership in the required organization, or else in the active one; or why the person is denied. */
 export function judgeSession(
   session: Session,
   { organization, role, email }: ForwardConditions,
@@ -101,7 +97,7 @@ export function headerText(text: string): string {
 type RequestHeaders = Readonly<Record<string, string | undefined>>;
 
 /** Which hosts get the session cookie, and which origins a browser may return to. */
-export interface ForwardBounds {
+interface ForwardBounds {
   readonly baseUrl: URL;
   /** With a leading dot. */
   readonly cookieDomain: string | undefined;
@@ -143,7 +139,7 @@ export function accessAddress(target: string | null, conditions: ForwardConditio
   return `${accessPath}?${query.join("&")}`;
 }
 
-/** Whether the request loads a page in a tab, rather than a script, image, frame or WebSocket. */
+/** @returns Whether the request loads a page in a tab, rather than a script, image, frame or WebSocket. */
 function isPageLoad(headers: RequestHeaders): boolean {
   const method = headers["x-forwarded-method"];
   if ((method !== "GET" && method !== "HEAD") || headers["upgrade"] !== undefined) return false;

@@ -8,20 +8,7 @@ const mask = half - 1;
 /** The form of a key: 96 bits in hexadecimal. */
 export const permutationKeyForm = /^[0-9a-f]{24}$/;
 
-/**
- * Creates the permutation of a key.
- *
- * @param key See {@linkcode permutationKeyForm}.
- * @throws {Error} When the key has another form.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * const { hide, reveal } = createPermutation("1a19181211100a0908020100");
- * assert.equal(hide(0x6d2073_696874), "735e10b6445d");
- * assert.equal(reveal("735e10b6445d"), 0x6d2073_696874);
- * ```
- */
+/** Creates the permutation of a key. @throws {Error} When it doesn't match {@linkcode permutationKeyForm}. */
 export function createPermutation(key: string) {
   if (!permutationKeyForm.test(key)) {
     throw new Error("the key of a permutation must be 24 hexadecimal digits");

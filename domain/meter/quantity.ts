@@ -21,13 +21,6 @@ export const lowBits = 26;
  * Splits a number into parts by its decimal notation: 0.1 is exactly one tenth.
  *
  * @returns The parts, or null when it is negative, not finite, above 2^53−1 or has more than six decimal places.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * assert.deepEqual(splitQuantity(2.5), { whole: 2, micro: 500_000 });
- * assert.equal(splitQuantity(0.1234567), null);
- * ```
  */
 export function splitQuantity(value: number): Quantity | null {
   if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) return null;
@@ -47,13 +40,6 @@ export const decimalForm = /^(\d{1,16})(?:\.(\d{1,6})0*)?$/;
  *
  * @param text Decimal digits with at most six significant decimal places: `12`, `0.25`, `1.50000000`.
  * @returns The parts, or null when it has another form or is above 2^53−1.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * assert.deepEqual(parseQuantity("2.50"), { whole: 2, micro: 500_000 });
- * assert.equal(parseQuantity("1e3"), null);
- * ```
  */
 export function parseQuantity(text: string): Quantity | null {
   const decimal = decimalForm.exec(text);
@@ -73,17 +59,7 @@ export function joinQuantity(quantity: Quantity): number {
 /** From this whole number on, a quantity in millionths may not fit into 64 bits. */
 export const millionthsWholeMax = 9_000_000_000_000;
 
-/**
- * @param parts From the database.
- * @returns The exact sum in millionths.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- * const micros = sumMicros({ high: "0", low: "3", micro: "1500000" });
- * assert.equal(microsToDecimal(micros), "4.5");
- * ```
- */
+/** @returns The exact sum in millionths. */
 export function sumMicros(parts: SumParts): bigint {
   const whole = (BigInt(parts.high) << BigInt(lowBits)) + BigInt(parts.low);
   return whole * BigInt(microPerWhole) + BigInt(parts.micro);

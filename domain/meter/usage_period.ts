@@ -6,8 +6,6 @@ import { usageRange, type UsageWindow, type WindowUnit, windowUnits } from "./us
 
 /** The ranges to choose from; `custom` is from one day to another. */
 export const reportRanges = ["24h", "7d", "month", "last-month", "90d", "custom"] as const;
-
-/** One of {@linkcode reportRanges}. */
 export type ReportRange = (typeof reportRanges)[number];
 
 /** The part of the page's URL about the period. */
@@ -87,11 +85,7 @@ export function parsePeriodQuery(query: PeriodQuery, now: number) {
   };
 }
 
-/** The first and last day of a period. */
-interface DaySpan {
-  readonly first: Temporal.PlainDate;
-  readonly last: Temporal.PlainDate;
-}
+type DaySpan = { readonly first: Temporal.PlainDate; readonly last: Temporal.PlainDate };
 
 function daysOf(range: ReportRange, today: Temporal.PlainDate): DaySpan {
   const month = today.with({ day: 1 });
@@ -121,9 +115,7 @@ function customDays(
     return invalid(typeof last === "string" ? { from: first, to: last } : { from: first });
   }
   if (typeof last === "string") return invalid({ to: last });
-  if (Temporal.PlainDate.compare(first, last) > 0) {
-    return invalid({ to: periodFaults.dayOrder });
-  }
+  if (Temporal.PlainDate.compare(first, last) > 0) return invalid({ to: periodFaults.dayOrder });
   if (first.until(last, { largestUnit: "years" }).years >= usagePageYearsMax) {
     return invalid({ to: `Choose at most ${usagePageYearsMax} years.` });
   }
@@ -163,10 +155,7 @@ function periodOf(
   return { start, end, defaultUnit, before, compared: { start: beforeStart, end: comparedEnd } };
 }
 
-interface PeriodBounds extends UsageWindow {
-  readonly beforeStart: number;
-  readonly defaultUnit: WindowUnit;
-}
+type PeriodBounds = UsageWindow & { readonly beforeStart: number; readonly defaultUnit: WindowUnit };
 
 function lastHours(now: Temporal.ZonedDateTime): PeriodBounds {
   const hour = now.round({ smallestUnit: "hour", roundingMode: "floor" });

@@ -21,10 +21,7 @@ export interface UsageInput {
   readonly properties: Readonly<Record<string, string>> | null;
 }
 
-/**
- * @param timestamp Null when the caller sent none. Both in milliseconds since 1970.
- * @returns What is wrong with the timestamp, or null.
- */
+/** @returns What is wrong with a timestamp (null when the caller sent none), or null. */
 export function timestampFault(timestamp: number | null, now: number): string | null {
   const isInRange = timestamp === null ||
     (timestamp >= now - usageTimestampPastMaxMs && timestamp <= now + usageTimestampFutureMaxMs);
@@ -84,11 +81,7 @@ export function toUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): U
 /** Hashes of idempotency keys are integers below this. */
 export const idempotencyHashSpace = 2 ** 48;
 
-/**
- * Hashes a key cryptographically, because many keys with the same hash would all be slow to look up.
- *
- * @returns 48 bits of the key's SHA-256.
- */
+/** @returns 48 bits of a key's SHA-256. Many keys with the same hash would be slow to look up, so it must be cryptographic. */
 export function idempotencyKeyHash(idempotencyKey: string): number {
   return Number.parseInt(hash("sha256", idempotencyKey, "hex").slice(0, 12), 16);
 }

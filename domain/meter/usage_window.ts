@@ -5,12 +5,10 @@ import { parseTime, timeFault, zonedTime } from "../time.ts";
 
 /** The units of calendar windows, shortest first. */
 export const windowUnits = ["hour", "day", "week", "month"] as const;
-/** One of {@linkcode windowUnits}. */
 export type WindowUnit = (typeof windowUnits)[number];
 
 /** The windows of a query: those of the calendar, or one for the whole range. */
 export const queryWindows = [...windowUnits, "total"] as const;
-/** One of {@linkcode queryWindows}. */
 export type QueryWindow = (typeof queryWindows)[number];
 
 /** A window in milliseconds since 1970: `start` is included, `end` is not. */

@@ -1,6 +1,6 @@
 // Passkeys as people and programs see them.
 
-/** A passkey in a person's own list. Times are ISO 8601 UTC. */
+/** A passkey in its owner's list. Times are ISO 8601 UTC. */
 export interface Passkey {
   readonly id: string;
   readonly name: string;

@@ -33,19 +33,10 @@ export function passwordFault(password: string, context: PasswordContext): strin
   }
   if (new Set(plain).size < 4) return "Use more different characters.";
   const [local = "", domain = ""] = context.email.split("@");
-  const known = [
-    "gatehouse",
-    context.email,
-    local,
-    domain,
-    ...domain.split("."),
-    context.name,
-    ...context.name.split(/\s+/),
-  ];
+  const { email, name } = context;
+  const known = ["gatehouse", email, local, domain, ...domain.split("."), name, ...name.split(/\s+/)];
   // Longest first, so that removing a part of a word doesn't leave the rest of it.
-  const words = [...new Set(known.map(fold))].filter((word) => word.length >= 3).sort((a, b) =>
-    b.length - a.length
-  );
+  const words = known.map(fold).filter((word) => word.length >= 3).sort((a, b) => b.length - a.length);
   let rest = plain;
   for (const word of words) rest = rest.replaceAll(word, "");
   const padding = rest.replaceAll(/[\d!-/:-@[-`{-~]/g, "");

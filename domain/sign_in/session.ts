@@ -2,14 +2,11 @@
 
 /** The roles in an organization, from least to most permissions. */
 export const roles = ["MEMBER", "ADMIN", "OWNER"] as const;
-
-/** One of {@linkcode roles}. */
 export type Role = (typeof roles)[number];
 
 /** A user's membership of an organization. */
 export interface Membership {
   readonly organizationId: string;
-  /** The organization's name. */
   readonly name: string;
   readonly role: Role;
 }

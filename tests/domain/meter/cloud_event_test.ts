@@ -34,6 +34,10 @@ Deno.test("productOfSource() returns only slugs, even for invalid URIs", () => {
       assert.equal(productOfSource(`https://example.com/a/${source}/?x=/y#/z`), product);
     }
   });
+  assert.equal(productOfSource("https://api.example.com/v1/tiles/?zoom=3"), "tiles");
+  assert.equal(productOfSource("https://api.example.com"), null);
+  assert.equal(productOfSource("https://api.example.com?/tiles"), null);
+  assert.equal(productOfSource("//api.example.com#/tiles"), null);
   // The longest texts that fit into a body must not be slow.
   for (
     const text of [

@@ -1,6 +1,11 @@
 // Where people can be redirected after signing in.
 import assert from "node:assert/strict";
-import { portalReturnTo, safeReturnTo, withReturnTo } from "../../../domain/sign_in/return_to.ts";
+import {
+  portalReturnTo,
+  safeReturnTo,
+  withinReturnTo,
+  withReturnTo,
+} from "../../../domain/sign_in/return_to.ts";
 import { returnToCharactersMax, urlCharactersMax } from "../../../domain/limits.ts";
 import fc from "../../support/fast_check.ts";
 import { accepted } from "../../config_assert.ts";
@@ -18,6 +23,14 @@ Deno.test("safeReturnTo() accepts own paths and allowed origins, normalized as i
 Deno.test("safeReturnTo() rejects everything else, in any spelling", () => {
   assert.equal(go(undefined), null);
   for (const text of badReturns) assert.equal(go(text), null, JSON.stringify(text));
+});
+
+Deno.test("withinReturnTo() drops the query of a long URL, and then its path", () => {
+  const state = "a".repeat(returnToCharactersMax);
+  const board = "https://app.example.com/board";
+  assert.equal(withinReturnTo(`${board}?state=${state}`), board);
+  assert.equal(withinReturnTo(`https://app.example.com/${state}`), "https://app.example.com/");
+  assert.equal(withinReturnTo(`${board}?a`), `${board}?a`);
 });
 
 Deno.test("portalReturnTo() accepts only the portal", () => {
