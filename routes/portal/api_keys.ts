@@ -121,8 +121,13 @@ async function recentUsage({ services }: AppParts, session: Session, apiKeyIds: 
 async function flash({ services }: AppParts, c: AppContext, session: Session): Promise<string | null> {
   const id = queryOf(c, "id");
   if (id === undefined) return null;
-  const { name } = await getApiKey(services, session, id);
-  return flashOf(c, { revoked: `“${name}” has been revoked.`, renamed: `Renamed to “${name}”.` });
+  try {
+    const { name } = await getApiKey(services, session, id);
+    return flashOf(c, { revoked: `“${name}” has been revoked.`, renamed: `Renamed to “${name}”.` });
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return null;
+    throw error;
+  }
 }
 
 function renameRoutes(app: App, parts: AppParts, assets: Assets): void {

@@ -10,7 +10,7 @@ import {
   testPassword,
   type TestPerson,
 } from "../../support/app.ts";
-import { activeOrganization } from "../../support/portal_people.ts";
+import { activeOrganization, noticesOf } from "../../support/portal_people.ts";
 import { enterName } from "../../../routes/schemas/messages.ts";
 import { apiKeyWords } from "../../support/words/api_keys.ts";
 import { inPage, signInWords } from "../../support/words/sign_in.ts";
@@ -147,6 +147,15 @@ testApp("revoking asks first, by a page; then the key is refused", async (test) 
   const list = await page(test, done.location ?? "", person);
   assert.match(list.html, inPage(apiKeyWords.revoked("Production")));
   assert.match(list.html, /0 active · 1 inactive/);
+});
+
+testApp("the list of keys ignores an unknown key in its address", async (test) => {
+  const person = await test.signUp();
+  for (const id of ["key_7Kq2mXfB", "nope", ""]) {
+    const list = await page(test, `/portal/api-keys?done=revoked&id=${id}`, person);
+    assert.equal(list.status, 200, id);
+    assert.deepEqual(noticesOf(list.html), []);
+  }
 });
 
 testApp("renaming and rotating work by forms", async (test) => {
