@@ -66,12 +66,12 @@ function peerFact({ peer, isPeerTrusted, forwardedFor }: BrowserRequest, base: U
   if (isPeerTrusted) return fact("Your proxy").ok("Listed in TRUSTED_PROXIES.");
   if (forwardedFor !== null) {
     return fact("An address in TRUSTED_PROXIES").warning(
-      "Sends X-Forwarded-For but isn’t in TRUSTED_PROXIES, so the header is ignored.",
+      "Sends X-Forwarded-For but isn't in TRUSTED_PROXIES, so the header is ignored.",
     );
   }
   return base.protocol === "https:"
     ? fact("An address in TRUSTED_PROXIES").warning(
-      "The proxy for https isn’t in TRUSTED_PROXIES, so everyone appears to have this address.",
+      "The proxy for https isn't in TRUSTED_PROXIES, so everyone appears to have this address.",
     )
     : fact("You, or your proxy").ok("No proxy is configured, and none was detected.");
 }
@@ -81,12 +81,12 @@ function forwardedFact({ forwardedFor, isPeerTrusted }: BrowserRequest): Request
   const fact = factAbout("X-Forwarded-For", { seen: forwardedFor, expected });
   if (isPeerTrusted) {
     return forwardedFor === null
-      ? fact.wrong("The proxy doesn’t send it, so everyone appears to have the proxy’s address.")
-      : fact.ok("Read from the right, up to the first address that isn’t a trusted proxy.");
+      ? fact.wrong("The proxy doesn't send it, so everyone appears to have the proxy's address.")
+      : fact.ok("Read from the right, up to the first address that isn't a trusted proxy.");
   }
   return forwardedFor === null
     ? fact.ok("No proxy is involved.")
-    : fact.warning("Ignored because the sender isn’t a trusted proxy.");
+    : fact.warning("Ignored because the sender isn't a trusted proxy.");
 }
 
 function addressFact({ address, isAddressTrusted }: BrowserRequest): RequestFact {
@@ -95,7 +95,7 @@ function addressFact({ address, isAddressTrusted }: BrowserRequest): RequestFact
     expected: "The address of your device or network",
   });
   return isAddressTrusted
-    ? fact.warning("This is a proxy’s address: rate limits and the audit log can’t tell people apart.")
+    ? fact.warning("This is a proxy's address: rate limits and the audit log can't tell people apart.")
     : fact.ok("Used for rate limits and the audit log.");
 }
 
@@ -107,7 +107,7 @@ function schemeFact({ forwardedProto, isPeerTrusted }: BrowserRequest, base: URL
   return fact.warning(
     isPeerTrusted
       ? "The proxy received the request with a different scheme than BASE_URL. Redirect such requests to BASE_URL."
-      : "Doesn’t match BASE_URL, and the sender isn’t a trusted proxy.",
+      : "Doesn't match BASE_URL, and the sender isn't a trusted proxy.",
   );
 }
 
@@ -130,9 +130,9 @@ function cookieFact({ sessionCookies }: BrowserRequest): RequestFact {
 }
 
 function userAgentFact({ userAgent }: BrowserRequest): RequestFact {
-  const fact = factAbout("User-Agent", { seen: userAgent, expected: "Your browser’s" });
+  const fact = factAbout("User-Agent", { seen: userAgent, expected: "Your browser's" });
   return userAgent === null
-    ? fact.warning("Removed on the way, so the list of sessions can’t name devices.")
+    ? fact.warning("Removed on the way, so the list of sessions can't name devices.")
     : fact.ok("Identifies your device in sessions and the audit log.");
 }
 
@@ -145,7 +145,7 @@ function formFacts({ origin, site }: NonNullable<BrowserRequest["form"]>, base: 
   }
   return [
     origin === null
-      ? originFact.warning("Removed on the way, so allowed origins can’t use the sign-in API.")
+      ? originFact.warning("Removed on the way, so allowed origins can't use the sign-in API.")
       : origin === base.origin
       ? originFact.ok("Matches BASE_URL.")
       : originFact.wrong("Forms from this origin are rejected. Set BASE_URL to the address that you opened."),

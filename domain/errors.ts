@@ -100,7 +100,7 @@ export function validationError(details: readonly ErrorDetail[]): AppError {
 
 /** @returns The error for an unknown id and, identically, for an object of another organization. */
 export function notFoundError(): AppError {
-  return new AppError("not_found", "Not found, or you don’t have access.");
+  return new AppError("not_found", "Not found, or you don't have access.");
 }
 
 /** @returns The error for a missing, malformed, unknown, revoked or expired key. Callers can't tell these apart. */
@@ -138,12 +138,12 @@ export function seriesLimitError(details: readonly ErrorDetail[]): AppError {
 
 /** @returns The error for a request that needs email, on a server without `SMTP_URL`. */
 export function mailUnavailableError(): AppError {
-  return new AppError("mail_unavailable", "Email isn’t set up on this server. Contact its administrator.");
+  return new AppError("mail_unavailable", "Email isn't set up on this server. Contact its administrator.");
 }
 
 /** @returns The error for a member whose role lacks the permission. */
 export function forbiddenError(): AppError {
-  return new AppError("forbidden", "Your role in this organization doesn’t allow this.");
+  return new AppError("forbidden", "Your role in this organization doesn't allow this.");
 }
 
 /** @returns The error for a part of the server that can't respond now. Callers may try again after a second. */

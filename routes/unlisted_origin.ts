@@ -20,7 +20,7 @@ export function unlistedOrigin(
 /** @returns The error message. */
 export function unlistedOriginText(origin: string, { baseUrl }: Pick<Config, "baseUrl">): string {
   const name = isOrigin(origin) ? `Origin ${origin}` : "This origin";
-  return `${name} isn’t in ALLOWED_ORIGINS. Requests are also accepted from ${baseUrl.origin} itself.`;
+  return `${name} isn't in ALLOWED_ORIGINS. Requests are also accepted from ${baseUrl.origin} itself.`;
 }
 
 /** @returns A function that logs each origin once. Clients can't exhaust memory: the number is limited. */

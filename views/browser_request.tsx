@@ -40,7 +40,7 @@ export function browserRequestPage({ frame, facts, isForm }: BrowserRequestPageP
         </a>
         <h1>What your browser sent</h1>
         <p class="muted">
-          As it arrived at the server, after any proxies. The server’s administrator can check the rest with
+          As it arrived at the server, after any proxies. The server's administrator can check the rest with
           {" "}
           <code>gatehouse check</code>.
         </p>

@@ -16,9 +16,9 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
   cross_site: "Request from another site",
   rate_limited: "Too many attempts",
   unavailable: "Temporarily unavailable",
-  forbidden: "You don’t have permission",
+  forbidden: "You don't have permission",
   organization_switched: "You switched organizations",
-  mail_unavailable: "Email isn’t set up",
+  mail_unavailable: "Email isn't set up",
 };
 
 /** @returns The error as a page, in the portal's frame for people who are signed in. */

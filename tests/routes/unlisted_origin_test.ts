@@ -23,7 +23,7 @@ testApp(
   "names a missing origin in the response to writes and preflights, and once in the log",
   async (test) => {
     const origin = "https://new.example.com:8443";
-    const named = `Origin ${origin} isn’t in ALLOWED_ORIGINS.`;
+    const named = `Origin ${origin} isn't in ALLOWED_ORIGINS.`;
     for (let i = 0; i < 3; i++) {
       const write = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
       assert.ok((await message(write)).startsWith(named));
@@ -82,7 +82,7 @@ testApp("neither shows nor logs invalid origins", async (test) => {
     ]
   ) {
     const answer = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
-    assert.match(await message(answer), /^This origin isn’t in ALLOWED_ORIGINS\./, origin);
+    assert.match(await message(answer), /^This origin isn't in ALLOWED_ORIGINS\./, origin);
   }
   assert.deepEqual(warnings(test), []);
 }, settings);

@@ -118,7 +118,7 @@ function NewKeyNotice({ newKey, usageUrl, now }: { newKey: NewKey; usageUrl: str
           “<bdi>{newKey.name}</bdi>” is ready
         </h2>
         <p class="small">
-          <strong>Copy the key now. It won’t be shown again.</strong>
+          <strong>Copy the key now. It won't be shown again.</strong>
           <OldKeyText replaced={newKey.replaced} now={now} />
         </p>
       </div>

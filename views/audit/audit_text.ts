@@ -42,7 +42,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "organization.transferred": "Transferred ownership[ to {target}]",
   "organization.deleted": "Deleted the organization[ {target}]",
   "member.joined": "Joined the organization[ as {role}]",
-  "member.role_changed": "Changed {target}’s role[ from {from}][ to {to}]",
+  "member.role_changed": "Changed {target}'s role[ from {from}][ to {to}]",
   "member.removed": "Removed {target}[ ({role})][; their keys were {keys}]",
   "member.left": "Left the organization[; their keys were {keys}]",
   "invitation.created": "Invited {target}[ as {role}]",
@@ -69,7 +69,7 @@ const valueWords: ReadonlyMap<string, string> = new Map([
   ["revoked", "revoked"],
   ["handed over", "transferred"],
 ]);
-/** Details with values of our own. All others may be anyone’s text. */
+/** Details with values of our own. All others may be anyone's text. */
 const ownDetails: ReadonlySet<string> = new Set(["role", "keys"]);
 /** What badges call the ends of actions that failed. */
 const denialWords: ReadonlyMap<string, string> = new Map([

@@ -51,7 +51,7 @@ export function membersPage(props: MembersPageProps): Page {
       <div class="head">
         <h1>Members</h1>
         <p class="muted">
-          Everyone here can see the organization’s usage. Role changes take effect immediately.
+          Everyone here can see the organization's usage. Role changes take effect immediately.
         </p>
       </div>
       <Notice tone="done" text={props.flash} />

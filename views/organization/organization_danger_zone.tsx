@@ -83,7 +83,7 @@ export function deleteOrganizationPage(props: DeleteOrganizationPageProps): Page
         error={error}
       >
         <TextField
-          label="Type the organization’s name to confirm"
+          label="Type the organization's name to confirm"
           name="name"
           value={value}
           error={fieldErrors["name"]}

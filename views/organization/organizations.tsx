@@ -1,4 +1,4 @@
-// The page of a person’s organizations: switch to one, or create one. People without an organization land here.
+// The page of a person's organizations: switch to one, or create one. People without an organization land here.
 import { nameCharactersMax } from "../../domain/limits.ts";
 import type { Organization } from "../../domain/organization.ts";
 import { Badge } from "../components/badge.tsx";

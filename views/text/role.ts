@@ -10,16 +10,16 @@ export const roleWords: Readonly<Record<Role, string>> = {
 
 /** What each role can do. */
 export const roleSentences: Readonly<Record<Role, string>> = {
-  MEMBER: "Creates and revokes their own API keys, and sees the organization’s usage and members.",
+  MEMBER: "Creates and revokes their own API keys, and sees the organization's usage and members.",
   ADMIN:
-    "Like a member. Also manages everyone’s keys, invites and removes members and admins, and reads the audit log.",
+    "Like a member. Also manages everyone's keys, invites and removes members and admins, and reads the audit log.",
   OWNER: "Like an admin. Also changes roles, and renames, transfers or deletes the organization.",
 };
 
 /** The same, addressed to the person with the role. */
 export const yourRoleSentences: Readonly<Record<Role, string>> = {
-  MEMBER: "You can create and revoke your own API keys, and see the organization’s usage and members.",
-  ADMIN: "You can manage everyone’s keys, invite and remove members and admins, and read the audit log.",
+  MEMBER: "You can create and revoke your own API keys, and see the organization's usage and members.",
+  ADMIN: "You can manage everyone's keys, invite and remove members and admins, and read the audit log.",
   OWNER: "You can manage members and roles, and rename, transfer or delete the organization.",
 };
 

@@ -5,6 +5,7 @@ import { createTestKey, type TestApp, testApp } from "../../support/app.ts";
 import { waitForAudit } from "../../support/audit.ts";
 import { joinedPerson } from "../../support/people.ts";
 import { auditWords } from "../../support/words/audit.ts";
+import { inPage } from "../../support/words/sign_in.ts";
 
 const userAgent =
   "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/129.0.0.0 Safari/537.36";
@@ -41,7 +42,7 @@ testApp("an entry has its time, actor, action, source and request", async (test)
   assert.deepEqual(rows[0], [
     "3 minutes ago Nov 21, 14:03:11",
     "Ada Lovelace",
-    `Changed ${name} ’s role from Member to Admin`,
+    `Changed ${name} &#39;s role from Member to Admin`,
     "198.51.100.7 Chrome on Linux",
     answer.headers.get("x-request-id"),
   ]);
@@ -57,7 +58,7 @@ testApp(
     const refused = await test.send("/portal/audit", { cookie: eve.cookie });
     const html = await refused.text();
     assert.equal(refused.status, 403);
-    assert.match(html, new RegExp(`<h1>${errorTitles.forbidden}</h1>`));
+    assert.match(html, inPage(`<h1>${errorTitles.forbidden}</h1>`));
     assert.doesNotMatch(html, /href="\/portal\/audit"|Joined the organization/);
     const [denied] = await waitForAudit(test, ada.cookie, "?action=access.denied");
     assert.equal(denied?.actor.id, eve.userId);

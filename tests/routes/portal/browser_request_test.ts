@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { errorTitles } from "../../../routes/portal/errors.ts";
 import { type SendOptions, type TestApp, testApp } from "../../support/app.ts";
 import { joinedPerson } from "../../support/people.ts";
+import { inPage } from "../../support/words/sign_in.ts";
 import { verdictLabels } from "../../../views/browser_request.tsx";
 
 const { ok, wrong } = verdictLabels;
@@ -119,7 +120,7 @@ testApp(
       for (const more of [{}, { form: {} }]) {
         const refused = await test.send("/portal/check", { cookie, ...more });
         assert.equal(refused.status, 403);
-        assert.match(await refused.text(), new RegExp(`<h1>${errorTitles.forbidden}</h1>`));
+        assert.match(await refused.text(), inPage(`<h1>${errorTitles.forbidden}</h1>`));
       }
       const page = await (await test.send("/portal/organization", { cookie })).text();
       assert.doesNotMatch(page, /portal\/check/);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { apiKeysPage } from "../../../views/api_keys/api_keys.tsx";
 import { apiKeyWords } from "../../support/words/api_keys.ts";
+import { inPage } from "../../support/words/sign_in.ts";
 import { apiKeysProps } from "../sample.ts";
 
 const props = apiKeysProps("Production");
@@ -11,7 +12,7 @@ Deno.test("apiKeysPage() shows a new key with an example command, and says that 
   assert.match(html, /<code id="new-key" class="pick">service_live_1<\/code>/);
   assert.match(html, /curl https:\/\/auth\.example\.com\/api\/v1\/usage/);
   assert.match(html, /Authorization: Bearer service_live_1&quot;/);
-  assert.ok(html.includes(apiKeyWords.shownOnce));
+  assert.match(html, inPage(apiKeyWords.shownOnce));
   assert.match(
     html,
     new RegExp(

@@ -25,7 +25,7 @@ Deno.test("auditSentence() describes an action, and marks user text", () => {
   const ada = { id: "usr_1", name: "Ada" };
   assert.equal(
     say({ action: "member.role_changed", target: ada, details: { from: "MEMBER", to: "ADMIN" } }),
-    "Changed “Ada”’s role from Member to Admin",
+    "Changed “Ada”'s role from Member to Admin",
   );
   assert.equal(
     say({ action: "invitation.created", target: ada, details: { role: "OWNER" } }),
