@@ -4,7 +4,7 @@ import type { Verdict } from "../domain/check_result.ts";
 import { Badge } from "./components/badge.tsx";
 import { SubmitButton } from "./components/button.tsx";
 import { Card } from "./components/card.tsx";
-import { Icon } from "./components/icon.tsx";
+import { PageHead } from "./components/page_head.tsx";
 import { Cell, type Column, Row, Table } from "./components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
@@ -33,18 +33,17 @@ export const verdictLabels: Readonly<Record<Verdict, string>> = {
 export function browserRequestPage({ frame, facts, isForm }: BrowserRequestPageProps): Page {
   return (
     <PortalPage title="What your browser sent" frame={frame} place="organization">
-      <div class="head">
-        <a class="up-link" href="/portal/organization">
-          <Icon name="back" />
-          Organization
-        </a>
-        <h1>What your browser sent</h1>
-        <p class="muted">
-          As it arrived at the server, after any proxies. The server's administrator can check the rest with
-          {" "}
-          <code>gatehouse check</code>.
-        </p>
-      </div>
+      <PageHead
+        back={{ href: "/portal/organization", label: "Organization" }}
+        title="What your browser sent"
+        text={
+          <>
+            As it arrived at the server, after any proxies. The server's administrator can check the rest with
+            {" "}
+            <code>gatehouse check</code>.
+          </>
+        }
+      />
       <Card title={isForm ? "This form" : "This page"} flush>
         <Table label="Received" columns={columns}>
           {facts.map(factRow)}

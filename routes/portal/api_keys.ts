@@ -134,11 +134,11 @@ function renameRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
   mountForm(app, parts, {
     path: `${path}/:id/rename`,
-    async show(c, session, { input, fieldErrors, status }) {
+    async show(c, session, { input, fields, status }) {
       const apiKey = await getApiKey(services, session, idOf(c));
       const frame = portalFrame(parts, assets, session);
       const value = input === undefined ? apiKey.name : input["name"] ?? "";
-      return await sendPage(c, renameApiKeyPage({ frame, apiKey, value, fieldErrors }), status);
+      return await sendPage(c, renameApiKeyPage({ frame, apiKey, value, fields }), status);
     },
     async submit(c, session, input) {
       const { id } = await getApiKey(services, session, idOf(c));
@@ -177,14 +177,14 @@ function rotateRoutes(
   const { services } = parts;
   mountForm(app, parts, {
     path: `${path}/:id/rotate`,
-    async show(c, session, { input, error, fieldErrors, status }) {
+    async show(c, session, { input, message, fields, status }) {
       const apiKey = await getApiKey(services, session, idOf(c));
       if (apiKey.status !== "active" && input === undefined) return redirect(c, path);
-      const message = error ?? fieldErrors["id"];
-      const errors = message === undefined ? fieldErrors : { expireOld: message };
+      const error = message ?? fields["id"];
+      const errors = error === undefined ? fields : { expireOld: error };
       const frame = portalFrame(parts, assets, session);
       const value = input?.["expireOld"] ?? "now";
-      return await sendPage(c, rotateApiKeyPage({ frame, apiKey, value, fieldErrors: errors }), status);
+      return await sendPage(c, rotateApiKeyPage({ frame, apiKey, value, fields: errors }), status);
     },
     async submit(c, session, { expireOld = "now" }) {
       const { id, name } = await getApiKey(services, session, idOf(c));

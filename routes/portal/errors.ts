@@ -1,6 +1,7 @@
 // Shows errors of the portal: as a page of their own, or beside the form that they are about.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
+import type { FormErrors } from "../../views/components/form.tsx";
 import { errorPage } from "../../views/error.tsx";
 import type { Assets } from "../../views/layout.tsx";
 import { formMessage } from "../schemas/messages.ts";
@@ -62,10 +63,9 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "mail_unavailable",
 ]);
 
-/** What to show above a form and beside its fields, and the status of the response. */
-export interface FormError {
-  readonly message: string | null;
-  readonly fields: Record<string, string>;
+/** Why a form was rejected, with the status of the response. */
+export interface FormError extends FormErrors {
+  readonly code: ErrorCode;
   readonly status: ContentfulStatusCode;
 }
 
@@ -77,6 +77,7 @@ export function formError(c: AppContext, error: unknown): FormError {
   c.header("HX-Push-Url", "false");
   const fields = fieldErrors(error);
   return {
+    code: error.code,
     message: Object.keys(fields).length > 0 ? null : error.message,
     fields,
     status: error.status as ContentfulStatusCode,

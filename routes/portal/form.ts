@@ -1,7 +1,7 @@
 // Forms of the portal. A rejected form is shown again with its input and what is wrong with it.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
-import type { FormErrors } from "../../views/components/row_form.tsx";
+import type { FormErrors } from "../../views/components/form.tsx";
 import type { App, AppContext, AppParts } from "../env.ts";
 import { formError } from "./errors.ts";
 import {
@@ -22,7 +22,7 @@ export interface FormState extends FormErrors {
 }
 
 /** A form that was not sent yet. */
-export const newForm: FormState = { fieldErrors: {}, error: null, status: 200 };
+export const newForm: FormState = { fields: {}, message: null, status: 200 };
 
 /** What to do with a form. */
 export interface SubmitOptions {
@@ -80,9 +80,7 @@ export async function submitForm(
     if (error instanceof AppError && explained?.has(error.code)) {
       return await showAgain({ ...newForm, code: error.code, status: error.status as ContentfulStatusCode });
     }
-    const { message, fields, status } = formError(c, error);
-    const state = { error: message, fieldErrors: fields, status };
-    return await showAgain(error instanceof AppError ? { ...state, code: error.code } : state);
+    return await showAgain(formError(c, error));
   }
 }
 

@@ -67,7 +67,7 @@ export function apiKeysProps(text: string): ApiKeysPageProps {
       fullKey: "service_live_1",
       replaced: { endsAt: "2026-11-22T14:05:11.000Z" },
     },
-    form: { values: { name: text, expires: "30d" }, fieldErrors: { name: text, expires: text }, error: text },
+    form: { values: { name: text, expires: "30d" }, fields: { name: text, expires: text }, message: text },
     usageUrl: "https://auth.example.com/api/v1/usage",
     flash: text,
   };
@@ -228,9 +228,9 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     ...twoStepPages(text, { frame, gateFrame }),
     "API keys": apiKeysPage(keys),
     "API keys, none": apiKeysPage({ ...keys, apiKeys: [], newKey: null, flash: null, nextCursor: null }),
-    "rename": renameApiKeyPage({ frame, apiKey, value: text, fieldErrors: { name: text } }),
+    "rename": renameApiKeyPage({ frame, apiKey, value: text, fields: { name: text } }),
     "revoke": revokeApiKeyPage({ frame, apiKey }),
-    "rotate": rotateApiKeyPage({ frame, apiKey, value: text, fieldErrors: { expireOld: text } }),
+    "rotate": rotateApiKeyPage({ frame, apiKey, value: text, fields: { expireOld: text } }),
     "usage": usagePage(usage),
     "usage, none here": usagePage({
       ...usage,

@@ -75,7 +75,7 @@ export function membersProps(text: string, frame: PortalFrame): MembersPageProps
     nextHref: `/portal/members?cursor=${encodeURIComponent(text)}`,
     inviting: {
       roles: ["MEMBER", "ADMIN", "OWNER"],
-      form: { values: { email: text, role: "ADMIN" }, fieldErrors: { email: text, role: text }, error: text },
+      form: { values: { email: text, role: "ADMIN" }, fields: { email: text, role: text }, message: text },
       invitations: [
         { ...invitation, id: `inv_1/${text}`, status: "pending" },
         { ...invitation, id: "inv_2", status: "expired", invitedBy: null, canResend: false },
@@ -115,7 +115,7 @@ export function peoplePages(
     memberCount: 2,
     createdAt: "2026-08-23T14:05:11.000Z",
   } as const;
-  const name = { value: text, fieldErrors: { name: text }, error: text };
+  const name = { value: text, fields: { name: text }, message: text };
   const offer = {
     organization: { id: "org_1", name: text },
     email: text,
@@ -160,26 +160,26 @@ export function peoplePages(
       member,
       isYou: false,
       value: text,
-      fieldErrors: { role: text },
-      error: text,
+      fields: { role: text },
+      message: text,
     }),
     "member's removal": removeMemberPage({
       frame,
       member,
       value: "keep",
-      fieldErrors: { keys: text },
-      error: text,
+      fields: { keys: text },
+      message: text,
     }),
     "member's removal, no keys": removeMemberPage({
       frame,
       member: { ...member, activeApiKeys: 0 },
       value: "revoke",
-      fieldErrors: {},
-      error: null,
+      fields: {},
+      message: null,
     }),
-    "transfer to a member": transferToMemberPage({ frame, member, error: text }),
-    "leaving": leaveOrganizationPage({ frame, member, error: null }),
-    "leaving, not possible": leaveOrganizationPage({ frame, member, error: text }),
+    "transfer to a member": transferToMemberPage({ frame, member, message: text }),
+    "leaving": leaveOrganizationPage({ frame, member, message: null }),
+    "leaving, not possible": leaveOrganizationPage({ frame, member, message: text }),
     "revoking an invitation": revokeInvitationPage({ frame, invitation }),
     "organization": organizationPage({ frame, organization, isOnlyOwner: true, form: name, flash: text }),
     "organization, as a member": organizationPage({
@@ -199,9 +199,9 @@ export function peoplePages(
       frame,
       members: [member],
       hasMore: true,
-      fieldErrors: { userId: text },
+      fields: { userId: text },
     }),
-    "transfer, alone": transferOrganizationPage({ frame, members: [], hasMore: false, fieldErrors: {} }),
+    "transfer, alone": transferOrganizationPage({ frame, members: [], hasMore: false, fields: {} }),
     "check": browserRequestPage({ frame, facts: browserRequestFacts(text), isForm: false }),
     "check, with a form": browserRequestPage({
       frame,
@@ -218,7 +218,7 @@ export function peoplePages(
     "invitation, to sign up": accept({
       kind: "signUp",
       name: text,
-      fieldErrors: { name: text, email: text, password: text },
+      fields: { name: text, email: text, password: text },
     }),
     "invitation, closed": accept({ kind: "closed" }),
     "invitation, no longer valid": endedInvitationPage({

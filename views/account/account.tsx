@@ -1,11 +1,12 @@
 // The pages of the user's own account: the name, the email address, and deleting the account.
-import { nameCharactersMax } from "../../domain/limits.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { ConfirmPanel } from "../components/confirm_panel.tsx";
-import { EmailField, type FormErrors, TextField } from "../components/field.tsx";
+import { ConfirmPage } from "../components/confirm_page.tsx";
+import { EmailField, NameField } from "../components/field.tsx";
+import { Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { namesInWords } from "../text/names.ts";
 
@@ -27,35 +28,28 @@ export interface AccountPageProps {
 }
 
 /** The link back to the account's page. */
-export const accountBack = { href: "/portal/account", label: "Account" };
+const accountBack = { href: "/portal/account", label: "Account" };
 
 /** @returns The account's page. */
 export function accountPage(props: AccountPageProps): Page {
   const { frame, name, rejected, ownerless, flash } = props;
   return (
     <PortalPage title="Account" frame={frame} place="account">
-      <div class="head">
-        <h1>Account</h1>
-        <p class="muted">Your name and email address, across all products.</p>
-      </div>
-      {flash === null ? null : <Notice tone="done" text={flash} />}
+      <PageHead title="Account" text="Your name and email address, across all products." />
+      <Notice tone="done" text={flash} />
       <Card title="Name">
-        <form class="parts" method="post" action="/portal/account/name" hx-disable="find button">
-          {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
+        <Form class="parts" action="/portal/account/name" error={rejected?.message}>
           <div class="row one">
-            <TextField
+            <NameField
               label="Your name"
-              name="name"
               value={name}
               hint="Visible to members of your organizations."
               error={rejected?.fields["name"]}
               autocomplete="name"
-              required
-              maxlength={nameCharactersMax}
             />
             <SubmitButton tone="plain">Save name</SubmitButton>
           </div>
-        </form>
+        </Form>
       </Card>
       <Card title="Email address">
         <EmailAddress {...props} />
@@ -82,7 +76,7 @@ function EmailAddress({ frame, mailError, pendingEmail }: AccountPageProps) {
   const { email, emailVerified } = frame.session.user;
   return (
     <>
-      {mailError === null ? null : <Notice tone="refused" text={mailError} />}
+      <Notice tone="refused" text={mailError} />
       <div class="between">
         <div class="said">
           <p class="address">
@@ -91,22 +85,18 @@ function EmailAddress({ frame, mailError, pendingEmail }: AccountPageProps) {
           </p>
           <p class="muted small">{addressText(emailVerified, frame.sendsMail)}</p>
         </div>
-        {frame.sendsMail
-          ? (
-            <div class="buttons">
-              {emailVerified
-                ? null
-                : (
-                  <form method="post" action="/portal/account/verification" hx-disable="find button">
-                    <SubmitButton tone="plain">Resend email</SubmitButton>
-                  </form>
-                )}
-              <ButtonLink href="/portal/account/email">Change address</ButtonLink>
-            </div>
-          )
-          : null}
+        {frame.sendsMail && (
+          <div class="buttons">
+            {!emailVerified && (
+              <Form action="/portal/account/verification">
+                <SubmitButton tone="plain">Resend email</SubmitButton>
+              </Form>
+            )}
+            <ButtonLink href="/portal/account/email">Change address</ButtonLink>
+          </div>
+        )}
       </div>
-      {pendingEmail === null ? null : (
+      {pendingEmail && (
         <div class="aside-note">
           <p>
             We sent a link to{" "}
@@ -141,26 +131,26 @@ export function changeEmailPage({ frame, value, rejected }: {
   rejected?: FormErrors;
 }): Page {
   return (
-    <PortalPage title="Change your email address" frame={frame} place="account">
-      <ConfirmPanel
-        title="Change your email address"
-        text="We'll send a link to the new address. Open it while you're signed in here to complete the change. We'll also notify your current address."
-        facts={[{ label: "Current address", value: frame.session.user.email }]}
-        action="/portal/account/email"
-        submit="Send link"
-        tone="primary"
-        back={accountBack}
-        error={rejected?.message ?? null}
-      >
-        <EmailField
-          label="New address"
-          value={value}
-          error={rejected?.fields["email"]}
-          autocomplete="email"
-          autofocus
-        />
-      </ConfirmPanel>
-    </PortalPage>
+    <ConfirmPage
+      frame={frame}
+      place="account"
+      title="Change your email address"
+      text="We'll send a link to the new address. Open it while you're signed in here to complete the change. We'll also notify your current address."
+      facts={[{ label: "Current address", value: frame.session.user.email }]}
+      action="/portal/account/email"
+      submit="Send link"
+      tone="primary"
+      back={accountBack}
+      error={rejected?.message}
+    >
+      <EmailField
+        label="New address"
+        value={value}
+        error={rejected?.fields["email"]}
+        autocomplete="email"
+        autofocus
+      />
+    </ConfirmPage>
   );
 }
 
@@ -189,38 +179,38 @@ export function deleteAccountPage({ frame, ending, ownerless, value, rejected }:
     );
   }
   return (
-    <PortalPage title="Delete your account" frame={frame} place="account">
-      <ConfirmPanel
-        title="Delete your account?"
-        text="This permanently deletes your account and signs you out everywhere. It can't be undone."
-        facts={[{ label: "Account", value: frame.session.user.email }]}
-        action="/portal/account/delete"
-        submit="Delete account"
-        tone="destroy"
-        back={accountBack}
-        error={rejected?.message ?? null}
-      >
-        <ul class="list">
+    <ConfirmPage
+      frame={frame}
+      place="account"
+      title="Delete your account"
+      heading="Delete your account?"
+      text="This permanently deletes your account and signs you out everywhere. It can't be undone."
+      facts={[{ label: "Account", value: frame.session.user.email }]}
+      action="/portal/account/delete"
+      submit="Delete account"
+      back={accountBack}
+      error={rejected?.message}
+    >
+      <ul class="list">
+        <li>
+          <strong>API keys you created</strong>{" "}
+          are revoked in every organization. Requests with these keys will fail immediately.
+        </li>
+        {ending.length > 0 && (
           <li>
-            <strong>API keys you created</strong>{" "}
-            are revoked in every organization. Requests with these keys will fail immediately.
+            <strong>{namesInWords(ending)}</strong> {ending.length === 1 ? "is" : "are"}{" "}
+            deleted, including all keys and usage, because no one else belongs to{" "}
+            {ending.length === 1 ? "it" : "them"}.
           </li>
-          {ending.length === 0 ? null : (
-            <li>
-              <strong>{namesInWords(ending)}</strong> {ending.length === 1 ? "is" : "are"}{" "}
-              deleted, including all keys and usage, because no one else belongs to{" "}
-              {ending.length === 1 ? "it" : "them"}.
-            </li>
-          )}
-          <li>You leave all other organizations. Their usage records stay.</li>
-        </ul>
-        <EmailField
-          label="Type your email address to confirm"
-          value={value}
-          error={rejected?.fields["email"]}
-          autocomplete="off"
-        />
-      </ConfirmPanel>
-    </PortalPage>
+        )}
+        <li>You leave all other organizations. Their usage records stay.</li>
+      </ul>
+      <EmailField
+        label="Type your email address to confirm"
+        value={value}
+        error={rejected?.fields["email"]}
+        autocomplete="off"
+      />
+    </ConfirmPage>
   );
 }

@@ -1,6 +1,7 @@
 // The pages for a forgotten password. They don't reveal whether an account exists.
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { EmailField, type FormErrors, PasswordField } from "../components/field.tsx";
+import { EmailField, PasswordField } from "../components/field.tsx";
+import type { FormErrors } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
@@ -35,20 +36,18 @@ export function forgotPasswordPage({ frame, hasMail, email, isSent, rejected }: 
       action="/forgot-password"
       error={rejected?.message}
     >
-      {isSent
-        ? (
-          <>
-            <Notice
-              tone="done"
-              text={`If ${email} has an account, we've sent a link to it. The link works for 1 hour.`}
-            />
-            <p class="muted small">
-              Didn't get it? Check your spam folder and the address, then send it again. Only the latest link
-              works.
-            </p>
-          </>
-        )
-        : null}
+      {isSent && (
+        <>
+          <Notice
+            tone="done"
+            text={`If ${email} has an account, we've sent a link to it. The link works for 1 hour.`}
+          />
+          <p class="muted small">
+            Didn't get it? Check your spam folder and the address, then send it again. Only the latest link
+            works.
+          </p>
+        </>
+      )}
       <EmailField
         label="Email"
         value={email}
@@ -87,10 +86,10 @@ export function resetPasswordPage({ frame, token, takesBack, rejected }: {
       title="Choose a new password"
       text="You'll be signed out everywhere. Then sign in with the new password."
       action="/reset-password"
+      hidden={{ token }}
       error={rejected?.message}
     >
-      {takesBack ? <TakeBackWarning /> : null}
-      <input type="hidden" name="token" value={token} />
+      {takesBack && <TakeBackWarning />}
       <PasswordField
         label="New password"
         name="password"

@@ -2,7 +2,8 @@
 import { nameCharactersMax } from "../../domain/limits.ts";
 import { withReturnTo } from "../../domain/sign_in/return_to.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { EmailField, type FormErrors, PasswordField, TextField } from "../components/field.tsx";
+import { EmailField, NameField, PasswordField, TextField } from "../components/field.tsx";
+import { type FormErrors, returnField } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
@@ -34,17 +35,14 @@ export function signUpPage({ frame, values, rejected, byInvitation = false }: {
       title="Create an account"
       text="One account for all products."
       action="/sign-up"
+      hidden={returnField(values.returnTo)}
       error={rejected?.message}
     >
-      {values.returnTo === null ? null : <input type="hidden" name="return_to" value={values.returnTo} />}
-      <TextField
+      <NameField
         label="Your name"
-        name="name"
         value={values.name}
         error={rejected?.fields["name"]}
         autocomplete="name"
-        required
-        maxlength={nameCharactersMax}
         autofocus={Object.keys(rejected?.fields ?? {}).length === 0}
       />
       <EmailField

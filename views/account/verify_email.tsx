@@ -59,8 +59,8 @@ function ReadyPage({ frame, purpose, email, token }: { frame: GateFrame; token: 
         ? <>Confirm that {address} is yours. Other sessions of this account will be signed out.</>
         : <>You'll sign in with {address} and receive our emails there.</>}
       action="/verify-email"
+      hidden={{ token }}
     >
-      <input type="hidden" name="token" value={token} />
       <SubmitButton>
         <span class="cut">Confirm {email}</span>
       </SubmitButton>

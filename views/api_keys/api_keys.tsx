@@ -5,13 +5,13 @@ import { SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { CodeBlock, exampleCurl, Secret } from "../components/code.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { type Choice, SelectField, TextField } from "../components/field.tsx";
+import { type Choice, NameField, SelectField } from "../components/field.tsx";
+import { aboutOrganization, type FormErrors, RowForm } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
-import { type FormErrors, RowForm } from "../components/row_form.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { aboutOrganization } from "../organization/about_organization.ts";
 import { type ApiKeyRow, ApiKeyTable } from "./api_key_table.tsx";
 
 /** A key that was just created. */
@@ -50,13 +50,15 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
   const { frame, newKey, counts: { active, inactive }, nextCursor } = props;
   return (
     <PortalPage title="API keys" frame={frame} place="api-keys">
-      <div class="head">
-        <h1>API keys</h1>
-        <p class="muted">
-          Use API keys to record usage. Each key is shown only once; we store just a hash. Revoked keys stop
-          working immediately. <a href="/docs" hx-boost="false">API reference</a>
-        </p>
-      </div>
+      <PageHead
+        title="API keys"
+        text={
+          <>
+            Use API keys to record usage. Each key is shown only once; we store just a hash. Revoked keys stop
+            working immediately. <a href="/docs" hx-boost="false">API reference</a>
+          </>
+        }
+      />
       <Notice tone="done" text={props.flash} />
       {newKey === null ? null : <NewKeyNotice newKey={newKey} usageUrl={props.usageUrl} now={frame.now} />}
       <Card title="New key">
@@ -84,25 +86,23 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
 }
 
 function NewKeyForm({ form, frame }: Pick<ApiKeysPageProps, "form" | "frame">) {
-  const { values, fieldErrors, error } = form;
+  const { values, fields, message } = form;
   return (
-    <RowForm action="/portal/api-keys" error={error} about={aboutOrganization(frame.session)}>
-      <TextField
+    <RowForm action="/portal/api-keys" error={message} hidden={aboutOrganization(frame.session)}>
+      <NameField
         label="Name"
-        name="name"
         value={values.name}
         placeholder="For example: Production"
-        error={fieldErrors["name"]}
+        error={fields["name"]}
         autocomplete="off"
-        required
-        maxlength={apiKeyNameCharactersMax}
+        charactersMax={apiKeyNameCharactersMax}
       />
       <SelectField
         label="Expires"
         name="expires"
         value={values.expires}
         choices={expiryChoices}
-        error={fieldErrors["expires"]}
+        error={fields["expires"]}
       />
       <SubmitButton>Create key</SubmitButton>
     </RowForm>

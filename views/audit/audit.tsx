@@ -3,6 +3,7 @@ import { auditRetentionMs } from "../../domain/limits.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
+import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { AuditFilterBar, type AuditFilterProps, auditHref, wholeAuditLog } from "./audit_filters.tsx";
@@ -25,15 +26,12 @@ export function auditPage(props: AuditPageProps): Page {
   const { frame, address, events, nextCursor, csvHref } = props;
   return (
     <PortalPage title="Audit log" frame={frame} place="audit">
-      <div class="head split">
-        <div>
-          <h1>Audit log</h1>
-          <p class="muted">
-            {`Who did what in this organization, and which requests were denied. Entries are kept for ${retentionDays} days.`}
-          </p>
-        </div>
-        {csvHref === null ? null : <ButtonLink href={csvHref} isFile>Download CSV</ButtonLink>}
-      </div>
+      <PageHead
+        title="Audit log"
+        text={`Who did what in this organization, and which requests were denied. Entries are kept for ${retentionDays} days.`}
+      >
+        {csvHref && <ButtonLink href={csvHref} isFile>Download CSV</ButtonLink>}
+      </PageHead>
       <AuditFilterBar {...props} />
       <Card title={address.cursor === null ? "Newest first" : "Older entries"} flush>
         {events.length === 0 ? <Nothing {...props} /> : <AuditTable events={events} now={frame.now} />}

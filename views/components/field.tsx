@@ -1,6 +1,11 @@
 // Form fields: a label, the input, a hint, and an error.
 import type { Child } from "hono/jsx";
-import { emailCharactersMax, passwordCharactersMax, passwordCharactersMin } from "../../domain/limits.ts";
+import {
+  emailCharactersMax,
+  nameCharactersMax,
+  passwordCharactersMax,
+  passwordCharactersMin,
+} from "../../domain/limits.ts";
 import { Icon } from "./icon.tsx";
 
 /** What every field has. */
@@ -12,12 +17,6 @@ export interface FieldProps {
   readonly hint?: string | undefined;
   /** One sentence, if the value was rejected. */
   readonly error?: string | undefined;
-}
-
-/** Why a form was rejected: one message for the form, or one for each field by name. */
-export interface FormErrors {
-  readonly message: string | null;
-  readonly fields: Readonly<Record<string, string>>;
 }
 
 /** A text field. */
@@ -83,48 +82,38 @@ export function TextField(props: TextFieldProps) {
 }
 
 /** An input for an email address, named `email`. */
-export function EmailField(
-  props: Omit<FieldProps, "name"> & Pick<TextFieldProps, "autocomplete" | "autofocus">,
+export function EmailField(props: Omit<TextFieldProps, "name" | "maxlength">) {
+  return <TextField required maxlength={emailCharactersMax} {...props} name="email" type="email" />;
+}
+
+/** An input for a name, named `name`. */
+export function NameField(
+  { charactersMax = nameCharactersMax, ...props }:
+    & Omit<TextFieldProps, "name" | "maxlength">
+    & { charactersMax?: number | undefined },
 ) {
-  return <TextField {...props} name="email" type="email" required maxlength={emailCharactersMax} />;
+  return <TextField required maxlength={charactersMax} {...props} name="name" />;
 }
 
 /** A password input. `isNew`: for choosing a password, with the rules below. */
 export function PasswordField(
-  props: {
-    label: string;
-    name: string;
-    isNew?: boolean;
-    error?: string | undefined;
-    autofocus?: boolean;
-  },
+  { isNew = false, ...props }:
+    & Pick<TextFieldProps, "label" | "name" | "error" | "autofocus">
+    & { isNew?: boolean },
 ) {
-  const { label, name, isNew = false, error, autofocus = false } = props;
   return (
     <TextField
-      label={label}
-      name={name}
+      {...props}
       type="password"
       value=""
       hint={isNew
         ? `At least ${passwordCharactersMin} characters. A few words in a row work well.`
         : undefined}
-      error={error}
       autocomplete={isNew ? "new-password" : "current-password"}
       required
       {...(isNew ? { minlength: passwordCharactersMin } : {})}
       maxlength={2 * passwordCharactersMax}
-      autofocus={autofocus}
     />
-  );
-}
-
-/** Fields that are sent with a form but not shown, by name. */
-export function HiddenFields({ values }: { values: Readonly<Record<string, string>> }) {
-  return (
-    <>
-      {Object.entries(values).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
-    </>
   );
 }
 

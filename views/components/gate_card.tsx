@@ -1,6 +1,7 @@
 // A signed-out page with one card: a heading, an introduction, and a form or what to do next.
 import type { Child } from "hono/jsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
+import { Form } from "./form.tsx";
 import { Notice } from "./notice.tsx";
 
 /** The parts of the card. */
@@ -10,17 +11,19 @@ export interface GateCardProps {
   readonly text?: Child | undefined;
   /** The form's target; without one, the card has no form. */
   readonly action?: string;
+  /** The form's hidden fields by name. */
+  readonly hidden?: Readonly<Record<string, string>> | undefined;
   /** Why the form was rejected, if no field has the error. */
   readonly error?: string | null | undefined;
   readonly children: Child;
 }
 
 /** @returns The page. */
-export function GateCard({ frame, title, text, action, error = null, children }: GateCardProps): Page {
+export function GateCard({ frame, title, text, action, hidden, error, children }: GateCardProps): Page {
   const head = (
     <div>
       <h1>{title}</h1>
-      {text === undefined ? null : <p class="muted">{text}</p>}
+      {text && <p class="muted">{text}</p>}
     </div>
   );
   return (
@@ -28,11 +31,11 @@ export function GateCard({ frame, title, text, action, error = null, children }:
       {action === undefined
         ? <div class="card">{head}{children}</div>
         : (
-          <form class="card" method="post" action={action}>
+          <Form class="card" action={action} hidden={hidden}>
             {head}
-            {error === null ? null : <Notice tone="refused" text={error} />}
+            <Notice tone="refused" text={error} />
             {children}
-          </form>
+          </Form>
         )}
     </GatePage>
   );

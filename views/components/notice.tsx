@@ -1,15 +1,15 @@
 // The result of the last action.
 import { Icon } from "./icon.tsx";
 
-/** One sentence, or null for no notice. `done`: it worked. `refused`: it did not. */
+/** One sentence, or nothing for no notice. `done`: it worked. `refused`: it did not. */
 export interface NoticeProps {
   readonly tone: "done" | "refused";
-  readonly text: string | null;
+  readonly text: string | null | undefined;
 }
 
 /** @param props See {@linkcode NoticeProps}. */
 export function Notice({ tone, text }: NoticeProps) {
-  if (text === null) return null;
+  if (!text) return null;
   return (
     <div class={`note ${tone}`} role={tone === "done" ? "status" : "alert"}>
       <Icon name={tone === "done" ? "check" : "alert"} />

@@ -1,4 +1,4 @@
-// The heading of a page, below a link to the page above it.
+// The heading of a page.
 import type { Child } from "hono/jsx";
 import { Icon } from "./icon.tsx";
 
@@ -8,21 +8,43 @@ export interface PageLink {
   readonly label: string;
 }
 
-/** The heading with a sentence about the page, and at its side what `children` are. */
-export function PageHead(
-  { back, title, text, children }: { back: PageLink; title: Child; text: Child; children?: Child },
-) {
+/** The parts of a heading. */
+export interface PageHeadProps {
+  /** The page above it. */
+  readonly back?: PageLink;
+  /** `{name}` stands for `name`. */
+  readonly title: string;
+  readonly name?: string | undefined;
+  /** A sentence about the page. */
+  readonly text?: Child;
+  /** At the side. */
+  readonly children?: Child;
+}
+
+/** The heading with a sentence about the page. */
+export function PageHead({ back, title, name, text, children }: PageHeadProps) {
+  const [before, after] = title.split("{name}");
   return (
     <div class={children ? "head split" : "head"}>
       <div>
-        <a class="up-link" href={back.href}>
-          <Icon name="back" />
-          {back.label}
-        </a>
-        <h1>{title}</h1>
-        <p class="muted">{text}</p>
+        {back && (
+          <a class="up-link" href={back.href}>
+            <Icon name="back" />
+            {back.label}
+          </a>
+        )}
+        <h1>
+          {after === undefined ? before : (
+            <>
+              {before}
+              <bdi>{name}</bdi>
+              {after}
+            </>
+          )}
+        </h1>
+        {text && <p class="muted">{text}</p>}
       </div>
-      {children ?? null}
+      {children}
     </div>
   );
 }

@@ -1,14 +1,19 @@
 // The page of an invitation's link. What it shows depends on who opens it; opening it does not use the invitation up. The
 // token is only in forms, and in the address that leads back here after signing in.
-import type { Child } from "hono/jsx";
-import { nameCharactersMax } from "../../domain/limits.ts";
 import type { InvitationOffer } from "../../domain/organization.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { HiddenFields, PasswordField, TextField } from "../components/field.tsx";
+import { EmailField, NameField, PasswordField } from "../components/field.tsx";
+import { Form, type FormErrors } from "../components/form.tsx";
 import { GateCard } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { asRole, roleWords, yourRoleSentences } from "../text/role.ts";
+
+/** What the sign-up form shows. */
+interface SignUp extends Pick<FormErrors, "fields"> {
+  readonly kind: "signUp";
+  readonly name: string;
+}
 
 /** Who opened the link. */
 export type Invitee =
@@ -21,11 +26,7 @@ export type Invitee =
   /** No one is signed in, and the invited address has an account. */
   | { readonly kind: "signIn"; readonly href: string }
   /** No one is signed in, and the invited address has no account. */
-  | {
-    readonly kind: "signUp";
-    readonly name: string;
-    readonly fieldErrors: Readonly<Record<string, string>>;
-  }
+  | SignUp
   /** The same, and sign-up is closed. */
   | { readonly kind: "closed" };
 
@@ -80,9 +81,9 @@ function InviteePart({ offer, invitee, token }: AcceptInvitationPageProps) {
   switch (invitee.kind) {
     case "invited":
       return (
-        <TokenForm action="/invitations/accept" token={token}>
+        <Form class="part" action="/invitations/accept" hidden={{ token }}>
           <SubmitButton>{`Join ${offer.organization.name} as ${roleWords[offer.role]}`}</SubmitButton>
-        </TokenForm>
+        </Form>
       );
     case "unverified":
       return <Unverified email={offer.email} sendsMail={invitee.sendsMail} />;
@@ -93,9 +94,9 @@ function InviteePart({ offer, invitee, token }: AcceptInvitationPageProps) {
             This invitation is for <strong>{offer.email}</strong>, but you are signed in as{" "}
             <strong>{invitee.email}</strong>.
           </p>
-          <TokenForm action="/invitations/sign-out" token={token}>
+          <Form class="part" action="/invitations/sign-out" hidden={{ token }}>
             <SubmitButton>Sign out and continue</SubmitButton>
-          </TokenForm>
+          </Form>
           <ButtonLink href="/portal">Stay signed in</ButtonLink>
         </>
       );
@@ -130,56 +131,33 @@ function Unverified({ email, sendsMail }: { email: string; sendsMail: boolean })
         Confirm <strong>{email}</strong>{" "}
         first: open the link in the email that we sent when you signed up. Then open this invitation again.
       </p>
-      <form class="part" method="post" action="/portal/account/verification">
+      <Form class="part" action="/portal/account/verification">
         <SubmitButton>Resend confirmation email</SubmitButton>
-      </form>
+      </Form>
     </>
   );
 }
 
-function SignUpForm(
-  props: {
-    offer: InvitationOffer;
-    token: string;
-    name: string;
-    fieldErrors: Readonly<Record<string, string>>;
-  },
-) {
-  const { offer, token, name, fieldErrors } = props;
+function SignUpForm({ offer, token, name, fields }: { offer: InvitationOffer; token: string } & SignUp) {
   return (
-    <TokenForm action="/invitations/sign-up" token={token}>
-      <TextField
+    <Form class="part" action="/invitations/sign-up" hidden={{ token }}>
+      <EmailField
         label="Email"
-        name="email"
-        type="email"
         value={offer.email}
         hint="This invitation is for this address."
-        error={fieldErrors["email"]}
+        error={fields["email"]}
         autocomplete="username"
-        maxlength={offer.email.length}
         readonly
       />
-      <TextField
+      <NameField
         label="Your name"
-        name="name"
         value={name}
-        error={fieldErrors["name"]}
+        error={fields["name"]}
         autocomplete="name"
-        required
-        maxlength={nameCharactersMax}
-        autofocus={Object.keys(fieldErrors).length === 0}
+        autofocus={Object.keys(fields).length === 0}
       />
-      <PasswordField label="Password" name="password" isNew error={fieldErrors["password"]} />
+      <PasswordField label="Password" name="password" isNew error={fields["password"]} />
       <SubmitButton>Create account and join</SubmitButton>
-    </TokenForm>
-  );
-}
-
-function TokenForm({ action, token, children }: { action: string; token: string; children: Child }) {
-  return (
-    <form class="part" method="post" action={action}>
-      <HiddenFields values={{ token }} />
-      {children}
-    </form>
+    </Form>
   );
 }

@@ -2,10 +2,11 @@
 import type { Invitation } from "../../domain/organization.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { ConfirmPanel } from "../components/confirm_panel.tsx";
+import { ConfirmPage } from "../components/confirm_page.tsx";
+import { Form } from "../components/form.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
-import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import type { Page, PortalFrame } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
 import { membersBack } from "./member_table.tsx";
 
@@ -64,25 +65,22 @@ export function revokeInvitationPage(
 ): Page {
   const { now } = frame;
   return (
-    <PortalPage title="Revoke invitation" frame={frame} place="members">
-      <ConfirmPanel
-        title={
-          <>
-            Revoke the invitation for <bdi>{invitation.email}</bdi>?
-          </>
-        }
-        text="Its link will stop working immediately. You can invite the same address again."
-        facts={[
-          { label: "Role", value: roleWords[invitation.role] },
-          { label: "Sent", value: <RelativeTime at={invitation.sentAt} now={now} /> },
-          { label: "Expires", value: <RelativeTime at={invitation.expiresAt} now={now} /> },
-        ]}
-        action={invitationHref(invitation.id, "revoke")}
-        submit="Revoke invitation"
-        tone="destroy"
-        back={membersBack}
-      />
-    </PortalPage>
+    <ConfirmPage
+      frame={frame}
+      place="members"
+      title="Revoke invitation"
+      heading="Revoke the invitation for {name}?"
+      name={invitation.email}
+      text="Its link will stop working immediately. You can invite the same address again."
+      facts={[
+        { label: "Role", value: roleWords[invitation.role] },
+        { label: "Sent", value: <RelativeTime at={invitation.sentAt} now={now} /> },
+        { label: "Expires", value: <RelativeTime at={invitation.expiresAt} now={now} /> },
+      ]}
+      action={invitationHref(invitation.id, "revoke")}
+      submit="Revoke invitation"
+      back={membersBack}
+    />
   );
 }
 
@@ -101,15 +99,13 @@ function StatusBadge({ invitation, now }: { invitation: Invitation; now: number 
 function Actions({ invitation: { id, email, canResend } }: { invitation: InvitationRow }) {
   return (
     <div class="actions-row">
-      {canResend
-        ? (
-          <form method="post" action={invitationHref(id, "resend")} hx-disable="find button">
-            <SubmitButton tone="quiet">
-              Resend<span class="unseen">{` to ${email}`}</span>
-            </SubmitButton>
-          </form>
-        )
-        : null}
+      {canResend && (
+        <Form action={invitationHref(id, "resend")}>
+          <SubmitButton tone="quiet">
+            Resend<span class="unseen">{` to ${email}`}</span>
+          </SubmitButton>
+        </Form>
+      )}
       <ButtonLink tone="quiet-destroy" href={invitationHref(id, "revoke")} about={email}>Revoke</ButtonLink>
     </div>
   );

@@ -3,39 +3,33 @@ import { countOf } from "../../domain/number_text.ts";
 import type { Member } from "../../domain/organization.ts";
 import { roles } from "../../domain/sign_in/session.ts";
 import { ButtonLink } from "../components/button.tsx";
-import { ConfirmPanel, type ConfirmPanelProps } from "../components/confirm_panel.tsx";
-import { HiddenFields, RadioGroup } from "../components/field.tsx";
+import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
+import { RadioGroup } from "../components/field.tsx";
+import { aboutOrganization, type FormErrors, HiddenFields } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
 import { DayTime } from "../components/relative_time.tsx";
-import type { FormErrors } from "../components/row_form.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { roleSentences, roleWords } from "../text/role.ts";
-import { aboutOrganization } from "./about_organization.ts";
 import { type MemberAction, memberHref, membersBack } from "./member_table.tsx";
 
 /** The member that a page is about. */
-export interface MemberPageProps {
+interface MemberPageProps {
   readonly frame: PortalFrame;
   readonly member: Member;
-  readonly error: string | null;
+  readonly message: string | null;
 }
 
 /** A page with a choice. */
-export interface MemberFormProps extends MemberPageProps, FormErrors {
-  readonly value: string;
-}
+type MemberFormProps = MemberPageProps & FormErrors & { readonly value: string };
 
 /** @returns The page that changes a member's role. `isYou`: the member is the viewer. */
 export function memberRolePage(props: MemberFormProps & { readonly isYou: boolean }): Page {
-  const { member, isYou, value, fieldErrors } = props;
+  const { isYou, value, fields } = props;
   return memberPage(props, {
-    heading: "Change role",
+    title: "Change role",
     action: "role",
-    title: isYou ? "Change your own role" : (
-      <>
-        Change the role of <bdi>{member.user.name}</bdi>
-      </>
-    ),
+    heading: isYou ? "Change your own role" : "Change the role of {name}",
     text: isYou
       ? "Your new role takes effect immediately. Only another owner can change it back."
       : "Their new role takes effect immediately. Their keys stay as they are.",
@@ -47,7 +41,7 @@ export function memberRolePage(props: MemberFormProps & { readonly isYou: boolea
         name="role"
         value={value}
         choices={roles.map((role) => ({ value: role, label: roleWords[role], hint: roleSentences[role] }))}
-        error={fieldErrors["role"]}
+        error={fields["role"]}
       />
     ),
   });
@@ -56,13 +50,9 @@ export function memberRolePage(props: MemberFormProps & { readonly isYou: boolea
 /** @returns The page that asks whether to transfer the organization to a member. */
 export function transferToMemberPage(props: MemberPageProps): Page {
   return memberPage(props, {
-    heading: "Transfer ownership",
+    title: "Transfer ownership",
     action: "owner",
-    title: (
-      <>
-        Transfer ownership to <bdi>{props.member.user.name}</bdi>?
-      </>
-    ),
+    heading: "Transfer ownership to {name}?",
     text: "They become an owner and can do everything. You become an admin. Only an owner can undo this.",
     submit: "Transfer ownership",
   });
@@ -70,18 +60,13 @@ export function transferToMemberPage(props: MemberPageProps): Page {
 
 /** @returns The page that asks whether to remove a member, and what should happen to their keys. */
 export function removeMemberPage(props: MemberFormProps): Page {
-  const { member: { user, activeApiKeys } } = props;
   return memberPage(props, {
-    heading: "Remove member",
+    title: "Remove member",
     action: "remove",
-    title: (
-      <>
-        Remove <bdi>{user.name}</bdi>?
-      </>
-    ),
+    heading: "Remove {name}?",
     text: "They lose access immediately, and their open invitations are revoked. They keep their account.",
     submit: "Remove member",
-    children: activeApiKeys === 0
+    children: props.member.activeApiKeys === 0
       ? (
         <>
           <HiddenFields values={{ keys: "revoke" }} />
@@ -92,20 +77,18 @@ export function removeMemberPage(props: MemberFormProps): Page {
   });
 }
 
-/** @returns The page that asks whether to leave, or, with an `error`, says why the viewer can't. */
+/** @returns The page that asks whether to leave, or, with a `message`, says why the viewer can't. */
 export function leaveOrganizationPage(props: MemberPageProps): Page {
-  const { frame, member: { activeApiKeys }, error } = props;
-  const title = (
-    <>
-      Leave “<bdi>{frame.session.organization?.name ?? ""}</bdi>”?
-    </>
-  );
+  const { frame, member: { activeApiKeys }, message } = props;
+  const heading = "Leave “{name}”?";
+  const name = frame.session.organization?.name ?? "";
   const keys = activeApiKeys === 0 ? "" : ` Your ${countOf(activeApiKeys, "active key")} will be revoked.`;
-  if (error === null) {
+  if (message === null) {
     return memberPage(props, {
-      heading: "Leave organization",
+      title: "Leave organization",
       action: "leave",
-      title,
+      heading,
+      name,
       text: `You lose access immediately.${keys} To rejoin, you need an invitation.`,
       submit: "Leave organization",
     });
@@ -113,10 +96,8 @@ export function leaveOrganizationPage(props: MemberPageProps): Page {
   return (
     <PortalPage title="Leave organization" frame={frame} place="members">
       <div class="ask">
-        <div class="head">
-          <h1>{title}</h1>
-        </div>
-        <Notice tone="refused" text={error} />
+        <PageHead title={heading} name={name} />
+        <Notice tone="refused" text={message} />
         <div class="buttons">
           <ButtonLink href="/portal/members">Members</ButtonLink>
           <ButtonLink href="/portal/organization">Organization settings</ButtonLink>
@@ -127,11 +108,10 @@ export function leaveOrganizationPage(props: MemberPageProps): Page {
 }
 
 function memberPage(
-  { frame, member, error }: MemberPageProps,
-  { heading, action, ...panel }:
-    & { heading: string; action: MemberAction }
-    & Pick<ConfirmPanelProps, "title" | "text" | "submit" | "children">
-    & Partial<Pick<ConfirmPanelProps, "tone">>,
+  { frame, member, message }: MemberPageProps,
+  { action, ...page }:
+    & Pick<ConfirmPageProps, "title" | "heading" | "name" | "text" | "submit" | "tone" | "children">
+    & { action: MemberAction },
 ): Page {
   const facts = [
     { label: "Email", value: member.user.email },
@@ -139,21 +119,21 @@ function memberPage(
     { label: "Joined", value: <DayTime at={member.joinedAt} now={frame.now} /> },
   ];
   return (
-    <PortalPage title={heading} frame={frame} place="members">
-      <ConfirmPanel
-        facts={facts}
-        action={memberHref(member.user.id, action)}
-        about={aboutOrganization(frame.session)}
-        tone="destroy"
-        back={membersBack}
-        error={error}
-        {...panel}
-      />
-    </PortalPage>
+    <ConfirmPage
+      frame={frame}
+      place="members"
+      name={member.user.name}
+      facts={facts}
+      action={memberHref(member.user.id, action)}
+      hidden={aboutOrganization(frame.session)}
+      back={membersBack}
+      error={message}
+      {...page}
+    />
   );
 }
 
-function KeysChoice({ member: { activeApiKeys }, value, fieldErrors }: MemberFormProps) {
+function KeysChoice({ member: { activeApiKeys }, value, fields }: MemberFormProps) {
   const keys = countOf(activeApiKeys, "active key");
   return (
     <RadioGroup
@@ -168,7 +148,7 @@ function KeysChoice({ member: { activeApiKeys }, value, fieldErrors }: MemberFor
           hint: "The keys keep working. Anyone who knows them can still use them.",
         },
       ]}
-      error={fieldErrors["keys"]}
+      error={fields["keys"]}
     />
   );
 }

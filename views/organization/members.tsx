@@ -1,17 +1,16 @@
 // The page of an organization's members and invitations.
-import { emailCharactersMax } from "../../domain/limits.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { type Role, roles } from "../../domain/sign_in/session.ts";
 import { SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { SelectField, TextField } from "../components/field.tsx";
+import { EmailField, SelectField } from "../components/field.tsx";
+import { aboutOrganization, type FormErrors, RowForm } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
-import { type FormErrors, RowForm } from "../components/row_form.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
-import { aboutOrganization } from "./about_organization.ts";
 import { type InvitationRow, InvitationTable } from "./invitation_table.tsx";
 import { type MemberRow, MemberTable } from "./member_table.tsx";
 
@@ -31,7 +30,7 @@ export interface MembersPageProps {
 }
 
 /** What viewers see who can invite. */
-export interface Inviting {
+interface Inviting {
   /** The roles that the viewer can give. */
   readonly roles: readonly Role[];
   readonly form: FormErrors & { readonly values: { readonly email: string; readonly role: string } };
@@ -48,22 +47,17 @@ export function membersPage(props: MembersPageProps): Page {
     .map((role) => countOf(counts[role], roleWords[role].toLowerCase())).join(" · ");
   return (
     <PortalPage title="Members" frame={frame} place="members">
-      <div class="head">
-        <h1>Members</h1>
-        <p class="muted">
-          Everyone here can see the organization's usage. Role changes take effect immediately.
-        </p>
-      </div>
+      <PageHead
+        title="Members"
+        text="Everyone here can see the organization's usage. Role changes take effect immediately."
+      />
       <Notice tone="done" text={props.flash} />
       <Notice tone="refused" text={props.error} />
       <Card title="Members" aside={<p class="muted small">{countText}</p>} flush>
         <MemberTable members={props.members} now={frame.now} />
       </Card>
-      <PageLinks
-        label="Pages: members"
-        links={[{ href: nextHref, label: "More members" }]}
-      />
-      {inviting === null ? null : <InvitingParts {...props} inviting={inviting} />}
+      <PageLinks label="Pages: members" links={[{ href: nextHref, label: "More members" }]} />
+      {inviting && <InvitingParts {...props} inviting={inviting} />}
     </PortalPage>
   );
 }
@@ -105,31 +99,27 @@ function InvitingParts({ frame, inviting, counts }: MembersPageProps & { invitin
 }
 
 function InviteForm({ form, roles, frame }: Inviting & { frame: PortalFrame }) {
-  const { values, fieldErrors, error } = form;
+  const { values, fields, message } = form;
   return (
     <RowForm
       action="/portal/members"
-      error={error}
-      about={aboutOrganization(frame.session)}
+      error={message}
+      hidden={aboutOrganization(frame.session)}
       note="The link in the email works once, for seven days, and only for this address."
     >
-      <TextField
+      <EmailField
         label="Email"
-        name="email"
-        type="email"
         value={values.email}
         placeholder="For example: grace@example.com"
-        error={fieldErrors["email"]}
+        error={fields["email"]}
         autocomplete="off"
-        required
-        maxlength={emailCharactersMax}
       />
       <SelectField
         label="Role"
         name="role"
         value={values.role}
         choices={roles.map((role) => ({ value: role, label: roleWords[role] }))}
-        error={fieldErrors["role"]}
+        error={fields["role"]}
       />
       <SubmitButton>Send invitation</SubmitButton>
     </RowForm>

@@ -1,17 +1,17 @@
 // The page of the active organization: its name, its details, and how to leave, transfer or delete it.
 import type { Child } from "hono/jsx";
-import { nameCharactersMax } from "../../domain/limits.ts";
 import { groupDigits } from "../../domain/number_text.ts";
 import type { Organization } from "../../domain/organization.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { TextField } from "../components/field.tsx";
+import { Facts } from "../components/facts.tsx";
+import { NameField } from "../components/field.tsx";
+import { aboutOrganization, type FormErrors, RowForm } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
 import { DayTime } from "../components/relative_time.tsx";
-import { type FormErrors, RowForm } from "../components/row_form.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { asRole, yourRoleSentences } from "../text/role.ts";
-import { aboutOrganization } from "./about_organization.ts";
 
 /** What the page shows. */
 export interface OrganizationPageProps {
@@ -31,91 +31,64 @@ export function organizationPage(props: OrganizationPageProps): Page {
   const isOwner = organization.role === "OWNER";
   return (
     <PortalPage title="Organization" frame={frame} place="organization">
-      <div class="head">
-        <h1>
-          <bdi>{organization.name}</bdi>
-        </h1>
-        <p class="muted">
-          {`You are ${asRole(organization.role)}. ${yourRoleSentences[organization.role]}`}
-        </p>
-      </div>
+      <PageHead
+        title="{name}"
+        name={organization.name}
+        text={`You are ${asRole(organization.role)}. ${yourRoleSentences[organization.role]}`}
+      />
       <Notice tone="done" text={props.flash} />
       <Card title="Name">
         {isOwner ? <RenameForm {...props} /> : (
-          <TextField
+          <NameField
             label="Organization name"
-            name="name"
             value={organization.name}
             hint="Only owners can change it."
             autocomplete="off"
-            maxlength={nameCharactersMax}
             readonly
           />
         )}
       </Card>
       <Card title="Details" flush>
-        <Details organization={organization} now={frame.now} />
+        <Facts
+          facts={[
+            { label: "Created", value: <DayTime at={organization.createdAt} now={frame.now} /> },
+            {
+              label: "Members",
+              value: <a href="/portal/members">{groupDigits(organization.memberCount)}</a>,
+            },
+            { label: "ID", value: <code class="pick">{organization.id}</code> },
+          ]}
+        />
       </Card>
       <Card title="Danger zone" flush>
         <DangerZone {...props} />
       </Card>
-      {isOwner
-        ? (
-          <p class="muted small">
-            Setting up a proxy? <a href="/portal/check">See what your browser sends</a>.
-          </p>
-        )
-        : null}
+      {isOwner && (
+        <p class="muted small">
+          Setting up a proxy? <a href="/portal/check">See what your browser sends</a>.
+        </p>
+      )}
     </PortalPage>
   );
 }
 
-function RenameForm({ frame, form: { value, fieldErrors, error } }: OrganizationPageProps) {
+function RenameForm({ frame, form: { value, fields, message } }: OrganizationPageProps) {
   return (
     <RowForm
       action="/portal/organization"
-      error={error}
-      about={aboutOrganization(frame.session)}
+      error={message}
+      hidden={aboutOrganization(frame.session)}
       hasOneField
     >
-      <TextField
+      <NameField
         label="Organization name"
-        name="name"
         value={value}
         hint="Shown to members, in invitations and in the audit log."
-        error={fieldErrors["name"]}
+        error={fields["name"]}
         autocomplete="organization"
-        required
-        maxlength={nameCharactersMax}
       />
       <SubmitButton>Rename</SubmitButton>
     </RowForm>
-  );
-}
-
-function Details({ organization, now }: { organization: Organization; now: number }) {
-  const { id, memberCount, createdAt } = organization;
-  return (
-    <dl class="facts">
-      <div>
-        <dt>Created</dt>
-        <dd>
-          <DayTime at={createdAt} now={now} />
-        </dd>
-      </div>
-      <div>
-        <dt>Members</dt>
-        <dd>
-          <a href="/portal/members">{groupDigits(memberCount)}</a>
-        </dd>
-      </div>
-      <div>
-        <dt>ID</dt>
-        <dd>
-          <code class="pick">{id}</code>
-        </dd>
-      </div>
-    </dl>
   );
 }
 
@@ -126,11 +99,9 @@ function DangerZone({ organization: { role, memberCount }, isOnlyOwner }: Organi
   return (
     <ul class="acts">
       <Action title="Leave" text={leaveText}>
-        {isOnlyOwner
-          ? null
-          : <ButtonLink tone="plain-destroy" href="/portal/members/leave">Leave</ButtonLink>}
+        {!isOnlyOwner && <ButtonLink tone="plain-destroy" href="/portal/members/leave">Leave</ButtonLink>}
       </Action>
-      {role !== "OWNER" ? null : (
+      {role === "OWNER" && (
         <>
           <Action title="Transfer ownership" text="Another member becomes an owner, and you become an admin.">
             {memberCount > 1

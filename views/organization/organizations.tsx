@@ -1,14 +1,14 @@
 // The page of a person's organizations: switch to one, or create one. People without an organization land here.
-import { nameCharactersMax } from "../../domain/limits.ts";
 import type { Organization } from "../../domain/organization.ts";
 import { Badge } from "../components/badge.tsx";
 import { SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { HiddenFields, TextField } from "../components/field.tsx";
+import { NameField } from "../components/field.tsx";
+import { Form, type FormErrors, RowForm } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
 import { DayTime } from "../components/relative_time.tsx";
-import { type FormErrors, RowForm } from "../components/row_form.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { groupDigits } from "../../domain/number_text.ts";
@@ -37,12 +37,10 @@ const columns: readonly Column[] = [
 export function organizationsPage({ frame, organizations, form, flash }: OrganizationsPageProps): Page {
   return (
     <PortalPage title="Organizations" frame={frame} place="organizations">
-      <div class="head">
-        <h1>Organizations</h1>
-        <p class="muted">
-          Keys, usage and members belong to an organization. The portal shows the active one.
-        </p>
-      </div>
+      <PageHead
+        title="Organizations"
+        text="Keys, usage and members belong to an organization. The portal shows the active one."
+      />
       <Notice tone="done" text={flash} />
       <Card title="Your organizations" flush>
         {organizations.length === 0
@@ -85,16 +83,13 @@ function OrganizationTable(
           </Cell>
           <Cell place="state">{organization.id === active ? <Badge tone="on">Active</Badge> : null}</Cell>
           <Cell place="actions">
-            {organization.id === active
-              ? null
-              : (
-                <form class="actions-row" method="post" action="/portal/switch">
-                  <HiddenFields values={{ organizationId: organization.id }} />
-                  <SubmitButton tone="quiet">
-                    Switch<span class="unseen">{` to “${organization.name}”`}</span>
-                  </SubmitButton>
-                </form>
-              )}
+            {organization.id !== active && (
+              <Form class="actions-row" action="/portal/switch" hidden={{ organizationId: organization.id }}>
+                <SubmitButton tone="quiet">
+                  Switch<span class="unseen">{` to “${organization.name}”`}</span>
+                </SubmitButton>
+              </Form>
+            )}
           </Cell>
         </Row>
       ))}
@@ -102,23 +97,20 @@ function OrganizationTable(
   );
 }
 
-function NewOrganizationForm({ value, fieldErrors, error }: OrganizationsPageProps["form"]) {
+function NewOrganizationForm({ value, fields, message }: OrganizationsPageProps["form"]) {
   return (
     <RowForm
       action="/portal/organizations"
-      error={error}
+      error={message}
       note="You become its owner, and it becomes your active organization."
       hasOneField
     >
-      <TextField
+      <NameField
         label="Name"
-        name="name"
         value={value}
         placeholder="For example: Northwind Maps"
-        error={fieldErrors["name"]}
+        error={fields["name"]}
         autocomplete="organization"
-        required
-        maxlength={nameCharactersMax}
       />
       <SubmitButton>Create organization</SubmitButton>
     </RowForm>

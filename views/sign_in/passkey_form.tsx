@@ -3,6 +3,7 @@
 import type { Child } from "hono/jsx";
 import type { Assets } from "../layout.tsx";
 import { type ButtonTone, SubmitButton } from "../components/button.tsx";
+import { HiddenFields, returnField } from "../components/form.tsx";
 
 /** The parts of a form. */
 export interface PasskeyFormProps {
@@ -25,7 +26,6 @@ export interface PasskeyFormProps {
 
 /** The form with its button. */
 export function PasskeyForm(props: PasskeyFormProps) {
-  const { assets, returnTo = null } = props;
   return (
     <form
       class="passkey"
@@ -33,15 +33,14 @@ export function PasskeyForm(props: PasskeyFormProps) {
       action={props.action}
       // Not sent by htmx: the next page may have another frame.
       hx-boost="false"
-      data-passkeys={assets.passkeys}
+      data-passkeys={props.assets.passkeys}
       data-passkey={props.ceremony}
       data-options={props.options}
       data-reauthenticate={props.reauthenticate}
       hidden
     >
-      {returnTo === null ? null : <input type="hidden" name="return_to" value={returnTo} />}
-      <input type="hidden" name="response" value="" />
-      {props.children ?? null}
+      <HiddenFields values={{ ...returnField(props.returnTo), response: "" }} />
+      {props.children}
       <SubmitButton tone={props.tone ?? "plain"}>{props.submit}</SubmitButton>
       <p class="refusal" role="alert" data-passkey-error></p>
     </form>

@@ -1,15 +1,14 @@
 // The pages of a person's own passkeys.
-import { nameCharactersMax } from "../../domain/limits.ts";
 import type { Passkey } from "../../domain/sign_in/passkey.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { ConfirmPanel } from "../components/confirm_panel.tsx";
+import { ConfirmPage, RenamePage } from "../components/confirm_page.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { type FormErrors, TextField } from "../components/field.tsx";
+import { NameField } from "../components/field.tsx";
+import type { FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
-import { RenamePanel } from "../components/rename_panel.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
@@ -38,9 +37,9 @@ export function passkeysPage(
         title="Passkeys"
         text="Sign in with your fingerprint, your face, or a security key. Passkeys replace passwords and codes, and are phishing-resistant."
       >
-        {passkeys.length === 0 ? null : add}
+        {passkeys.length > 0 && add}
       </PageHead>
-      {flash === null ? null : <Notice tone="done" text={flash} />}
+      <Notice tone="done" text={flash} />
       <Card title="Your passkeys" flush>
         {passkeys.length === 0
           ? (
@@ -96,7 +95,7 @@ export function addPasskeyPage(
           title="Add a passkey"
           text="Enter a name that you'll recognize. Your browser then asks where to save the passkey."
         />
-        {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
+        <Notice tone="refused" text={rejected?.message} />
         <Card title="New passkey">
           <PasskeyForm
             assets={frame.assets}
@@ -107,15 +106,12 @@ export function addPasskeyPage(
             tone="primary"
             submit="Add passkey"
           >
-            <TextField
+            <NameField
               label="Name"
-              name="name"
               value={value}
               placeholder="Laptop"
               error={rejected?.fields["name"]}
               autocomplete="off"
-              required
-              maxlength={nameCharactersMax}
             />
           </PasskeyForm>
           <PasskeysMissing />
@@ -125,52 +121,45 @@ export function addPasskeyPage(
   );
 }
 
-/** What the page that renames a passkey shows. */
-export interface RenamePasskeyPageProps {
-  readonly frame: PortalFrame;
-  readonly passkey: Passkey;
-  /** The name as typed; at first the passkey's. */
-  readonly value: string;
-  readonly rejected?: FormErrors;
-}
-
 /** @returns The page that renames a passkey. */
-export function renamePasskeyPage({ frame, passkey, value, rejected }: RenamePasskeyPageProps): Page {
+export function renamePasskeyPage({ frame, passkey, ...form }: {
+  frame: PortalFrame;
+  passkey: Passkey;
+  /** The name as typed; at first the passkey's. */
+  value: string;
+  rejected?: FormErrors;
+}): Page {
   return (
-    <PortalPage title="Rename a passkey" frame={frame} place="security">
-      <RenamePanel
-        name={passkey.name}
-        value={value}
-        error={rejected?.fields["name"]}
-        charactersMax={nameCharactersMax}
-        text="Only the name here changes. Your device keeps its own name for the passkey."
-        facts={facts(passkey, frame.now)}
-        action={passkeyHref(passkey.id, "rename")}
-        submit="Rename passkey"
-        back={passkeysLink}
-      />
-    </PortalPage>
+    <RenamePage
+      {...form}
+      frame={frame}
+      place="security"
+      title="Rename a passkey"
+      name={passkey.name}
+      text="Only the name here changes. Your device keeps its own name for the passkey."
+      facts={facts(passkey, frame.now)}
+      action={passkeyHref(passkey.id, "rename")}
+      submit="Rename passkey"
+      back={passkeysLink}
+    />
   );
 }
 
 /** @returns The page that confirms the removal of a passkey. */
 export function removePasskeyPage({ frame, passkey }: { frame: PortalFrame; passkey: Passkey }): Page {
   return (
-    <PortalPage title="Remove a passkey" frame={frame} place="security">
-      <ConfirmPanel
-        title={
-          <>
-            Remove “<bdi>{passkey.name}</bdi>”?
-          </>
-        }
-        text="You can no longer sign in with it. Also delete it on your device, which may keep offering it. This can't be undone."
-        facts={facts(passkey, frame.now)}
-        action={passkeyHref(passkey.id, "remove")}
-        submit="Remove passkey"
-        tone="destroy"
-        back={passkeysLink}
-      />
-    </PortalPage>
+    <ConfirmPage
+      frame={frame}
+      place="security"
+      title="Remove a passkey"
+      heading="Remove “{name}”?"
+      name={passkey.name}
+      text="You can no longer sign in with it. Also delete it on your device, which may keep offering it. This can't be undone."
+      facts={facts(passkey, frame.now)}
+      action={passkeyHref(passkey.id, "remove")}
+      submit="Remove passkey"
+      back={passkeysLink}
+    />
   );
 }
 

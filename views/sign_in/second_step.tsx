@@ -1,40 +1,40 @@
 // The page after the password: a code of the app, a recovery code, or a passkey.
 import { SubmitButton } from "../components/button.tsx";
-import { type FormErrors, TextField } from "../components/field.tsx";
+import { TextField } from "../components/field.tsx";
+import { Form, type FormErrors, returnField } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
 import { codeCharactersMax } from "./two_step.tsx";
 
-/** What the page shows. */
-export interface SecondStepPageProps {
-  readonly frame: GateFrame;
-  readonly email: string;
-  readonly hasPasskeys: boolean;
-  /** Asks for a recovery code instead of one of the app. */
-  readonly isRecovery: boolean;
-  /** What was typed. `returnTo`: the next page, checked by the caller. */
-  readonly values: { readonly code: string; readonly returnTo: string | null };
-  readonly rejected?: FormErrors | undefined;
-}
-
 const path = "/sign-in/second-step";
 
 /** @returns The page of the second step. */
-export function secondStepPage(props: SecondStepPageProps): Page {
-  const { frame, isRecovery, values: { code, returnTo }, rejected } = props;
+export function secondStepPage({ frame, email, hasPasskeys, isRecovery, values, rejected }: {
+  frame: GateFrame;
+  email: string;
+  hasPasskeys: boolean;
+  /** Asks for a recovery code instead of one of the app. */
+  isRecovery: boolean;
+  /** What was typed. `returnTo`: the next page, checked by the caller. */
+  values: { code: string; returnTo: string | null };
+  rejected?: FormErrors | undefined;
+}): Page {
+  const { code, returnTo } = values;
   return (
     <GatePage title="Two-step sign-in" frame={frame}>
-      <form class="card" method="post" action={path}>
+      <Form
+        class="card"
+        action={path}
+        hidden={{ ...returnField(returnTo), ...(isRecovery ? { recovery: "1" } : {}) }}
+      >
         <div>
           <h1>Two-step sign-in</h1>
           <p class="muted small">
-            Signing in as <bdi>{props.email}</bdi>.
+            Signing in as <bdi>{email}</bdi>.
           </p>
         </div>
-        {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
-        {returnTo === null ? null : <input type="hidden" name="return_to" value={returnTo} />}
-        {isRecovery ? <input type="hidden" name="recovery" value="1" /> : null}
+        <Notice tone="refused" text={rejected?.message} />
         <TextField
           label={isRecovery ? "Recovery code" : "Code"}
           name="code"
@@ -51,34 +51,28 @@ export function secondStepPage(props: SecondStepPageProps): Page {
         />
         <SubmitButton>Sign in</SubmitButton>
         <p class="small muted">
-          <a href={href(path, { ...(isRecovery ? {} : { recovery: "1" }), ...returnQuery(returnTo) })}>
+          <a href={href(path, { ...(isRecovery ? {} : { recovery: "1" }), ...returnField(returnTo) })}>
             {isRecovery ? "Use a code from the app" : "Use a recovery code"}
           </a>
           {" · "}
-          <a href={href("/sign-in", returnQuery(returnTo))}>Start over</a>
+          <a href={href("/sign-in", returnField(returnTo))}>Start over</a>
         </p>
-      </form>
-      {props.hasPasskeys
-        ? (
-          <div>
-            <PasskeyForm
-              assets={frame.assets}
-              ceremony="get"
-              options={`${path}/passkey/options`}
-              action={`${path}/passkey`}
-              returnTo={returnTo}
-              submit="Use a passkey"
-            />
-            <PasskeysMissing />
-          </div>
-        )
-        : null}
+      </Form>
+      {hasPasskeys && (
+        <div>
+          <PasskeyForm
+            assets={frame.assets}
+            ceremony="get"
+            options={`${path}/passkey/options`}
+            action={`${path}/passkey`}
+            returnTo={returnTo}
+            submit="Use a passkey"
+          />
+          <PasskeysMissing />
+        </div>
+      )}
     </GatePage>
   );
-}
-
-function returnQuery(returnTo: string | null): Record<string, string> {
-  return returnTo === null ? {} : { return_to: returnTo };
 }
 
 function href(base: string, query: Record<string, string>): string {

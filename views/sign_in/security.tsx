@@ -3,8 +3,10 @@ import { countOf } from "../../domain/number_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
-import { type FormErrors, PasswordField, UsernameField } from "../components/field.tsx";
+import { PasswordField, UsernameField } from "../components/field.tsx";
+import { Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { Cell, type Column, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
@@ -42,14 +44,11 @@ export function securityPage(props: SecurityPageProps): Page {
   const { frame, sessions, flash } = props;
   return (
     <PortalPage title="Security" frame={frame} place="security">
-      <div class="head">
-        <h1>Security</h1>
-        <p class="muted">
-          Manage how you sign in. If you don't recognize a session below, change your password: that signs out
-          every other session.
-        </p>
-      </div>
-      {flash === null ? null : <Notice tone="done" text={flash} />}
+      <PageHead
+        title="Security"
+        text="Manage how you sign in. If you don't recognize a session below, change your password: that signs out every other session."
+      />
+      <Notice tone="done" text={flash} />
       <PasswordCard {...props} />
       <div class="pair">
         <TwoStepCard {...props.twoStep} />
@@ -60,9 +59,9 @@ export function securityPage(props: SecurityPageProps): Page {
         aside={sessions.length < 2
           ? <p class="muted small">Only here</p>
           : (
-            <form method="post" action={`${path}/sessions/end-others`} hx-disable="find button">
+            <Form action={`${path}/sessions/end-others`}>
               <SubmitButton tone="quiet-destroy">Sign out everywhere else</SubmitButton>
-            </form>
+            </Form>
           )}
         flush
       >
@@ -77,8 +76,7 @@ export function securityPage(props: SecurityPageProps): Page {
 function PasswordCard({ frame, rejected }: SecurityPageProps) {
   return (
     <Card title="Password">
-      <form class="parts" method="post" action={`${path}/password`} hx-disable="find button">
-        {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
+      <Form class="parts" action={`${path}/password`} error={rejected?.message}>
         <UsernameField email={frame.session.user.email} />
         <div class="row two">
           <PasswordField
@@ -98,7 +96,7 @@ function PasswordCard({ frame, rejected }: SecurityPageProps) {
           You stay signed in here and are signed out everywhere else.{" "}
           <a href="/forgot-password">Forgot your password?</a>
         </p>
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -158,15 +156,10 @@ function SessionTableRow({ session, now }: { session: SessionRow; now: number })
       </Cell>
       <Cell place="state">{current ? <Badge tone="on">This session</Badge> : null}</Cell>
       <Cell place="actions">
-        {current ? null : (
-          <form
-            class="actions-row"
-            method="post"
-            action={`${path}/sessions/${encodeURIComponent(id)}/end`}
-            hx-disable="find button"
-          >
+        {!current && (
+          <Form class="actions-row" action={`${path}/sessions/${encodeURIComponent(id)}/end`}>
             <SubmitButton tone="quiet-destroy" about={`${device}, ${address}`}>Sign out</SubmitButton>
-          </form>
+          </Form>
         )}
       </Cell>
     </Row>

@@ -1,44 +1,36 @@
 // The page that signs people in, and the page between signing in and a product on another origin.
-import { emailCharactersMax } from "../../domain/limits.ts";
 import { withReturnTo } from "../../domain/sign_in/return_to.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
-import { type FormErrors, PasswordField, TextField } from "../components/field.tsx";
+import { EmailField, PasswordField } from "../components/field.tsx";
+import { Form, type FormErrors, returnField } from "../components/form.tsx";
 import { Notice, type NoticeProps } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { PasskeyForm } from "./passkey_form.tsx";
 
-/** What the page shows. */
-export interface SignInPageProps {
-  readonly frame: GateFrame;
-  /** What was typed. `returnTo`: the next page, checked by the caller. */
-  readonly values: { readonly email: string; readonly returnTo: string | null };
-  /** What just happened. */
-  readonly notice?: NoticeProps | undefined;
-  readonly rejected?: FormErrors | undefined;
-}
-
 /** @returns The sign-in page. */
-export function signInPage({ frame, values, notice, rejected }: SignInPageProps): Page {
+export function signInPage({ frame, values, notice, rejected }: {
+  frame: GateFrame;
+  /** What was typed. `returnTo`: the next page, checked by the caller. */
+  values: { email: string; returnTo: string | null };
+  /** What just happened. */
+  notice?: NoticeProps | undefined;
+  rejected?: FormErrors | undefined;
+}): Page {
   const { email, returnTo } = values;
   return (
     <GatePage title="Sign in" frame={frame}>
-      <form class="card" method="post" action="/sign-in">
+      <Form class="card" action="/sign-in" hidden={returnField(returnTo)}>
         <div>
           <h1>Sign in</h1>
           <p class="muted small">One account for all products.</p>
         </div>
         {notice && <Notice {...notice} />}
-        {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
-        {returnTo === null ? null : <input type="hidden" name="return_to" value={returnTo} />}
-        <TextField
+        <Notice tone="refused" text={rejected?.message} />
+        <EmailField
           label="Email"
-          name="email"
-          type="email"
           value={email}
           error={rejected?.fields["email"]}
           autocomplete="username"
-          required
-          maxlength={emailCharactersMax}
           autofocus={email === ""}
         />
         <PasswordField
@@ -56,7 +48,7 @@ export function signInPage({ frame, values, notice, rejected }: SignInPageProps)
             New here? <a href={withReturnTo("/sign-up", returnTo)}>Create an account</a>
           </p>
         )}
-      </form>
+      </Form>
       <PasskeyForm
         assets={frame.assets}
         ceremony="get"

@@ -6,9 +6,10 @@ import { Badge } from "../components/badge.tsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { CopyButton, Secret } from "../components/code.tsx";
-import { ConfirmPanel, type ConfirmPanelProps } from "../components/confirm_panel.tsx";
-import { type FormErrors, PasswordField, TextField, UsernameField } from "../components/field.tsx";
-import { GateCard } from "../components/gate_card.tsx";
+import { ConfirmPage, type ConfirmPageProps } from "../components/confirm_page.tsx";
+import { PasswordField, TextField, UsernameField } from "../components/field.tsx";
+import { Form, type FormErrors } from "../components/form.tsx";
+import { GateCard, GateHint } from "../components/gate_card.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime } from "../components/relative_time.tsx";
@@ -59,8 +60,8 @@ export function twoStepPage(props: TwoStepPageProps): Page {
         title="Two-step sign-in"
         text="After your password, enter a code from an app on your phone. Your password alone is not enough to sign in."
       />
-      {flash === null ? null : <Notice tone="done" text={flash} />}
-      {error === null ? null : <Notice tone="refused" text={error} />}
+      <Notice tone="done" text={flash} />
+      <Notice tone="refused" text={error} />
       {recoveryCodes && <RecoveryCodesNotice codes={recoveryCodes} email={frame.session.user.email} />}
       {props.confirmedAt === null ? <Off /> : (
         <>
@@ -89,9 +90,9 @@ function Off() {
       <p class="muted">
         You need an app such as Aegis, Google Authenticator, 1Password, or the one in your phone's settings.
       </p>
-      <form class="act-row" method="post" action={`${twoStepPath}/begin`} hx-disable="find button">
+      <Form class="act-row" action={`${twoStepPath}/begin`}>
         <SubmitButton>Set up two-step sign-in</SubmitButton>
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -155,20 +156,16 @@ function RecoveryCodesNotice({ codes, email }: { codes: readonly string[]; email
   );
 }
 
-/** What the page that sets up an app shows. */
-export interface TwoStepSetUpPageProps {
-  readonly frame: PortalFrame;
-  /** Base32. */
-  readonly secret: string;
-  readonly otpauthUrl: string;
-  /** The code as typed. */
-  readonly value: string;
-  readonly rejected?: FormErrors | undefined;
-}
-
 /** @returns The page that sets up an authenticator app: a QR code, the secret as text, and a field for the first code. */
-export function twoStepSetUpPage(props: TwoStepSetUpPageProps): Page {
-  const { frame, otpauthUrl, rejected } = props;
+export function twoStepSetUpPage({ frame, secret, otpauthUrl, value, rejected }: {
+  frame: PortalFrame;
+  /** Base32. */
+  secret: string;
+  otpauthUrl: string;
+  /** The code as typed. */
+  value: string;
+  rejected?: FormErrors | undefined;
+}): Page {
   return (
     <PortalPage title="Set up two-step sign-in" frame={frame} place="security">
       <PageHead
@@ -176,20 +173,20 @@ export function twoStepSetUpPage(props: TwoStepSetUpPageProps): Page {
         title="Set up two-step sign-in"
         text="Two-step sign-in turns on when you confirm the first code."
       />
-      {rejected?.message ? <Notice tone="refused" text={rejected.message} /> : null}
+      <Notice tone="refused" text={rejected?.message} />
       <Card title="1. Scan this with your app">
         <div class="qr">{raw(qrCodeSvg(otpauthUrl))}</div>
         <p class="muted small">
           Is the app on this device? <a href={otpauthUrl} hx-boost="false">Open it</a>, or enter this key:
         </p>
-        <Secret id="totp-secret" value={props.secret.replaceAll(/(.{4})(?!$)/g, "$1 ")} copy="Copy key" />
+        <Secret id="totp-secret" value={secret.replaceAll(/(.{4})(?!$)/g, "$1 ")} copy="Copy key" />
       </Card>
       <Card title="2. Enter the code that your app shows">
-        <form class="new-key" method="post" action={`${twoStepPath}/set-up`} hx-disable="find button">
+        <Form class="new-key" action={`${twoStepPath}/set-up`}>
           <TextField
             label="Code"
             name="code"
-            value={props.value}
+            value={value}
             hint="Six digits. They change every 30 seconds."
             error={rejected?.fields["code"]}
             autocomplete="one-time-code"
@@ -201,14 +198,14 @@ export function twoStepSetUpPage(props: TwoStepSetUpPageProps): Page {
             <SubmitButton>Turn on</SubmitButton>
             <ButtonLink href={twoStepPath}>Cancel</ButtonLink>
           </div>
-        </form>
+        </Form>
       </Card>
     </PortalPage>
   );
 }
 
 /** What the confirmation pages show. */
-export interface TwoStepConfirmationProps {
+interface TwoStepConfirmationProps {
   readonly frame: PortalFrame;
   readonly recoveryCodesLeft: number;
 }
@@ -216,18 +213,17 @@ export interface TwoStepConfirmationProps {
 /** @returns The page that confirms turning off two-step sign-in. */
 export function turnOffTwoStepPage(props: TwoStepConfirmationProps): Page {
   return confirmation(props, {
-    title: "Turn off two-step sign-in?",
+    title: "Turn off two-step sign-in",
     text: "Your password alone will sign you in. Your recovery codes stop working; passkeys stay.",
     action: `${twoStepPath}/turn-off`,
     submit: "Turn off",
-    tone: "destroy",
   });
 }
 
 /** @returns The page that confirms creating new recovery codes. */
 export function newRecoveryCodesPage(props: TwoStepConfirmationProps): Page {
   return confirmation(props, {
-    title: "Create new recovery codes?",
+    title: "Create new recovery codes",
     text: "Your current codes stop working. The new ones are shown only once.",
     action: `${twoStepPath}/recovery-codes`,
     submit: "Create new codes",
@@ -237,16 +233,21 @@ export function newRecoveryCodesPage(props: TwoStepConfirmationProps): Page {
 
 function confirmation(
   { frame, recoveryCodesLeft }: TwoStepConfirmationProps,
-  panel: Pick<ConfirmPanelProps, "text" | "action" | "submit" | "tone"> & { title: string },
+  page: Pick<ConfirmPageProps, "title" | "text" | "action" | "submit" | "tone">,
 ): Page {
   const facts = [
     { label: "Account", value: <bdi>{frame.session.user.email}</bdi> },
     { label: "Recovery codes left", value: String(recoveryCodesLeft) },
   ];
   return (
-    <PortalPage title={panel.title.replace("?", "")} frame={frame} place="security">
-      <ConfirmPanel {...panel} facts={facts} back={twoStepLink} />
-    </PortalPage>
+    <ConfirmPage
+      {...page}
+      frame={frame}
+      place="security"
+      heading={`${page.title}?`}
+      facts={facts}
+      back={twoStepLink}
+    />
   );
 }
 
@@ -254,21 +255,22 @@ function confirmation(
 export function turnOffLinkPage({ frame, rejected }: { frame: PortalFrame; rejected?: FormErrors }): Page {
   const { email } = frame.session.user;
   return (
-    <PortalPage title="Turn off two-step sign-in by email" frame={frame} place="security">
-      <ConfirmPanel
-        title="Lost your device and your recovery codes?"
-        text="Enter your password, and we'll email you a link that turns off two-step sign-in. It works for an hour, in a browser where you are signed in."
-        facts={[{ label: "The link goes to", value: <bdi>{email}</bdi> }]}
-        action={turnOffLinkPath}
-        submit="Send link"
-        tone="primary"
-        back={twoStepLink}
-        error={rejected?.message ?? null}
-      >
-        <UsernameField email={email} />
-        <PasswordField label="Password" name="password" error={rejected?.fields["password"]} autofocus />
-      </ConfirmPanel>
-    </PortalPage>
+    <ConfirmPage
+      frame={frame}
+      place="security"
+      title="Turn off two-step sign-in by email"
+      heading="Lost your device and your recovery codes?"
+      text="Enter your password, and we'll email you a link that turns off two-step sign-in. It works for an hour, in a browser where you are signed in."
+      facts={[{ label: "The link goes to", value: <bdi>{email}</bdi> }]}
+      action={turnOffLinkPath}
+      submit="Send link"
+      tone="primary"
+      back={twoStepLink}
+      error={rejected?.message}
+    >
+      <UsernameField email={email} />
+      <PasswordField label="Password" name="password" error={rejected?.fields["password"]} autofocus />
+    </ConfirmPage>
   );
 }
 
@@ -293,12 +295,10 @@ export function turnOffByLinkPage({ frame, ...link }: { frame: GateFrame } & Tur
           </>
         }
         action="/turn-off-two-step"
+        hidden={{ token: link.token }}
       >
-        <input type="hidden" name="token" value={link.token} />
         <SubmitButton tone="destroy">Turn off</SubmitButton>
-        <p class="small muted">
-          Not now? <a href={twoStepPath}>Back to two-step sign-in</a>
-        </p>
+        <GateHint text="Not now?" href={twoStepPath} label="Back to two-step sign-in" />
       </GateCard>
     );
   }

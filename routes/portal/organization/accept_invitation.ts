@@ -36,9 +36,9 @@ export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: 
         : { href: "/portal", label: "Go to the portal" };
       return await sendPage(c, endedInvitationPage({ frame, home: way }), 404);
     }
-    const { name = "", fieldErrors, error, status } = state;
+    const { name = "", fields, message: error, status } = state;
     const invitee = inviteeOf(offer, { parts, session, token });
-    const shown = invitee.kind === "signUp" ? { ...invitee, name, fieldErrors } : invitee;
+    const shown = invitee.kind === "signUp" ? { ...invitee, name, fields } : invitee;
     return await sendPage(c, acceptInvitationPage({ frame, token, offer, invitee: shown, error }), status);
   }
 
@@ -97,9 +97,7 @@ function inviteeOf(
   if (offer.hasAccount) {
     return { kind: "signIn", href: `/sign-in?return_to=${encodeURIComponent(addressOf(token))}` };
   }
-  return parts.config.signUp === "closed"
-    ? { kind: "closed" }
-    : { kind: "signUp", name: "", fieldErrors: {} };
+  return parts.config.signUp === "closed" ? { kind: "closed" } : { kind: "signUp", name: "", fields: {} };
 }
 
 /** @returns The address of the page, as in the email. */

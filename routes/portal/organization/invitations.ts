@@ -121,7 +121,7 @@ function showMembers(parts: AppParts, assets: Assets) {
         },
       },
       flash: flashOf(c, flashes(name)),
-      error: input === undefined ? state.error : null,
+      error: input === undefined ? state.message : null,
     });
     return sendPage(c, page, state.status);
   };
@@ -168,9 +168,9 @@ function canRevoke(role: Role, invitation: Invitation): boolean {
 
 /** Some errors are about the email address alone. */
 function aboutEmail(state: FormState): FormState {
-  const { code, error } = state;
+  const { code, message } = state;
   const isAbout = code === "already_member" || code === "already_invited";
-  return isAbout && error !== null ? { ...state, error: null, fieldErrors: { email: error } } : state;
+  return isAbout && message !== null ? { ...state, message: null, fields: { email: message } } : state;
 }
 
 function keyOf(c: AppContext, { organization }: MemberActor) {

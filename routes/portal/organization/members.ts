@@ -122,12 +122,12 @@ function leaveRoutes(app: App, parts: AppParts, assets: Assets): void {
       getMember(services, session, { organizationId, userId: session.user.id }),
       countMembers(services, session, organizationId),
     ]);
-    const error = state.error ??
+    const message = state.message ??
       (member.role === "OWNER" && counts.OWNER === 1
         ? "You are the only owner. Make another member an owner first, or delete the organization."
         : null);
     const frame = portalFrame(parts, assets, session);
-    return await sendPage(c, leaveOrganizationPage({ frame, member, error }), state.status);
+    return await sendPage(c, leaveOrganizationPage({ frame, member, message }), state.status);
   }
 
   app.get(
@@ -157,14 +157,14 @@ function transferRoutes(app: App, parts: AppParts, assets: Assets): void {
   const { services } = parts;
   mountForm(app, parts, {
     path: `${path}/:id/owner`,
-    async show(c, session, { error, fieldErrors, status }) {
+    async show(c, session, state) {
       const member = await getMember(services, session, keyOf(c, session));
       requirePermission(session, "organization.manage");
       if (member.user.id === session.user.id || member.role === "OWNER") return redirect(c, path);
       const frame = portalFrame(parts, assets, session);
-      const message = error ?? fieldErrors["userId"] ?? null;
+      const message = state.message ?? state.fields["userId"] ?? null;
       return reauthenticationIfNeeded(c, parts, session) ??
-        await sendPage(c, transferToMemberPage({ frame, member, error: message }), status);
+        await sendPage(c, transferToMemberPage({ frame, member, message }), state.status);
     },
     async submit(c, session) {
       const { organizationId: id, userId } = keyOf(c, session);

@@ -138,7 +138,7 @@ function activeRoutes(app: App, parts: AppParts, assets: Assets): void {
 function transferRoutes(app: App, parts: AppParts, assets: Assets): void {
   mountForm(app, parts, {
     path: `${path}/hand-over`,
-    async show(c, session, { fieldErrors, status }) {
+    async show(c, session, { fields, status }) {
       requireOwner(session);
       const { members, nextCursor } = await listMembers(parts.services, session, {
         organizationId: session.organization.organizationId,
@@ -148,7 +148,7 @@ function transferRoutes(app: App, parts: AppParts, assets: Assets): void {
         frame: portalFrame(parts, assets, session),
         members: members.filter(({ user }) => user.id !== session.user.id),
         hasMore: nextCursor !== null,
-        fieldErrors,
+        fields,
       });
       return sendPage(c, page, status);
     },

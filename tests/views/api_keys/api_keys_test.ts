@@ -30,7 +30,7 @@ Deno.test("apiKeysPage() keeps the input of a rejected form and shows the error 
   const html = String(
     await apiKeysPage({
       ...props,
-      form: { values: { name: "a | b", expires: "90d" }, fieldErrors: { name: "Too odd." }, error: null },
+      form: { values: { name: "a | b", expires: "90d" }, fields: { name: "Too odd." }, message: null },
     }),
   );
   assert.match(html, /<input type="text" id="name" name="name" value="a \| b"[^>]*aria-invalid="true"/);

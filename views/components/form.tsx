@@ -1,0 +1,64 @@
+// Forms, with their hidden fields and the reason why they were rejected.
+import type { Child } from "hono/jsx";
+import type { Session } from "../../domain/sign_in/session.ts";
+import { Notice } from "./notice.tsx";
+
+/** Why a form was rejected: one message for the form, or one for each field by name. */
+export interface FormErrors {
+  readonly message: string | null;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** The parts of a form. */
+export interface FormProps {
+  readonly class?: string;
+  /** The form's target. */
+  readonly action: string;
+  /** Hidden fields by name. */
+  readonly hidden?: Readonly<Record<string, string>> | undefined;
+  /** Why the form was rejected, if no field has the error. */
+  readonly error?: string | null | undefined;
+  readonly children: Child;
+}
+
+/** A form with its own notice. Its buttons are off while it is sent. */
+export function Form({ hidden, error, children, ...attributes }: FormProps) {
+  return (
+    <form method="post" hx-disable="find button" {...attributes}>
+      <HiddenFields values={hidden} />
+      <Notice tone="refused" text={error} />
+      {children}
+    </form>
+  );
+}
+
+/** A form whose fields and button are in one row. `note`: a text below the row. */
+export function RowForm(
+  { note, hasOneField = false, children, ...form }: FormProps & { note?: string; hasOneField?: boolean },
+) {
+  return (
+    <Form class="new-key" {...form}>
+      <div class={hasOneField ? "row one" : "row"}>{children}</div>
+      {note && <p class="muted small">{note}</p>}
+    </Form>
+  );
+}
+
+/** Fields that are sent with a form but not shown, by name. */
+export function HiddenFields({ values = {} }: { values?: Readonly<Record<string, string>> | undefined }) {
+  return (
+    <>
+      {Object.entries(values).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
+    </>
+  );
+}
+
+/** @returns The hidden fields of a form about the active organization: another one may be active when it is sent. */
+export function aboutOrganization({ organization }: Session): Readonly<Record<string, string>> {
+  return organization === null ? {} : { organizationId: organization.organizationId };
+}
+
+/** @returns The hidden field of a form that leads on to another page, if there is one. */
+export function returnField(returnTo: string | null | undefined): Readonly<Record<string, string>> {
+  return returnTo ? { return_to: returnTo } : {};
+}
