@@ -31,7 +31,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
   const errorResponse = (error: unknown, c: AppContext) => {
     const appError = toAppError(error, c, parts);
     noteDenied(c, appError, parts);
-    return isForPrograms(c.req.path) ? jsonError(c, appError) : pageError(c, appError, { parts, assets });
+    return isForPrograms(c.req.path) ? jsonError(c, appError) : pageError(c, appError, { ...parts, assets });
   };
   app.use("/api/auth/*", cors(config, parts.log));
   app.use(requestLifecycle(parts, {

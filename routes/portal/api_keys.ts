@@ -15,12 +15,11 @@ import {
 import { countUsageOfApiKeys } from "../../services/meter/usage.ts";
 import { renameApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
 import { apiKeysPage, type NewKey } from "../../views/api_keys/api_keys.tsx";
-import type { Assets } from "../../views/layout.tsx";
-import type { App, AppContext, AppParts } from "../env.ts";
+import type { App, AppContext } from "../env.ts";
 import { renameApiKeySchema } from "../schemas/api_keys.ts";
 import { check } from "../schemas/check.ts";
 import { flashOf, type FormState, mountForm, newForm, queryOf } from "./form.ts";
-import { inOrganization, type MemberActor, portalFrame, redirect, sendPage } from "./page.ts";
+import { type MemberActor, memberRoutes, portalFrame, type PortalParts, redirect, sendPage } from "./page.ts";
 
 const path = "/portal/api-keys";
 const hourMs = 3_600_000;
@@ -50,9 +49,9 @@ type ShowList = (
 ) => Promise<Response>;
 
 /** Mounts `/portal/api-keys`. */
-export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalApiKeyRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  const show = showList(parts, assets);
+  const show = showList(parts);
   mountForm(app, parts, {
     path,
     show,
@@ -63,12 +62,12 @@ export function portalApiKeyRoutes(app: App, parts: AppParts, assets: Assets): v
       return await show(c, session, { ...newForm, newKey: { name, fullKey, replaced: null }, status: 201 });
     },
   });
-  renameRoutes(app, parts, assets);
-  revokeRoutes(app, parts, assets);
-  rotateRoutes(app, parts, { assets, showList: show });
+  renameRoutes(app, parts);
+  revokeRoutes(app, parts);
+  rotateRoutes(app, parts, show);
 }
 
-function showList(parts: AppParts, assets: Assets): ShowList {
+function showList(parts: PortalParts): ShowList {
   const { services } = parts;
   return async (c, session, state) => {
     const page = { limit: pageItemsDefault, cursor: queryOf(c, "cursor") };
@@ -79,7 +78,7 @@ function showList(parts: AppParts, assets: Assets): ShowList {
       [{ apiKeys: [], nextCursor: null }, { active: 0, inactive: 0 }];
     const usage = await recentUsage(parts, session, apiKeys.map(({ id }) => id));
     const view = apiKeysPage({
-      frame: portalFrame(parts, assets, session),
+      frame: portalFrame(parts, session),
       apiKeys: apiKeys.map((key) => ({
         ...key,
         createdByYou: key.createdBy?.id === session.user.id,
@@ -100,7 +99,7 @@ function showList(parts: AppParts, assets: Assets): ShowList {
 }
 
 /** @returns Null if the counts are not available in time: keys must be revocable while reports are busy. */
-async function recentUsage({ services }: AppParts, session: Session, apiKeyIds: readonly string[]) {
+async function recentUsage({ services }: PortalParts, session: Session, apiKeyIds: readonly string[]) {
   if (apiKeyIds.length === 0) return null;
   const end = (Math.floor(services.clock() / dayMs) + 1) * dayMs;
   const late = new AbortController();
@@ -118,7 +117,7 @@ async function recentUsage({ services }: AppParts, session: Session, apiKeyIds: 
 }
 
 /** The address has the key's id instead of its name, so that links can't put arbitrary text into the page. */
-async function flash({ services }: AppParts, c: AppContext, session: Session): Promise<string | null> {
+async function flash({ services }: PortalParts, c: AppContext, session: Session): Promise<string | null> {
   const id = queryOf(c, "id");
   if (id === undefined) return null;
   try {
@@ -130,13 +129,13 @@ async function flash({ services }: AppParts, c: AppContext, session: Session): P
   }
 }
 
-function renameRoutes(app: App, parts: AppParts, assets: Assets): void {
+function renameRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   mountForm(app, parts, {
     path: `${path}/:id/rename`,
     async show(c, session, { input, fields, status }) {
       const apiKey = await getApiKey(services, session, idOf(c));
-      const frame = portalFrame(parts, assets, session);
+      const frame = portalFrame(parts, session);
       const value = input === undefined ? apiKey.name : input["name"] ?? "";
       return await sendPage(c, renameApiKeyPage({ frame, apiKey, value, fields }), status);
     },
@@ -149,31 +148,22 @@ function renameRoutes(app: App, parts: AppParts, assets: Assets): void {
   });
 }
 
-function revokeRoutes(app: App, parts: AppParts, assets: Assets): void {
+function revokeRoutes(app: App, parts: PortalParts): void {
+  const { get, post } = memberRoutes(app, parts);
   const { services } = parts;
 
-  app.get(
-    `${path}/:id/revoke`,
-    inOrganization(parts, async (c, session) => {
-      const apiKey = await getApiKey(services, session, idOf(c));
-      if (apiKey.status === "revoked") return redirect(c, path);
-      return sendPage(c, revokeApiKeyPage({ frame: portalFrame(parts, assets, session), apiKey }));
-    }),
-  );
-  app.post(
-    `${path}/:id/revoke`,
-    inOrganization(parts, async (c, session) => {
-      const { id } = await revokeApiKey(services, session, idOf(c));
-      return redirect(c, `${path}?done=revoked&id=${id}`);
-    }),
-  );
+  get(`${path}/:id/revoke`, async (c, session) => {
+    const apiKey = await getApiKey(services, session, idOf(c));
+    if (apiKey.status === "revoked") return redirect(c, path);
+    return sendPage(c, revokeApiKeyPage({ frame: portalFrame(parts, session), apiKey }));
+  });
+  post(`${path}/:id/revoke`, async (c, session) => {
+    const { id } = await revokeApiKey(services, session, idOf(c));
+    return redirect(c, `${path}?done=revoked&id=${id}`);
+  });
 }
 
-function rotateRoutes(
-  app: App,
-  parts: AppParts,
-  { assets, showList }: { assets: Assets; showList: ShowList },
-): void {
+function rotateRoutes(app: App, parts: PortalParts, showList: ShowList): void {
   const { services } = parts;
   mountForm(app, parts, {
     path: `${path}/:id/rotate`,
@@ -182,7 +172,7 @@ function rotateRoutes(
       if (apiKey.status !== "active" && input === undefined) return redirect(c, path);
       const error = message ?? fields["id"];
       const errors = error === undefined ? fields : { expireOld: error };
-      const frame = portalFrame(parts, assets, session);
+      const frame = portalFrame(parts, session);
       const value = input?.["expireOld"] ?? "now";
       return await sendPage(c, rotateApiKeyPage({ frame, apiKey, value, fields: errors }), status);
     },

@@ -12,40 +12,37 @@ import {
 } from "../../services/audit.ts";
 import { auditPage } from "../../views/audit/audit.tsx";
 import type { AuditAddress, AuditErrors } from "../../views/audit/audit_filters.tsx";
-import type { Assets } from "../../views/layout.tsx";
-import type { App, AppContext, AppParts } from "../env.ts";
+import type { App, AppContext } from "../env.ts";
 import { deviceNames } from "./sign_in/device_name.ts";
-import { portalFrame, sendPage, signedIn } from "./page.ts";
+import { portalFrame, type PortalParts, sendPage, signedInRoutes } from "./page.ts";
 
 /** Mounts `/portal/audit`. */
-export function portalAuditRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalAuditRoutes(app: App, parts: PortalParts): void {
+  const { get } = signedInRoutes(app, parts);
   const { services } = parts;
 
-  app.get(
-    "/portal/audit",
-    signedIn(parts, async (c, actor) => {
-      const people = await listAuditActors(services, actor);
-      const { address, filter, errors } = choice(c);
-      const { events, nextCursor } = filter === null ? nothing : await listAuditEvents(services, actor, {
-        ...filter,
-        limit: pageItemsDefault,
-        cursor: address.cursor ?? undefined,
-      });
-      const devices = await devicesOf(events.map(({ userAgent }) => userAgent));
-      return sendPage(
-        c,
-        auditPage({
-          frame: portalFrame(parts, assets, actor),
-          address,
-          people,
-          errors,
-          events: events.map((event) => ({ ...event, device: devices.get(event.userAgent) ?? null })),
-          nextCursor,
-          csvHref: filter === null ? null : csvHref(address.action, filter),
-        }),
-      );
-    }),
-  );
+  get("/portal/audit", async (c, actor) => {
+    const people = await listAuditActors(services, actor);
+    const { address, filter, errors } = choice(c);
+    const { events, nextCursor } = filter === null ? nothing : await listAuditEvents(services, actor, {
+      ...filter,
+      limit: pageItemsDefault,
+      cursor: address.cursor ?? undefined,
+    });
+    const devices = await devicesOf(events.map(({ userAgent }) => userAgent));
+    return sendPage(
+      c,
+      auditPage({
+        frame: portalFrame(parts, actor),
+        address,
+        people,
+        errors,
+        events: events.map((event) => ({ ...event, device: devices.get(event.userAgent) ?? null })),
+        nextCursor,
+        csvHref: filter === null ? null : csvHref(address.action, filter),
+      }),
+    );
+  });
 }
 
 const nothing = { events: [], nextCursor: null };

@@ -3,15 +3,15 @@ import { requestFacts } from "../../domain/browser_request.ts";
 import { forbiddenError } from "../../domain/errors.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import { browserRequestPage } from "../../views/browser_request.tsx";
-import type { Assets } from "../../views/layout.tsx";
 import { isTrustedProxy, peerAddress } from "../client_address.ts";
 import { sessionTokens } from "../cookies.ts";
-import type { App, AppContext, AppParts } from "../env.ts";
+import type { App, AppContext } from "../env.ts";
 import { browserRequestPath } from "../middleware/cross_site.ts";
-import { inOrganization, type MemberActor, portalFrame, sendPage } from "./page.ts";
+import { type MemberActor, memberRoutes, portalFrame, type PortalParts, sendPage } from "./page.ts";
 
 /** Mounts `/portal/check`. */
-export function browserRequestRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function browserRequestRoutes(app: App, parts: PortalParts): void {
+  const { get, post } = memberRoutes(app, parts);
   const { baseUrl, trustedProxies } = parts.config;
 
   function show(c: AppContext, session: MemberActor, { isForm }: { isForm: boolean }) {
@@ -31,9 +31,9 @@ export function browserRequestRoutes(app: App, parts: AppParts, assets: Assets):
       userAgent: header("user-agent"),
       form: isForm ? { origin: header("origin"), site: header("sec-fetch-site") } : null,
     }, baseUrl);
-    return sendPage(c, browserRequestPage({ frame: portalFrame(parts, assets, session), facts, isForm }));
+    return sendPage(c, browserRequestPage({ frame: portalFrame(parts, session), facts, isForm }));
   }
 
-  app.get(browserRequestPath, inOrganization(parts, (c, session) => show(c, session, { isForm: false })));
-  app.post(browserRequestPath, inOrganization(parts, (c, session) => show(c, session, { isForm: true })));
+  get(browserRequestPath, (c, session) => show(c, session, { isForm: false }));
+  post(browserRequestPath, (c, session) => show(c, session, { isForm: true }));
 }

@@ -2,11 +2,10 @@
 import { notFoundError } from "../../domain/errors.ts";
 import { isLoopbackHost } from "../../domain/loopback.ts";
 import type { DevelopmentMail } from "../../services/mail/mail.ts";
-import type { Assets } from "../../views/layout.tsx";
 import { devMailPage, devMailsPage } from "../../views/mail/dev_mail.tsx";
 import { isLocalRequest, isLoopback } from "../client_address.ts";
-import type { App, AppContext, AppParts } from "../env.ts";
-import { gateFrame, sendPage } from "./page.ts";
+import type { App, AppContext } from "../env.ts";
+import { gateFrame, type PortalParts, sendPage } from "./page.ts";
 
 const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
@@ -16,11 +15,11 @@ const mailPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'non
   "frame-ancestors 'self'; sandbox allow-popups";
 
 /** Mounts `/dev/mail` in development only. */
-export function devMailRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function devMailRoutes(app: App, parts: PortalParts): void {
   const { config: { baseUrl }, services: { mail, clock } } = parts;
   // Under any other name there may be a proxy that hides where requests come from.
   if (mail.mode !== "development" || !isLoopbackHost(baseUrl.hostname)) return;
-  const frame = gateFrame(parts, assets);
+  const frame = gateFrame(parts);
 
   function findMails(c: AppContext): readonly DevelopmentMail[] {
     if (!isThisMachine(c, baseUrl.hostname)) throw notFoundError();

@@ -3,12 +3,11 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import type { FormErrors } from "../../views/components/form.tsx";
 import { errorPage } from "../../views/error.tsx";
-import type { Assets } from "../../views/layout.tsx";
 import { formMessage } from "../schemas/messages.ts";
-import type { AppContext, AppParts } from "../env.ts";
+import type { AppContext } from "../env.ts";
 import { setErrorHeaders } from "../errors.ts";
 import { findSession } from "../session.ts";
-import { gateFrame, portalFrame, sendPage, toSignIn } from "./page.ts";
+import { gateFrame, portalFrame, type PortalParts, sendPage, toSignIn } from "./page.ts";
 
 /** The titles of error pages. */
 export const errorTitles: Partial<Record<ErrorCode, string>> = {
@@ -26,13 +25,13 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
 export async function pageError(
   c: AppContext,
   error: AppError,
-  { parts, assets }: { parts: AppParts; assets: Assets },
+  parts: PortalParts,
 ): Promise<Response> {
   // The session ended after it was looked up.
   if (error.code === "unauthenticated") return toSignIn(c);
   // The page must also come when the database is unavailable.
   const session = await findSession(c, parts).catch(() => null);
-  const frame = session === null ? gateFrame(parts, assets) : portalFrame(parts, assets, session);
+  const frame = session === null ? gateFrame(parts) : portalFrame(parts, session);
   setErrorHeaders(c, error);
   const page = errorPage({
     frame,

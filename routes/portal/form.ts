@@ -2,13 +2,14 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import type { FormErrors } from "../../views/components/form.tsx";
-import type { App, AppContext, AppParts } from "../env.ts";
+import type { App, AppContext } from "../env.ts";
 import { formError } from "./errors.ts";
 import {
   askToReauthenticate,
-  inOrganization,
   type MemberActor,
+  memberRoutes,
   needsReauthentication,
+  type PortalParts,
   readOrganizationForm,
 } from "./page.ts";
 
@@ -49,21 +50,19 @@ export interface FormPage {
 /** Mounts a page that shows a form, and the form's target at the same path. */
 export function mountForm(
   app: App,
-  parts: AppParts,
+  parts: PortalParts,
   { path, show, submit, reauthenticateFor }: FormPage & { path: string },
 ): void {
-  app.get(path, inOrganization(parts, (c, session) => show(c, session, newForm)));
-  app.post(
-    path,
-    inOrganization(parts, async (c, session) => {
-      const input = await readOrganizationForm(c, session);
-      return await submitForm(c, {
-        submit: () => submit(c, session, input),
-        showAgain: (state) => show(c, session, { ...state, input }),
-        reauthenticateFor: reauthenticateFor?.(c, input),
-      });
-    }),
-  );
+  const { get, post } = memberRoutes(app, parts);
+  get(path, (c, session) => show(c, session, newForm));
+  post(path, async (c, session) => {
+    const input = await readOrganizationForm(c, session);
+    return await submitForm(c, {
+      submit: () => submit(c, session, input),
+      showAgain: (state) => show(c, session, { ...state, input }),
+      reauthenticateFor: reauthenticateFor?.(c, input),
+    });
+  });
 }
 
 /** Runs what a form is for, and shows the form again if its input is rejected. @throws Errors that no input can fix. */

@@ -5,9 +5,9 @@ import { AppError } from "../../domain/errors.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Page } from "../../views/layout.tsx";
 import { readFormBody } from "../body.ts";
-import type { App, AppContext, AppParts } from "../env.ts";
+import type { App, AppContext } from "../env.ts";
 import { findSession } from "../session.ts";
-import { sendPage, withoutReferrer } from "./page.ts";
+import { type PortalParts, sendPage, withoutReferrer } from "./page.ts";
 
 /** A page behind links. The state `dead` is that of a link that doesn't work. */
 export interface LinkPage<State extends { readonly state: string }> {
@@ -23,7 +23,7 @@ export interface LinkPage<State extends { readonly state: string }> {
 /** Mounts the page and its form. */
 export function mountLinkPage<State extends { readonly state: string }>(
   app: App,
-  parts: AppParts,
+  parts: PortalParts,
   { path, view, stateOf, use, stateAfter }: LinkPage<State>,
 ): void {
   const show = (c: AppContext, state: State, status = state.state === "dead" ? 404 : 200) =>

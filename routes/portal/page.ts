@@ -6,8 +6,11 @@ import type { Membership, Session } from "../../domain/sign_in/session.ts";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
 import { hasRecentAuthentication } from "../../services/sign_in/recent_authentication.ts";
 import { readFormBody } from "../body.ts";
-import type { AppContext, AppParts } from "../env.ts";
+import type { App, AppContext, AppParts } from "../env.ts";
 import { findSession, sessionActor } from "../session.ts";
+
+/** The parts of the app, with the addresses of style sheets and scripts. */
+export type PortalParts = AppParts & { readonly assets: Assets };
 
 /** The page after signing in. */
 export const home = "/portal/api-keys";
@@ -41,13 +44,13 @@ export function redirect(
 }
 
 /** @returns The frame of pages for people who aren't signed in. */
-export function gateFrame(parts: AppParts, assets: Assets): GateFrame {
-  return { assets, signUpOpen: parts.config.signUp === "open" };
+export function gateFrame({ assets, config }: PortalParts): GateFrame {
+  return { assets, signUpOpen: config.signUp === "open" };
 }
 
 /** @returns The frame of the portal. */
-export function portalFrame(parts: AppParts, assets: Assets, session: Session): PortalFrame {
-  const { clock, mail } = parts.services;
+export function portalFrame({ assets, services }: PortalParts, session: Session): PortalFrame {
+  const { clock, mail } = services;
   return { assets, now: clock(), session, sendsMail: mail.mode !== "none" };
 }
 
@@ -55,10 +58,18 @@ export function portalFrame(parts: AppParts, assets: Assets, session: Session): 
 export type PortalHandler = (c: AppContext, session: SessionActor) => Response | Promise<Response>;
 
 /** @returns A handler that sends others to the sign-in page, and back afterwards. */
-export function signedIn(parts: AppParts, handler: PortalHandler): (c: AppContext) => Promise<Response> {
+export function signedIn(parts: PortalParts, handler: PortalHandler): (c: AppContext) => Promise<Response> {
   return async (c) => {
     const session = await findSession(c, parts);
     return session === null ? toSignIn(c) : await handler(c, sessionActor(c, session));
+  };
+}
+
+/** @returns Functions that mount handlers for signed-in users. */
+export function signedInRoutes(app: App, parts: PortalParts) {
+  return {
+    get: (path: string, handler: PortalHandler) => app.get(path, signedIn(parts, handler)),
+    post: (path: string, handler: PortalHandler) => app.post(path, signedIn(parts, handler)),
   };
 }
 
@@ -73,7 +84,7 @@ export function toSignIn(c: AppContext): Response {
 /** Redirects to a page that asks for the password, and back afterwards. @returns Null after a recent authentication. */
 export function reauthenticationIfNeeded(
   c: AppContext,
-  parts: AppParts,
+  parts: PortalParts,
   session: SessionActor,
 ): Response | null {
   if (hasRecentAuthentication(session, parts.services.clock())) return null;
@@ -135,14 +146,19 @@ export async function readOrganizationForm(
 /** A signed-in user with an active organization. */
 export type MemberActor = SessionActor & { readonly organization: Membership };
 
-/** @returns A handler like {@linkcode signedIn} for pages of an organization. People without one are sent to create one. */
-export function inOrganization(
-  parts: AppParts,
-  handler: (c: AppContext, session: MemberActor) => Response | Promise<Response>,
-): (c: AppContext) => Promise<Response> {
-  return signedIn(parts, (c, session) => {
+/** Handles a request of a member. */
+export type MemberHandler = (c: AppContext, session: MemberActor) => Response | Promise<Response>;
+
+/** @returns Functions that mount handlers for members of an organization. People without one are sent to create one. */
+export function memberRoutes(app: App, parts: PortalParts) {
+  const { get, post } = signedInRoutes(app, parts);
+  const forMembers = (handler: MemberHandler): PortalHandler => (c, session) => {
     const { organization } = session;
     if (organization !== null) return handler(c, { ...session, organization });
     return redirect(c, organizationsHome, { frameChanges: true });
-  });
+  };
+  return {
+    get: (path: string, handler: MemberHandler) => get(path, forMembers(handler)),
+    post: (path: string, handler: MemberHandler) => post(path, forMembers(handler)),
+  };
 }

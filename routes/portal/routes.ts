@@ -31,28 +31,29 @@ import { portalVerifyEmailRoutes } from "./account/verify_email.ts";
  */
 export function portalRoutes(
   app: OpenAPIHono<AppEnv>,
-  parts: AppParts,
+  appParts: AppParts,
   { assets, version }: { assets: Assets; version: string },
 ): void {
-  portalSignInRoutes(app, parts, assets);
-  portalSecondStepRoutes(app, parts, assets);
-  portalTwoStepRoutes(app, parts, assets);
-  portalPasskeyRoutes(app, parts, assets);
-  portalApiKeyRoutes(app, parts, assets);
-  portalUsageRoutes(app, parts, assets);
-  portalPasswordRoutes(app, parts, assets);
-  portalVerifyEmailRoutes(app, parts, assets);
-  portalConfirmPasswordRoutes(app, parts, assets);
-  portalAccessRoutes(app, parts, assets);
-  portalAccountRoutes(app, parts, assets);
-  portalSecurityRoutes(app, parts, assets);
-  devMailRoutes(app, parts, assets);
-  portalMemberRoutes(app, parts, assets);
-  portalInvitationRoutes(app, parts, assets);
-  portalAcceptInvitationRoutes(app, parts, assets);
-  portalOrganizationRoutes(app, parts, assets);
-  portalAuditRoutes(app, parts, assets);
-  browserRequestRoutes(app, parts, assets);
+  const parts = { ...appParts, assets };
+  portalSignInRoutes(app, parts);
+  portalSecondStepRoutes(app, parts);
+  portalTwoStepRoutes(app, parts);
+  portalPasskeyRoutes(app, parts);
+  portalApiKeyRoutes(app, parts);
+  portalUsageRoutes(app, parts);
+  portalPasswordRoutes(app, parts);
+  portalVerifyEmailRoutes(app, parts);
+  portalConfirmPasswordRoutes(app, parts);
+  portalAccessRoutes(app, parts);
+  portalAccountRoutes(app, parts);
+  portalSecurityRoutes(app, parts);
+  devMailRoutes(app, parts);
+  portalMemberRoutes(app, parts);
+  portalInvitationRoutes(app, parts);
+  portalAcceptInvitationRoutes(app, parts);
+  portalOrganizationRoutes(app, parts);
+  portalAuditRoutes(app, parts);
+  browserRequestRoutes(app, parts);
 
   const openApi = { baseUrl: parts.config.baseUrl.origin, version };
   docsRoutes(app, { assets, document: () => openApiDocument(app, openApi) });

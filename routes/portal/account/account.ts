@@ -12,10 +12,10 @@ import {
   requestEmailVerification,
 } from "../../../services/account/email_addresses.ts";
 import { accountPage, changeEmailPage, deleteAccountPage } from "../../../views/account/account.tsx";
-import type { Assets, Page } from "../../../views/layout.tsx";
+import type { Page } from "../../../views/layout.tsx";
 import { readFormBody } from "../../body.ts";
 import { clearSessionCookies } from "../../cookies.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { nameSchema } from "../../schemas/common.ts";
 import { type FormError, formError } from "../errors.ts";
@@ -23,10 +23,11 @@ import {
   askToReauthenticate,
   needsReauthentication,
   portalFrame,
+  type PortalParts,
   reauthenticationIfNeeded,
   redirect,
   sendPage,
-  signedIn,
+  signedInRoutes,
 } from "../page.ts";
 
 const path = "/portal/account";
@@ -40,7 +41,8 @@ const flashes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Mounts `/portal/account`. */
-export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalAccountRoutes(app: App, parts: PortalParts): void {
+  const { get, post } = signedInRoutes(app, parts);
   const { config, services } = parts;
 
   async function show(
@@ -57,7 +59,7 @@ export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): 
       previewAccountDeletion(services, session),
     ]);
     const view = accountPage({
-      frame: portalFrame(parts, assets, session),
+      frame: portalFrame(parts, session),
       name,
       rejected,
       mailError: unsent?.message ?? null,
@@ -68,50 +70,44 @@ export function portalAccountRoutes(app: App, parts: AppParts, assets: Assets): 
     return sendPage(c, view, (rejected ?? unsent)?.status);
   }
 
-  app.get(path, signedIn(parts, (c, session) => show(c, session)));
+  get(path, (c, session) => show(c, session));
   // Reloading the page of a rejected form shows the form.
   for (const form of ["name", "verification"]) app.get(`${path}/${form}`, (c) => redirect(c, path));
 
-  app.post(
-    `${path}/name`,
-    signedIn(parts, async (c, session) => {
-      const { name = "" } = await readFormBody(c);
-      try {
-        await renameUser(services, session, check(nameForm, { name }, "body").name);
-        return redirect(c, `${path}?done=renamed`);
-      } catch (error) {
-        return await show(c, session, { name, rejected: formError(c, error) });
-      }
-    }),
-  );
+  post(`${path}/name`, async (c, session) => {
+    const { name = "" } = await readFormBody(c);
+    try {
+      await renameUser(services, session, check(nameForm, { name }, "body").name);
+      return redirect(c, `${path}?done=renamed`);
+    } catch (error) {
+      return await show(c, session, { name, rejected: formError(c, error) });
+    }
+  });
 
-  app.post(
-    `${path}/verification`,
-    signedIn(parts, async (c, session) => {
-      const form = await readFormBody(c);
-      const target = new URL(portalReturnTo(form["return_to"], config.baseUrl) ?? path, config.baseUrl);
-      try {
-        if (!session.user.emailVerified) {
-          await requestEmailVerification(services, session);
-          target.searchParams.set("done", "mail-sent");
-        }
-        return redirect(c, target.pathname + target.search + target.hash);
-      } catch (error) {
-        return await show(c, session, { unsent: formError(c, error) });
+  post(`${path}/verification`, async (c, session) => {
+    const form = await readFormBody(c);
+    const target = new URL(portalReturnTo(form["return_to"], config.baseUrl) ?? path, config.baseUrl);
+    try {
+      if (!session.user.emailVerified) {
+        await requestEmailVerification(services, session);
+        target.searchParams.set("done", "mail-sent");
       }
-    }),
-  );
+      return redirect(c, target.pathname + target.search + target.hash);
+    } catch (error) {
+      return await show(c, session, { unsent: formError(c, error) });
+    }
+  });
 
-  sensitiveRoutes(app, parts, assets);
+  sensitiveRoutes(app, parts);
 }
 
 /** Mounts the pages that take recent authentication. */
-function sensitiveRoutes(app: App, parts: AppParts, assets: Assets): void {
+function sensitiveRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
 
   mountEmailForm(app, parts, {
     page: `${path}/email`,
-    view: (session, form) => changeEmailPage({ frame: portalFrame(parts, assets, session), ...form }),
+    view: (session, form) => changeEmailPage({ frame: portalFrame(parts, session), ...form }),
     async submit(c, session, email) {
       await requestEmailChange(services, session, email);
       return redirect(c, `${path}?done=asked`);
@@ -122,7 +118,7 @@ function sensitiveRoutes(app: App, parts: AppParts, assets: Assets): void {
     page: `${path}/delete`,
     view: async (session, form) => {
       const affected = await previewAccountDeletion(services, session);
-      return deleteAccountPage({ frame: portalFrame(parts, assets, session), ...affected, ...form });
+      return deleteAccountPage({ frame: portalFrame(parts, session), ...affected, ...form });
     },
     async submit(c, session, email) {
       if (canonicalEmail(email) !== session.user.email) {
@@ -145,27 +141,22 @@ interface EmailForm {
   readonly submit: (c: AppContext, session: SessionActor, email: string) => Promise<Response>;
 }
 
-function mountEmailForm(app: App, parts: AppParts, { page, view, submit }: EmailForm): void {
-  app.get(
+function mountEmailForm(app: App, parts: PortalParts, { page, view, submit }: EmailForm): void {
+  const { get, post } = signedInRoutes(app, parts);
+  get(
     page,
-    signedIn(
-      parts,
-      async (c, session) =>
-        reauthenticationIfNeeded(c, parts, session) ?? await sendPage(c, await view(session, { value: "" })),
-    ),
+    async (c, session) =>
+      reauthenticationIfNeeded(c, parts, session) ?? await sendPage(c, await view(session, { value: "" })),
   );
 
-  app.post(
-    page,
-    signedIn(parts, async (c, session) => {
-      const { email = "" } = await readFormBody(c);
-      try {
-        return await submit(c, session, email);
-      } catch (error) {
-        if (needsReauthentication(error)) return askToReauthenticate(c, page);
-        const rejected = formError(c, error);
-        return await sendPage(c, await view(session, { value: email, rejected }), rejected.status);
-      }
-    }),
-  );
+  post(page, async (c, session) => {
+    const { email = "" } = await readFormBody(c);
+    try {
+      return await submit(c, session, email);
+    } catch (error) {
+      if (needsReauthentication(error)) return askToReauthenticate(c, page);
+      const rejected = formError(c, error);
+      return await sendPage(c, await view(session, { value: email, rejected }), rejected.status);
+    }
+  });
 }

@@ -6,16 +6,15 @@ import {
   resetPassword,
 } from "../../../services/account/passwords.ts";
 import { forgotPasswordPage, resetPasswordPage } from "../../../views/account/passwords.tsx";
-import type { Assets } from "../../../views/layout.tsx";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { formError } from "../errors.ts";
-import { gateFrame, redirect, sendPage, withoutReferrer } from "../page.ts";
+import { gateFrame, type PortalParts, redirect, sendPage, withoutReferrer } from "../page.ts";
 
 /** Mounts `/forgot-password` and `/reset-password`. */
-export function portalPasswordRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalPasswordRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  const frame = gateFrame(parts, assets);
+  const frame = gateFrame(parts);
   const forgot = { frame, hasMail: services.mail.mode !== "none", isSent: false } as const;
 
   app.get(

@@ -2,18 +2,17 @@
 import type { Session } from "../../../domain/sign_in/session.ts";
 import { findEmailLink, verifyEmail } from "../../../services/account/email_addresses.ts";
 import { verifyEmailPage, type VerifyEmailState } from "../../../views/account/verify_email.tsx";
-import type { Assets } from "../../../views/layout.tsx";
-import type { App, AppParts } from "../../env.ts";
+import type { App } from "../../env.ts";
 import { sessionActor } from "../../session.ts";
 import { mountLinkPage } from "../link_page.ts";
-import { gateFrame, redirect } from "../page.ts";
+import { gateFrame, type PortalParts, redirect } from "../page.ts";
 
 const path = "/verify-email";
 
 /** Mounts `/verify-email`. */
-export function portalVerifyEmailRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalVerifyEmailRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  const frame = gateFrame(parts, assets);
+  const frame = gateFrame(parts);
 
   async function stateOf(token: string, session: Session | null): Promise<VerifyEmailState> {
     const link = await findEmailLink(services, token);

@@ -16,14 +16,13 @@ import type { SessionActor } from "../../../domain/actor.ts";
 import { requestEmailVerification } from "../../../services/account/email_addresses.ts";
 import { accessPage, type AccessState } from "../../../views/meter/access.tsx";
 import type { NoticeProps } from "../../../views/components/notice.tsx";
-import type { Assets } from "../../../views/layout.tsx";
 import { check } from "../../schemas/check.ts";
 import { forwardConditionsShape } from "../../schemas/forward_auth.ts";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { findSession, sessionActor, signOutOfPortal } from "../../session.ts";
 import { formError } from "../errors.ts";
-import { gateFrame, redirect, sendPage } from "../page.ts";
+import { gateFrame, type PortalParts, redirect, sendPage } from "../page.ts";
 import { continueTo, returnToOf } from "../sign_in/sign_in.ts";
 import { switchOrganization } from "../../../services/sign_in/sessions.ts";
 
@@ -31,9 +30,9 @@ const conditionsSchema = z.object(forwardConditionsShape);
 const emailSent: NoticeProps = { tone: "done", text: "Email sent. Earlier links no longer work." };
 
 /** Mounts `/portal/access`. */
-export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalAccessRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
-  const frame = gateFrame(parts, assets);
+  const frame = gateFrame(parts);
 
   async function show(
     c: AppContext,
@@ -95,7 +94,7 @@ export function portalAccessRoutes(app: App, parts: AppParts, assets: Assets): v
 }
 
 /** @returns The conditions, and where to return to. */
-function accessRequest(c: AppContext, { config }: AppParts) {
+function accessRequest(c: AppContext, { config }: PortalParts) {
   const { organization, role, email, return_to } = c.req.query();
   const conditions: ForwardConditions = check(conditionsSchema, { organization, role, email }, "query");
   return { target: returnToOf(return_to, config), conditions };
@@ -104,7 +103,7 @@ function accessRequest(c: AppContext, { config }: AppParts) {
 async function stateOf(
   session: SessionActor,
   conditions: ForwardConditions,
-  { services }: AppParts,
+  { services }: PortalParts,
 ): Promise<AccessState> {
   const result = judgeSession(session, conditions);
   if (!("reason" in result)) return { kind: "granted" };

@@ -5,62 +5,59 @@ import { slugForm } from "../../../domain/meter/usage_record.ts";
 import { readUsageOverview } from "../../../services/meter/usage.ts";
 import type { OverviewFilters } from "../../../services/meter/usage_overview.ts";
 import { exampleCurl } from "../../../views/components/code.tsx";
-import type { Assets } from "../../../views/layout.tsx";
 import { daysWords, timezoneNames, zoneWords } from "../../../views/text/zone.ts";
 import { usagePage } from "../../../views/meter/usage.tsx";
-import type { App, AppContext, AppParts } from "../../env.ts";
-import { inOrganization, portalFrame, sendPage } from "../page.ts";
+import type { App, AppContext } from "../../env.ts";
+import { memberRoutes, portalFrame, type PortalParts, sendPage } from "../page.ts";
 import { reportOf } from "./usage_report.ts";
 
 /** Mounts `/portal/usage`. */
-export function portalUsageRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalUsageRoutes(app: App, parts: PortalParts): void {
+  const { get } = memberRoutes(app, parts);
   const { services } = parts;
   const timezones = timezoneNames();
 
-  app.get(
-    "/portal/usage",
-    inOrganization(parts, async (c, session) => {
-      const now = services.clock();
-      const choice = parsePeriodQuery(c.req.query(), now);
-      const { period, timezone, range, days } = choice;
-      const requested = requestedFilters(c);
-      const numbers = await readUsageOverview(services, session, {
-        query: { period, unit: choice.unit, timezone, filters: requested },
-        signal: c.req.raw.signal,
-      });
-      const { filters, unit, choices } = numbers;
-      const window = unit === period?.defaultUnit ? null : unit;
-      const address = { range, days, window, timezone, filters };
-      const isKeyFound = filters.apiKey === (c.req.query("apiKey") || null);
-      const isMetricFound = requested.metric === null || requested.metric === filters.metric;
-      return sendPage(
-        c,
-        usagePage({
-          frame: portalFrame(parts, assets, session),
-          address,
-          label: period === null ? null : `${daysWords(period, timezone)}, ${zoneWords(timezone)}`,
-          unit,
-          choices: { ...choices, timezones },
-          faults: {
-            ...choice.faults,
-            ...(isKeyFound ? {} : { apiKey: "Key not found. Showing all keys." }),
-            ...(isMetricFound ? {} : { metric: `No data for “${requested.metric}”.` }),
-            ...(unit === choice.unit
-              ? {}
-              : { window: `Too many ${choice.unit}s for one page. Showing ${unit}s.` }),
-          },
-          report: period === null || numbers.report === null
-            ? null
-            : reportOf(numbers.report, { unit, period, address, keys: choices.apiKeys, now }),
-          problem: numbers.problem,
-          records: numbers.records,
-          example: numbers.hasUsage
-            ? null
-            : { curl: exampleCurl(`${parts.config.baseUrl.origin}/api/v1/usage`, null) },
-        }),
-      );
-    }),
-  );
+  get("/portal/usage", async (c, session) => {
+    const now = services.clock();
+    const choice = parsePeriodQuery(c.req.query(), now);
+    const { period, timezone, range, days } = choice;
+    const requested = requestedFilters(c);
+    const numbers = await readUsageOverview(services, session, {
+      query: { period, unit: choice.unit, timezone, filters: requested },
+      signal: c.req.raw.signal,
+    });
+    const { filters, unit, choices } = numbers;
+    const window = unit === period?.defaultUnit ? null : unit;
+    const address = { range, days, window, timezone, filters };
+    const isKeyFound = filters.apiKey === (c.req.query("apiKey") || null);
+    const isMetricFound = requested.metric === null || requested.metric === filters.metric;
+    return sendPage(
+      c,
+      usagePage({
+        frame: portalFrame(parts, session),
+        address,
+        label: period === null ? null : `${daysWords(period, timezone)}, ${zoneWords(timezone)}`,
+        unit,
+        choices: { ...choices, timezones },
+        faults: {
+          ...choice.faults,
+          ...(isKeyFound ? {} : { apiKey: "Key not found. Showing all keys." }),
+          ...(isMetricFound ? {} : { metric: `No data for “${requested.metric}”.` }),
+          ...(unit === choice.unit
+            ? {}
+            : { window: `Too many ${choice.unit}s for one page. Showing ${unit}s.` }),
+        },
+        report: period === null || numbers.report === null
+          ? null
+          : reportOf(numbers.report, { unit, period, address, keys: choices.apiKeys, now }),
+        problem: numbers.problem,
+        records: numbers.records,
+        example: numbers.hasUsage
+          ? null
+          : { curl: exampleCurl(`${parts.config.baseUrl.origin}/api/v1/usage`, null) },
+      }),
+    );
+  });
 }
 
 /** @returns The filters of the address; null for those without a valid form. */

@@ -4,31 +4,30 @@ import type { InvitationOffer } from "../../../domain/organization.ts";
 import type { Session } from "../../../domain/sign_in/session.ts";
 import { signUp } from "../../../services/account/sign_up.ts";
 import { acceptInvitation, findInvitationOffer } from "../../../services/organization/invitations.ts";
-import type { Assets } from "../../../views/layout.tsx";
 import {
   acceptInvitationPage,
   endedInvitationPage,
   type Invitee,
 } from "../../../views/organization/accept_invitation.tsx";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { signUpSchema } from "../../schemas/sign_in.ts";
 import { beginSession, endSessions, findSession, sessionActor } from "../../session.ts";
 import { type FormState, newForm, submitForm } from "../form.ts";
-import { gateFrame, home, redirect, sendPage } from "../page.ts";
+import { gateFrame, home, type PortalParts, redirect, sendPage } from "../page.ts";
 
 const path = "/invitations/accept";
 const joined = "/portal/members?done=joined";
 const explained: ReadonlySet<ErrorCode> = new Set(["invalid_token", "wrong_account", "email_unverified"]);
 
 /** Mounts `/invitations/accept`, `/invitations/sign-up` and `/invitations/sign-out`. */
-export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalAcceptInvitationRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
 
   async function show(c: AppContext, token: string, state: FormState & { name?: string }): Promise<Response> {
     hideAddress(c);
-    const frame = gateFrame(parts, assets);
+    const frame = gateFrame(parts);
     const [offer, session] = await Promise.all([findInvitationOffer(services, token), findSession(c, parts)]);
     if (offer === null) {
       const way = session === null
@@ -86,7 +85,7 @@ export function portalAcceptInvitationRoutes(app: App, parts: AppParts, assets: 
 
 function inviteeOf(
   offer: InvitationOffer,
-  { parts, session, token }: { parts: AppParts; session: Session | null; token: string },
+  { parts, session, token }: { parts: PortalParts; session: Session | null; token: string },
 ): Invitee {
   if (session !== null) {
     const { email, emailVerified } = session.user;

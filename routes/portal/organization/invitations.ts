@@ -12,14 +12,20 @@ import {
   revokeInvitation,
 } from "../../../services/organization/invitations.ts";
 import { countMembers, listMembers } from "../../../services/organization/members.ts";
-import type { Assets } from "../../../views/layout.tsx";
 import { revokeInvitationPage } from "../../../views/organization/invitation_table.tsx";
 import { membersPage } from "../../../views/organization/members.tsx";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { createInvitationSchema } from "../../schemas/people.ts";
 import { flashOf, type FormState, mountForm, newForm, queryOf, submitForm } from "../form.ts";
-import { inOrganization, type MemberActor, portalFrame, redirect, sendPage } from "../page.ts";
+import {
+  type MemberActor,
+  memberRoutes,
+  portalFrame,
+  type PortalParts,
+  redirect,
+  sendPage,
+} from "../page.ts";
 import { memberActions } from "./members.ts";
 
 const path = "/portal/members";
@@ -37,9 +43,10 @@ const flashes = (organization: string) => ({
 });
 
 /** Mounts `/portal/members` and `/portal/invitations/…`. */
-export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalInvitationRoutes(app: App, parts: PortalParts): void {
+  const { get, post } = memberRoutes(app, parts);
   const { services } = parts;
-  const show = showMembers(parts, assets);
+  const show = showMembers(parts);
   mountForm(app, parts, {
     path,
     show: (c, session, state) => show(c, session, aboutEmail(state)),
@@ -52,39 +59,30 @@ export function portalInvitationRoutes(app: App, parts: AppParts, assets: Assets
     reauthenticateFor: (_c, { email = "", role = "" }) => `${path}?${new URLSearchParams({ email, role })}`,
   });
 
-  app.post(
-    "/portal/invitations/:id/resend",
-    inOrganization(parts, async (c, session) =>
-      await submitForm(c, {
-        async submit() {
-          await resendInvitation(services, session, keyOf(c, session));
-          return redirect(c, `${path}?done=resent`);
-        },
-        showAgain: (state) => show(c, session, state),
-        reauthenticateFor: path,
-      })),
-  );
+  post("/portal/invitations/:id/resend", async (c, session) =>
+    await submitForm(c, {
+      async submit() {
+        await resendInvitation(services, session, keyOf(c, session));
+        return redirect(c, `${path}?done=resent`);
+      },
+      showAgain: (state) => show(c, session, state),
+      reauthenticateFor: path,
+    }));
   // For people who reload the address of the form.
   app.get("/portal/invitations/:id/resend", (c) => redirect(c, path));
 
-  app.get(
-    "/portal/invitations/:id/revoke",
-    inOrganization(parts, async (c, session) => {
-      const invitation = await getInvitation(services, session, keyOf(c, session));
-      if (!canRevoke(session.organization.role, invitation)) throw notFoundError();
-      return sendPage(c, revokeInvitationPage({ frame: portalFrame(parts, assets, session), invitation }));
-    }),
-  );
-  app.post(
-    "/portal/invitations/:id/revoke",
-    inOrganization(parts, async (c, session) => {
-      await revokeInvitation(services, session, keyOf(c, session));
-      return redirect(c, `${path}?done=revoked`);
-    }),
-  );
+  get("/portal/invitations/:id/revoke", async (c, session) => {
+    const invitation = await getInvitation(services, session, keyOf(c, session));
+    if (!canRevoke(session.organization.role, invitation)) throw notFoundError();
+    return sendPage(c, revokeInvitationPage({ frame: portalFrame(parts, session), invitation }));
+  });
+  post("/portal/invitations/:id/revoke", async (c, session) => {
+    await revokeInvitation(services, session, keyOf(c, session));
+    return redirect(c, `${path}?done=revoked`);
+  });
 }
 
-function showMembers(parts: AppParts, assets: Assets) {
+function showMembers(parts: PortalParts) {
   const { services } = parts;
   return async (c: AppContext, session: MemberActor, { input, ...state }: FormState): Promise<Response> => {
     const { organizationId, role, name } = session.organization;
@@ -98,7 +96,7 @@ function showMembers(parts: AppParts, assets: Assets) {
     // Without input, the error is about another form.
     const form = input === undefined ? newForm : state;
     const page = membersPage({
-      frame: portalFrame(parts, assets, session),
+      frame: portalFrame(parts, session),
       members: members.map((member) => ({
         ...member,
         isYou: member.user.id === session.user.id,
@@ -128,7 +126,7 @@ function showMembers(parts: AppParts, assets: Assets) {
 }
 
 /** A page of the open invitations; on the last of these pages, the other invitations begin. */
-async function invitationPage(c: AppContext, { services }: AppParts, session: MemberActor) {
+async function invitationPage(c: AppContext, { services }: PortalParts, session: MemberActor) {
   const { organization: { organizationId, role }, user } = session;
   const none = { invitations: [], nextCursor: null };
   const openCursor = queryOf(c, "open");

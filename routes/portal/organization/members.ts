@@ -10,7 +10,6 @@ import {
   removeMember,
 } from "../../../services/organization/members.ts";
 import { transferOrganization } from "../../../services/organization/organizations.ts";
-import type { Assets } from "../../../views/layout.tsx";
 import {
   leaveOrganizationPage,
   memberRolePage,
@@ -19,14 +18,15 @@ import {
 } from "../../../views/organization/member.tsx";
 import type { MemberAction } from "../../../views/organization/member_table.tsx";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { changeRoleSchema } from "../../schemas/people.ts";
 import { type FormState, mountForm, newForm, submitForm } from "../form.ts";
 import {
-  inOrganization,
   type MemberActor,
+  memberRoutes,
   portalFrame,
+  type PortalParts,
   reauthenticationIfNeeded,
   redirect,
   sendPage,
@@ -52,22 +52,22 @@ export function memberActions(
 }
 
 /** Mounts the pages about one member. The list is mounted with the invitations. */
-export function portalMemberRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalMemberRoutes(app: App, parts: PortalParts): void {
   // “leave” must match before `:id`.
-  leaveRoutes(app, parts, assets);
-  roleRoutes(app, parts, assets);
-  removeRoutes(app, parts, assets);
-  transferRoutes(app, parts, assets);
+  leaveRoutes(app, parts);
+  roleRoutes(app, parts);
+  removeRoutes(app, parts);
+  transferRoutes(app, parts);
 }
 
-function roleRoutes(app: App, parts: AppParts, assets: Assets): void {
+function roleRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   mountForm(app, parts, {
     path: `${path}/:id/role`,
     async show(c, session, { input, ...state }) {
       const member = await getMember(services, session, keyOf(c, session));
       requirePermission(session, "owners.manage");
-      const frame = portalFrame(parts, assets, session);
+      const frame = portalFrame(parts, session);
       const isYou = member.user.id === session.user.id;
       // The choice is in the address after the password had to be entered.
       const value = input?.["role"] ?? c.req.query("role") ?? member.role;
@@ -85,7 +85,7 @@ function roleRoutes(app: App, parts: AppParts, assets: Assets): void {
   });
 }
 
-function removeRoutes(app: App, parts: AppParts, assets: Assets): void {
+function removeRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   mountForm(app, parts, {
     path: `${path}/:id/remove`,
@@ -93,7 +93,7 @@ function removeRoutes(app: App, parts: AppParts, assets: Assets): void {
       const member = await getMember(services, session, keyOf(c, session));
       if (member.user.id === session.user.id) return redirect(c, `${path}/leave`);
       requirePermission(session, removalPermission(member.role));
-      const frame = portalFrame(parts, assets, session);
+      const frame = portalFrame(parts, session);
       const value = input === undefined ? "revoke" : input["keys"] ?? "";
       return await sendPage(c, removeMemberPage({ frame, member, value, ...state }), state.status);
     },
@@ -110,7 +110,8 @@ function removeRoutes(app: App, parts: AppParts, assets: Assets): void {
   });
 }
 
-function leaveRoutes(app: App, parts: AppParts, assets: Assets): void {
+function leaveRoutes(app: App, parts: PortalParts): void {
+  const { get, post } = memberRoutes(app, parts);
   const { services } = parts;
 
   async function show(
@@ -126,34 +127,28 @@ function leaveRoutes(app: App, parts: AppParts, assets: Assets): void {
       (member.role === "OWNER" && counts.OWNER === 1
         ? "You are the only owner. Make another member an owner first, or delete the organization."
         : null);
-    const frame = portalFrame(parts, assets, session);
+    const frame = portalFrame(parts, session);
     return await sendPage(c, leaveOrganizationPage({ frame, member, message }), state.status);
   }
 
-  app.get(
-    `${path}/leave`,
-    inOrganization(parts, (c, session) => show(c, session, { ...newForm, ...session.organization })),
-  );
-  app.post(
-    `${path}/leave`,
-    inOrganization(parts, async (c, session) => {
-      const { organizationId = session.organization.organizationId } = await readFormBody(c);
-      const left = () => redirect(c, "/portal/organizations?done=left", { frameChanges: true });
-      // The form was sent twice: another organization is active now, and must not be left.
-      if (!session.memberships.some((one) => one.organizationId === organizationId)) return left();
-      const key = { organizationId, userId: session.user.id };
-      return await submitForm(c, {
-        async submit() {
-          await removeMember(services, session, { ...key, keepKeys: false });
-          return left();
-        },
-        showAgain: (state) => show(c, session, { ...state, organizationId }),
-      });
-    }),
-  );
+  get(`${path}/leave`, (c, session) => show(c, session, { ...newForm, ...session.organization }));
+  post(`${path}/leave`, async (c, session) => {
+    const { organizationId = session.organization.organizationId } = await readFormBody(c);
+    const left = () => redirect(c, "/portal/organizations?done=left", { frameChanges: true });
+    // The form was sent twice: another organization is active now, and must not be left.
+    if (!session.memberships.some((one) => one.organizationId === organizationId)) return left();
+    const key = { organizationId, userId: session.user.id };
+    return await submitForm(c, {
+      async submit() {
+        await removeMember(services, session, { ...key, keepKeys: false });
+        return left();
+      },
+      showAgain: (state) => show(c, session, { ...state, organizationId }),
+    });
+  });
 }
 
-function transferRoutes(app: App, parts: AppParts, assets: Assets): void {
+function transferRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   mountForm(app, parts, {
     path: `${path}/:id/owner`,
@@ -161,7 +156,7 @@ function transferRoutes(app: App, parts: AppParts, assets: Assets): void {
       const member = await getMember(services, session, keyOf(c, session));
       requirePermission(session, "organization.manage");
       if (member.user.id === session.user.id || member.role === "OWNER") return redirect(c, path);
-      const frame = portalFrame(parts, assets, session);
+      const frame = portalFrame(parts, session);
       const message = state.message ?? state.fields["userId"] ?? null;
       return reauthenticationIfNeeded(c, parts, session) ??
         await sendPage(c, transferToMemberPage({ frame, member, message }), state.status);

@@ -13,7 +13,6 @@ import {
   renameOrganization,
 } from "../../../services/organization/organizations.ts";
 import { switchOrganization } from "../../../services/sign_in/sessions.ts";
-import type { Assets } from "../../../views/layout.tsx";
 import { memberHref } from "../../../views/organization/member_table.tsx";
 import { organizationPage } from "../../../views/organization/organization.tsx";
 import {
@@ -22,7 +21,7 @@ import {
 } from "../../../views/organization/organization_danger_zone.tsx";
 import { organizationsPage } from "../../../views/organization/organizations.tsx";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { organizationNameSchema } from "../../schemas/people.ts";
 import { flashOf, type FormState, mountForm, newForm, submitForm } from "../form.ts";
@@ -31,10 +30,11 @@ import {
   type MemberActor,
   organizationsHome,
   portalFrame,
+  type PortalParts,
   reauthenticationIfNeeded,
   redirect,
   sendPage,
-  signedIn,
+  signedInRoutes,
 } from "../page.ts";
 
 const path = "/portal/organization";
@@ -48,20 +48,21 @@ const switchTargets: ReadonlyMap<string, Permission | null> = new Map([
 ]);
 
 /** Mounts `/portal/organizations`, `/portal/switch` and `/portal/organization`. */
-export function portalOrganizationRoutes(app: App, parts: AppParts, assets: Assets): void {
-  listRoutes(app, parts, assets);
+export function portalOrganizationRoutes(app: App, parts: PortalParts): void {
+  listRoutes(app, parts);
   switchRoutes(app, parts);
-  activeRoutes(app, parts, assets);
-  transferRoutes(app, parts, assets);
-  deleteRoutes(app, parts, assets);
+  activeRoutes(app, parts);
+  transferRoutes(app, parts);
+  deleteRoutes(app, parts);
 }
 
-function listRoutes(app: App, parts: AppParts, assets: Assets): void {
+function listRoutes(app: App, parts: PortalParts): void {
+  const { get, post } = signedInRoutes(app, parts);
   const { services } = parts;
 
   async function show(c: AppContext, session: SessionActor, state: FormState): Promise<Response> {
     const page = organizationsPage({
-      frame: portalFrame(parts, assets, session),
+      frame: portalFrame(parts, session),
       organizations: await listOrganizations(services, session),
       form: { ...state, value: state.input?.["name"] ?? "" },
       flash: flashOf(c, {
@@ -72,42 +73,37 @@ function listRoutes(app: App, parts: AppParts, assets: Assets): void {
     return sendPage(c, page, state.status);
   }
 
-  app.get(organizationsHome, signedIn(parts, (c, session) => show(c, session, newForm)));
-  app.post(
-    organizationsHome,
-    signedIn(parts, async (c, session) => {
-      const input = await readFormBody(c);
-      return await submitForm(c, {
-        async submit() {
-          const { name } = check(organizationNameSchema, { name: input["name"] ?? "" }, "body");
-          const { id: organizationId, role } = await createOrganization(services, session, name);
-          const memberships = [...session.memberships, { organizationId, name, role }];
-          await switchOrganization(services, { ...session, memberships }, organizationId);
-          return redirect(c, "/portal/members?done=created", { frameChanges: true });
-        },
-        showAgain: (state) => show(c, session, { ...state, input }),
-      });
-    }),
-  );
+  get(organizationsHome, (c, session) => show(c, session, newForm));
+  post(organizationsHome, async (c, session) => {
+    const input = await readFormBody(c);
+    return await submitForm(c, {
+      async submit() {
+        const { name } = check(organizationNameSchema, { name: input["name"] ?? "" }, "body");
+        const { id: organizationId, role } = await createOrganization(services, session, name);
+        const memberships = [...session.memberships, { organizationId, name, role }];
+        await switchOrganization(services, { ...session, memberships }, organizationId);
+        return redirect(c, "/portal/members?done=created", { frameChanges: true });
+      },
+      showAgain: (state) => show(c, session, { ...state, input }),
+    });
+  });
 }
 
-function switchRoutes(app: App, parts: AppParts): void {
-  app.post(
-    "/portal/switch",
-    signedIn(parts, async (c, session) => {
-      const { organizationId = "", return_to: target = "" } = await readFormBody(c);
-      const { organization } = await switchOrganization(parts.services, session, organizationId);
-      const permission = switchTargets.get(target);
-      const canGo = permission === null ||
-        (permission !== undefined && organization !== null && hasPermission(organization.role, permission));
-      return redirect(c, canGo ? target : home, { frameChanges: true });
-    }),
-  );
+function switchRoutes(app: App, parts: PortalParts): void {
+  const { post } = signedInRoutes(app, parts);
+  post("/portal/switch", async (c, session) => {
+    const { organizationId = "", return_to: target = "" } = await readFormBody(c);
+    const { organization } = await switchOrganization(parts.services, session, organizationId);
+    const permission = switchTargets.get(target);
+    const canGo = permission === null ||
+      (permission !== undefined && organization !== null && hasPermission(organization.role, permission));
+    return redirect(c, canGo ? target : home, { frameChanges: true });
+  });
   // For people who reload the address of the form.
   app.get("/portal/switch", (c) => redirect(c, home));
 }
 
-function activeRoutes(app: App, parts: AppParts, assets: Assets): void {
+function activeRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   mountForm(app, parts, {
     path,
@@ -118,7 +114,7 @@ function activeRoutes(app: App, parts: AppParts, assets: Assets): void {
         countMembers(services, session, organizationId),
       ]);
       const page = organizationPage({
-        frame: portalFrame(parts, assets, session),
+        frame: portalFrame(parts, session),
         organization,
         isOnlyOwner: organization.role === "OWNER" && counts.OWNER === 1,
         form: { ...state, value: input === undefined ? organization.name : input["name"] ?? "" },
@@ -135,7 +131,7 @@ function activeRoutes(app: App, parts: AppParts, assets: Assets): void {
 }
 
 /** The choice of the new owner. The page of that member asks for confirmation. */
-function transferRoutes(app: App, parts: AppParts, assets: Assets): void {
+function transferRoutes(app: App, parts: PortalParts): void {
   mountForm(app, parts, {
     path: `${path}/hand-over`,
     async show(c, session, { fields, status }) {
@@ -145,7 +141,7 @@ function transferRoutes(app: App, parts: AppParts, assets: Assets): void {
         limit: pageItemsMax,
       });
       const page = transferOrganizationPage({
-        frame: portalFrame(parts, assets, session),
+        frame: portalFrame(parts, session),
         members: members.filter(({ user }) => user.id !== session.user.id),
         hasMore: nextCursor !== null,
         fields,
@@ -159,7 +155,7 @@ function transferRoutes(app: App, parts: AppParts, assets: Assets): void {
   });
 }
 
-function deleteRoutes(app: App, parts: AppParts, assets: Assets): void {
+function deleteRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   mountForm(app, parts, {
     path: `${path}/delete`,
@@ -171,7 +167,7 @@ function deleteRoutes(app: App, parts: AppParts, assets: Assets): void {
         getOrganization(services, session, session.organization.organizationId),
         countApiKeys(services, session),
       ]);
-      const frame = portalFrame(parts, assets, session);
+      const frame = portalFrame(parts, session);
       const typed = { activeApiKeys: active, value: input?.["name"] ?? "" };
       return sendPage(c, deleteOrganizationPage({ frame, organization, ...typed, ...state }), state.status);
     },

@@ -5,17 +5,17 @@ import { portalReturnTo } from "../../../domain/sign_in/return_to.ts";
 import { hasRecentAuthentication, reauthenticate } from "../../../services/sign_in/recent_authentication.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
 import { confirmPasswordPage } from "../../../views/sign_in/confirm_password.tsx";
-import type { Assets } from "../../../views/layout.tsx";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { type FormError, formError } from "../errors.ts";
-import { portalFrame, redirect, sendPage, signedIn } from "../page.ts";
+import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
 
 const path = "/portal/confirm-password";
 const home = "/portal/account";
 
 /** Mounts `/portal/confirm-password`. */
-export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void {
+  const { get, post } = signedInRoutes(app, parts);
   const { config, services } = parts;
   const returnTo = (text: string | undefined) => {
     const target = portalReturnTo(text, config.baseUrl);
@@ -29,7 +29,7 @@ export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: A
   ): Promise<Response> {
     const { totp } = await getTwoStepStatus(services, session);
     const view = confirmPasswordPage({
-      frame: portalFrame(parts, assets, session),
+      frame: portalFrame(parts, session),
       returnTo,
       back: sectionOf(returnTo),
       asksForCode: totp.enabled,
@@ -38,30 +38,24 @@ export function portalConfirmPasswordRoutes(app: App, parts: AppParts, assets: A
     return await sendPage(c, view, rejected?.status);
   }
 
-  app.get(
-    path,
-    signedIn(parts, async (c, session) => {
-      const target = returnTo(c.req.query("return_to"));
-      const isRecent = hasRecentAuthentication(session, services.clock());
-      return !isRecent || c.req.query("again") === "1"
-        ? await show(c, session, { returnTo: target })
-        : redirect(c, target);
-    }),
-  );
+  get(path, async (c, session) => {
+    const target = returnTo(c.req.query("return_to"));
+    const isRecent = hasRecentAuthentication(session, services.clock());
+    return !isRecent || c.req.query("again") === "1"
+      ? await show(c, session, { returnTo: target })
+      : redirect(c, target);
+  });
 
-  app.post(
-    path,
-    signedIn(parts, async (c, session) => {
-      const { password = "", code, return_to } = await readFormBody(c);
-      const target = returnTo(return_to);
-      try {
-        await reauthenticate(services, session, { password, code: code?.slice(0, 100) });
-        return redirect(c, target);
-      } catch (error) {
-        return await show(c, session, { returnTo: target, rejected: passwordFormError(c, error) });
-      }
-    }),
-  );
+  post(path, async (c, session) => {
+    const { password = "", code, return_to } = await readFormBody(c);
+    const target = returnTo(return_to);
+    try {
+      await reauthenticate(services, session, { password, code: code?.slice(0, 100) });
+      return redirect(c, target);
+    } catch (error) {
+      return await show(c, session, { returnTo: target, rejected: passwordFormError(c, error) });
+    }
+  });
 }
 
 /** @returns The errors of a form with the field `password`. @throws What `formError` throws. */

@@ -9,7 +9,7 @@ import {
   renamePasskey,
 } from "../../../services/sign_in/passkeys.ts";
 import type { RegistrationAnswer } from "../../../services/sign_in/webauthn.ts";
-import type { Assets, PortalFrame } from "../../../views/layout.tsx";
+import type { PortalFrame } from "../../../views/layout.tsx";
 import {
   addPasskeyPage,
   passkeysPage,
@@ -20,15 +20,17 @@ import {
 import { check } from "../../schemas/check.ts";
 import { passkeyNameSchema, registrationAnswerSchema } from "../../schemas/two_step.ts";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { type FormError, formError } from "../errors.ts";
 import {
   portalFrame,
   type PortalHandler,
+  type PortalParts,
   reauthenticationIfNeeded,
   redirect,
   sendPage,
   signedIn,
+  signedInRoutes,
 } from "../page.ts";
 
 const flashes: ReadonlyMap<string, string> = new Map([
@@ -38,22 +40,20 @@ const flashes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Mounts `/portal/account/passkeys`. */
-export function portalPasskeyRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalPasskeyRoutes(app: App, parts: PortalParts): void {
+  const { get } = signedInRoutes(app, parts);
   const { services } = parts;
-  const frameOf = (session: SessionActor) => portalFrame(parts, assets, session);
+  const frameOf = (session: SessionActor) => portalFrame(parts, session);
 
-  app.get(
-    path,
-    signedIn(parts, async (c, session) =>
-      await sendPage(
-        c,
-        passkeysPage({
-          frame: frameOf(session),
-          passkeys: await listPasskeys(services, session),
-          flash: flashes.get(c.req.query("done") ?? "") ?? null,
-        }),
-      )),
-  );
+  get(path, async (c, session) =>
+    await sendPage(
+      c,
+      passkeysPage({
+        frame: frameOf(session),
+        passkeys: await listPasskeys(services, session),
+        flash: flashes.get(c.req.query("done") ?? "") ?? null,
+      }),
+    ));
 
   function addPage(
     c: AppContext,
@@ -87,7 +87,7 @@ export function portalPasskeyRoutes(app: App, parts: AppParts, assets: Assets): 
 /** The pages that rename and remove one passkey. */
 function passkeyPages(
   app: App,
-  parts: AppParts,
+  parts: PortalParts,
   frameOf: (session: SessionActor) => PortalFrame,
 ): void {
   const { services } = parts;
@@ -137,7 +137,7 @@ function passkeyPages(
 }
 
 /** @returns A handler that asks for the password first, unless it was entered recently. Each form has the path of its page. */
-function recent(parts: AppParts, handler: PortalHandler) {
+function recent(parts: PortalParts, handler: PortalHandler) {
   return signedIn(
     parts,
     async (c, session) => reauthenticationIfNeeded(c, parts, session) ?? await handler(c, session),

@@ -11,18 +11,17 @@ import {
 } from "../../../services/sign_in/second_step.ts";
 import type { SignedIn } from "../../../services/sign_in/sign_in.ts";
 import type { PasskeyAnswer } from "../../../services/sign_in/webauthn.ts";
-import type { Assets } from "../../../views/layout.tsx";
 import { secondStepPage } from "../../../views/sign_in/second_step.tsx";
 import { signInPage } from "../../../views/sign_in/sign_in.tsx";
 import { check } from "../../schemas/check.ts";
 import { passkeyAnswerSchema } from "../../schemas/two_step.ts";
 import { readFormBody } from "../../body.ts";
 import { clearSecondStepCookie, secondStepTokens } from "../../cookies.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { jsonError, toAppError } from "../../errors.ts";
 import { beginSession } from "../../session.ts";
 import { type FormError, formError } from "../errors.ts";
-import { gateFrame, redirect, sendPage } from "../page.ts";
+import { gateFrame, type PortalParts, redirect, sendPage } from "../page.ts";
 import { continueTo, returnToOf } from "./sign_in.ts";
 
 const path = "/sign-in/second-step";
@@ -36,9 +35,9 @@ interface PageState {
 }
 
 /** Mounts `/sign-in/second-step` and `/sign-in/passkey`. */
-export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalSecondStepRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
-  const pages = secondStepPages(parts, assets);
+  const pages = secondStepPages(parts);
 
   /** Completes a sign-in, or shows its form again. */
   async function complete(
@@ -102,9 +101,9 @@ export function portalSecondStepRoutes(app: App, parts: AppParts, assets: Assets
   app.get("/sign-in/passkey", (c) => redirect(c, "/sign-in"));
 }
 
-function secondStepPages(parts: AppParts, assets: Assets) {
+function secondStepPages(parts: PortalParts) {
   const { config, services } = parts;
-  const frame = gateFrame(parts, assets);
+  const frame = gateFrame(parts);
   const findPending = (c: AppContext) =>
     findPendingSignIn(services, secondStepTokens(c.get("headers")["cookie"]));
 

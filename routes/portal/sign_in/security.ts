@@ -4,14 +4,13 @@ import { changePassword } from "../../../services/account/passwords.ts";
 import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
 import { endOtherSessions, endSession, listSessions } from "../../../services/sign_in/sessions.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
-import type { Assets } from "../../../views/layout.tsx";
 import { securityPage } from "../../../views/sign_in/security.tsx";
 import { readFormBody } from "../../body.ts";
 import { setSessionCookie } from "../../cookies.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { deviceNames } from "./device_name.ts";
 import { type FormError, formError } from "../errors.ts";
-import { portalFrame, redirect, sendPage, signedIn } from "../page.ts";
+import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
 
 const path = "/portal/account/security";
 const flashes: ReadonlyMap<string, string> = new Map([
@@ -21,7 +20,8 @@ const flashes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Mounts `/portal/account/security`. */
-export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalSecurityRoutes(app: App, parts: PortalParts): void {
+  const { get, post } = signedInRoutes(app, parts);
   const { config, services } = parts;
 
   async function show(
@@ -37,7 +37,7 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
     const sessions = [...all.filter(({ current }) => current), ...all.filter(({ current }) => !current)];
     const devices = await deviceNames(sessions.map(({ userAgent }) => userAgent));
     const view = securityPage({
-      frame: portalFrame(parts, assets, session),
+      frame: portalFrame(parts, session),
       sessions: sessions.map((one, index) => ({ ...one, device: devices[index] ?? "" })),
       twoStep: { isOn: totp.enabled, recoveryCodesLeft },
       passkeyCount,
@@ -47,37 +47,28 @@ export function portalSecurityRoutes(app: App, parts: AppParts, assets: Assets):
     return sendPage(c, view, rejected?.status);
   }
 
-  app.get(path, signedIn(parts, (c, session) => show(c, session)));
+  get(path, (c, session) => show(c, session));
   // Reloading the page of a rejected form shows the form.
   app.get(`${path}/password`, (c) => redirect(c, path));
 
-  app.post(
-    `${path}/password`,
-    signedIn(parts, async (c, session) => {
-      const { currentPassword = "", newPassword = "" } = await readFormBody(c);
-      try {
-        const { token } = await changePassword(services, session, { currentPassword, newPassword });
-        setSessionCookie(c, config, { token });
-        return redirect(c, `${path}?done=password`);
-      } catch (error) {
-        return await show(c, session, formError(c, error));
-      }
-    }),
-  );
+  post(`${path}/password`, async (c, session) => {
+    const { currentPassword = "", newPassword = "" } = await readFormBody(c);
+    try {
+      const { token } = await changePassword(services, session, { currentPassword, newPassword });
+      setSessionCookie(c, config, { token });
+      return redirect(c, `${path}?done=password`);
+    } catch (error) {
+      return await show(c, session, formError(c, error));
+    }
+  });
 
-  app.post(
-    `${path}/sessions/:id/end`,
-    signedIn(parts, async (c, session) => {
-      await endSession(services, session, c.req.param("id") ?? "");
-      return redirect(c, `${path}?done=ended`);
-    }),
-  );
+  post(`${path}/sessions/:id/end`, async (c, session) => {
+    await endSession(services, session, c.req.param("id") ?? "");
+    return redirect(c, `${path}?done=ended`);
+  });
 
-  app.post(
-    `${path}/sessions/end-others`,
-    signedIn(parts, async (c, session) => {
-      await endOtherSessions(services, session);
-      return redirect(c, `${path}?done=others-ended`);
-    }),
-  );
+  post(`${path}/sessions/end-others`, async (c, session) => {
+    await endOtherSessions(services, session);
+    return redirect(c, `${path}?done=others-ended`);
+  });
 }

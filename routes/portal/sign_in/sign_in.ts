@@ -4,7 +4,6 @@ import { AppError } from "../../../domain/errors.ts";
 import { safeReturnTo, withReturnTo } from "../../../domain/sign_in/return_to.ts";
 import { signUp } from "../../../services/account/sign_up.ts";
 import { signIn } from "../../../services/sign_in/sign_in.ts";
-import type { Assets } from "../../../views/layout.tsx";
 import type { NoticeProps } from "../../../views/components/notice.tsx";
 import { continuePage, signInPage } from "../../../views/sign_in/sign_in.tsx";
 import { signUpPage } from "../../../views/account/sign_up.tsx";
@@ -12,10 +11,10 @@ import { signInSchema, signUpSchema } from "../../schemas/sign_in.ts";
 import { check } from "../../schemas/check.ts";
 import { readFormBody } from "../../body.ts";
 import { setSecondStepCookie } from "../../cookies.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { beginSession, findSession, signOutOfPortal } from "../../session.ts";
 import { formError } from "../errors.ts";
-import { gateFrame, home, organizationsHome, redirect, sendPage } from "../page.ts";
+import { gateFrame, home, organizationsHome, type PortalParts, redirect, sendPage } from "../page.ts";
 
 /** What just happened, by query parameter. */
 const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = [
@@ -26,10 +25,10 @@ const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = 
 ];
 
 /** Mounts `/`, `/sign-in`, `/sign-in/continue`, `/sign-up` and `/sign-out`. */
-export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): void {
+export function portalSignInRoutes(app: App, parts: PortalParts): void {
   homeRoutes(app, parts);
-  signInRoutes(app, parts, assets);
-  signUpRoutes(app, parts, assets);
+  signInRoutes(app, parts);
+  signUpRoutes(app, parts);
 
   app.post("/sign-out", async (c) => {
     await signOutOfPortal(c, parts);
@@ -37,7 +36,7 @@ export function portalSignInRoutes(app: App, parts: AppParts, assets: Assets): v
   });
 }
 
-function homeRoutes(app: App, parts: AppParts): void {
+function homeRoutes(app: App, parts: PortalParts): void {
   app.get("/", async (c) => {
     const session = await findSession(c, parts);
     return redirect(c, session === null ? "/sign-in" : home, { status: 302 });
@@ -49,9 +48,9 @@ function homeRoutes(app: App, parts: AppParts): void {
   });
 }
 
-function signInRoutes(app: App, parts: AppParts, assets: Assets): void {
+function signInRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
-  const frame = gateFrame(parts, assets);
+  const frame = gateFrame(parts);
   const returnTo = (text: string | undefined) => returnToOf(text, config);
 
   app.get("/sign-in", async (c) => {
@@ -87,9 +86,9 @@ function signInRoutes(app: App, parts: AppParts, assets: Assets): void {
   });
 }
 
-function signUpRoutes(app: App, parts: AppParts, assets: Assets): void {
+function signUpRoutes(app: App, parts: PortalParts): void {
   const { config, services } = parts;
-  const frame = gateFrame(parts, assets);
+  const frame = gateFrame(parts);
   const byInvitation = config.signUp === "invite";
 
   app.get("/sign-up", async (c) => {
@@ -121,7 +120,7 @@ function signUpRoutes(app: App, parts: AppParts, assets: Assets): void {
 }
 
 /** @returns A redirect for people who are signed in already, or null. */
-async function redirectIfSignedIn(c: AppContext, parts: AppParts): Promise<Response | null> {
+async function redirectIfSignedIn(c: AppContext, parts: PortalParts): Promise<Response | null> {
   const session = await findSession(c, parts);
   // After a conflict, another host may have a cookie that isn't sent here: a redirect back to it could repeat forever.
   if (session === null || c.req.query("conflict") === "1") return null;

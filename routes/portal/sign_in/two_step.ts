@@ -16,7 +16,6 @@ import {
   turnOffTwoStep,
   turnOffTwoStepByLink,
 } from "../../../services/sign_in/two_step.ts";
-import type { Assets } from "../../../views/layout.tsx";
 import {
   newRecoveryCodesPage,
   turnOffByLinkPage,
@@ -29,7 +28,7 @@ import {
   twoStepSetUpPage,
 } from "../../../views/sign_in/two_step.tsx";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext, AppParts } from "../../env.ts";
+import type { App, AppContext } from "../../env.ts";
 import { sessionActor } from "../../session.ts";
 import { formError } from "../errors.ts";
 import { mountLinkPage } from "../link_page.ts";
@@ -38,10 +37,12 @@ import {
   gateFrame,
   portalFrame,
   type PortalHandler,
+  type PortalParts,
   reauthenticationIfNeeded,
   redirect,
   sendPage,
   signedIn,
+  signedInRoutes,
 } from "../page.ts";
 import { passwordFormError } from "./confirm_password.ts";
 
@@ -59,20 +60,21 @@ interface PageState {
 }
 
 /** Mounts `/portal/account/two-step` and `/turn-off-two-step`. */
-export function portalTwoStepRoutes(app: App, parts: AppParts, assets: Assets): void {
-  const pages = twoStepPages(parts, assets);
-  app.get(path, signedIn(parts, (c, session) => pages.show(c, session)));
+export function portalTwoStepRoutes(app: App, parts: PortalParts): void {
+  const { get } = signedInRoutes(app, parts);
+  const pages = twoStepPages(parts);
+  get(path, (c, session) => pages.show(c, session));
   setUpRoutes(app, parts, pages);
   recoveryCodeRoutes(app, parts, pages);
   turnOffRoutes(app, parts, pages);
-  turnOffLinkRoutes(app, parts, assets);
+  turnOffLinkRoutes(app, parts);
 }
 
 type Pages = ReturnType<typeof twoStepPages>;
 
-function twoStepPages(parts: AppParts, assets: Assets) {
+function twoStepPages(parts: PortalParts) {
   const { services } = parts;
-  const frameOf = (session: SessionActor) => portalFrame(parts, assets, session);
+  const frameOf = (session: SessionActor) => portalFrame(parts, session);
 
   async function show(c: AppContext, session: SessionActor, state: PageState = {}): Promise<Response> {
     const { totp, recoveryCodesLeft } = await getTwoStepStatus(services, session);
@@ -135,7 +137,7 @@ function twoStepPages(parts: AppParts, assets: Assets) {
   };
 }
 
-function setUpRoutes(app: App, { services }: AppParts, { form, frameOf, page, showCodes }: Pages): void {
+function setUpRoutes(app: App, { services }: PortalParts, { form, frameOf, page, showCodes }: Pages): void {
   const setUpPath = `${path}/set-up`;
 
   async function showSetUp(
@@ -177,7 +179,7 @@ function setUpRoutes(app: App, { services }: AppParts, { form, frameOf, page, sh
   );
 }
 
-function recoveryCodeRoutes(app: App, { services }: AppParts, pages: Pages): void {
+function recoveryCodeRoutes(app: App, { services }: PortalParts, pages: Pages): void {
   const codesPath = `${path}/recovery-codes`;
   app.get(
     codesPath,
@@ -198,7 +200,7 @@ function recoveryCodeRoutes(app: App, { services }: AppParts, pages: Pages): voi
   );
 }
 
-function turnOffRoutes(app: App, { services }: AppParts, pages: Pages): void {
+function turnOffRoutes(app: App, { services }: PortalParts, pages: Pages): void {
   const turnOffPath = `${path}/turn-off`;
   app.get(
     turnOffPath,
@@ -220,33 +222,28 @@ function turnOffRoutes(app: App, { services }: AppParts, pages: Pages): void {
 }
 
 /** The link that turns off two-step sign-in, for people who lost their device and their recovery codes. */
-function turnOffLinkRoutes(app: App, parts: AppParts, assets: Assets): void {
+function turnOffLinkRoutes(app: App, parts: PortalParts): void {
+  const { get, post } = signedInRoutes(app, parts);
   const { services } = parts;
-  const frame = gateFrame(parts, assets);
-  const frameOf = (session: SessionActor) => portalFrame(parts, assets, session);
+  const frame = gateFrame(parts);
+  const frameOf = (session: SessionActor) => portalFrame(parts, session);
 
-  app.get(
-    turnOffLinkPath,
-    signedIn(parts, async (c, session) => {
-      const { totp } = await getTwoStepStatus(services, session);
-      if (!totp.enabled) return redirect(c, path);
-      return await sendPage(c, turnOffLinkPage({ frame: frameOf(session) }));
-    }),
-  );
+  get(turnOffLinkPath, async (c, session) => {
+    const { totp } = await getTwoStepStatus(services, session);
+    if (!totp.enabled) return redirect(c, path);
+    return await sendPage(c, turnOffLinkPage({ frame: frameOf(session) }));
+  });
 
-  app.post(
-    turnOffLinkPath,
-    signedIn(parts, async (c, session) => {
-      const { password = "" } = await readFormBody(c);
-      try {
-        await requestTurnOffLink(services, session, password);
-        return redirect(c, `${path}?done=link-sent`);
-      } catch (error) {
-        const rejected = passwordFormError(c, error);
-        return await sendPage(c, turnOffLinkPage({ frame: frameOf(session), rejected }), rejected.status);
-      }
-    }),
-  );
+  post(turnOffLinkPath, async (c, session) => {
+    const { password = "" } = await readFormBody(c);
+    try {
+      await requestTurnOffLink(services, session, password);
+      return redirect(c, `${path}?done=link-sent`);
+    } catch (error) {
+      const rejected = passwordFormError(c, error);
+      return await sendPage(c, turnOffLinkPage({ frame: frameOf(session), rejected }), rejected.status);
+    }
+  });
 
   async function stateOf(token: string, session: Session | null): Promise<TurnOffByLinkState> {
     const link = await findTurnOffLink(services, token);
