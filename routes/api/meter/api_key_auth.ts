@@ -31,14 +31,16 @@ export function apiKeyAuth({ config, services }: AppParts) {
     throw rateLimited(state, `This key is limited to ${perSecond} requests per second.`);
   }
 
+  const hasSentInvalidKeys = (c: AppContext) =>
+    rejectedApiKeys.size > 0 && !rejectedApiKeys.peek(addressGroup(c.get("client").address)).isAllowed;
+
   return {
     /** @returns The key's hash. @throws {AppError} `invalid_api_key`, `rate_limited`. */
     async authenticate(c: AppContext): Promise<string> {
       const keyHash = bearerKeyHash(c);
-      const address = addressGroup(c.get("client").address);
       // Usually recording checks the key. It is looked up earlier if the body is large, or if the address has sent many
       // invalid keys.
-      if (rejectedApiKeys.size > 0 && !rejectedApiKeys.peek(address).isAllowed) await requireActive(keyHash);
+      if (hasSentInvalidKeys(c)) await requireActive(keyHash);
       else await beforeLargeBody(c, () => requireActive(keyHash));
       countCall(c, keyHash);
       return keyHash;
