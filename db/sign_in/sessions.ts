@@ -2,7 +2,7 @@
 import type { Membership, Role, Session } from "../../domain/sign_in/session.ts";
 import { landingOrganization } from "../account/users.ts";
 import { ifAudited } from "../audit.ts";
-import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { hasTwoStep } from "./two_step.ts";
 
 /** A new session. */
@@ -25,9 +25,10 @@ export interface SessionBounds {
 }
 
 /** A condition: the session `s` of the user `u` is live. */
-export function liveSession({ createdAfter, seenAfter }: SessionBounds): Statement {
-  return sql`s.created_at > ${createdAfter} AND s.last_seen_at > ${seenAfter} AND u.disabled_at IS NULL`;
-}
+export const liveSession = (
+  { createdAfter, seenAfter }: Readonly<Record<keyof SessionBounds, number | Statement>>,
+): Statement =>
+  sql`s.created_at > ${createdAfter} AND s.last_seen_at > ${seenAfter} AND u.disabled_at IS NULL`;
 
 function insertSessionIf(session: NewSession, condition: Statement): Statement {
   const { tokenHash, id, userId, now, address, userAgent } = session;
@@ -80,30 +81,37 @@ export interface FoundSession {
   readonly tokenHash: string;
 }
 
-/**
- * Finds the live sessions of tokens, with their users and memberships. Read each time, so that nothing is stale.
- *
- * @param tokenHashes The SHA-256 of each token, in hexadecimal; usually one.
- * @throws {DatabaseError}
- */
-export async function findSessions(
-  database: DatabaseReader,
-  tokenHashes: readonly string[],
-  bounds: SessionBounds,
-): Promise<FoundSession[]> {
-  const [first] = tokenHashes;
-  if (first === undefined) return [];
-  const isWanted = tokenHashes.length === 1
-    ? sql`s.token_hash = ${first}`
-    : sql`s.token_hash IN (SELECT value FROM json_each(${JSON.stringify(tokenHashes)}))`;
+const selectSessions = (isWanted: Statement): Statement =>
   // One JSON column: each further column costs the native driver as much as the lookup of a row.
-  const rows = await database.read<{ row: string }>(sql`
+  sql`
     SELECT json_array(s.id, s.last_seen_at, s.organization_id, u.id, u.name, u.email, u.email_verified_at, (
         SELECT json_group_array(json_array(m.organization_id, o.name, m.role))
         FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id
       ), s.proved_at, s.created_at, s.token_hash) AS row
     FROM sessions s JOIN users u ON u.id = s.user_id
-    WHERE ${isWanted} AND ${liveSession(bounds)}`);
+    WHERE ${isWanted} AND ${liveSession({ createdAfter: sql`?2`, seenAfter: sql`?3` })}`;
+
+// Built once, because every request with a session needs one of them.
+const selectByHash = selectSessions(sql`s.token_hash = ?1`);
+const selectByHashes = selectSessions(sql`s.token_hash IN (SELECT value FROM json_each(?1))`);
+
+/**
+ * Finds the live sessions of tokens, with their users and memberships. Read each time, so that nothing is stale.
+ *
+ * @param tokenHashes The SHA-256 of each token, in hexadecimal; usually one.
+ */
+export async function findSessions(
+  database: DatabaseReader,
+  tokenHashes: readonly string[],
+  { createdAfter, seenAfter }: SessionBounds,
+): Promise<FoundSession[]> {
+  const [first, second] = tokenHashes;
+  if (first === undefined) return [];
+  const rows = await database.read<{ row: string }>(
+    second === undefined
+      ? bind(selectByHash, first, createdAfter, seenAfter)
+      : bind(selectByHashes, JSON.stringify(tokenHashes), createdAfter, seenAfter),
+  );
   return rows.map(({ row }) => toFoundSession(row));
 }
 
