@@ -33,7 +33,7 @@ export interface ApiKeyScope {
   readonly createdBy?: string | undefined;
 }
 
-/** @returns A condition: the key `k` works at `now`, in milliseconds since 1970. */
+/** A condition: the key `k` works at `now`, in milliseconds since 1970. */
 export const activeApiKey = (now: number | Statement): Statement =>
   sql`k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${now})`;
 
@@ -48,9 +48,10 @@ const selectApiKeys = sql`
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
 
 /**
+ * Inserts a key and returns its id.
+ *
  * @param options `activeMax`: inserts nothing if the organization has this many active keys. `replacing`: the id of a key
  *   that must still be active.
- * @returns A statement that returns the id when it inserted the key.
  */
 export function insertApiKey(key: NewApiKey, options: { activeMax: number; replacing?: string }): Statement {
   const { organizationId, now } = key;
@@ -66,7 +67,7 @@ export function insertApiKey(key: NewApiKey, options: { activeMax: number; repla
     RETURNING id`;
 }
 
-/** @returns Keys newest first, from after the id `before`. @throws {DatabaseError} */
+/** @returns Keys newest first, from after the id `before`. */
 export function findApiKeys(
   database: DatabaseReader,
   scope: ApiKeyScope,
@@ -76,7 +77,7 @@ export function findApiKeys(
     WHERE ${inScope(scope)} AND (${before} IS NULL OR k.id < ${before}) ORDER BY k.id DESC LIMIT ${limit}`);
 }
 
-/** @returns How many keys are active at `now`, and how many are not. @throws {DatabaseError} */
+/** @returns How many keys are active at `now`, and how many are not. */
 export async function findApiKeyCounts(
   database: DatabaseReader,
   scope: ApiKeyScope,
@@ -89,52 +90,47 @@ export async function findApiKeyCounts(
   return { active, inactive: total - active };
 }
 
-/** @returns One key, or undefined when it is not in the scope. @throws {DatabaseError} */
-export function findApiKey(
-  database: DatabaseReader,
-  scope: ApiKeyScope,
-  id: string,
-): Promise<ApiKeyRow | undefined> {
-  return database.readFirst(sql`${selectApiKeys} WHERE ${inScope(scope)} AND k.id = ${id}`);
+/** @returns One key, or undefined when it is not in the scope. */
+export function findApiKey(database: DatabaseReader, scope: ApiKeyScope, id: string) {
+  return database.readFirst<ApiKeyRow>(sql`${selectApiKeys} WHERE ${inScope(scope)} AND k.id = ${id}`);
 }
 
-/** @returns The active key with this hash, or undefined. @throws {DatabaseError} */
-export function findActiveApiKey(
-  database: DatabaseReader,
-  keyHash: string,
-  now: number,
-): Promise<{ id: string; name: string; organizationId: string; lastUsedAt: number | null } | undefined> {
-  return database.readFirst(sql`
+/** @returns The active key with this hash, or undefined. */
+export function findActiveApiKey(database: DatabaseReader, keyHash: string, now: number) {
+  return database.readFirst<{ id: string; name: string; organizationId: string; lastUsedAt: number | null }>(
+    sql`
     SELECT k.id, k.name, k.organization_id AS organizationId, k.last_used_at AS lastUsedAt
-    FROM api_keys k WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
+    FROM api_keys k WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`,
+  );
 }
 
-/** @returns A statement that notes when a key was last used. */
-export function updateApiKeyUsed(id: string, now: number): Statement {
+/** Notes when a key was last used. */
+export function updateApiKeyUsed(id: string, now: number) {
   return sql`UPDATE api_keys SET last_used_at = ${now} WHERE id = ${id} AND coalesce(last_used_at, 0) < ${now}`;
 }
 
-/** @returns A statement that renames a key in the scope. */
-export function updateApiKeyName(scope: ApiKeyScope, id: string, name: string): Statement {
+/** Renames a key in the scope. */
+export function updateApiKeyName(scope: ApiKeyScope, id: string, name: string) {
   return sql`UPDATE api_keys AS k SET name = ${name} WHERE ${inScope(scope)} AND k.id = ${id}`;
 }
 
-/** @returns A statement that revokes a key in the scope, unless it is revoked already. */
-export function markApiKeyRevoked(scope: ApiKeyScope, id: string, now: number): Statement {
+/** Revokes a key in the scope, unless it is revoked already. */
+export function markApiKeyRevoked(scope: ApiKeyScope, id: string, now: number) {
   return sql`UPDATE api_keys AS k SET revoked_at = ${now}
     WHERE ${inScope(scope)} AND k.id = ${id} AND k.revoked_at IS NULL`;
 }
 
 /**
- * @param options `replacedBy`: the id of the new key; if it does not exist, the old one stays as it is. `revokedAt` or
+ * Ends a key in the scope after its rotation.
+ *
+ * @param options `replacedBy`: the id of the new key; if it doesn't exist, the old one stays as it is. `revokedAt` or
  *   `expiresAt`: when the old key ends; never later than it would have anyway.
- * @returns A statement that ends a key in the scope after its rotation.
  */
 export function endRotatedApiKey(
   scope: ApiKeyScope,
   id: string,
   options: { replacedBy: string; revokedAt?: number; expiresAt?: number },
-): Statement {
+) {
   const { replacedBy, revokedAt = null, expiresAt = null } = options;
   return sql`
     UPDATE api_keys AS k SET revoked_at = ${revokedAt},
@@ -143,11 +139,8 @@ export function endRotatedApiKey(
       AND EXISTS (SELECT 1 FROM api_keys WHERE id = ${replacedBy})`;
 }
 
-/** @returns A statement that revokes all keys that a user created, in any organization, after the audited end of their access. */
-export function revokeApiKeysMadeBy(
-  userId: string,
-  { now, audited }: { now: number; audited: string },
-): Statement {
+/** Revokes all keys that a user created, in any organization, after the audited end of their access. */
+export function revokeApiKeysMadeBy(userId: string, { now, audited }: { now: number; audited: string }) {
   return sql`UPDATE api_keys SET revoked_at = ${now}
     WHERE created_by = ${userId} AND revoked_at IS NULL AND ${ifAudited(audited)}`;
 }

@@ -4,38 +4,35 @@ import { type AuditAction, auditActions, type AuditEntry } from "../domain/audit
 import { newId } from "../domain/id.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 
-/** A statement that writes an entry, and the entry's id for later statements of the batch. */
-export interface AuditStatement {
-  readonly id: string;
-  readonly statement: Statement;
-}
-
 const userAgentCharactersMax = 400;
 const insert =
   sql`INSERT INTO audit_events (id, at, action, organization_id, actor_type, actor_id, actor_name, target_id,
     target_name, details, address, user_agent, request_id)`;
 
-function actorColumns(actor: Actor): Statement {
+function actorColumns(actor: Actor) {
   const name = actor.type === "session" ? actor.user.name : null;
   const id = actor.type === "session" ? actor.user.id : actor.type === "apiKey" ? actor.id : null;
   return sql`${actor.type}, ${id}, ${name}`;
 }
 
-function clientColumns({ client }: Actor): Statement {
+function clientColumns({ client }: Actor) {
   return sql`${client.address}, ${client.userAgent.slice(0, userAgentCharactersMax)}, ${client.requestId}`;
 }
 
 /**
+ * Writes an entry.
+ *
  * @param entry What was done. Without `organizationId`, it belongs to the actor's active organization.
  * @param options `now`: milliseconds since 1970. `always`: write the entry in any case. Otherwise it is written only when the
  *   statement directly before it in the batch changed at least one row.
- * @returns The statement. It returns the entry's id when it wrote it, so its result says whether the change was made.
+ * @returns The entry's id, for later statements of the batch, and the statement that writes it. That returns the id if it
+ *   wrote the entry, so its result says whether the change was made.
  */
 export function insertAuditEvent(
   actor: Actor,
   { action, organizationId, target, details = {} }: AuditEntry,
   { now, always = false }: { now: number; always?: boolean },
-): AuditStatement {
+): { id: string; statement: Statement } {
   const id = newId("aud");
   const active = actor.type === "session" ? actor.organization?.organizationId ?? null : null;
   const statement = sql`${insert}
@@ -46,11 +43,7 @@ export function insertAuditEvent(
   return { id, statement };
 }
 
-/**
- * @param options `now`: milliseconds since 1970. `rows`: a query with the columns `organizationId`, `targetId`, `targetName` and
- *   `details`.
- * @returns A statement that writes an entry for each row.
- */
+/** Writes an entry for each of `rows`: a query with the columns `organizationId`, `targetId`, `targetName` and `details`. */
 export function insertAuditEvents(
   actor: Actor,
   action: AuditAction,
@@ -110,7 +103,7 @@ const columns = sql`e.id, e.at, e.action, e.actor_type AS actorType, e.actor_id 
   e.actor_name AS actorName, e.target_id AS targetId, e.target_name AS targetName, e.details, e.address,
   e.user_agent AS userAgent, e.request_id AS requestId`;
 
-/** @returns Entries newest first. @throws {DatabaseError} */
+/** @returns Entries newest first. */
 export function findAuditEvents(database: DatabaseReader, query: AuditQuery): Promise<AuditEventRow[]> {
   const { organizationId, actions, actorId, from, before, limit } = query;
   const isInRange = sql`e.organization_id = ${organizationId}
@@ -138,7 +131,7 @@ export interface AuditActorRow {
   readonly email: string | null;
 }
 
-/** @returns The people in an organization's audit log, at most `limit`. @throws {DatabaseError} */
+/** @returns The people in an organization's audit log, at most `limit`. */
 export function findAuditActors(
   database: DatabaseReader,
   { organizationId, limit }: { organizationId: string; limit: number },
@@ -159,13 +152,13 @@ export function findAuditActors(
     WHERE a.id IS NOT NULL`);
 }
 
-/** @returns When the oldest entry was written, or undefined when there is none. @throws {DatabaseError} */
+/** @returns When the oldest entry was written, or undefined when there is none. */
 export async function findOldestAuditEventAt(database: DatabaseReader): Promise<number | undefined> {
   return (await database.readFirst<{ at: number }>(sql`SELECT at FROM audit_events ORDER BY at LIMIT 1`))?.at;
 }
 
-/** @returns A statement that deletes entries from before a time, at most `limit`. */
-export function deleteAuditEventsBefore(before: number, { limit }: { limit: number }): Statement {
+/** Deletes entries from before a time, at most `limit`. */
+export function deleteAuditEventsBefore(before: number, { limit }: { limit: number }) {
   return sql`DELETE FROM audit_events
     WHERE id IN (SELECT id FROM audit_events WHERE at < ${before} ORDER BY at LIMIT ${limit})`;
 }

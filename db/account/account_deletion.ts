@@ -4,25 +4,15 @@ import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { revokeInvitationsMadeBy } from "../organization/invitations.ts";
 
-/** An organization that prevents the deletion of an account, or is deleted with it. */
-export interface DependentOrganization {
-  readonly name: string;
-  /** Whether it has other members; then the user is its only OWNER. */
-  readonly hasOthers: number;
-}
-
 /** The memberships of others in the organization of `m`, another membership. */
 const others =
   sql`SELECT 1 FROM memberships o WHERE o.organization_id = m.organization_id AND o.user_id <> m.user_id`;
 const isOnlyMember = sql`NOT EXISTS (${others})`;
 const isOnlyOwner = sql`m.role = 'OWNER' AND NOT EXISTS (${others} AND o.role = 'OWNER')`;
 
-/** @returns The organizations in which a user is the only member or the only OWNER, by name. @throws {DatabaseError} */
-export function findDependentOrganizations(
-  database: DatabaseReader,
-  userId: string,
-): Promise<DependentOrganization[]> {
-  return database.read(sql`
+/** @returns The organizations in which a user is the only member or, of several (`hasOthers`), the only OWNER, by name. */
+export function findDependentOrganizations(database: DatabaseReader, userId: string) {
+  return database.read<{ name: string; hasOthers: number }>(sql`
     SELECT g.name, NOT ${isOnlyMember} AS hasOthers
     FROM memberships m JOIN organizations g ON g.id = m.organization_id
     WHERE m.user_id = ${userId} AND (${isOnlyMember} OR (${isOnlyOwner}))
@@ -39,7 +29,7 @@ export function findDependentOrganizations(
 export function markAccountDeletable(
   userId: string,
   known: { now: number; organizationIds: readonly string[]; endingCount: number },
-): Statement {
+) {
   const ofUser = sql`FROM memberships m WHERE m.user_id = ${userId}`;
   return sql`
     UPDATE users SET disabled_at = ${known.now} WHERE id = ${userId}
@@ -55,7 +45,7 @@ export function markAccountDeletable(
 export function deleteMembershipWithAccount(
   { userId, organizationId }: { userId: string; organizationId: string },
   audited: string,
-): Statement {
+) {
   return sql`DELETE FROM memberships
     WHERE user_id = ${userId} AND organization_id = ${organizationId} AND ${ifAudited(audited)}`;
 }

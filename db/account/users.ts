@@ -36,7 +36,7 @@ export const landingOrganization = sql`coalesce(
   (SELECT m.organization_id FROM memberships m WHERE m.user_id = u.id ORDER BY m.created_at LIMIT 1))`;
 
 /** Inserts a user if the condition holds and the email address is free. */
-export function insertUser(user: NewUser, condition: Statement = sql`true`): Statement {
+export function insertUser(user: NewUser, condition: Statement = sql`true`) {
   const { id, email, emailVerifiedAt, name, passwordHash, now } = user;
   return sql`
     INSERT INTO users (id, email, email_verified_at, name, password_hash, created_at)
@@ -60,24 +60,18 @@ const credentials = sql`
     u.disabled_at AS disabledAt, ${landingOrganization} AS organizationId, ${hasTwoStep} AS hasTotp
   FROM users u WHERE`;
 
-/** @returns What the password check needs for an email address, or undefined. @throws {DatabaseError} */
-export function findUserCredentials(
-  database: DatabaseReader,
-  email: string,
-): Promise<UserCredentials | undefined> {
-  return database.readFirst(sql`${credentials} u.email = ${email}`);
+/** @returns What the password check needs for an email address, or undefined. */
+export function findUserCredentials(database: DatabaseReader, email: string) {
+  return database.readFirst<UserCredentials>(sql`${credentials} u.email = ${email}`);
 }
 
-/** @returns The same for an id. @throws {DatabaseError} */
-export function findUserCredentialsById(
-  database: DatabaseReader,
-  id: string,
-): Promise<UserCredentials | undefined> {
-  return database.readFirst(sql`${credentials} u.id = ${id}`);
+/** @returns The same for an id. */
+export function findUserCredentialsById(database: DatabaseReader, id: string) {
+  return database.readFirst<UserCredentials>(sql`${credentials} u.id = ${id}`);
 }
 
 /** Replaces a password's hash, unless it was changed meanwhile. */
-export function updatePasswordHash(userId: string, { from, to }: { from: string; to: string }): Statement {
+export function updatePasswordHash(userId: string, { from, to }: { from: string; to: string }) {
   return sql`UPDATE users SET password_hash = ${to}
     WHERE id = ${userId} AND password_hash = ${from} AND disabled_at IS NULL`;
 }
@@ -89,7 +83,7 @@ export function updatePasswordHash(userId: string, { from, to }: { from: string;
  */
 export function resetPasswordHash(
   reset: { userId: string; passwordHash: string; tokenHash: string; email: string | null; now: number },
-): Statement {
+) {
   const { userId, email, now } = reset;
   return sql`
     UPDATE users SET password_hash = ${reset.passwordHash},
@@ -99,14 +93,12 @@ export function resetPasswordHash(
 }
 
 /** Changes a user's name. */
-export function updateUserName(userId: string, name: string): Statement {
+export function updateUserName(userId: string, name: string) {
   return sql`UPDATE users SET name = ${name} WHERE id = ${userId} AND name <> ${name}`;
 }
 
 /** Confirms a user's email address with a valid link, if the address is still theirs. */
-export function verifyUserEmail(
-  link: { userId: string; email: string; tokenHash: string; now: number },
-): Statement {
+export function verifyUserEmail(link: { userId: string; email: string; tokenHash: string; now: number }) {
   return sql`
     UPDATE users SET email_verified_at = coalesce(email_verified_at, ${link.now})
     WHERE id = ${link.userId} AND email = ${link.email} AND ${
@@ -117,7 +109,7 @@ export function verifyUserEmail(
 /** Changes and confirms a user's email address with a valid link, if the new one is free. */
 export function updateUserEmail(
   link: { userId: string; from: string; to: string; tokenHash: string; now: number },
-): Statement {
+) {
   const { userId, from, to, now } = link;
   return sql`
     UPDATE users SET email = ${to}, email_verified_at = ${now} WHERE id = ${userId} AND email = ${from}
@@ -126,7 +118,7 @@ export function updateUserEmail(
 }
 
 /** Makes an organization a user's last active one, if they belong to it. */
-export function updateLastOrganization(userId: string, organizationId: string): Statement {
+export function updateLastOrganization(userId: string, organizationId: string) {
   return sql`
     UPDATE users SET last_organization_id = ${organizationId} WHERE id = ${userId}
       AND EXISTS (SELECT 1 FROM memberships WHERE user_id = ${userId} AND organization_id = ${organizationId})`;

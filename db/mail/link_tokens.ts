@@ -22,7 +22,7 @@ export interface NewLinkToken extends LinkToken {
 }
 
 /** Makes a link valid, for each row of the source if there is one. */
-export function insertLinkToken(token: NewLinkToken, source: Statement = sql``): Statement {
+export function insertLinkToken(token: NewLinkToken, source: Statement = sql``) {
   const { tokenHash, purpose, subject, email, now, expiresAt } = token;
   return sql`
     INSERT INTO link_tokens (token_hash, purpose, subject, email, created_at, expires_at)
@@ -62,24 +62,16 @@ export function insertMailedLinkToken(
   ];
 }
 
-/** @returns What a link is for, or undefined when it is not valid. @throws {DatabaseError} */
-export function findLinkToken(
-  database: DatabaseReader,
-  tokenHash: string,
-  now: number,
-): Promise<LinkToken | undefined> {
-  return database.readFirst(
+/** @returns What a link is for, or undefined when it is not valid. */
+export function findLinkToken(database: DatabaseReader, tokenHash: string, now: number) {
+  return database.readFirst<LinkToken>(
     sql`SELECT purpose, subject, email FROM link_tokens WHERE token_hash = ${tokenHash} AND expires_at > ${now}`,
   );
 }
 
-/** @returns The email address that a user's pending change is to, or undefined. @throws {DatabaseError} */
-export function findPendingEmail(
-  database: DatabaseReader,
-  userId: string,
-  now: number,
-): Promise<{ email: string } | undefined> {
-  return database.readFirst(sql`
+/** @returns The email address that a user's pending change is to, or undefined. */
+export function findPendingEmail(database: DatabaseReader, userId: string, now: number) {
+  return database.readFirst<{ email: string }>(sql`
     SELECT email FROM link_tokens
     WHERE subject = ${userId} AND purpose = 'change_email' AND expires_at > ${now}
     UNION ALL SELECT recipient FROM outbox WHERE subject = ${userId} AND kind = 'change_email' LIMIT 1`);
@@ -102,9 +94,7 @@ export function deleteLinks(
 }
 
 /** A condition: a user's link for a purpose is valid. */
-export function linkWorks(
-  link: { tokenHash: string; purpose: LinkPurpose; userId: string; now: number },
-): Statement {
+export function linkWorks(link: { tokenHash: string; purpose: LinkPurpose; userId: string; now: number }) {
   return sql`EXISTS (SELECT 1 FROM link_tokens l WHERE l.token_hash = ${link.tokenHash}
     AND l.purpose = ${link.purpose} AND l.subject = ${link.userId} AND l.expires_at > ${link.now})`;
 }
@@ -113,7 +103,7 @@ export function linkWorks(
  * Uses up a link for turning off two-step sign-in. Does nothing if the link is not valid or was sent to a former email
  * address, or if two-step sign-in is off.
  */
-export function useTurnOffLink(link: { userId: string; tokenHash: string; now: number }): Statement {
+export function useTurnOffLink(link: { userId: string; tokenHash: string; now: number }) {
   return sql`
     DELETE FROM link_tokens WHERE token_hash = ${link.tokenHash} AND purpose = 'turn_off_two_step'
       AND subject = ${link.userId} AND expires_at > ${link.now}
@@ -122,6 +112,6 @@ export function useTurnOffLink(link: { userId: string; tokenHash: string; now: n
 }
 
 /** Deletes expired links. */
-export function deleteEndedLinks(now: number): Statement {
+export function deleteEndedLinks(now: number) {
   return sql`DELETE FROM link_tokens WHERE expires_at <= ${now}`;
 }

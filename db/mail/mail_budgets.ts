@@ -1,13 +1,6 @@
 // All SQL of the budgets of emails by recipient. The addresses are never here, only their hashes.
 import { type Database, sql, type Statement } from "../engine/database.ts";
 
-/** How many emails of a kind one recipient can get in a window of time. */
-export interface MailBudgetRow {
-  readonly subject: string;
-  readonly mailsMax: number;
-  readonly windowMs: number;
-}
-
 /** Also true for a window from before the clock was set back, which would end later than any other. */
 const isWindowOver = (now: number, windowMs: number) =>
   sql`(ends_at <= ${now} OR ends_at > ${now + windowMs})`;
@@ -18,9 +11,9 @@ const isWindowOver = (now: number, windowMs: number) =>
  * @param options `now`: milliseconds since 1970. `only`: a further condition.
  */
 export function takeMail(
-  { subject, mailsMax, windowMs }: MailBudgetRow,
+  { subject, mailsMax, windowMs }: { subject: string; mailsMax: number; windowMs: number },
   { now, only }: { now: number; only?: Statement },
-): Statement {
+) {
   const isOver = isWindowOver(now, windowMs);
   return sql`
     INSERT INTO mail_budgets (subject, mails, ends_at)
@@ -31,11 +24,11 @@ export function takeMail(
 }
 
 /** Takes back the count of an email that was not written. */
-export function giveMailBack(subject: string): Statement {
+export function giveMailBack(subject: string) {
   return sql`UPDATE mail_budgets SET mails = mails - 1 WHERE subject = ${subject} AND mails > 0`;
 }
 
-/** @returns When a budget's window ends, in milliseconds since 1970, or undefined. @throws {DatabaseError} */
+/** @returns When a budget's window ends, in milliseconds since 1970, or undefined. */
 export async function findMailBudgetEnd(database: Database, subject: string): Promise<number | undefined> {
   const row = await database.readFirst<{ endsAt: number }>(
     sql`SELECT ends_at AS endsAt FROM mail_budgets WHERE subject = ${subject}`,
@@ -44,6 +37,6 @@ export async function findMailBudgetEnd(database: Database, subject: string): Pr
 }
 
 /** Deletes windows that are over. */
-export function deleteEndedMailBudgets(now: number): Statement {
+export function deleteEndedMailBudgets(now: number) {
   return sql`DELETE FROM mail_budgets WHERE ends_at <= ${now}`;
 }

@@ -60,7 +60,7 @@ export interface ClaimedMail {
 export function claimMails(
   kinds: readonly MailKind[],
   { now, leaseMs, limit, lookedAt }: { now: number; leaseMs: number; limit: number; lookedAt: number },
-): Statement {
+) {
   const urgencies = JSON.stringify(Object.fromEntries(kinds.map((kind) => [kind, mailUrgency(kind)])));
   const due = sql`FROM outbox WHERE due_at <= ${now} AND kind IN (SELECT key FROM json_each(${urgencies}))`;
   return sql`
@@ -75,7 +75,7 @@ export function claimMails(
     RETURNING id, kind, recipient, subject, fields, created_at AS createdAt, attempts`;
 }
 
-/** @returns When the next email is due, in milliseconds since 1970, or null. @throws {DatabaseError} */
+/** @returns When the next email is due, in milliseconds since 1970, or null. */
 export async function findNextMailDue(
   database: Database,
   kinds: readonly MailKind[],
@@ -94,7 +94,7 @@ export interface OutboxState {
   readonly oldestAt: number | null;
 }
 
-/** @returns What is waiting in the outbox. @throws {DatabaseError} */
+/** @returns What is waiting in the outbox. */
 export async function findOutboxState(database: Database): Promise<OutboxState> {
   const state = await database.readFirst<OutboxState>(sql`
     SELECT count(*) AS emails, min(created_at) AS oldestAt
@@ -103,21 +103,21 @@ export async function findOutboxState(database: Database): Promise<OutboxState> 
 }
 
 /** Sets when a claimed email is retried, unless it was claimed again. */
-export function updateMailDue({ id, attempts }: ClaimedMail, dueAt: number): Statement {
+export function updateMailDue({ id, attempts }: ClaimedMail, dueAt: number) {
   return sql`UPDATE outbox SET due_at = ${dueAt} WHERE id = ${id} AND attempts = ${attempts}`;
 }
 
 /** Makes emails due that wait longer than any wait, because the clock was set back. */
-export function hastenMails({ now, waitMaxMs }: { now: number; waitMaxMs: number }): Statement {
+export function hastenMails({ now, waitMaxMs }: { now: number; waitMaxMs: number }) {
   return sql`UPDATE outbox SET due_at = ${now} WHERE due_at > ${now + waitMaxMs}`;
 }
 
 /** Deletes emails from the outbox. */
-export function deleteMails(ids: readonly string[]): Statement {
+export function deleteMails(ids: readonly string[]) {
   return sql`DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 }
 
 /** Deletes emails from before a time, in milliseconds since 1970. */
-export function deleteOldMails(before: number): Statement {
+export function deleteOldMails(before: number) {
   return sql`DELETE FROM outbox WHERE created_at < ${before}`;
 }

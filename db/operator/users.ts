@@ -22,12 +22,12 @@ export function insertLinkForUser(token: NewLinkToken): Statement {
 }
 
 /** Disables a user, unless they already are. */
-export function markUserDisabled(userId: string, now: number): Statement {
+export function markUserDisabled(userId: string, now: number) {
   return sql`UPDATE users SET disabled_at = ${now} WHERE id = ${userId} AND disabled_at IS NULL`;
 }
 
 /** Enables a disabled user. */
-export function markUserEnabled(userId: string): Statement {
+export function markUserEnabled(userId: string) {
   return sql`UPDATE users SET disabled_at = NULL WHERE id = ${userId} AND disabled_at IS NOT NULL`;
 }
 
@@ -40,7 +40,7 @@ export interface CreatedPage {
 const activeKeysOf = (userId: string, now: number) =>
   sql`FROM api_keys k WHERE k.created_by = ${userId} AND ${activeApiKey(now)}`;
 
-/** @returns How many active keys of any organization a user created. @throws {DatabaseError} */
+/** @returns How many active keys of any organization a user created. */
 export async function countActiveKeysOfUser(
   database: Database,
   userId: string,
@@ -52,18 +52,14 @@ export async function countActiveKeysOfUser(
   return row?.keys ?? 0;
 }
 
-/** @returns Some of a user's active keys, of any organization. @throws {DatabaseError} */
-export function findActiveKeysOfUser(
-  database: Database,
-  userId: string,
-  { now, limit }: CreatedPage,
-): Promise<{ id: string; name: string; organizationId: string }[]> {
-  return database.read(
+/** @returns Some of a user's active keys, of any organization. */
+export function findActiveKeysOfUser(database: Database, userId: string, { now, limit }: CreatedPage) {
+  return database.read<{ id: string; name: string; organizationId: string }>(
     sql`SELECT id, name, organization_id AS organizationId ${activeKeysOf(userId, now)} LIMIT ${limit}`,
   );
 }
 
-/** @returns Some of the pending invitations that a user sent. @throws {DatabaseError} */
+/** @returns Some of the pending invitations that a user sent. */
 export function findPendingInvitationsOfUser(
   database: Database,
   userId: string,
@@ -75,7 +71,7 @@ export function findPendingInvitationsOfUser(
 }
 
 /** Revokes an open invitation of a user. */
-export function revokeInvitationOfUser(userId: string, { id, now }: { id: string; now: number }): Statement {
+export function revokeInvitationOfUser(userId: string, { id, now }: { id: string; now: number }) {
   return sql`UPDATE invitations AS i SET revoked_at = ${now}
     WHERE i.id = ${id} AND i.invited_by = ${userId} AND ${openInvitation}`;
 }
@@ -92,12 +88,9 @@ export interface ListedUserRow extends Omit<UserCredentials, "passwordHash" | "o
 /** The type of {@linkcode ListedUserRow.memberships}. */
 export type ListedMemberships = readonly (readonly [id: string, name: string, role: Role])[];
 
-/** @returns Users by email address, starting after the address `after`. @throws {DatabaseError} */
-export function findUsers(
-  database: Database,
-  { after, limit }: { after: string; limit: number },
-): Promise<ListedUserRow[]> {
-  return database.read(sql`
+/** @returns Users by email address, starting after the address `after`. */
+export function findUsers(database: Database, { after, limit }: { after: string; limit: number }) {
+  return database.read<ListedUserRow>(sql`
     SELECT u.id, u.email, u.name, u.created_at AS createdAt, u.email_verified_at AS emailVerifiedAt,
       u.disabled_at AS disabledAt, ${hasTwoStep} AS hasTotp,
       (SELECT max(s.created_at) FROM sessions s WHERE s.user_id = u.id) AS lastSignInAt,

@@ -41,7 +41,7 @@ const columns =
 /** A condition: the invitation `i` was neither accepted nor revoked. It may have expired. */
 export const openInvitation = sql`i.accepted_at IS NULL AND i.revoked_at IS NULL`;
 
-/** @returns A condition: the invitation `i` can be accepted at `now`, in milliseconds since 1970. */
+/** A condition: the invitation `i` can be accepted at `now`, in milliseconds since 1970. */
 export const pendingInvitation = (now: number): Statement => sql`${openInvitation} AND i.expires_at > ${now}`;
 
 const countPending = (organizationId: string, now: number): Statement =>
@@ -72,7 +72,7 @@ export function insertInvitation(invitation: NewInvitation, options: { pendingMa
   ];
 }
 
-/** @returns Invitations newest first, from before the id `before`; open or closed ones, or all. @throws {DatabaseError} */
+/** @returns Invitations newest first, from before the id `before`; open or closed ones, or all. */
 export function findInvitations(
   database: DatabaseReader,
   organizationId: string,
@@ -85,18 +85,14 @@ export function findInvitations(
       AND ${status} ORDER BY i.id DESC LIMIT ${limit}`);
 }
 
-/** @returns One invitation of an organization, or undefined. @throws {DatabaseError} */
-export function findInvitation(
-  database: DatabaseReader,
-  organizationId: string,
-  id: string,
-): Promise<InvitationRow | undefined> {
-  return database.readFirst(
+/** @returns One invitation of an organization, or undefined. */
+export function findInvitation(database: DatabaseReader, organizationId: string, id: string) {
+  return database.readFirst<InvitationRow>(
     sql`SELECT ${columns} WHERE i.organization_id = ${organizationId} AND i.id = ${id}`,
   );
 }
 
-/** @returns What can prevent an invitation: open ones to the address, members with it, and all pending ones. @throws {DatabaseError} */
+/** @returns What can prevent an invitation: open ones to the address, members with it, and all pending ones. */
 export async function findInvitationObstacles(
   database: DatabaseReader,
   { organizationId, email, now }: { organizationId: string; email: string; now: number },
@@ -112,26 +108,23 @@ export async function findInvitationObstacles(
 /** The invitation of a link, and whether its email address has an account. */
 export type InvitationOfLink = InvitationRow & { readonly hasAccount: number };
 
-/** @returns The pending invitation that a link is for, or undefined. @throws {DatabaseError} */
-export function findInvitationByToken(
-  database: DatabaseReader,
-  tokenHash: string,
-  now: number,
-): Promise<InvitationOfLink | undefined> {
-  return database.readFirst(sql`
+/** @returns The pending invitation that a link is for, or undefined. */
+export function findInvitationByToken(database: DatabaseReader, tokenHash: string, now: number) {
+  return database.readFirst<InvitationOfLink>(sql`
     SELECT EXISTS (SELECT 1 FROM users WHERE email = i.email) AS hasAccount, ${columns}
     JOIN link_tokens l ON l.subject = i.id AND l.purpose = 'invitation'
     WHERE l.token_hash = ${tokenHash} AND l.expires_at > ${now} AND ${pendingInvitation(now)}`);
 }
 
 /**
+ * Gives an open invitation a new expiry time.
+ *
  * @param options `pendingMax`: with this many pending invitations, an expired one is not renewed.
- * @returns A statement that gives an open invitation a new expiry time.
  */
 export function renewInvitation(
   invitation: { id: string; organizationId: string; now: number; expiresAt: number },
   options: { pendingMax: number },
-): Statement {
+) {
   const { id, organizationId, now, expiresAt } = invitation;
   return sql`
     UPDATE invitations AS i SET sent_at = ${now}, expires_at = ${expiresAt}
@@ -139,23 +132,23 @@ export function renewInvitation(
       AND (i.expires_at > ${now} OR ${countPending(organizationId, now)} < ${options.pendingMax})`;
 }
 
-/** @returns A statement that revokes an open invitation. */
+/** Revokes an open invitation. */
 export function markInvitationRevoked(
   { id, organizationId, now }: { id: string; organizationId: string; now: number },
-): Statement {
+) {
   return sql`UPDATE invitations AS i SET revoked_at = ${now}
     WHERE i.id = ${id} AND i.organization_id = ${organizationId} AND ${openInvitation}`;
 }
 
 /**
+ * Accepts an invitation for a user whose confirmed address is the invited one and who is not a member yet.
+ *
  * @param options `membershipsMax`: a user with this many memberships cannot join another organization.
- * @returns A statement that accepts an invitation for a user whose confirmed address is the invited one and who is not a
- *   member yet.
  */
 export function markInvitationAccepted(
   invitation: { id: string; tokenHash: string; userId: string; now: number },
   options: { membershipsMax: number },
-): Statement {
+) {
   const { id, tokenHash, userId, now } = invitation;
   return sql`
     UPDATE invitations AS i SET accepted_at = ${now}, accepted_by = ${userId}
@@ -170,13 +163,13 @@ export function markInvitationAccepted(
 }
 
 /**
- * @returns A statement that revokes the open invitations that a user may no longer send, after the audited change or end of
- *   their membership. Otherwise they could regain a role by their own invitation.
+ * Revokes the open invitations that a user may no longer send, after the audited change or end of their membership.
+ * Otherwise they could regain a role by their own invitation.
  */
 export function endInvitationsBy(
   { organizationId, userId, now }: { organizationId: string; userId: string; now: number },
   audited: string,
-): Statement {
+) {
   return sql`
     UPDATE invitations AS i SET revoked_at = ${now}
     WHERE i.organization_id = ${organizationId} AND i.invited_by = ${userId} AND ${openInvitation}
@@ -186,11 +179,8 @@ export function endInvitationsBy(
       AND ${ifAudited(audited)}`;
 }
 
-/** @returns A statement that revokes all open invitations that a user sent, after the audited end of their access. */
-export function revokeInvitationsMadeBy(
-  userId: string,
-  { now, audited }: { now: number; audited: string },
-): Statement {
+/** Revokes all open invitations that a user sent, after the audited end of their access. */
+export function revokeInvitationsMadeBy(userId: string, { now, audited }: { now: number; audited: string }) {
   return sql`UPDATE invitations AS i SET revoked_at = ${now}
     WHERE i.invited_by = ${userId} AND ${openInvitation} AND ${ifAudited(audited)}`;
 }

@@ -24,11 +24,11 @@ export interface MembershipKey {
   readonly userId: string;
 }
 
-/** @returns A statement that adds a member after an audited change, unless they already are one. */
+/** Adds a member after an audited change, unless they already are one. */
 export function insertMembership(
   membership: { userId: string; organizationId: string; role: Role; now: number },
   audited: string,
-): Statement {
+) {
   const { userId, organizationId, role, now } = membership;
   return sql`
     INSERT INTO memberships (user_id, organization_id, role, created_at)
@@ -44,7 +44,7 @@ const selectMembers = (organizationId: string, now: number): Statement =>
       AND ${activeApiKey(now)}) AS apiKeys
   FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.organization_id = ${organizationId}`;
 
-/** @returns Members by the age of their accounts, from after the user `after`. @throws {DatabaseError} */
+/** @returns Members by the age of their accounts, from after the user `after`. */
 export function findMembers(
   database: DatabaseReader,
   organizationId: string,
@@ -54,7 +54,7 @@ export function findMembers(
     AND (${after} IS NULL OR u.id > ${after}) ORDER BY u.id LIMIT ${limit}`);
 }
 
-/** @returns One member, or undefined. @throws {DatabaseError} */
+/** @returns One member, or undefined. */
 export function findMember(
   database: DatabaseReader,
   organizationId: string,
@@ -63,22 +63,15 @@ export function findMember(
   return database.readFirst(sql`${selectMembers(organizationId, now)} AND u.id = ${userId}`);
 }
 
-/** @returns How many members have each role. @throws {DatabaseError} */
-export function findMemberCounts(
-  database: DatabaseReader,
-  organizationId: string,
-): Promise<{ role: Role; members: number }[]> {
-  return database.read(sql`
+/** @returns How many members have each role. */
+export function findMemberCounts(database: DatabaseReader, organizationId: string) {
+  return database.read<{ role: Role; members: number }>(sql`
     SELECT role, count(*) AS members FROM memberships WHERE organization_id = ${organizationId} GROUP BY role`);
 }
 
-/** @returns The owners who can sign in, by the age of their accounts. @throws {DatabaseError} */
-export function findOwners(
-  database: DatabaseReader,
-  organizationId: string,
-  { limit }: { limit: number },
-): Promise<{ name: string; email: string }[]> {
-  return database.read(sql`
+/** @returns The owners who can sign in, by the age of their accounts. */
+export function findOwners(database: DatabaseReader, organizationId: string, { limit }: { limit: number }) {
+  return database.read<{ name: string; email: string }>(sql`
     SELECT u.name, u.email FROM memberships m JOIN users u ON u.id = m.user_id
     WHERE m.organization_id = ${organizationId} AND m.role = 'OWNER' AND u.disabled_at IS NULL
     ORDER BY u.id LIMIT ${limit}`);
@@ -93,34 +86,35 @@ const hasOtherOwner = ({ organizationId, userId }: MembershipKey): Statement =>
     WHERE o.organization_id = ${organizationId} AND o.user_id <> ${userId} AND o.role = 'OWNER')`;
 
 /**
- * @returns A statement that gives a member another role, unless their role is no longer `from` or they are the last owner. If
- *   two owners demote each other at the same time, only the first statement changes anything.
+ * Gives a member another role, unless their role is no longer `from` or they are the last owner. If two owners demote each
+ * other at the same time, only the first statement changes anything.
  */
-export function updateMemberRole(member: MembershipKey, { from, to }: { from: Role; to: Role }): Statement {
+export function updateMemberRole(member: MembershipKey, { from, to }: { from: Role; to: Role }) {
   return sql`UPDATE memberships SET role = ${to}
     WHERE ${isMembership(member)} AND role = ${from} AND (role <> 'OWNER' OR ${hasOtherOwner(member)})`;
 }
 
-/** @returns A statement that makes an owner an admin after the audited transfer of their ownership. */
-export function demoteOwner(member: MembershipKey, audited: string): Statement {
+/** Makes an owner an admin after the audited transfer of their ownership. */
+export function demoteOwner(member: MembershipKey, audited: string) {
   return sql`UPDATE memberships SET role = 'ADMIN'
     WHERE ${isMembership(member)} AND role = 'OWNER' AND ${hasOtherOwner(member)} AND ${ifAudited(audited)}`;
 }
 
-/** @returns A statement that makes a member an owner. */
-export function promoteToOwner(member: MembershipKey): Statement {
+/** Makes a member an owner. */
+export function promoteToOwner(member: MembershipKey) {
   return sql`UPDATE memberships SET role = 'OWNER' WHERE ${isMembership(member)}`;
 }
 
-/** @returns A statement that removes a member, unless their role is no longer the given one or they are the last owner. */
-export function deleteMembership(member: MembershipKey, role: Role): Statement {
+/** Removes a member, unless their role is no longer the given one or they are the last owner. */
+export function deleteMembership(member: MembershipKey, role: Role) {
   return sql`DELETE FROM memberships
     WHERE ${isMembership(member)} AND role = ${role} AND (role <> 'OWNER' OR ${hasOtherOwner(member)})`;
 }
 
 /**
+ * Ends a former member's access to an organization, after the audited removal.
+ *
  * @param options `handTo`: the user who gets the member's keys; without it, they are revoked.
- * @returns Statements that end a former member's access to an organization, after the audited removal.
  */
 export function endMemberAccess(
   member: MembershipKey,

@@ -6,23 +6,13 @@ import { type Database, sql, type Statement } from "../engine/database.ts";
 import { deleteKeys } from "../meter/idempotency_keys.ts";
 
 /** How many rows of each kind one step deletes at most. */
-export interface OrganizationEndStep {
-  readonly records: number;
-  readonly rollups: number;
-  readonly series: number;
-  readonly apiKeys: number;
-}
+export type OrganizationEndStep = Readonly<Record<"records" | "rollups" | "series" | "apiKeys", number>>;
 
 /** Null once another server has done the last step. Then the number may already be another organization's. */
 const numberOf = (id: string): Statement =>
   sql`(SELECT number FROM organizations WHERE id = ${id} AND deleted_at IS NOT NULL)`;
 
-/**
- * Does the next step.
- *
- * @param id The id of an organization that is marked as deleted. For any other, nothing happens.
- * @throws {DatabaseError}
- */
+/** Does the next step. @param id The id of an organization that is marked as deleted. For any other, nothing happens. */
 export async function deleteSomeOfOrganization(
   database: Database,
   id: string,

@@ -2,13 +2,6 @@
 import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
-/** What creating an organization writes. */
-export interface NewOrganization {
-  readonly id: string;
-  readonly name: string;
-  readonly now: number;
-}
-
 /** An organization as one of its members sees it. */
 export interface OrganizationRow {
   readonly id: string;
@@ -19,11 +12,11 @@ export interface OrganizationRow {
   readonly members: number;
 }
 
-/** @returns A statement that inserts an organization if its owner exists and has fewer than `membershipsMax` memberships. */
+/** Inserts an organization if its owner exists and has fewer than `membershipsMax` memberships. */
 export function insertOrganization(
-  { id, name, now }: NewOrganization,
+  { id, name, now }: { id: string; name: string; now: number },
   { userId, membershipsMax }: { userId: string; membershipsMax: number },
-): Statement {
+) {
   return sql`
     INSERT INTO organizations (id, name, created_at)
     SELECT ${id}, ${name}, ${now} WHERE EXISTS (SELECT 1 FROM users WHERE id = ${userId})
@@ -36,40 +29,34 @@ const selectOrganizations = (userId: string): Statement =>
     (SELECT count(*) FROM memberships n WHERE n.organization_id = o.id) AS members
   FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = ${userId}`;
 
-/** @returns A user's organizations by name, each with their role. @throws {DatabaseError} */
+/** @returns A user's organizations by name, each with their role. */
 export function findOrganizations(database: DatabaseReader, userId: string): Promise<OrganizationRow[]> {
   return database.read(sql`${selectOrganizations(userId)} ORDER BY o.name COLLATE NOCASE, o.id`);
 }
 
-/** @returns One organization of a user, or undefined if they are not a member. @throws {DatabaseError} */
-export function findOrganization(
-  database: DatabaseReader,
-  userId: string,
-  organizationId: string,
-): Promise<OrganizationRow | undefined> {
-  return database.readFirst(sql`${selectOrganizations(userId)} AND o.id = ${organizationId}`);
+/** @returns One organization of a user, or undefined if they are not a member. */
+export function findOrganization(database: DatabaseReader, userId: string, organizationId: string) {
+  return database.readFirst<OrganizationRow>(
+    sql`${selectOrganizations(userId)} AND o.id = ${organizationId}`,
+  );
 }
 
-/** @returns A statement that renames an organization that is still called `from`. */
-export function updateOrganizationName(
-  { id, from, to }: { id: string; from: string; to: string },
-): Statement {
+/** Renames an organization that is still called `from`. */
+export function updateOrganizationName({ id, from, to }: { id: string; from: string; to: string }) {
   return sql`UPDATE organizations SET name = ${to} WHERE id = ${id} AND name = ${from}`;
 }
 
-/** @returns A statement that marks an organization of this name as deleted. */
-export function markOrganizationDeleted(
-  { id, name, now }: { id: string; name: string; now: number },
-): Statement {
+/** Marks an organization of this name as deleted. */
+export function markOrganizationDeleted({ id, name, now }: { id: string; name: string; now: number }) {
   return sql`UPDATE organizations SET deleted_at = ${now}
     WHERE id = ${id} AND name = ${name} AND deleted_at IS NULL`;
 }
 
-/** @returns A statement that marks an organization as deleted after an audited change, if this user is its only member. */
+/** Marks an organization as deleted after an audited change, if this user is its only member. */
 export function markOwnOrganizationDeleted(
   { id, now, audited }: { id: string; now: number; audited: string },
   userId: string,
-): Statement {
+) {
   const members = sql`SELECT 1 FROM memberships WHERE organization_id = ${id}`;
   return sql`UPDATE organizations SET deleted_at = ${now} WHERE id = ${id} AND deleted_at IS NULL
     AND NOT EXISTS (${members} AND user_id <> ${userId}) AND EXISTS (${members} AND user_id = ${userId})
@@ -99,7 +86,7 @@ export function endOrganizationAccess(
   ];
 }
 
-/** @returns The id of an organization whose usage data is not completely deleted yet, or undefined. @throws {DatabaseError} */
+/** @returns The id of an organization whose usage data is not completely deleted yet, or undefined. */
 export function findDeletedOrganization(database: DatabaseReader): Promise<{ id: string } | undefined> {
   return database.readFirst(sql`SELECT id FROM organizations WHERE deleted_at IS NOT NULL LIMIT 1`);
 }

@@ -25,29 +25,23 @@ const select = sql`
     name, created_at AS createdAt, last_used_at AS lastUsedAt
   FROM passkeys WHERE`;
 
-/** @returns A user's passkeys, oldest first. @throws {DatabaseError} */
+/** @returns A user's passkeys, oldest first. */
 export function findPasskeysOfUser(database: DatabaseReader, userId: string): Promise<PasskeyRow[]> {
   return database.read(sql`${select} user_id = ${userId} ORDER BY id`);
 }
 
-/** @returns One of a user's passkeys, or undefined. @throws {DatabaseError} */
-export function findPasskey(
-  database: DatabaseReader,
-  { userId, id }: { userId: string; id: string },
-): Promise<PasskeyRow | undefined> {
-  return database.readFirst(sql`${select} user_id = ${userId} AND id = ${id}`);
+/** @returns One of a user's passkeys, or undefined. */
+export function findPasskey(database: DatabaseReader, { userId, id }: { userId: string; id: string }) {
+  return database.readFirst<PasskeyRow>(sql`${select} user_id = ${userId} AND id = ${id}`);
 }
 
-/** @returns The passkey of any user that has the browser's id, or undefined. @throws {DatabaseError} */
-export function findPasskeyByCredential(
-  database: DatabaseReader,
-  credentialId: string,
-): Promise<PasskeyRow | undefined> {
-  return database.readFirst(sql`${select} credential_id = ${credentialId}`);
+/** @returns The passkey of any user that has the browser's id, or undefined. */
+export function findPasskeyByCredential(database: DatabaseReader, credentialId: string) {
+  return database.readFirst<PasskeyRow>(sql`${select} credential_id = ${credentialId}`);
 }
 
 /** Adds a passkey, unless the user has `max` or the passkey was already added. */
-export function insertPasskey(passkey: PasskeyRow, { max }: { max: number }): Statement {
+export function insertPasskey(passkey: PasskeyRow, { max }: { max: number }) {
   const { id, userId, credentialId, publicKey, counter, transports, name, createdAt } = passkey;
   return sql`
     INSERT INTO passkeys
@@ -58,19 +52,17 @@ export function insertPasskey(passkey: PasskeyRow, { max }: { max: number }): St
 }
 
 /** Renames a passkey. */
-export function updatePasskeyName(
-  { userId, id, name }: { userId: string; id: string; name: string },
-): Statement {
+export function updatePasskeyName({ userId, id, name }: { userId: string; id: string; name: string }) {
   return sql`UPDATE passkeys SET name = ${name} WHERE user_id = ${userId} AND id = ${id} AND name <> ${name}`;
 }
 
 /** Deletes a passkey. */
-export function deletePasskey({ userId, id }: { userId: string; id: string }): Statement {
+export function deletePasskey({ userId, id }: { userId: string; id: string }) {
   return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND id = ${id}`;
 }
 
 /** Deletes all of a user's passkeys, after an audited change. */
-export function deletePasskeys(userId: string, { audited }: { audited: string }): Statement {
+export function deletePasskeys(userId: string, { audited }: { audited: string }) {
   return sql`DELETE FROM passkeys WHERE user_id = ${userId} AND ${ifAudited(audited)}`;
 }
 
@@ -83,7 +75,7 @@ export interface PasskeyUse {
 }
 
 /** A counter that doesn't increase belongs to a copy, unless it stays at 0. */
-function updatePasskeyUsed({ id, userId, counter, now }: PasskeyUse, condition: Statement): Statement {
+function updatePasskeyUsed({ id, userId, counter, now }: PasskeyUse, condition: Statement) {
   return sql`
     UPDATE passkeys SET counter = ${counter}, last_used_at = ${now}
     WHERE id = ${id} AND user_id = ${userId}
@@ -132,7 +124,7 @@ export function insertPasskeyChallenge(
 /** Uses a challenge up. Changes no row unless the challenge waits for this answer. */
 export function takePasskeyChallenge(
   { challenge, purpose, userId, now }: Omit<PasskeyChallenge, "expiresAt"> & { now: number },
-): Statement {
+) {
   return sql`
     DELETE FROM passkey_challenges
     WHERE challenge = ${challenge} AND purpose = ${purpose} AND user_id IS ${userId} AND expires_at > ${now}`;

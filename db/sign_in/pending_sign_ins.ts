@@ -4,21 +4,13 @@ import { ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
 import { hasTwoStep } from "./two_step.ts";
 
-/** A sign-in whose password was right. */
-export interface NewPendingSignIn {
-  readonly tokenHash: string;
-  readonly userId: string;
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number;
-}
-
 /**
  * Inserts a pending sign-in, unless the user is disabled, has changed the password since, or has turned off two-step sign-in.
  */
 export function insertPendingSignIn(
-  { tokenHash, userId, expiresAt }: NewPendingSignIn,
+  { tokenHash, userId, expiresAt }: { tokenHash: string; userId: string; expiresAt: number },
   passwordHash: string,
-): Statement {
+) {
   return sql`
     INSERT INTO pending_sign_ins (token_hash, user_id, expires_at, attempts)
     SELECT ${tokenHash}, u.id, ${expiresAt}, 0 FROM users u
@@ -38,12 +30,12 @@ const isPending = (now: number) =>
     AND EXISTS (SELECT 1 FROM users u WHERE u.id = p.user_id AND u.disabled_at IS NULL AND ${hasTwoStep})`;
 
 /** A condition: the sign-in is pending, and its user is not disabled and has not turned off two-step sign-in. */
-export function ifSecondStepPending({ tokenHash, userId, now }: SecondStep): Statement {
+export function ifSecondStepPending({ tokenHash, userId, now }: SecondStep) {
   return sql`EXISTS (SELECT 1 FROM pending_sign_ins p
     WHERE p.token_hash = ${tokenHash} AND p.user_id = ${userId} AND ${isPending(now)})`;
 }
 
-/** @returns The pending sign-ins of some tokens, newest last. @throws {DatabaseError} */
+/** @returns The pending sign-ins of some tokens, newest last. */
 export function findPendingSignIns(
   database: Database,
   { tokenHashes, now }: { tokenHashes: readonly string[]; now: number },
@@ -56,7 +48,7 @@ export function findPendingSignIns(
 }
 
 /** Counts a code before it is checked. Returns the number of `attempts` including this one, or no row if there were too many. */
-export function countSecondStepAttempt(step: SecondStep): Statement {
+export function countSecondStepAttempt(step: SecondStep) {
   return sql`
     UPDATE pending_sign_ins SET attempts = attempts + 1
     WHERE token_hash = ${step.tokenHash} AND attempts < ${secondStepAttemptsMax} AND ${
@@ -66,13 +58,13 @@ export function countSecondStepAttempt(step: SecondStep): Statement {
 }
 
 /** Deletes a pending sign-in that has no attempts left. */
-export function deleteSpentPendingSignIn(tokenHash: string): Statement {
+export function deleteSpentPendingSignIn(tokenHash: string) {
   return sql`
     DELETE FROM pending_sign_ins WHERE token_hash = ${tokenHash} AND attempts >= ${secondStepAttemptsMax}`;
 }
 
 /** Deletes a pending sign-in that was completed. */
-export function consumePendingSignIn(tokenHash: string, { audited }: { audited: string }): Statement {
+export function consumePendingSignIn(tokenHash: string, { audited }: { audited: string }) {
   return sql`DELETE FROM pending_sign_ins WHERE token_hash = ${tokenHash} AND ${ifAudited(audited)}
     RETURNING token_hash`;
 }

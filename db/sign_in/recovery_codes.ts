@@ -3,7 +3,7 @@ import { ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
-/** @returns How many codes a user has left. @throws {DatabaseError} */
+/** @returns How many codes a user has left. */
 export async function countRecoveryCodes(database: DatabaseReader, userId: string): Promise<number> {
   const row = await database.readFirst<{ n: number }>(
     sql`SELECT count(*) AS n FROM recovery_codes WHERE user_id = ${userId} AND used_at IS NULL`,
@@ -11,7 +11,7 @@ export async function countRecoveryCodes(database: DatabaseReader, userId: strin
   return row?.n ?? 0;
 }
 
-/** @returns Whether a user has a code that wasn't used yet. @throws {DatabaseError} */
+/** @returns Whether a user has a code that wasn't used yet. */
 export async function hasRecoveryCode(
   database: DatabaseReader,
   { userId, codeHash }: { userId: string; codeHash: string },
@@ -23,7 +23,7 @@ export async function hasRecoveryCode(
 }
 
 /** Uses a code up to complete a pending sign-in. @param code `left`: how many there were before, which its email relies on. */
-export function useRecoveryCode(code: SecondStep & { codeHash: string; left: number }): Statement {
+export function useRecoveryCode(code: SecondStep & { codeHash: string; left: number }) {
   const { userId, codeHash, left, now } = code;
   return sql`
     UPDATE recovery_codes SET used_at = ${now}
@@ -48,6 +48,6 @@ export function insertRecoveryCodes(
 }
 
 /** Deletes a user's codes, after an audited change. */
-export function deleteRecoveryCodes(userId: string, { audited }: { audited: string }): Statement {
+export function deleteRecoveryCodes(userId: string, { audited }: { audited: string }) {
   return sql`DELETE FROM recovery_codes WHERE user_id = ${userId} AND ${ifAudited(audited)}`;
 }

@@ -1,6 +1,6 @@
 // What must be true when a batch is written for a session. A session is looked up before a request's body is read, which may take
 // ten seconds: meanwhile the session may end, or its user may lose their role.
-import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { type DatabaseReader, sql } from "../engine/database.ts";
 import { liveSession, type SessionBounds } from "./sessions.ts";
 
 /** The session that writes, and the role that it needs. */
@@ -13,7 +13,7 @@ export interface SessionGuard extends SessionBounds {
 /** Why a session may not write: it has ended, its user is not a member, or their role doesn't permit the action. */
 export type SessionRejection = "ended" | "not_member" | "role";
 
-function rejection({ sessionId, role, ...bounds }: SessionGuard): Statement {
+function rejection({ sessionId, role, ...bounds }: SessionGuard) {
   const organizationId = role?.organizationId ?? null;
   return sql`
     SELECT CASE
@@ -30,12 +30,12 @@ function rejection({ sessionId, role, ...bounds }: SessionGuard): Statement {
 }
 
 /** Makes its batch fail with a `constraint` error unless the session may write. */
-export function requireSession(guard: SessionGuard): Statement {
+export function requireSession(guard: SessionGuard) {
   return sql`INSERT INTO refused_writes (reason)
     SELECT reason FROM (${rejection(guard)}) WHERE reason IS NOT NULL`;
 }
 
-/** @returns Why the session may not write, or null if it may. @throws {DatabaseError} */
+/** @returns Why the session may not write, or null if it may. */
 export async function findSessionRejection(
   database: DatabaseReader,
   guard: SessionGuard,

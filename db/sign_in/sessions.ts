@@ -30,7 +30,7 @@ export const liveSession = (
 ): Statement =>
   sql`s.created_at > ${createdAfter} AND s.last_seen_at > ${seenAfter} AND u.disabled_at IS NULL`;
 
-function insertSessionIf(session: NewSession, condition: Statement): Statement {
+function insertSessionIf(session: NewSession, condition: Statement) {
   const { tokenHash, id, userId, now, address, userAgent } = session;
   return sql`
     INSERT INTO sessions
@@ -150,28 +150,19 @@ function byName(a: Membership, b: Membership): number {
 }
 
 /** Records when a session was last used. */
-export function updateSessionSeen(sessionId: string, now: number): Statement {
+export function updateSessionSeen(sessionId: string, now: number) {
   return sql`UPDATE sessions SET last_seen_at = max(last_seen_at, ${now}) WHERE id = ${sessionId}`;
-}
-
-/** A session in a person's own list. Times in milliseconds since 1970. */
-export interface SessionRowOfUser {
-  readonly id: string;
-  readonly createdAt: number;
-  readonly lastSeenAt: number;
-  readonly address: string;
-  readonly userAgent: string;
 }
 
 /**
  * @param page `always`: the id of a session to include, even if it isn't among the last used.
- * @returns A user's live sessions that were used last, in no order. @throws {DatabaseError}
+ * @returns A user's live sessions that were used last, in no order.
  */
 export function listSessionsOfUser(
   database: DatabaseReader,
   userId: string,
   { bounds, always, limit }: { bounds: SessionBounds; always: string; limit: number },
-): Promise<SessionRowOfUser[]> {
+): Promise<{ id: string; createdAt: number; lastSeenAt: number; address: string; userAgent: string }[]> {
   return database.read(sql`
     SELECT s.id, s.created_at AS createdAt, s.last_seen_at AS lastSeenAt, s.address, s.user_agent AS userAgent
     FROM sessions s JOIN users u ON u.id = s.user_id
@@ -180,12 +171,12 @@ export function listSessionsOfUser(
 }
 
 /** Ends one session of a user. */
-export function deleteSessionOfUser(userId: string, sessionId: string): Statement {
+export function deleteSessionOfUser(userId: string, sessionId: string) {
   return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id = ${sessionId}`;
 }
 
 /** Ends all of a user's sessions, except the one to keep. */
-export function deleteSessionsOfUser(userId: string, { keep = "" }: { keep?: string } = {}): Statement {
+export function deleteSessionsOfUser(userId: string, { keep = "" }: { keep?: string } = {}) {
   return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id <> ${keep}`;
 }
 
@@ -193,14 +184,14 @@ export function deleteSessionsOfUser(userId: string, { keep = "" }: { keep?: str
 export function deleteSessionsIfAudited(
   userId: string,
   { keep = "", audited }: { keep?: string; audited: string },
-): Statement {
+) {
   return sql`DELETE FROM sessions WHERE user_id = ${userId} AND id <> ${keep} AND ${ifAudited(audited)}`;
 }
 
 const sessionHasTwoStep = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = sessions.user_id AND ${hasTwoStep})`;
 
 /** Records that the person has just entered their password. Does nothing if two-step sign-in is on: then it takes a code too. */
-export function updateSessionAuthenticated(sessionId: string, now: number): Statement {
+export function updateSessionAuthenticated(sessionId: string, now: number) {
   return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND NOT ${sessionHasTwoStep}`;
 }
 
@@ -208,7 +199,7 @@ export function updateSessionAuthenticated(sessionId: string, now: number): Stat
 export function updateSessionAuthenticatedIfAudited(
   sessionId: string,
   { now, audited }: { now: number; audited: string },
-): Statement {
+) {
   return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND ${ifAudited(audited)}`;
 }
 
@@ -216,7 +207,7 @@ export function updateSessionAuthenticatedIfAudited(
 export function updateSessionToken(
   sessionId: string,
   { tokenHash, now, audited }: { tokenHash: string; now: number; audited: string },
-): Statement {
+) {
   return sql`
     UPDATE sessions SET token_hash = ${tokenHash}, proved_at = iif(${sessionHasTwoStep}, proved_at, ${now})
     WHERE id = ${sessionId} AND ${ifAudited(audited)}`;
@@ -226,20 +217,20 @@ export function updateSessionToken(
 export function updateSessionOrganization(
   { id, userId }: { id: string; userId: string },
   organizationId: string,
-): Statement {
+) {
   return sql`
     UPDATE sessions SET organization_id = ${organizationId} WHERE id = ${id} AND user_id = ${userId}
       AND EXISTS (SELECT 1 FROM memberships WHERE user_id = ${userId} AND organization_id = ${organizationId})`;
 }
 
 /** Ends sessions. */
-export function deleteSessions(tokenHashes: readonly string[]): Statement {
+export function deleteSessions(tokenHashes: readonly string[]) {
   const hashes = JSON.stringify(tokenHashes);
   return sql`DELETE FROM sessions WHERE token_hash IN (SELECT value FROM json_each(${hashes}))`;
 }
 
 /** Deletes a user's expired sessions. */
-export function deleteEndedSessions(userId: string, { createdAfter, seenAfter }: SessionBounds): Statement {
+export function deleteEndedSessions(userId: string, { createdAfter, seenAfter }: SessionBounds) {
   return sql`DELETE FROM sessions
     WHERE user_id = ${userId} AND (created_at <= ${createdAfter} OR last_seen_at <= ${seenAfter})`;
 }

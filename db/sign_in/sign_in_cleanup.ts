@@ -4,7 +4,7 @@ import { type Database, sql } from "../engine/database.ts";
 
 /**
  * @param options `now`: milliseconds since 1970. `seenAfter`: sessions last used by then have expired. `limit`: of each kind.
- * @returns How many rows were deleted. @throws {DatabaseError}
+ * @returns How many rows were deleted.
  */
 export async function deleteExpiredSignIns(
   database: Database,

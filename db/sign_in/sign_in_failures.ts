@@ -6,7 +6,7 @@ import { type Database, sql, type Statement } from "../engine/database.ts";
 const forgetAfterMs = 24 * 3_600_000;
 const doublingsMax = Math.ceil(Math.log2(signInDelayMaxMs / signInDelayMinMs));
 
-/** @returns Until when sign-ins of a subject are rejected (milliseconds since 1970), or 0. @throws {DatabaseError} */
+/** @returns Until when sign-ins of a subject are rejected (milliseconds since 1970), or 0. */
 export async function findSignInBlock(database: Database, subject: string): Promise<number> {
   const row = await database.readFirst<{ blockedUntil: number }>(
     sql`SELECT blocked_until AS blockedUntil FROM sign_in_failures WHERE subject = ${subject}`,
@@ -38,11 +38,11 @@ export function insertSignInFailure(subject: string, now: number): Statement[] {
 }
 
 /** Takes one counted failure back: the password was never checked. */
-export function undoSignInFailure(subject: string): Statement {
+export function undoSignInFailure(subject: string) {
   return sql`UPDATE sign_in_failures SET failures = failures - 1, blocked_until = 0 WHERE subject = ${subject}`;
 }
 
 /** Forgets a subject's failures, because it signed in. @param condition What else must be true. */
-export function deleteSignInFailures(subject: string, condition: Statement = sql`true`): Statement {
+export function deleteSignInFailures(subject: string, condition: Statement = sql`true`) {
   return sql`DELETE FROM sign_in_failures WHERE subject = ${subject} AND ${condition}`;
 }

@@ -1,7 +1,7 @@
 // SQL of authenticator apps. A code works once: each use moves `last_step` forward, in the batch that creates the session.
 import { totpWrongCodesMax } from "../../domain/limits.ts";
 import { ifAudited } from "../audit.ts";
-import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+import { type DatabaseReader, sql } from "../engine/database.ts";
 import { ifSecondStepPending, type SecondStep } from "./pending_sign_ins.ts";
 
 /** A user's authenticator app. Times in milliseconds since 1970. */
@@ -16,7 +16,7 @@ export interface TotpRow {
   readonly lockedAt: number | null;
 }
 
-/** @returns A user's authenticator app, or undefined. @throws {DatabaseError} */
+/** @returns A user's authenticator app, or undefined. */
 export function findTotp(database: DatabaseReader, userId: string): Promise<TotpRow | undefined> {
   return database.readFirst(sql`
     SELECT secret, confirmed_at AS confirmedAt, last_step AS lastStep, locked_at AS lockedAt
@@ -24,9 +24,7 @@ export function findTotp(database: DatabaseReader, userId: string): Promise<Totp
 }
 
 /** Starts the setup with a new secret; does nothing if two-step sign-in is on. */
-export function insertTotp(
-  { userId, secret, now }: { userId: string; secret: string; now: number },
-): Statement {
+export function insertTotp({ userId, secret, now }: { userId: string; secret: string; now: number }) {
   return sql`
     INSERT INTO totp (user_id, secret, created_at, confirmed_at, last_step)
     VALUES (${userId}, ${secret}, ${now}, NULL, 0)
@@ -37,13 +35,13 @@ export function insertTotp(
 /** Turns on two-step sign-in, if this secret still waits for its first code. */
 export function updateTotpConfirmed(
   { userId, secret, step, now }: { userId: string; secret: string; step: number; now: number },
-): Statement {
+) {
   return sql`UPDATE totp SET confirmed_at = ${now}, last_step = ${step}
     WHERE user_id = ${userId} AND secret = ${secret} AND confirmed_at IS NULL`;
 }
 
 /** Uses a code up to complete a pending sign-in, and resets the count of wrong ones. @param totp `step`: of the code. */
-export function useTotpStep(totp: SecondStep & { secret: string; step: number }): Statement {
+export function useTotpStep(totp: SecondStep & { secret: string; step: number }) {
   const { userId, secret, step } = totp;
   return sql`
     UPDATE totp SET last_step = ${step}, wrong_codes = 0, locked_at = NULL
@@ -56,7 +54,7 @@ export function useTotpStep(totp: SecondStep & { secret: string; step: number })
  * Counts a code as wrong before it is checked. Must directly follow the statement that counts the sign-in's attempt, on which it
  * depends. Returns the number of `wrongCodes` including this one, or no row if there were too many.
  */
-export function countTotpGuess(userId: string): Statement {
+export function countTotpGuess(userId: string) {
   return sql`
     UPDATE totp SET wrong_codes = wrong_codes + 1
     WHERE user_id = ${userId} AND wrong_codes < ${totpWrongCodesMax} AND changes() > 0
@@ -64,24 +62,24 @@ export function countTotpGuess(userId: string): Statement {
 }
 
 /** Locks the app's codes, once there were too many wrong ones. */
-export function lockTotp(userId: string, now: number): Statement {
+export function lockTotp(userId: string, now: number) {
   return sql`UPDATE totp SET locked_at = ${now}
     WHERE user_id = ${userId} AND locked_at IS NULL AND wrong_codes >= ${totpWrongCodesMax}`;
 }
 
 /** Unlocks the app's codes, after an audited change of the password. */
-export function unlockTotp(userId: string, { audited }: { audited: string }): Statement {
+export function unlockTotp(userId: string, { audited }: { audited: string }) {
   return sql`UPDATE totp SET wrong_codes = 0, locked_at = NULL
     WHERE user_id = ${userId} AND ${ifAudited(audited)}`;
 }
 
 /** Changes nothing, but counts as a change if two-step sign-in is on. */
-export function requireTotp(userId: string): Statement {
+export function requireTotp(userId: string) {
   return sql`UPDATE totp SET secret = secret WHERE user_id = ${userId} AND confirmed_at IS NOT NULL`;
 }
 
 /** Turns off two-step sign-in, if the session was authenticated after it was turned on: then with a code or a passkey. */
-export function deleteTotpIfAuthenticated(userId: string, { sessionId }: { sessionId: string }): Statement {
+export function deleteTotpIfAuthenticated(userId: string, { sessionId }: { sessionId: string }) {
   return sql`
     DELETE FROM totp WHERE user_id = ${userId} AND confirmed_at IS NOT NULL AND EXISTS (
       SELECT 1 FROM sessions s
@@ -89,7 +87,7 @@ export function deleteTotpIfAuthenticated(userId: string, { sessionId }: { sessi
 }
 
 /** Turns off two-step sign-in, after an audited change. */
-export function deleteTotp(userId: string, { audited }: { audited: string }): Statement {
+export function deleteTotp(userId: string, { audited }: { audited: string }) {
   return sql`
     DELETE FROM totp WHERE user_id = ${userId} AND confirmed_at IS NOT NULL AND ${ifAudited(audited)}`;
 }
