@@ -171,12 +171,8 @@ function newApiKey(
   return { id, row, created: { apiKey, fullKey } };
 }
 
-async function findRow(
-  { database }: SessionContext,
-  scope: ApiKeyScope,
-  id: string,
-): Promise<ApiKeyRow> {
-  const row = isId("key", id) ? await findApiKey(database, scope, id) : undefined;
+async function findRow(context: SessionContext, scope: ApiKeyScope, id: string): Promise<ApiKeyRow> {
+  const row = isId("key", id) ? await findApiKey(context.database, scope, id) : undefined;
   if (row === undefined) throw notFoundError();
   return row;
 }

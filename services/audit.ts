@@ -76,12 +76,9 @@ export async function readAuditCsv(
 }
 
 /** Lists the people in the active organization's log. @throws {AppError} `forbidden`. */
-export async function listAuditActors(
-  { database }: SessionContext,
-  session: Session,
-): Promise<AuditActorRow[]> {
+export async function listAuditActors(context: SessionContext, session: Session): Promise<AuditActorRow[]> {
   const { organizationId } = requireActiveOrganization(session, "audit.read");
-  return await findAuditActors(database, { organizationId, limit: auditPageActorsMax });
+  return await findAuditActors(context.database, { organizationId, limit: auditPageActorsMax });
 }
 
 /** Logs a denied request in the background, at most once a minute for each user and route. */
@@ -166,15 +163,12 @@ async function insert({ database, clock }: Context, actor: Actor, entry: AuditEn
   await database.write([insertAuditEvent(actor, entry, { now: clock(), always: true }).statement]);
 }
 
-async function findActor(
-  { config, database, clock }: Context,
-  hashes: readonly string[],
-  client: ClientInfo,
-): Promise<SessionActor | null> {
+async function findActor(context: Context, hashes: readonly string[], client: ClientInfo) {
+  const { config, database, clock } = context;
   const found = await findSessions(database, hashes, sessionBounds(config, clock()));
   const [first, ...others] = found.map(({ session }) => session);
   if (first === undefined || others.some(({ user }) => user.id !== first.user.id)) return null;
-  return { ...first, type: "session", client };
+  return { ...first, type: "session" as const, client };
 }
 
 /** Copies what is needed later: a request cannot be read after its response has been sent. */

@@ -28,20 +28,14 @@ export async function renameUser(context: SessionContext, actor: SessionActor, n
   ]);
 }
 
-/** Organizations that depend on an account, by name. */
-export interface DependentOrganizations {
-  /** Without other members: they are deleted with the account. */
-  readonly ending: readonly string[];
-  /** Without another OWNER: the account can't be deleted while there are any. */
-  readonly ownerless: readonly string[];
-}
-
-/** Says what deleting the account would affect. */
-export async function previewAccountDeletion(
-  { database }: SessionContext,
-  actor: SessionActor,
-): Promise<DependentOrganizations> {
-  const organizations = await findDependentOrganizations(database, actor.user.id);
+/**
+ * Finds the organizations that depend on the account.
+ *
+ * @returns Their names. `ending`: without other members; they are deleted with the account. `ownerless`: with other members,
+ *   but without another OWNER; the account can't be deleted while there are any.
+ */
+export async function previewAccountDeletion(context: SessionContext, actor: SessionActor) {
+  const organizations = await findDependentOrganizations(context.database, actor.user.id);
   const names = (hasOthers: 0 | 1) =>
     organizations.filter((one) => one.hasOthers === hasOthers).map(({ name }) => name);
   return { ending: names(0), ownerless: names(1) };

@@ -107,12 +107,11 @@ export async function findPendingEmailChange(
 }
 
 /** Finds a link without using it up. @returns Null if it doesn't work. */
-export async function findEmailLink(
-  { database, clock }: SessionContext,
-  token: string,
-): Promise<EmailLink | null> {
+export async function findEmailLink(context: SessionContext, token: string): Promise<EmailLink | null> {
   const tokenHash = wellFormedHash(token);
-  const link = tokenHash === null ? undefined : await findLinkToken(database, tokenHash, clock());
+  const link = tokenHash === null
+    ? undefined
+    : await findLinkToken(context.database, tokenHash, context.clock());
   if (link === undefined || tokenHash === null || link.email === null) return null;
   const { purpose, subject: userId, email } = link;
   return purpose === "verify_email" || purpose === "change_email"

@@ -114,10 +114,8 @@ interface PasswordReset {
 }
 
 /** Finds a reset link without using it up. @returns Null when it doesn't work. */
-export async function findPasswordReset(
-  { database, clock }: Context,
-  token: string,
-): Promise<PasswordReset | null> {
+export async function findPasswordReset(context: Context, token: string): Promise<PasswordReset | null> {
+  const { database, clock } = context;
   const tokenHash = wellFormedHash(token);
   const link = tokenHash === null ? undefined : await findLinkToken(database, tokenHash, clock());
   if (link?.purpose !== "reset_password" || tokenHash === null) return null;

@@ -61,13 +61,12 @@ function requireOpenSignUp({ config }: Context, { invitationToken }: SignUpInput
   throw new AppError("sign_up_closed", message);
 }
 
-async function findInvited(
-  { database, clock }: Context,
-  token: string | undefined,
-): Promise<Invited | null> {
+async function findInvited(context: Context, token: string | undefined): Promise<Invited | null> {
   if (token === undefined) return null;
   const tokenHash = wellFormedHash(token);
-  const found = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, clock());
+  const found = tokenHash === null
+    ? undefined
+    : await findInvitationByToken(context.database, tokenHash, context.clock());
   if (found === undefined || tokenHash === null) throw invalidTokenError();
   return { ...found, tokenHash };
 }

@@ -134,9 +134,7 @@ interface SmtpFailure {
   readonly responseCode?: number;
 }
 
-function toMailError(
-  { message, code, command = "CONN", response = "", responseCode }: SmtpFailure,
-): MailError {
+function toMailError({ message, code, command = "CONN", response = "", responseCode }: SmtpFailure) {
   if ((command === "RCPT TO" || command === "DATA") && responseCode !== undefined) {
     // 421 always closes the connection (RFC 5321, section 3.8).
     if (responseCode === 421) return new MailError("server", `${command}: 421`);

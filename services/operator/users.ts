@@ -328,16 +328,12 @@ async function findUser({ database }: Context, typedEmail: string): Promise<User
 }
 
 /** @returns A link, and the statement that makes it valid. */
-function newPasswordLink(
-  { config }: Context,
-  userId: string,
-  now: number,
-): { link: PasswordLink; statement: Statement } {
+function newPasswordLink(context: Context, userId: string, now: number) {
   const token = newToken();
   const expiresAt = now + operatorLinkLifetimeMs;
   return {
     link: {
-      address: linkAddress(config, { purpose: "reset_password", token }),
+      address: linkAddress(context.config, { purpose: "reset_password", token }),
       expiresAt: isoTime(expiresAt),
     },
     // It isn't sent by email, so using it confirms no address.

@@ -254,21 +254,14 @@ async function sendEmail(
   mail.wake();
 }
 
-async function findRow(
-  { database }: SessionContext,
-  { organizationId, id }: InvitationKey,
-): Promise<InvitationRow> {
-  const row = isId("inv", id) ? await findInvitation(database, organizationId, id) : undefined;
+async function findRow(context: SessionContext, { organizationId, id }: InvitationKey) {
+  const row = isId("inv", id) ? await findInvitation(context.database, organizationId, id) : undefined;
   if (row === undefined) throw notFoundError();
   return row;
 }
 
 /** @returns An open invitation that the actor may change, and the permit to do so. */
-async function findManaged(
-  context: SessionContext,
-  actor: SessionActor,
-  key: InvitationKey,
-): Promise<{ row: InvitationRow; permit: Permit }> {
+async function findManaged(context: SessionContext, actor: SessionActor, key: InvitationKey) {
   const { organizationId } = key;
   requireMembership(actor, { organizationId, permission: "members.manage" });
   const row = await findRow(context, key);
@@ -304,13 +297,10 @@ function requireMayAccept({ user, memberships }: SessionActor, invitation: Invit
   }
 }
 
-async function whyNotInvited(
-  { database, clock }: SessionContext,
-  invitation: { organizationId: string; email: string },
-): Promise<AppError> {
-  const { invited, members, pending } = await findInvitationObstacles(database, {
+async function whyNotInvited(context: SessionContext, invitation: { organizationId: string; email: string }) {
+  const { invited, members, pending } = await findInvitationObstacles(context.database, {
     ...invitation,
-    now: clock(),
+    now: context.clock(),
   });
   if (invited > 0) {
     return new AppError("already_invited", "This address is already invited. Send the invitation again.");
@@ -342,10 +332,7 @@ function toInvitation(row: InvitationRow, now: number): Invitation {
   };
 }
 
-function invitationStatus(
-  { acceptedAt, revokedAt, expiresAt }: InvitationRow,
-  now: number,
-): Invitation["status"] {
+function invitationStatus({ acceptedAt, revokedAt, expiresAt }: InvitationRow, now: number) {
   if (acceptedAt !== null) return "accepted";
   if (revokedAt !== null) return "revoked";
   return expiresAt <= now ? "expired" : "pending";

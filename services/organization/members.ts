@@ -147,12 +147,9 @@ export async function removeMember(
   throw await whyUnchanged(context, { organizationId, role: (await findRow(context, key)).role });
 }
 
-async function findRow(
-  { database, clock }: SessionContext,
-  { organizationId, userId }: MembershipKey,
-): Promise<MemberRow> {
+async function findRow(context: SessionContext, { organizationId, userId }: MembershipKey) {
   const row = isId("usr", userId)
-    ? await findMember(database, organizationId, { userId, now: clock() })
+    ? await findMember(context.database, organizationId, { userId, now: context.clock() })
     : undefined;
   if (row === undefined) throw notFoundError();
   return row;

@@ -33,12 +33,10 @@ export async function listPasskeys({ database }: SessionContext, actor: SessionA
 }
 
 /** Finds one of the person's passkeys. @throws {AppError} `not_found`. */
-export async function getPasskey(
-  { database }: SessionContext,
-  actor: SessionActor,
-  id: string,
-): Promise<Passkey> {
-  const found = isId("pas", id) ? await findPasskey(database, { userId: actor.user.id, id }) : undefined;
+export async function getPasskey(context: SessionContext, actor: SessionActor, id: string): Promise<Passkey> {
+  const found = isId("pas", id)
+    ? await findPasskey(context.database, { userId: actor.user.id, id })
+    : undefined;
   if (found === undefined) throw notFoundError();
   return toPasskey(found);
 }

@@ -8,18 +8,13 @@ export type PasswordRequest =
   | { readonly type: "verify"; readonly password: string; readonly phc: string };
 
 /** The response to each request, in order: a PHC string, whether the password matches, or an error message. */
-export type PasswordResponse = { readonly hash: string } | { readonly matches: boolean } | {
-  readonly fault: string;
-};
+export type PasswordResponse =
+  | { readonly hash: string }
+  | { readonly matches: boolean }
+  | { readonly fault: string };
 
 /** 19 MiB, two passes, one lane: the second choice of the OWASP cheat sheet. Argon2id is the library's default. */
 const parameters: Options = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 };
-
-/** The part of a worker's global scope that is used here. */
-interface WorkerScope {
-  onmessage: ((event: MessageEvent<PasswordRequest>) => void) | null;
-  postMessage(response: PasswordResponse): void;
-}
 
 function respond(request: PasswordRequest): PasswordResponse {
   try {
@@ -31,6 +26,6 @@ function respond(request: PasswordRequest): PasswordResponse {
 }
 
 if ("DedicatedWorkerGlobalScope" in globalThis) {
-  const scope = globalThis as unknown as WorkerScope;
-  scope.onmessage = ({ data }) => scope.postMessage(respond(data));
+  const scope = globalThis as unknown as Worker;
+  scope.onmessage = ({ data }: MessageEvent<PasswordRequest>) => scope.postMessage(respond(data));
 }

@@ -28,18 +28,11 @@ import {
   verifySignIn,
 } from "./webauthn.ts";
 
-/** A sign-in that waits for its second step. */
-export interface PendingSignIn {
-  readonly token: string;
-  readonly email: string;
-  readonly hasPasskeys: boolean;
-}
-
 /** Finds the sign-in that waits for one of these tokens. @returns Null if there is none, or if they are of different people. */
 export async function findPendingSignIn(
   context: Context,
   tokens: readonly string[],
-): Promise<PendingSignIn | null> {
+): Promise<{ token: string; email: string; hasPasskeys: boolean } | null> {
   const found = await findPending(context, tokens);
   if (found === null) return null;
   const passkeys = await findPasskeysOfUser(context.database, found.userId);
@@ -175,11 +168,7 @@ async function createSession(
 }
 
 /** @returns The passkey's id, user and counter, or null if anything about the answer is wrong. */
-async function checkPasskey(
-  context: Context,
-  answer: PasskeyAnswer,
-  { userId }: { userId: string | null },
-) {
+async function checkPasskey(context: Context, answer: PasskeyAnswer, { userId }: { userId: string | null }) {
   const { config, database } = context;
   const purpose = userId === null ? "sign_in" : "second_step";
   const challenge = await takeChallenge(challengeWriter(context), { purpose, userId, answer });

@@ -1,5 +1,6 @@
 // Codes of the second step: from an authenticator app, or recovery codes. Each is counted before it is checked, and used up in
 // the batch of the change that it permits.
+import { randomBytes } from "node:crypto";
 import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
@@ -13,15 +14,19 @@ import { countTotpGuess, findTotp, lockTotp, useTotpStep } from "../../db/sign_i
 import type { UserCredentials } from "../../db/account/users.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
-import { secondStepAttemptsMax, totpWrongCodesMax } from "../../domain/limits.ts";
-import { parseSecondStepCode, type SecondStepCode } from "../../domain/sign_in/recovery_code.ts";
+import { recoveryCodesMax, secondStepAttemptsMax, totpWrongCodesMax } from "../../domain/limits.ts";
+import {
+  parseSecondStepCode,
+  recoveryCode,
+  type SecondStepCode,
+} from "../../domain/sign_in/recovery_code.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { Mail } from "../mail/mail.ts";
 import type { Credentials } from "./credentials.ts";
-import { hashRecoveryCode } from "./recovery_codes.ts";
+import { hashToken } from "./session_tokens.ts";
 import { totpStep } from "./totp.ts";
 
-/** How a person signs in with more than a password. */
+/** A second step, or a passkey, that was checked. */
 export interface VerifiedStep {
   readonly user: UserCredentials;
   readonly method: string;
@@ -162,4 +167,15 @@ function lockedError(): AppError {
     "codes_locked",
     "Too many wrong codes were entered. Use a recovery code or a passkey, or reset your password.",
   );
+}
+
+/** @returns New recovery codes in the form that people see, and their hashes. */
+export function newRecoveryCodes(): { codes: string[]; codeHashes: string[] } {
+  const codes = Array.from({ length: recoveryCodesMax }, () => recoveryCode(randomBytes(10)));
+  return { codes, codeHashes: codes.map((code) => hashRecoveryCode(parseSecondStepCode(code)?.code ?? "")) };
+}
+
+/** @param code In canonical form. @returns Its SHA-256: 80 random bits need neither salt nor a slow hash. */
+function hashRecoveryCode(code: string): string {
+  return hashToken(`recovery:${code}`);
 }

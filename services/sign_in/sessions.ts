@@ -30,10 +30,8 @@ export interface SessionInfo {
 }
 
 /** Lists the person's own sessions, last used first. The current one is always included. */
-export async function listSessions(
-  { config, database, clock }: SessionContext,
-  actor: SessionActor,
-): Promise<SessionInfo[]> {
+export async function listSessions(context: SessionContext, actor: SessionActor): Promise<SessionInfo[]> {
+  const { config, database, clock } = context;
   const rows = await listSessionsOfUser(database, actor.user.id, {
     bounds: sessionBounds(config, clock()),
     always: actor.id,
@@ -52,30 +50,23 @@ export async function listSessions(
 }
 
 /** Ends one of the person's own sessions immediately. @throws {AppError} `not_found`. */
-export async function endSession(
-  { clock, writeAs }: SessionContext,
-  actor: SessionActor,
-  id: string,
-): Promise<void> {
+export async function endSession(context: SessionContext, actor: SessionActor, id: string): Promise<void> {
   if (!isId("ses", id)) throw notFoundError();
   // Ending the current session is signing out, and is recorded as such.
   const target = id === actor.id ? {} : { target: { id, name: null } };
   const entry = { action: "session.ended", ...target } as const;
-  const [ended] = await writeAs(actor, [
+  const [ended] = await context.writeAs(actor, [
     deleteSessionOfUser(actor.user.id, id),
-    insertAuditEvent(actor, entry, { now: clock() }).statement,
+    insertAuditEvent(actor, entry, { now: context.clock() }).statement,
   ]);
   if (ended?.changes !== 1) throw notFoundError();
 }
 
 /** Ends all of the person's sessions except the current one. */
-export async function endOtherSessions(
-  { clock, writeAs }: SessionContext,
-  actor: SessionActor,
-): Promise<void> {
-  await writeAs(actor, [
+export async function endOtherSessions(context: SessionContext, actor: SessionActor): Promise<void> {
+  await context.writeAs(actor, [
     deleteSessionsOfUser(actor.user.id, { keep: actor.id }),
-    insertAuditEvent(actor, { action: "session.others_ended" }, { now: clock() }).statement,
+    insertAuditEvent(actor, { action: "session.others_ended" }, { now: context.clock() }).statement,
   ]);
 }
 

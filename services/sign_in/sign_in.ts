@@ -109,11 +109,7 @@ interface CheckedPassword {
   readonly more: readonly Statement[];
 }
 
-async function createSession(
-  context: Context,
-  client: ClientInfo,
-  { found, more }: CheckedPassword,
-): Promise<SignedIn> {
+async function createSession(context: Context, client: ClientInfo, { found, more }: CheckedPassword) {
   const now = context.clock();
   const { token, row } = newSession(found.id, { client, now });
   const entry = { action: "session.created", details: { method: "password" } } as const;
@@ -127,13 +123,9 @@ async function createSession(
   return await readSignedIn(context, token);
 }
 
-async function beginSecondStep(
-  { database, clock }: Context,
-  client: ClientInfo,
-  { found, more }: CheckedPassword,
-): Promise<SecondStepRequired> {
+async function beginSecondStep(context: Context, client: ClientInfo, { found, more }: CheckedPassword) {
   const token = newToken();
-  const now = clock();
+  const now = context.clock();
   const expiresAt = now + secondStepTimeoutMs;
   // Audited even if the second step never comes: someone knows the password.
   const audit = insertAuditEvent({ type: "anonymous", client }, {
@@ -141,7 +133,7 @@ async function beginSecondStep(
     organizationId: found.organizationId,
     target: { id: found.id, name: found.email },
   }, { now });
-  const [inserted] = await database.write([
+  const [inserted] = await context.database.write([
     insertPendingSignIn({ tokenHash: hashToken(token), userId: found.id, expiresAt }, found.passwordHash),
     audit.statement,
     ...more,

@@ -29,7 +29,7 @@ import { isoTime } from "../../domain/time.ts";
 import type { SessionContext } from "../context.ts";
 import { sessionSubject } from "./credentials.ts";
 import { requireRecentAuthentication, withOwnPassword } from "./recent_authentication.ts";
-import { newRecoveryCodes } from "./recovery_codes.ts";
+import { newRecoveryCodes } from "./second_step_codes.ts";
 import { writeSecurityChange } from "./security_change.ts";
 import { wellFormedHash } from "./session_tokens.ts";
 import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";
@@ -54,18 +54,15 @@ export interface TotpSetUp {
 }
 
 /** Reads the state of the person's two-step sign-in. */
-export async function getTwoStepStatus(
-  { database }: SessionContext,
-  actor: SessionActor,
-): Promise<TwoStepStatus> {
-  const { confirmedAt = null, lockedAt = null } = await findTotp(database, actor.user.id) ?? {};
+export async function getTwoStepStatus(context: SessionContext, actor: SessionActor): Promise<TwoStepStatus> {
+  const { confirmedAt = null, lockedAt = null } = await findTotp(context.database, actor.user.id) ?? {};
   return {
     totp: {
       enabled: confirmedAt !== null,
       confirmedAt: confirmedAt === null ? null : isoTime(confirmedAt),
       lockedAt: lockedAt === null ? null : isoTime(lockedAt),
     },
-    recoveryCodesLeft: confirmedAt === null ? 0 : await countRecoveryCodes(database, actor.user.id),
+    recoveryCodesLeft: confirmedAt === null ? 0 : await countRecoveryCodes(context.database, actor.user.id),
   };
 }
 
@@ -175,7 +172,8 @@ export async function replaceRecoveryCodes(context: SessionContext, actor: Sessi
 const linkPurpose = "turn_off_two_step";
 
 /**
- * Emails a link that turns off two-step sign-in, for people who lost their device and their recovery codes  *
+ * Emails a link that turns off two-step sign-in, for people who lost their device and their recovery codes.
+ *
  * @throws {AppError} `mail_unavailable`, `two_step_state`, `invalid_credentials`, `rate_limited`, `unavailable`.
  */
 export async function requestTurnOffLink(

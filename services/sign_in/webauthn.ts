@@ -12,33 +12,21 @@ export interface RelyingParty {
   readonly origin: string;
 }
 
-/** The fields used here of the result of `navigator.credentials.create()`, as JSON. */
-export interface RegistrationAnswer {
+/** The fields used here of the browser's answers, as JSON. */
+interface Answer<Response = unknown> {
   readonly id: string;
   readonly rawId: string;
   readonly type: "public-key";
-  readonly response: {
-    readonly clientDataJSON: string;
-    readonly authenticatorData: string;
-    readonly transports?: readonly string[] | undefined;
-  };
+  readonly response: Response & { readonly clientDataJSON: string; readonly authenticatorData: string };
 }
 
-/** The fields used here of the result of `navigator.credentials.get()`, as JSON. */
-export interface PasskeyAnswer {
-  readonly id: string;
-  readonly rawId: string;
-  readonly type: "public-key";
-  readonly response: {
-    readonly clientDataJSON: string;
-    readonly authenticatorData: string;
-    readonly signature: string;
-    readonly userHandle?: string | null | undefined;
-  };
-}
+/** The result of `navigator.credentials.create()`. */
+export type RegistrationAnswer = Answer<{ readonly transports?: readonly string[] | undefined }>;
 
-/** A passkey that was just created. */
-export type NewPasskey = Pick<PasskeyRow, "credentialId" | "publicKey" | "counter" | "transports">;
+/** The result of `navigator.credentials.get()`. */
+export type PasskeyAnswer = Answer<
+  { readonly signature: string; readonly userHandle?: string | null | undefined }
+>;
 
 /** `PublicKeyCredentialCreationOptions` or `…RequestOptions`, as JSON. */
 export type PasskeyOptions = Readonly<Record<string, unknown>>;
@@ -102,17 +90,17 @@ function toDescriptor({ credentialId, transports }: PasskeyRow) {
 }
 
 /** @returns The challenge named in an answer, or null if the answer can't be read. */
-export function answeredChallenge(answer: RegistrationAnswer | PasskeyAnswer): string | null {
+export function answeredChallenge(answer: Answer): string | null {
   const challenge = clientData(answer)?.["challenge"];
   return typeof challenge === "string" ? challenge : null;
 }
 
 /** Other sites can't frame our pages, but the library accepts some answers from frames. */
-function isFramed(answer: RegistrationAnswer | PasskeyAnswer): boolean {
+function isFramed(answer: Answer): boolean {
   return clientData(answer)?.["crossOrigin"] === true;
 }
 
-function clientData({ response }: RegistrationAnswer | PasskeyAnswer): Record<string, unknown> | null {
+function clientData({ response }: Answer): Record<string, unknown> | null {
   try {
     const data = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString()) as unknown;
     return typeof data === "object" ? data as Record<string, unknown> | null : null;
@@ -121,7 +109,7 @@ function clientData({ response }: RegistrationAnswer | PasskeyAnswer): Record<st
   }
 }
 
-function credentialOf({ id, rawId, type }: RegistrationAnswer | PasskeyAnswer) {
+function credentialOf({ id, rawId, type }: Answer) {
   return { id, rawId, type, clientExtensionResults: {} };
 }
 
@@ -139,7 +127,7 @@ function expected({ origin, id }: RelyingParty, challenge: string) {
 export async function verifyRegistration(
   party: RelyingParty,
   { answer, challenge }: { answer: RegistrationAnswer; challenge: string },
-): Promise<NewPasskey | null> {
+): Promise<Pick<PasskeyRow, "credentialId" | "publicKey" | "counter" | "transports"> | null> {
   const { verifyRegistrationResponse } = await import("@simplewebauthn/server");
   const { clientDataJSON, authenticatorData, transports } = answer.response;
   const verified = await nullIfInvalid(() =>
