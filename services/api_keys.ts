@@ -11,7 +11,6 @@ import {
   markApiKeyRevoked,
   updateApiKeyName,
 } from "../db/api_keys.ts";
-import { insertAuditEvent } from "../db/audit.ts";
 import type { SessionActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain/api_key.ts";
 import { AppError, notFoundError, validationError } from "../domain/errors.ts";
@@ -20,6 +19,7 @@ import { activeApiKeysMax } from "../domain/limits.ts";
 import { isoTime } from "../domain/time.ts";
 import { hasPermission } from "../domain/permissions.ts";
 import type { Session } from "../domain/sign_in/session.ts";
+import { writeChange } from "./change.ts";
 import type { SessionContext } from "./context.ts";
 import { type Permit, requireActiveOrganization, requireActivePermit } from "./organization/membership.ts";
 import { type PageInput, readPage, requireIdCursor } from "./pages.ts";
@@ -37,19 +37,19 @@ export interface CreatedApiKey {
  * @throws {AppError} `validation_failed`, `key_limit_reached`, `forbidden`.
  */
 export async function createApiKey(
-  { clock, writeAs }: SessionContext,
+  context: SessionContext,
   actor: SessionActor,
   { name, expiresAt }: { name: string; expiresAt: number | null },
 ): Promise<CreatedApiKey> {
   const permit = requireActivePermit(actor, "apiKeys.createOwn");
-  const now = clock();
+  const now = context.clock();
   if (expiresAt !== null && expiresAt <= now) throw notInFutureError("expiresAt");
   const { id, row, created } = newApiKey(actor, { ...permit, name, expiresAt, now });
-  const [inserted] = await writeAs(permit, [
-    insertApiKey(row, { activeMax: activeApiKeysMax }),
-    insertAuditEvent(actor, { action: "api_key.created", target: { id, name } }, { now }).statement,
-  ]);
-  if (inserted?.rows.length !== 1) throw keyLimitError();
+  const isInserted = await writeChange(context, permit, {
+    statement: insertApiKey(row, { activeMax: activeApiKeysMax }),
+    entry: { action: "api_key.created", target: { id, name } },
+  });
+  if (!isInserted) throw keyLimitError();
   return created;
 }
 
@@ -90,11 +90,10 @@ export async function renameApiKey(
 ): Promise<ApiKey> {
   const { scope, permit } = manageScope(actor);
   if (isId("key", id)) {
-    const entry = { action: "api_key.renamed", target: { id, name } } as const;
-    await context.writeAs(permit, [
-      updateApiKeyName(scope, id, name),
-      insertAuditEvent(actor, entry, { now: context.clock() }).statement,
-    ]);
+    await writeChange(context, permit, {
+      statement: updateApiKeyName(scope, id, name),
+      entry: { action: "api_key.renamed", target: { id, name } },
+    });
   }
   return await getApiKey(context, actor, id);
 }
@@ -107,11 +106,10 @@ export async function revokeApiKey(
 ): Promise<ApiKey> {
   const { scope, permit } = manageScope(actor);
   const { name } = await findRow(context, scope, id);
-  const now = context.clock();
-  await context.writeAs(permit, [
-    markApiKeyRevoked(scope, id, now),
-    insertAuditEvent(actor, { action: "api_key.revoked", target: { id, name } }, { now }).statement,
-  ]);
+  await writeChange(context, permit, {
+    statement: markApiKeyRevoked(scope, id, context.clock()),
+    entry: { action: "api_key.revoked", target: { id, name } },
+  });
   return await getApiKey(context, actor, id);
 }
 
@@ -134,22 +132,16 @@ export async function rotateApiKey(
   if (expireOldAt !== null && expireOldAt <= now) throw notInFutureError("expireOldAt");
   const { name, expiresAt } = old;
   const { id: newKeyId, row, created } = newApiKey(actor, { ...permit, name, expiresAt, now });
-  const entry = {
-    action: "api_key.rotated",
-    target: { id, name },
-    details: { replacedBy: newKeyId },
-  } as const;
-  // The statement checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
-  const [inserted] = await context.writeAs(permit, [
-    // A key that ends immediately makes room for the new one.
-    insertApiKey(row, { activeMax: activeApiKeysMax + (expireOldAt === null ? 1 : 0), replacing: id }),
-    insertAuditEvent(actor, entry, { now }).statement,
-    endRotatedApiKey(scope, id, {
-      replacedBy: newKeyId,
-      ...(expireOldAt === null ? { revokedAt: now } : { expiresAt: expireOldAt }),
-    }),
-  ]);
-  if (inserted?.rows.length !== 1) {
+  // A key that ends immediately makes room for the new one.
+  const activeMax = activeApiKeysMax + (expireOldAt === null ? 1 : 0);
+  const oldEnds = expireOldAt === null ? { revokedAt: now } : { expiresAt: expireOldAt };
+  const isRotated = await writeChange(context, permit, {
+    // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
+    statement: insertApiKey(row, { activeMax, replacing: id }),
+    entry: { action: "api_key.rotated", target: { id, name }, details: { replacedBy: newKeyId } },
+    after: () => [endRotatedApiKey(scope, id, { replacedBy: newKeyId, ...oldEnds })],
+  });
+  if (!isRotated) {
     if (apiKeyStatus(await findRow(context, scope, id), now) !== "active") throw notActive;
     throw keyLimitError();
   }

@@ -16,16 +16,16 @@ import {
 } from "../../db/organization/organizations.ts";
 import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, unauthenticatedError, unavailableError } from "../../domain/errors.ts";
+import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 
 /** Changes the person's name. */
 export async function renameUser(context: SessionContext, actor: SessionActor, name: string): Promise<void> {
-  const details = { from: actor.user.name, to: name };
-  await context.writeAs(actor, [
-    updateUserName(actor.user.id, name),
-    insertAuditEvent(actor, { action: "account.renamed", details }, { now: context.clock() }).statement,
-  ]);
+  await writeChange(context, actor, {
+    statement: updateUserName(actor.user.id, name),
+    entry: { action: "account.renamed", details: { from: actor.user.name, to: name } },
+  });
 }
 
 /**

@@ -8,6 +8,7 @@ import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, invalidTokenError, validationError } from "../../domain/errors.ts";
 import { requireEmail } from "../../domain/mail/email.ts";
 import { linkLifetimesMs, type LinkPurpose } from "../../domain/mail/mail.ts";
+import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import type { RequestedMail } from "../mail/mail_budgets.ts";
 import { findActingUser } from "./account.ts";
@@ -139,17 +140,17 @@ export async function verifyEmail(
 }
 
 async function confirmEmail(context: SessionContext, actor: SessionActor, link: EmailLink): Promise<void> {
-  const now = context.clock();
   const { userId: id, email } = link;
-  const audit = insertAuditEvent(actor, { action: "email.verified", target: { id, name: email } }, { now });
-  const [, written] = await context.writeAs(actor, [
-    verifyUserEmail({ ...link, now }),
-    audit.statement,
-    // Sessions from before the address was confirmed may be a stranger's.
-    deleteSessionsIfAudited(id, { keep: actor.id, audited: audit.id }),
-    ...deleteLinks(id, { purposes: ["verify_email"], audited: audit.id }),
-  ]);
-  if (written?.rows.length !== 1) throw invalidTokenError();
+  const isConfirmed = await writeChange(context, actor, {
+    statement: verifyUserEmail({ ...link, now: context.clock() }),
+    entry: { action: "email.verified", target: { id, name: email } },
+    after: ({ audited }) => [
+      // Sessions from before the address was confirmed may be a stranger's.
+      deleteSessionsIfAudited(id, { keep: actor.id, audited }),
+      ...deleteLinks(id, { purposes: ["verify_email"], audited }),
+    ],
+  });
+  if (!isConfirmed) throw invalidTokenError();
 }
 
 async function changeEmail(context: SessionContext, actor: SessionActor, link: EmailLink): Promise<void> {

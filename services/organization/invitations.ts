@@ -32,6 +32,7 @@ import { linkLifetimesMs } from "../../domain/mail/mail.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Invitation, InvitationOffer } from "../../domain/organization.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
+import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
@@ -155,16 +156,13 @@ export async function revokeInvitation(
   key: InvitationKey,
 ): Promise<void> {
   const { row: { id, email }, permit } = await findManaged(context, actor, key);
-  const now = context.clock();
   const { organizationId } = key;
-  const entry = { action: "invitation.revoked", organizationId, target: { id, name: email } } as const;
-  const audit = insertAuditEvent(actor, entry, { now });
-  const [revoked] = await context.writeAs(permit, [
-    markInvitationRevoked({ ...key, now }),
-    audit.statement,
-    ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
-  ]);
-  if (revoked?.changes !== 1) throw notFoundError();
+  const isRevoked = await writeChange(context, permit, {
+    statement: markInvitationRevoked({ ...key, now: context.clock() }),
+    entry: { action: "invitation.revoked", organizationId, target: { id, name: email } },
+    after: ({ audited }) => deleteLinks(id, { purposes: ["invitation"], audited }),
+  });
+  if (!isRevoked) throw notFoundError();
 }
 
 /** @returns What a link offers, or null if it does not work. Reading it does not use it up. */
@@ -190,29 +188,29 @@ export async function findInvitationOffer(
  * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `already_member`, `limit_reached`.
  */
 export async function acceptInvitation(
-  { database, clock, writeAs }: SessionContext,
+  context: SessionContext,
   actor: SessionActor,
   token: string,
 ): Promise<void> {
   const tokenHash = wellFormedHash(token);
-  const now = clock();
-  const row = tokenHash === null ? undefined : await findInvitationByToken(database, tokenHash, now);
+  const now = context.clock();
+  const row = tokenHash === null ? undefined : await findInvitationByToken(context.database, tokenHash, now);
   if (row === undefined || tokenHash === null) throw invalidTokenError();
   requireMayAccept(actor, row);
   const { id, organizationId, role } = row;
   const { id: userId, name } = actor.user;
-  const target = { id: userId, name };
-  const entry = { action: "member.joined", organizationId, target, details: { role } } as const;
-  const audit = insertAuditEvent(actor, entry, { now });
-  const [accepted] = await writeAs(actor, [
-    markInvitationAccepted({ id, tokenHash, userId, now }, { membershipsMax: membershipsPerUserMax }),
-    audit.statement,
-    insertMembership({ userId, organizationId, role, now }, audit.id),
-    ...deleteLinks(id, { purposes: ["invitation"], audited: audit.id }),
-    updateSessionOrganization({ id: actor.id, userId }, organizationId),
-    updateLastOrganization(userId, organizationId),
-  ]);
-  if (accepted?.changes === 1) return;
+  const limit = { membershipsMax: membershipsPerUserMax };
+  const isAccepted = await writeChange(context, actor, {
+    statement: markInvitationAccepted({ id, tokenHash, userId, now }, limit),
+    entry: { action: "member.joined", organizationId, target: { id: userId, name }, details: { role } },
+    after: ({ audited }) => [
+      insertMembership({ userId, organizationId, role, now }, audited),
+      ...deleteLinks(id, { purposes: ["invitation"], audited }),
+      updateSessionOrganization({ id: actor.id, userId }, organizationId),
+      updateLastOrganization(userId, organizationId),
+    ],
+  });
+  if (isAccepted) return;
   throw actor.memberships.length >= membershipsPerUserMax ? membershipLimitError() : invalidTokenError();
 }
 

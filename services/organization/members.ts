@@ -1,5 +1,4 @@
 // Members of an organization: list them, change their roles, remove them. Every organization keeps an owner.
-import { insertAuditEvent } from "../../db/audit.ts";
 import { endInvitationsBy } from "../../db/organization/invitations.ts";
 import {
   deleteMembership,
@@ -20,6 +19,7 @@ import { isoTime } from "../../domain/time.ts";
 import type { Member } from "../../domain/organization.ts";
 import { hasPermission } from "../../domain/permissions.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
+import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { type PageInput, readPage, requireIdCursor } from "../pages.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
@@ -89,19 +89,14 @@ export async function changeMemberRole(
   if (before.role === role) return toMember(before, { actor, organizationId });
   const now = context.clock();
   if (role === "OWNER") requireRecentAuthentication(actor, now);
-  const entry = {
-    action: "member.role_changed",
-    organizationId,
-    target: { id: userId, name: before.name },
-    details: { from: before.role, to: role },
-  } as const;
-  const audit = insertAuditEvent(actor, entry, { now });
-  const [changed] = await context.writeAs(permit, [
-    updateMemberRole(key, { from: before.role, to: role }),
-    audit.statement,
-    endInvitationsBy({ ...key, now }, audit.id),
-  ]);
-  if (changed?.changes === 1) return toMember({ ...before, role }, { actor, organizationId });
+  const target = { id: userId, name: before.name };
+  const details = { from: before.role, to: role };
+  const isChanged = await writeChange(context, permit, {
+    statement: updateMemberRole(key, details),
+    entry: { action: "member.role_changed", organizationId, target, details },
+    after: ({ audited }) => [endInvitationsBy({ ...key, now }, audited)],
+  });
+  if (isChanged) return toMember({ ...before, role }, { actor, organizationId });
   const present = await findRow(context, key);
   // An identical change was made at the same time.
   if (present.role === role) return toMember(present, { actor, organizationId });
@@ -129,21 +124,20 @@ export async function removeMember(
   const permit = isOwn || role !== "OWNER"
     ? membership
     : requireMembership(actor, { organizationId, permission: "owners.manage" });
-  const now = context.clock();
-  const entry = {
-    action: isOwn ? "member.left" : "member.removed",
-    organizationId,
-    target: { id: userId, name },
-    details: { role, keys: keepKeys ? "handed over" : "revoked" },
-  } as const;
-  const audit = insertAuditEvent(actor, entry, { now });
-  const [removed] = await context.writeAs(permit, [
-    deleteMembership(key, role),
-    audit.statement,
-    ...endMemberAccess(key, { now, audited: audit.id, handTo: keepKeys ? actor.user.id : undefined }),
-    endInvitationsBy({ ...key, now }, audit.id),
-  ]);
-  if (removed?.changes === 1) return;
+  const isRemoved = await writeChange(context, permit, {
+    statement: deleteMembership(key, role),
+    entry: {
+      action: isOwn ? "member.left" : "member.removed",
+      organizationId,
+      target: { id: userId, name },
+      details: { role, keys: keepKeys ? "handed over" : "revoked" },
+    },
+    after: ({ now, audited }) => [
+      ...endMemberAccess(key, { now, audited, handTo: keepKeys ? actor.user.id : undefined }),
+      endInvitationsBy({ ...key, now }, audited),
+    ],
+  });
+  if (isRemoved) return;
   throw await whyUnchanged(context, { organizationId, role: (await findRow(context, key)).role });
 }
 

@@ -1,5 +1,4 @@
 // Organizations: create, rename, transfer, delete.
-import { insertAuditEvent } from "../../db/audit.ts";
 import { endInvitationsBy } from "../../db/organization/invitations.ts";
 import {
   demoteOwner,
@@ -23,6 +22,7 @@ import { membershipsPerUserMax } from "../../domain/limits.ts";
 import { isoTime } from "../../domain/time.ts";
 import type { Organization } from "../../domain/organization.ts";
 import { isTypedName } from "../../domain/typed_name.ts";
+import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts";
 import { requireMembership } from "./membership.ts";
@@ -48,21 +48,19 @@ export async function getOrganization(
 
 /** Creates an organization that the actor owns. It does not become the active one. @throws {AppError} `limit_reached`. */
 export async function createOrganization(
-  { clock, writeAs }: SessionContext,
+  context: SessionContext,
   actor: SessionActor,
   name: string,
 ): Promise<Organization> {
-  const now = clock();
+  const now = context.clock();
   const id = newId("org");
   const userId = actor.user.id;
-  const entry = { action: "organization.created", organizationId: id, target: { id, name } } as const;
-  const audit = insertAuditEvent(actor, entry, { now });
-  const [inserted] = await writeAs(actor, [
-    insertOrganization({ id, name, now }, { userId, membershipsMax: membershipsPerUserMax }),
-    audit.statement,
-    insertMembership({ userId, organizationId: id, role: "OWNER", now }, audit.id),
-  ]);
-  if (inserted?.changes !== 1) throw membershipLimitError();
+  const isCreated = await writeChange(context, actor, {
+    statement: insertOrganization({ id, name, now }, { userId, membershipsMax: membershipsPerUserMax }),
+    entry: { action: "organization.created", organizationId: id, target: { id, name } },
+    after: ({ audited }) => [insertMembership({ userId, organizationId: id, role: "OWNER", now }, audited)],
+  });
+  if (!isCreated) throw membershipLimitError();
   return { id, name, role: "OWNER", memberCount: 1, createdAt: isoTime(now) };
 }
 
@@ -75,18 +73,13 @@ export async function renameOrganization(
   const permit = requireMembership(actor, { organizationId: id, permission: "organization.manage" });
   const { name: from } = permit;
   if (from === name) return await getOrganization(context, actor, id);
-  const entry = {
-    action: "organization.renamed",
-    organizationId: id,
-    target: { id, name },
-    details: { from, to: name },
-  } as const;
-  const [renamed] = await context.writeAs(permit, [
-    updateOrganizationName({ id, from, to: name }),
-    insertAuditEvent(actor, entry, { now: context.clock() }).statement,
-  ]);
+  const details = { from, to: name };
+  const isRenamed = await writeChange(context, permit, {
+    statement: updateOrganizationName({ id, ...details }),
+    entry: { action: "organization.renamed", organizationId: id, target: { id, name }, details },
+  });
   const organization = await getOrganization(context, actor, id);
-  if (renamed?.changes === 1 || organization.name === name) return organization;
+  if (isRenamed || organization.name === name) return organization;
   throw unavailableError("Someone else just renamed the organization. Try again.");
 }
 
@@ -107,16 +100,16 @@ export async function transferOrganization(
   if (userId === actor.user.id) throw notMember;
   const member = await findMember(context.database, id, { userId, now });
   const target = { id: userId, name: member?.name ?? null };
-  const entry = { action: "organization.transferred", organizationId: id, target } as const;
-  const audit = insertAuditEvent(actor, entry, { now });
   const formerOwner = { organizationId: id, userId: actor.user.id };
-  const [promoted] = await context.writeAs(permit, [
-    promoteToOwner({ organizationId: id, userId }),
-    audit.statement,
-    demoteOwner(formerOwner, audit.id),
-    endInvitationsBy({ ...formerOwner, now }, audit.id),
-  ]);
-  if (promoted?.changes !== 1) throw notMember;
+  const isTransferred = await writeChange(context, permit, {
+    statement: promoteToOwner({ organizationId: id, userId }),
+    entry: { action: "organization.transferred", organizationId: id, target },
+    after: ({ audited }) => [
+      demoteOwner(formerOwner, audited),
+      endInvitationsBy({ ...formerOwner, now }, audited),
+    ],
+  });
+  if (!isTransferred) throw notMember;
   return await getOrganization(context, actor, id);
 }
 
@@ -127,24 +120,22 @@ export async function transferOrganization(
  * @throws {AppError} `not_found`, `forbidden`, `proof_required`, `validation_failed` if the name does not match.
  */
 export async function deleteOrganization(
-  { clock, writeAs }: SessionContext,
+  context: SessionContext,
   actor: SessionActor,
   { id, confirmedName }: { id: string; confirmedName: string },
 ): Promise<void> {
   const permit = requireMembership(actor, { organizationId: id, permission: "organization.manage" });
   const { name } = permit;
-  const now = clock();
+  const now = context.clock();
   requireRecentAuthentication(actor, now);
   const otherName = validationError([{ path: "name", message: "must match the organization's name." }]);
   if (!isTypedName(confirmedName, name)) throw otherName;
-  const entry = { action: "organization.deleted", organizationId: id, target: { id, name } } as const;
-  const audit = insertAuditEvent(actor, entry, { now });
-  const [marked] = await writeAs(permit, [
-    markOrganizationDeleted({ id, name, now }),
-    audit.statement,
-    ...endOrganizationAccess(id, { now, audited: audit.id }),
-  ]);
-  if (marked?.changes !== 1) throw otherName;
+  const isDeleted = await writeChange(context, permit, {
+    statement: markOrganizationDeleted({ id, name, now }),
+    entry: { action: "organization.deleted", organizationId: id, target: { id, name } },
+    after: (audited) => endOrganizationAccess(id, audited),
+  });
+  if (!isDeleted) throw otherName;
 }
 
 /** @returns The error for a user who has reached the limit of organizations. */

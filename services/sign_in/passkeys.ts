@@ -1,5 +1,4 @@
 // Passkeys of a person's own account: adding, renaming, removing. All but reading requires a recent authentication.
-import { insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
   deletePasskey,
@@ -16,10 +15,10 @@ import { isId, newId } from "../../domain/id.ts";
 import { passkeysPerUserMax } from "../../domain/limits.ts";
 import type { Passkey } from "../../domain/sign_in/passkey.ts";
 import { isoTime } from "../../domain/time.ts";
+import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
 import { requireRecentAuthentication } from "./recent_authentication.ts";
-import { writeSecurityChange } from "./security_change.ts";
 import {
   type PasskeyOptions,
   type RegistrationAnswer,
@@ -86,7 +85,7 @@ export async function addPasskey(
     throw new AppError("validation_failed", message, { details: [{ path: "response", message }] });
   }
   const passkey = { ...verified, id: newId("pas"), userId, name, createdAt: now, lastUsedAt: null };
-  const isAdded = await writeSecurityChange(context, actor, {
+  const isAdded = await writeChange(context, actor, {
     statement: insertPasskey(passkey, { max: passkeysPerUserMax }),
     entry: { action: "passkey.added", target: { id: passkey.id, name } },
     email: { kind: "passkey_added", to, fields: { name: actor.user.name, passkey: name } },
@@ -106,14 +105,12 @@ export async function renamePasskey(
   actor: SessionActor,
   { id, name }: { id: string; name: string },
 ): Promise<Passkey> {
-  const now = context.clock();
-  requireRecentAuthentication(actor, now);
+  requireRecentAuthentication(actor, context.clock());
   const { name: from } = await getPasskey(context, actor, id);
-  const entry = { action: "passkey.renamed", target: { id, name }, details: { from, to: name } } as const;
-  await context.writeAs(actor, [
-    updatePasskeyName({ userId: actor.user.id, id, name }),
-    insertAuditEvent(actor, entry, { now }).statement,
-  ]);
+  await writeChange(context, actor, {
+    statement: updatePasskeyName({ userId: actor.user.id, id, name }),
+    entry: { action: "passkey.renamed", target: { id, name }, details: { from, to: name } },
+  });
   return await getPasskey(context, actor, id);
 }
 
@@ -122,7 +119,7 @@ export async function removePasskey(context: SessionContext, actor: SessionActor
   requireRecentAuthentication(actor, context.clock());
   const { name: passkey } = await getPasskey(context, actor, id);
   const { id: userId, email: to, name } = actor.user;
-  const isRemoved = await writeSecurityChange(context, actor, {
+  const isRemoved = await writeChange(context, actor, {
     statement: deletePasskey({ userId, id }),
     entry: { action: "passkey.removed", target: { id, name: passkey } },
     email: { kind: "passkey_removed", to, fields: { name, passkey } },

@@ -1,5 +1,4 @@
 // A person's own sessions: listing and ending them, and switching the organization.
-import { insertAuditEvent } from "../../db/audit.ts";
 import {
   deleteSessionOfUser,
   deleteSessionsOfUser,
@@ -13,6 +12,7 @@ import { isId } from "../../domain/id.ts";
 import { sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/time.ts";
+import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { requireMembership } from "../organization/membership.ts";
 import { sessionBounds, sessionIdleMs, sessionMaxMs } from "./session_tokens.ts";
@@ -54,20 +54,19 @@ export async function endSession(context: SessionContext, actor: SessionActor, i
   if (!isId("ses", id)) throw notFoundError();
   // Ending the current session is signing out, and is recorded as such.
   const target = id === actor.id ? {} : { target: { id, name: null } };
-  const entry = { action: "session.ended", ...target } as const;
-  const [ended] = await context.writeAs(actor, [
-    deleteSessionOfUser(actor.user.id, id),
-    insertAuditEvent(actor, entry, { now: context.clock() }).statement,
-  ]);
-  if (ended?.changes !== 1) throw notFoundError();
+  const isEnded = await writeChange(context, actor, {
+    statement: deleteSessionOfUser(actor.user.id, id),
+    entry: { action: "session.ended", ...target },
+  });
+  if (!isEnded) throw notFoundError();
 }
 
 /** Ends all of the person's sessions except the current one. */
 export async function endOtherSessions(context: SessionContext, actor: SessionActor): Promise<void> {
-  await context.writeAs(actor, [
-    deleteSessionsOfUser(actor.user.id, { keep: actor.id }),
-    insertAuditEvent(actor, { action: "session.others_ended" }, { now: context.clock() }).statement,
-  ]);
+  await writeChange(context, actor, {
+    statement: deleteSessionsOfUser(actor.user.id, { keep: actor.id }),
+    entry: { action: "session.others_ended" },
+  });
 }
 
 /**

@@ -26,11 +26,11 @@ import {
 } from "../../domain/errors.ts";
 import { parseSecondStepCode } from "../../domain/sign_in/recovery_code.ts";
 import { isoTime } from "../../domain/time.ts";
+import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { sessionSubject } from "./credentials.ts";
 import { requireRecentAuthentication, withOwnPassword } from "./recent_authentication.ts";
 import { newRecoveryCodes } from "./second_step_codes.ts";
-import { writeSecurityChange } from "./security_change.ts";
 import { wellFormedHash } from "./session_tokens.ts";
 import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";
 
@@ -111,7 +111,7 @@ export async function confirmTotp(
     throw new AppError("invalid_code", message, { details: [{ path: "code", message }] });
   }
   const { codes, codeHashes } = newRecoveryCodes();
-  const isOn = await writeSecurityChange(context, actor, {
+  const isOn = await writeChange(context, actor, {
     statement: updateTotpConfirmed({ userId, secret, step, now }),
     entry: { action: "two_step.enabled" },
     after: ({ audited }) => insertRecoveryCodes(userId, { codeHashes, audited }),
@@ -138,7 +138,7 @@ export async function canTurnOffTwoStep(
 export async function turnOffTwoStep(context: SessionContext, actor: SessionActor): Promise<void> {
   requireRecentAuthentication(actor, context.clock());
   const { id: userId, email: to, name } = actor.user;
-  const isOff = await writeSecurityChange(context, actor, {
+  const isOff = await writeChange(context, actor, {
     statement: deleteTotpIfAuthenticated(userId, { sessionId: actor.id }),
     entry: { action: "two_step.disabled" },
     after: (audited) => [deleteRecoveryCodes(userId, audited), ...endHalfDoneSignIns(userId, audited)],
@@ -159,7 +159,7 @@ export async function replaceRecoveryCodes(context: SessionContext, actor: Sessi
   requireRecentAuthentication(actor, context.clock());
   const { id: userId, email: to, name } = actor.user;
   const { codes, codeHashes } = newRecoveryCodes();
-  const isReplaced = await writeSecurityChange(context, actor, {
+  const isReplaced = await writeChange(context, actor, {
     statement: requireTotp(userId),
     entry: { action: "recovery_codes.replaced" },
     after: ({ audited }) => insertRecoveryCodes(userId, { codeHashes, audited }),
@@ -228,7 +228,7 @@ export async function turnOffTwoStepByLink(
     throw new AppError("wrong_account", "This link is for another account. Sign in to that account first.");
   }
   const { email: to, name } = actor.user;
-  const isOff = await writeSecurityChange(context, actor, {
+  const isOff = await writeChange(context, actor, {
     statement: useTurnOffLink({ userId, tokenHash, now: context.clock() }),
     entry: { action: "two_step.disabled", details: { method: "mailed link" } },
     after: (audited) => [
