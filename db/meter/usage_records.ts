@@ -102,11 +102,10 @@ export function scanUsageRecords(
 }
 
 /** @returns The position of the last of the newest `recordsMax` records, or undefined if there are fewer. */
-export function endOfScan(
-  database: DatabaseReader,
-  scan: UsageRecordScan & { readonly recordsMax: number },
-): Promise<UsageRecordPosition | undefined> {
-  return database.readFirst(sql`${positionsIn(scan)} LIMIT 1 OFFSET ${scan.recordsMax - 1}`);
+export function endOfScan(database: DatabaseReader, scan: UsageRecordScan & { readonly recordsMax: number }) {
+  return database.readFirst<UsageRecordPosition>(
+    sql`${positionsIn(scan)} LIMIT 1 OFFSET ${scan.recordsMax - 1}`,
+  );
 }
 
 /**
@@ -142,21 +141,15 @@ const isRecord = ({ organizationId, seq, recordedAt }: UsageRecordKey) =>
   sql`r.seq = ${seq} AND r.recorded_at = ${recordedAt} AND r.organization = ${numberOf(organizationId)}`;
 
 /** @returns A record, or undefined when the organization has no such record. @throws {DatabaseError} */
-export function findUsageRecord(
-  database: DatabaseReader,
-  key: UsageRecordKey,
-): Promise<StoredUsageRecord | undefined> {
-  return database.readFirst(
+export function findUsageRecord(database: DatabaseReader, key: UsageRecordKey) {
+  return database.readFirst<StoredUsageRecord>(
     sql`SELECT ${recordColumns} FROM usage_records r ${recordJoins} WHERE ${isRecord(key)}`,
   );
 }
 
 /** @returns A record's position in lists, or undefined when the organization has no such record. */
-export function findUsageRecordPosition(
-  database: DatabaseReader,
-  key: UsageRecordKey,
-): Promise<UsageRecordPosition | undefined> {
-  return database.readFirst(
+export function findUsageRecordPosition(database: DatabaseReader, key: UsageRecordKey) {
+  return database.readFirst<UsageRecordPosition>(
     sql`SELECT r.timestamp, r.series, r.seq FROM usage_records r WHERE ${isRecord(key)}`,
   );
 }

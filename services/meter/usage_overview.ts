@@ -33,10 +33,7 @@ export interface UsageOverviewQuery {
 export type UsageOverview = Awaited<ReturnType<typeof readUsageOverview>>;
 
 /** Reads what the page shows. */
-export async function readUsageOverview(
-  context: ReportContext,
-  input: ReportScope & UsageOverviewQuery,
-) {
+export async function readUsageOverview(context: ReportContext, input: ReportScope & UsageOverviewQuery) {
   const { organizationId, now } = input;
   const { filters, choices } = await selectFilters(context, input);
   const report = await readReport(context, { ...input, filters });
@@ -151,9 +148,7 @@ async function sumsOrProblem(
 }
 
 /** @returns Keys by name; keys of the same name have their prefix added. */
-function withDistinctNames(
-  keys: readonly { id: string; name: string; keyPrefix: string }[],
-): { id: string; name: string }[] {
+function withDistinctNames(keys: readonly { id: string; name: string; keyPrefix: string }[]) {
   const counts = new Map<string, number>();
   for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
   return keys.map(({ id, name, keyPrefix }) => ({

@@ -48,11 +48,7 @@ export async function readUsageRecordPage(context: ReportContext, query: ReportS
 }
 
 /** @returns The rows of the page, and one more if there is a next page. */
-async function findRows(
-  context: ReportContext,
-  query: ReportScope & UsageRecordQuery,
-  ids: UsageRecordIds,
-): Promise<ListedUsageRecordRow[]> {
+async function findRows(context: ReportContext, query: ReportScope & UsageRecordQuery, ids: UsageRecordIds) {
   const { database } = context;
   const { organizationId, productSlug, metric, apiKey, from = 0, to = newest.timestamp } = query;
   const { idempotencyKey } = query;
