@@ -198,7 +198,9 @@ function announce(config: Config, log: ProgramLog): void {
   if (mode === "none") {
     log.warn("SMTP_URL is not set: email confirmation, password resets and invitations are unavailable", {});
   } else if (mode === "development") {
-    log.info("SMTP_URL is not set: emails appear on this page", { address: `${origin}/dev/mail` });
+    log.info("SMTP_URL is not set: emails are shown at this address instead of being sent", {
+      address: `${origin}/dev/mail`,
+    });
   }
   if (config.logFormat === "text") writeLine(`\n  Gatehouse is ready: open ${origin}\n`);
 }
