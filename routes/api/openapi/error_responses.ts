@@ -1,20 +1,9 @@
 // The error responses of the OpenAPI document.
-import {
-  type AppError,
-  type ErrorCode,
-  errorStatuses,
-  forbiddenError,
-  invalidApiKeyError,
-  invalidTokenError,
-  mailUnavailableError,
-  notFoundError,
-  recentAuthenticationError,
-  unauthenticatedError,
-  validationError,
-} from "../../../domain/errors.ts";
+import { type ErrorCode, errorStatuses } from "../../../domain/errors.ts";
 import { required } from "../../schemas/messages.ts";
 import { headersOf, responseHeaders } from "./components.ts";
 import { errorMeanings } from "./error_meanings.ts";
+import { errorMessages, missingName } from "./error_messages.ts";
 import type { JsonSchema } from "./examples.ts";
 
 /** Errors of every operation. */
@@ -43,7 +32,7 @@ export const errorSchemas = {
   ErrorMessage: {
     type: "string",
     description: "One sentence for people.",
-    example: "“name”: is required.",
+    example: errorMessages.validation_failed,
   },
   ErrorDetails: {
     type: "array",
@@ -106,24 +95,11 @@ export function errorComponent(reference: string) {
   return { name: reference.slice(prefix.length), component };
 }
 
-const knownErrors: readonly AppError[] = [
-  unauthenticatedError(),
-  invalidApiKeyError(),
-  forbiddenError(),
-  recentAuthenticationError(),
-  notFoundError(),
-  invalidTokenError(),
-  mailUnavailableError(),
-  validationError([{ path: "name", message: required }]),
-];
-
-/** @returns The body of an error. Messages that vary are the first sentence of the meaning. */
+/** @returns The body of an error. */
 export function errorExample(code: ErrorCode) {
-  const sentence = errorMeanings[code].replace(/(?<=\.) .*$/s, "").replaceAll("`", "");
-  const { message, details } = knownErrors.find((error) => error.code === code) ??
-    { message: sentence, details: undefined };
+  const details = code === "validation_failed" ? { details: [missingName] } : {};
   return {
-    error: { code, message, ...(details === undefined ? {} : { details }) },
+    error: { code, message: errorMessages[code], ...details },
     requestId: responseHeaders.RequestId.schema.example,
   };
 }

@@ -4,8 +4,14 @@ import assert from "node:assert/strict";
 import type { OpenAPIHono, z } from "@hono/zod-openapi";
 // deno-lint-ignore no-import-prefix
 import { createConfig, lintFromString } from "npm:@redocly/openapi-core@1.34.24";
-import { errorStatuses } from "../../../../domain/errors.ts";
-import { usageFilterValuesMax } from "../../../../domain/limits.ts";
+import { type ErrorCode, errorStatuses } from "../../../../domain/errors.ts";
+import {
+  bodyBytesMax,
+  headerCharactersMax,
+  urlCharactersMax,
+  usageFilterValuesMax,
+} from "../../../../domain/limits.ts";
+import { errorMessages } from "../../../../routes/api/openapi/error_messages.ts";
 import {
   exampleOf,
   type JsonSchema,
@@ -14,7 +20,13 @@ import {
 } from "../../../../routes/api/openapi/examples.ts";
 import { type OpenApiDocument, operationsOf } from "../../../../routes/api/openapi/openapi.ts";
 import type { AppEnv } from "../../../../routes/env.ts";
-import { createTestKey, type TestApp, testApp } from "../../../support/app.ts";
+import {
+  createTestKey,
+  type SendOptions,
+  type TestApp,
+  testApp,
+  testPassword,
+} from "../../../support/app.ts";
 import { assertDocumented, newAjv, strict } from "../../../support/documented.ts";
 
 async function served(test: TestApp): Promise<OpenApiDocument> {
@@ -82,6 +94,41 @@ testApp("the document explains every error code", async (test) => {
   const { info } = await served(test);
   for (const [code, status] of Object.entries(errorStatuses)) {
     assert.ok(info.description.includes(`| \`${code}\` | ${status} | `), code);
+  }
+});
+
+testApp("examples of errors are messages that the API sends", async (test) => {
+  const { cookie, email, userId, organizationId } = await test.signUp();
+  const { fullKey: apiKey } = await createTestKey(test, { cookie, email, userId, organizationId });
+  const usage = (quantity: number) => ({ productSlug: "a", metric: "b", quantity, idempotencyKey: "1" });
+  await test.send("/api/v1/usage", { apiKey, json: usage(1) });
+  const signUp = { name: "Ada", email, password: testPassword };
+  const member = `/api/portal/organizations/${organizationId}/members/${userId}`;
+  const keys = "/api/portal/api-keys";
+  const requests: [ErrorCode, path: string, options?: SendOptions][] = [
+    ["malformed_request", keys, { cookie, body: "{", headers: { "content-type": "application/json" } }],
+    ["unauthenticated", keys],
+    ["invalid_credentials", "/api/auth/sign-in", { json: { email, password: "wrong" } }],
+    ["invalid_api_key", "/api/v1/usage"],
+    ["cross_site", keys, { cookie, json: {}, headers: { origin: "https://evil.example" } }],
+    ["not_found", `${keys}/key_1`, { cookie, method: "DELETE" }],
+    ["invalid_token", "/api/auth/password/reset", { json: { token: "1", password: testPassword } }],
+    ["method_not_allowed", keys, { cookie, method: "PUT" }],
+    ["email_taken", "/api/auth/sign-up", { json: signUp }],
+    ["last_owner", member, { cookie, method: "PATCH", json: { role: "MEMBER" } }],
+    ["two_step_state", "/api/portal/account/two-step/totp", { cookie, method: "DELETE" }],
+    ["idempotency_conflict", "/api/v1/usage", { apiKey, json: usage(2) }],
+    ["body_too_large", keys, { cookie, json: { name: "a".repeat(bodyBytesMax) } }],
+    ["uri_too_long", `${keys}?a=${"a".repeat(urlCharactersMax)}`],
+    ["unsupported_media_type", keys, { cookie, form: {} }],
+    ["validation_failed", keys, { cookie, json: {} }],
+    ["range_too_long", "/api/v1/usage?from=2025-01-01&window=hour", { apiKey }],
+    ["headers_too_large", keys, { headers: { "x-long": "a".repeat(headerCharactersMax) } }],
+  ];
+  for (const [code, path, options] of requests) {
+    const { error } = await (await test.send(path, options)).json();
+    const message = error.message?.replace(test.config.baseUrl.origin, "https://auth.example.com");
+    assert.deepEqual({ code: error.code, message }, { code, message: errorMessages[code] });
   }
 });
 
