@@ -133,10 +133,10 @@ testApp("denied requests are not metered: another organization, any role, a revo
   const [ada, eve] = [await test.signUp(), await test.signUp()];
   const { id, fullKey } = await createTestKey(test, ada);
   const { fullKey: other } = await createTestKey(test, ada);
-  const refused = async (query: string) =>
+  const rejected = async (query: string) =>
     await assertError(await ask(test, `${metered}${query}`, { apiKey: fullKey }), 403, "forbidden");
-  await refused(`&organization=${eve.organizationId}`);
-  await refused("&role=MEMBER");
+  await rejected(`&organization=${eve.organizationId}`);
+  await rejected("&role=MEMBER");
   assert.deepEqual(await counted(test, fullKey), [0, 0]);
   const own = await ask(test, `${metered}&organization=${ada.organizationId}`, { apiKey: fullKey });
   assert.equal(own.status, 200);

@@ -187,12 +187,12 @@ testApp(
     assert.deepEqual(await identity(inOwners, member), [owner.organizationId, "MEMBER", ""]);
     // A role in one organization does not count in another.
     await assertError(await ask(test, `${inOwners}&role=ADMIN`, { cookie: member.cookie }), 403, "forbidden");
-    const refusals = [
+    const denials = [
       await ask(test, inOwners, { cookie: stranger.cookie }),
       await ask(test, `?organization=${newId("org")}`, { cookie: stranger.cookie }),
     ];
     const [known, unknown] = await Promise.all(
-      refusals.map((answer) => assertError(answer, 403, "forbidden")),
+      denials.map((answer) => assertError(answer, 403, "forbidden")),
     );
     assert.deepEqual(known?.error, unknown?.error);
     await assertError(await ask(test, inOwners), 401, "unauthenticated");
@@ -264,10 +264,10 @@ Deno.test("a request with a session costs one database read", async () => {
   assert.equal(answer.status, 200);
   assert.equal(watched.operations() - before, 1);
   // A denied request costs no more, except for an audit entry once a minute.
-  const refuse = () => ask(test, `?organization=${newId("org")}`, { cookie });
-  await assertError(await refuse(), 403, "forbidden");
+  const deny = () => ask(test, `?organization=${newId("org")}`, { cookie });
+  await assertError(await deny(), 403, "forbidden");
   const after = watched.operations();
-  await assertError(await refuse(), 403, "forbidden");
+  await assertError(await deny(), 403, "forbidden");
   assert.equal(watched.operations() - after, 1);
   await test.dispose();
 });

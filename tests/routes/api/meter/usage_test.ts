@@ -35,7 +35,7 @@ for (const kind of databaseKinds) {
       },
     });
 
-  on("what is recorded is answered in full and read in the next query", async (test) => {
+  on("returns new records in full and includes them in the next query", async (test) => {
     const { fullKey, id } = await createTestKey(test, await test.signUp());
     const given = {
       quantity: 2.5,
@@ -173,7 +173,7 @@ for (const kind of databaseKinds) {
     assert.equal((await total(test, fullKey)).count, 1);
   });
 
-  on("sixty of the same at once make one record", async (test) => {
+  on("sixty identical concurrent requests create one record", async (test) => {
     const { fullKey } = await createTestKey(test, await test.signUp());
     const answers = await Promise.all(
       Array.from({ length: 60 }, () => record(test, fullKey, { idempotencyKey: "once" })),

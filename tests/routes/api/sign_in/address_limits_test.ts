@@ -80,7 +80,7 @@ testApp("concurrent password checks of one client's sessions leave room for othe
   const [ada, bob] = [await test.signUp(), await test.signUp()];
   const sessions: string[] = [];
   for (let n = 0; n < 14; n++) sessions.push(cookieOf(await signIn(test, ada.email)));
-  const proofs = sessions.flatMap((cookie) =>
+  const confirmations = sessions.flatMap((cookie) =>
     Array.from({ length: signInFailuresFree - 1 }, () =>
       test.send("/api/portal/account/proof", {
         cookie,
@@ -88,10 +88,10 @@ testApp("concurrent password checks of one client's sessions leave room for othe
         peerAddress: office,
       }))
   );
-  assert(proofs.length > passwordHashesWaitingMax);
+  assert(confirmations.length > passwordHashesWaitingMax);
   const colleague = signIn(test, bob.email, testPassword, "10.40.0.2");
   assert.equal((await colleague).status, 200);
-  for (const proof of await Promise.all(proofs)) assert.equal(proof.status, 204);
+  for (const { status } of await Promise.all(confirmations)) assert.equal(status, 204);
 });
 
 testApp(

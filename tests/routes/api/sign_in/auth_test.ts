@@ -158,9 +158,9 @@ testApp(
       });
     for (let n = 0; n < 5; n++) assert.equal((await attempt("wrong password")).status, 401);
     for (const seconds of [1, 2, 4, 8]) {
-      const refused = await attempt(testPassword);
-      await assertError(refused, 429, "rate_limited");
-      assert.equal(refused.headers.get("retry-after"), String(seconds));
+      const rejected = await attempt(testPassword);
+      await assertError(rejected, 429, "rate_limited");
+      assert.equal(rejected.headers.get("retry-after"), String(seconds));
       test.advance(seconds * 1000);
       assert.equal((await attempt("wrong password")).status, 401);
     }
@@ -223,7 +223,7 @@ testApp("the database contains no token, password or key", async (test) => {
 });
 
 for (const [policy, code] of [["closed", "sign_up_closed"], ["invite", "sign_up_closed"]] as const) {
-  testApp(`SIGN_UP=${policy} refuses strangers`, async (test) => {
+  testApp(`SIGN_UP=${policy} rejects strangers`, async (test) => {
     await assertError(await test.send("/api/auth/sign-up", { json: signUp() }), 403, code);
   }, { SIGN_UP: policy });
 }
@@ -232,7 +232,7 @@ testApp(
   "rejects writes from other sites, signed in or not",
   async (test) => {
     const person = await test.signUp();
-    const refused: Record<string, string>[] = [
+    const rejected: Record<string, string>[] = [
       { origin: "https://evil.example" },
       { origin: "null" },
       { origin: "http://app.localhost:8000" },
@@ -241,7 +241,7 @@ testApp(
       { origin: "", "sec-fetch-site": "cross-site" },
     ];
     for (const path of ["/api/portal/api-keys", "/api/auth/sign-in", "/api/auth/sign-out", "/sign-in"]) {
-      for (const headers of refused) {
+      for (const headers of rejected) {
         const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ""));
         const answer = await test.app.request(`http://localhost:8000${path}`, {
           method: "POST",
@@ -297,12 +297,12 @@ testApp("CORS lets allowed origins read and sign in with cookies, and no others"
         ["/api/auth/nowhere", {}, 404],
       ] as const
     ) {
-      const refused = await test.send(path, { headers: { origin, ...more } });
-      assert.equal(refused.status, status);
-      assert.equal(refused.headers.get("access-control-allow-origin"), origin, path);
-      assert.equal(refused.headers.get("access-control-allow-credentials"), "true");
-      assert.equal(refused.headers.get("cross-origin-resource-policy"), "cross-origin");
-      assert.equal(refused.headers.get("vary"), "Origin");
+      const rejected = await test.send(path, { headers: { origin, ...more } });
+      assert.equal(rejected.status, status);
+      assert.equal(rejected.headers.get("access-control-allow-origin"), origin, path);
+      assert.equal(rejected.headers.get("access-control-allow-credentials"), "true");
+      assert.equal(rejected.headers.get("cross-origin-resource-policy"), "cross-origin");
+      assert.equal(rejected.headers.get("vary"), "Origin");
     }
   }
   for (

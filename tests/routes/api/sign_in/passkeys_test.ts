@@ -1,4 +1,4 @@
-// The API of passkeys: adding them, signing in with one, using one as the second step, and forged answers of every kind.
+// The API of passkeys: adding them, signing in with one, using one as the second step, and forged responses of every kind.
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { sql } from "../../../../db/engine/database.ts";
@@ -97,8 +97,8 @@ testApp(
       401,
       "invalid_credentials",
     );
-    const refused = await lastEntry(test, "session.second_step_refused");
-    assert.equal(refused?.["target_id"], ada.userId);
+    const rejected = await lastEntry(test, "session.second_step_refused");
+    assert.equal(rejected?.["target_id"], ada.userId);
 
     // A challenge for the second step doesn't work for signing in alone, or the other way round.
     const second = await signInOptions(test, token);
@@ -176,7 +176,7 @@ const forgeries: Readonly<Record<string, Forgery>> = {
 };
 
 for (const [name, forgery] of Object.entries(forgeries)) {
-  testApp(`an answer ${name} signs nobody in, and its challenge is used up`, async (test) => {
+  testApp(`a response ${name} signs nobody in, and its challenge is used up`, async (test) => {
     const ada = await test.signUp();
     const { passkey } = await addPasskey(test, ada.cookie);
     passkey.counter = 5;
@@ -194,7 +194,7 @@ for (const [name, forgery] of Object.entries(forgeries)) {
   });
 }
 
-testApp("a challenge accepts one answer, within five minutes, even if two arrive at once", async (test) => {
+testApp("a challenge accepts only one of two concurrent responses, within five minutes", async (test) => {
   const ada = await test.signUp();
   const { passkey } = await addPasskey(test, ada.cookie);
   const response = passkey.signIn(await signInOptions(test));
@@ -293,7 +293,7 @@ testApp("rejects a registration that is forged, late, repeated, or of another us
   assert.deepEqual(lists, [2, 0]);
 });
 
-testApp("an account has at most twenty passkeys, even if two are added at once", async (test) => {
+testApp("an account has at most twenty passkeys, even if two are added concurrently", async (test) => {
   const ada = await test.signUp();
   for (let n = 1; n < passkeysPerUserMax; n++) await addPasskey(test, ada.cookie, `Key ${n}`);
   const answers = await Promise.all([register(test, ada), register(test, ada)]);
@@ -318,7 +318,7 @@ testApp("limits passkey sign-ins and failures by IP address", async (test) => {
 });
 
 testApp(
-  "rejects malformed answers, naming the field if it can",
+  "rejects malformed responses, naming the field if it can",
   async (test) => {
     const { challenge } = await signInOptions(test);
     const good = new TestPasskey(test.config.baseUrl.origin).signIn({ challenge });

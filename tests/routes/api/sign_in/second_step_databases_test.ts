@@ -16,7 +16,7 @@ import {
 
 for (const { name, ignore, open } of databaseKinds) {
   Deno.test({
-    name: `codes, recovery codes and passkey answers work once on the ${name} database`,
+    name: `codes, recovery codes and passkey responses work once on the ${name} database`,
     ignore,
     async fn() {
       const test = await startTestApp({}, { open });

@@ -52,9 +52,9 @@ testApp(
     const wrong = wrongCode(ada.secret, test.now());
     for (let n = 0; n < 5; n++) assert.equal((await guess(wrong)).status, 401);
     for (const seconds of [1, 2, 4, 8]) {
-      const refused = await guess(codeOf(ada.secret, test.now()));
-      await assertError(refused, 429, "rate_limited");
-      assert.equal(refused.headers.get("retry-after"), String(seconds));
+      const rejected = await guess(codeOf(ada.secret, test.now()));
+      await assertError(rejected, 429, "rate_limited");
+      assert.equal(rejected.headers.get("retry-after"), String(seconds));
       test.advance(seconds * 1000);
       assert.equal((await guess(wrongCode(ada.secret, test.now()))).status, 401);
     }

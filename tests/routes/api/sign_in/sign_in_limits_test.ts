@@ -50,9 +50,9 @@ Deno.test("the hasher rejects too many waiting requests, and hashes for unknown 
   const results = await Promise.allSettled(
     Array.from({ length: 40 }, () => hasher.verify(undefined, testPassword)),
   );
-  const refused = results.filter((result) => result.status === "rejected");
-  assert(refused.length > 0 && refused.length < 40);
-  assert(refused.every(({ reason }) => reason.code === "unavailable"));
+  const rejected = results.filter((result) => result.status === "rejected");
+  assert(rejected.length > 0 && rejected.length < 40);
+  assert(rejected.every(({ reason }) => reason.code === "unavailable"));
   assert.equal(await hasher.verify(undefined, testPassword), false);
   const phc = await hasher.hash(testPassword);
   assert.equal(await hasher.verify(phc, testPassword), true);

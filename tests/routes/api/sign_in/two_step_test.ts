@@ -58,12 +58,12 @@ testApp(
 
     const confirm = (code: string) =>
       test.send(`${account}/two-step/totp/confirm`, { cookie: ada.cookie, json: { code } });
-    const refused = await assertError(
+    const rejected = await assertError(
       await confirm(wrongCode(begun.secret, test.now())),
       401,
       "invalid_code",
     );
-    assert.deepEqual(refused.error.details?.map(({ path }) => path), ["code"]);
+    assert.deepEqual(rejected.error.details?.map(({ path }) => path), ["code"]);
     const confirmed = await confirm(codeOf(begun.secret, test.now()));
     assert.equal(confirmed.status, 200);
     const { recoveryCodes } = await confirmed.json();
