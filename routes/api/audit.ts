@@ -4,7 +4,14 @@ import { type AuditAction, auditActions, auditActionsOf, auditGroups } from "../
 import { isoTime } from "../../domain/time.ts";
 import { listAuditEvents, readAuditCsv } from "../../services/audit.ts";
 import type { AppEnv, AppParts } from "../env.ts";
-import { exampleId, idOut, nextCursorSchema, pageQuerySchema, rangeEnd, timeOut } from "../schemas/common.ts";
+import {
+  idOut,
+  nextCursorSchema,
+  pageQuerySchema,
+  rangeEnd,
+  stringSchema,
+  timeOut,
+} from "../schemas/common.ts";
 import { csvResponse, sendCsv } from "./meter/report.ts";
 import { sessionRoutes } from "./endpoint.ts";
 
@@ -37,7 +44,6 @@ const filters = {
   actorId: z.string().max(100).optional().openapi({ description: "The id of a user or an API key." }),
 };
 
-const text = z.string().nullable();
 const auditEventSchema = z.object({
   id: idOut("aud", "The entry's id."),
   at: timeOut("When it happened."),
@@ -49,20 +55,20 @@ const auditEventSchema = z.object({
     type: z.enum(["session", "apiKey", "operator", "system", "anonymous"]).openapi({
       description: "A user, an API key, the operator, the service itself, or an unknown person.",
     }),
-    id: text.openapi({ description: "The id of the user or key.", example: exampleId("usr") }),
-    name: text.openapi({ description: "The name at that time.", example: "Ada Lovelace" }),
+    id: idOut("usr", "The id of the user or key.").nullable(),
+    name: stringSchema("The name at that time.", "Ada Lovelace").nullable(),
   }).openapi({ description: "Who did it." }),
   target: z.object({
-    id: text.openapi({ description: "The target's id.", example: exampleId("usr") }),
-    name: text.openapi({ description: "The name at that time.", example: "Grace Hopper" }),
+    id: idOut("usr", "The target's id.").nullable(),
+    name: stringSchema("The name at that time.", "Grace Hopper").nullable(),
   }).nullable().openapi({ description: "What it was done to." }),
   details: z.record(z.string(), z.string()).openapi({
     description: "Further details.",
     example: { from: "MEMBER", to: "ADMIN" },
   }),
-  address: z.string().openapi({ description: "The client's IP address.", example: "198.51.100.7" }),
-  userAgent: z.string().openapi({ description: "The client's user agent.", example: "curl/8.14.1" }),
-  requestId: text.openapi({ description: "The `X-Request-Id` of the response." }),
+  address: stringSchema("The client's IP address.", "198.51.100.7"),
+  userAgent: stringSchema("The client's user agent.", "curl/8.14.1"),
+  requestId: stringSchema("The `X-Request-Id` of the response.").nullable(),
 }).openapi("AuditEvent");
 
 /** Mounts `/api/portal/audit` and `/api/portal/audit.csv`. */

@@ -28,8 +28,8 @@ export const createdApiKeySchema = z.object({
   ),
 }).openapi("CreatedApiKey");
 
-const keyName = nameSchema(apiKeyNameCharactersMax).openapi({
-  description: `A name for the key, 1 to ${apiKeyNameCharactersMax} characters.`,
+const keyName = nameSchema("A name for the key", {
+  charactersMax: apiKeyNameCharactersMax,
   example: "Production",
 });
 

@@ -2,15 +2,10 @@
 // affect the quantity, and ignored if the specification allows extensions there.
 import { z } from "@hono/zod-openapi";
 import { cloudEventKey, jsonContentTypeForm, productOfSource } from "../../domain/meter/cloud_event.ts";
-import {
-  usageBatchRecordsMax,
-  usagePropertiesMax,
-  usagePropertyNameCharactersMax,
-  usagePropertyValueCharactersMax,
-} from "../../domain/limits.ts";
+import * as limits from "../../domain/limits.ts";
 import { decimalForm, parseQuantity, type Quantity, splitQuantity } from "../../domain/meter/quantity.ts";
 import { slugForm, type UsageInput } from "../../domain/meter/usage_record.ts";
-import { timeSchema } from "./common.ts";
+import { stringSchema, timeSchema } from "./common.ts";
 import { atMost, mustBe, required } from "./messages.ts";
 import {
   propertyFaults,
@@ -54,7 +49,7 @@ const data = z.record(z.string(), z.unknown(), { error: mustBe("object") })
     description:
       "`quantity` is from 0 to 2^53−1 with at most 6 decimal places, as a number or a string of decimal digits, and " +
       "defaults to 1. Every other string, number or boolean is stored as a property: at most " +
-      `${usagePropertiesMax} including the subject, with ${propertyLimitWords}. Objects and arrays are rejected.`,
+      `${limits.usagePropertiesMax} including the subject, with ${propertyLimitWords}. Objects and arrays are rejected.`,
     properties: {
       quantity: {
         oneOf: [
@@ -66,7 +61,7 @@ const data = z.record(z.string(), z.unknown(), { error: mustBe("object") })
     },
     additionalProperties: {
       type: ["string", "number", "boolean", "null"],
-      maxLength: usagePropertyValueCharactersMax,
+      maxLength: limits.usagePropertyValueCharactersMax,
     },
     ...propertyNameLimits,
     example: { quantity: 2.5, region: "eu-central" },
@@ -80,13 +75,13 @@ function quantityOf(value: unknown): Quantity | null {
 
 /** @returns What is wrong with a property, or null. */
 function propertyFault(name: string, value: unknown): string | null {
-  if (name === "" || name.length > usagePropertyNameCharactersMax) return propertyFaults.name;
+  if (name === "" || name.length > limits.usagePropertyNameCharactersMax) return propertyFaults.name;
   // Parsing the JSON has already lost digits beyond these.
   if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER) {
     return "has more digits than a JSON number can hold; send it as a string.";
   }
   if (typeof value === "object") return "must be a string, number or boolean.";
-  return String(value).length > usagePropertyValueCharactersMax ? propertyFaults.value : null;
+  return String(value).length > limits.usagePropertyValueCharactersMax ? propertyFaults.value : null;
 }
 
 /** Valid names of extension attributes that are rejected, because ignoring them would lose what the sender meant. */
@@ -97,7 +92,7 @@ const rejectedNames: Readonly<Record<string, string>> = {
 };
 
 const subjectWords =
-  `Stored as the property \`subject\`, at most ${usagePropertyValueCharactersMax} characters.`;
+  `Stored as the property \`subject\`, at most ${limits.usagePropertyValueCharactersMax} characters.`;
 
 const attributes = z.looseObject({
   specversion: z.literal("1.0", { error: 'must be "1.0".' }).openapi({
@@ -125,7 +120,7 @@ const attributes = z.looseObject({
     example: "2026-11-21T14:03:11.250Z",
     description: `When the usage occurred. ${timestampWords}`,
   }),
-  subject: text.max(usagePropertyValueCharactersMax, propertyFaults.value).nullish().openapi({
+  subject: text.max(limits.usagePropertyValueCharactersMax, propertyFaults.value).nullish().openapi({
     description: subjectWords,
     example: "customer-1",
   }),
@@ -157,8 +152,8 @@ export const cloudEventSchema = attributes.transform((event, context): UsageInpu
     }
     properties.set("subject", subject);
   }
-  if (properties.size > usagePropertiesMax) {
-    fault(["data"], atMost(usagePropertiesMax, "properties, including the subject"));
+  if (properties.size > limits.usagePropertiesMax) {
+    fault(["data"], atMost(limits.usagePropertiesMax, "properties, including the subject"));
   }
   return {
     productSlug: productOfSource(event.source) ?? "",
@@ -179,14 +174,11 @@ export const cloudEventHeaders = {
   "ce-specversion": z.literal("1.0").optional().openapi({
     description: "Marks the request as an event in binary mode. The body is the event's data, if any.",
   }),
-  "ce-id": z.string().min(1).optional().openapi({
-    description: `The event's id. ${headerWords}`,
-    example: "4711",
-  }),
-  "ce-source": z.string().min(1).optional().openapi({
-    description: `The event's source. The last path segment is the product. ${headerWords}`,
-    example: "/products/tiles",
-  }),
+  "ce-id": stringSchema(`The event's id. ${headerWords}`, "4711").min(1).optional(),
+  "ce-source": stringSchema(
+    `The event's source. The last path segment is the product. ${headerWords}`,
+    "/products/tiles",
+  ).min(1).optional(),
   "ce-type": z.string().regex(slugForm).optional().openapi({
     description: `The metric: ${slugWords}. For binary mode.`,
     example: "requests",
@@ -196,18 +188,16 @@ export const cloudEventHeaders = {
     format: "date-time",
     description: "When the usage occurred, in ISO 8601 with a UTC offset. For binary mode.",
   }),
-  "ce-subject": z.string().min(1).max(usagePropertyValueCharactersMax).optional().openapi({
-    description: `${subjectWords} ${headerWords}`,
-    example: "customer-1",
-  }),
+  "ce-subject": stringSchema(`${subjectWords} ${headerWords}`, "customer-1").min(1)
+    .max(limits.usagePropertyValueCharactersMax).optional(),
 };
 
 /** A batch of events. */
 export const cloudEventBatchSchema = z.array(cloudEventSchema, { error: "must be an array of events." })
   .min(1, "must have at least one event.")
-  .max(usageBatchRecordsMax, atMost(usageBatchRecordsMax, "events"))
+  .max(limits.usageBatchRecordsMax, atMost(limits.usageBatchRecordsMax, "events"))
   .openapi("CloudEventBatch", {
-    description: `1 to ${usageBatchRecordsMax} events. Either all are recorded or none.`,
+    description: `1 to ${limits.usageBatchRecordsMax} events. Either all are recorded or none.`,
   });
 
 /** The bodies with events, by content type. */

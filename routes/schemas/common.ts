@@ -4,7 +4,7 @@ import { parseTime, parseTimestamp, timeFault } from "../../domain/time.ts";
 import type { IdPrefix } from "../../domain/id.ts";
 import { nameFault } from "../../domain/name.ts";
 import { roles } from "../../domain/sign_in/session.ts";
-import { pageItemsDefault, pageItemsMax } from "../../domain/limits.ts";
+import { nameCharactersMax, pageItemsDefault, pageItemsMax } from "../../domain/limits.ts";
 import { characters } from "./messages.ts";
 
 /**
@@ -26,8 +26,11 @@ export function parsed<In, Out>(
   });
 }
 
-/** A name: trimmed, counted in characters, and visible. */
-export function nameSchema(charactersMax: number) {
+/** A name: trimmed, counted in characters, and visible. @param description The beginning, such as `Your name`. */
+export function nameSchema(
+  description: string,
+  { charactersMax = nameCharactersMax, ...more }: { charactersMax?: number; example?: string } = {},
+) {
   const message = characters(charactersMax, 1);
   return z.string().trim().min(1, message)
     .refine((text) => text.length <= charactersMax || [...text].length <= charactersMax, message)
@@ -35,7 +38,12 @@ export function nameSchema(charactersMax: number) {
       const message = nameFault(text);
       if (message !== null) context.addIssue({ code: "custom", message });
     })
-    .openapi({ minLength: 1, maxLength: charactersMax });
+    .openapi({
+      minLength: 1,
+      maxLength: charactersMax,
+      description: `${description}, 1 to ${charactersMax} characters.`,
+      ...more,
+    });
 }
 
 /** A point in time. Dates are invalid. @returns Milliseconds since 1970. */

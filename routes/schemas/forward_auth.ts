@@ -4,7 +4,7 @@ import { isId } from "../../domain/id.ts";
 import { slugForm } from "../../domain/meter/usage_record.ts";
 import { roles } from "../../domain/sign_in/session.ts";
 import type { Meter } from "../../services/meter/forward_auth.ts";
-import { exampleId, parsed } from "./common.ts";
+import { exampleId, parsed, stringSchema } from "./common.ts";
 
 const meterSchema = parsed(z.string(), (text): Meter | null => {
   const [productSlug = "", metric = "", ...rest] = text.split("/");
@@ -71,16 +71,11 @@ export const forwardQuerySchema = z.strictObject({
 
 /** The headers that the proxy adds. */
 export const forwardedHeadersSchema = z.object({
-  "X-Forwarded-Method": z.string().optional().openapi({ description: "The method of the original request." }),
-  "X-Forwarded-Proto": z.string().optional().openapi({
-    description: "The scheme of the original request. Defaults to that of `BASE_URL`.",
-  }),
-  "X-Forwarded-Host": z.string().optional().openapi({
-    description: "The host of the original request, including the port.",
-  }),
-  "X-Forwarded-Uri": z.string().optional().openapi({
-    description: "The path and query of the original request.",
-  }),
+  "X-Forwarded-Method": stringSchema("The method of the original request.").optional(),
+  "X-Forwarded-Proto": stringSchema("The scheme of the original request. Defaults to that of `BASE_URL`.")
+    .optional(),
+  "X-Forwarded-Host": stringSchema("The host of the original request, including the port.").optional(),
+  "X-Forwarded-Uri": stringSchema("The path and query of the original request.").optional(),
 });
 
 /** The headers that say who a request is from. */

@@ -8,7 +8,6 @@ import {
   idParam,
   nameSchema,
   nextCursorSchema,
-  pageQuerySchema,
   personNameSchema,
   roleSchema,
   stringSchema,
@@ -18,10 +17,7 @@ import { tooLong } from "./messages.ts";
 import { emailInSchema, passwordSchema, presentPasswordSchema, tokenSchema } from "./sign_in.ts";
 
 const person = { id: idOut("usr", "The user's id."), name: personNameSchema };
-const organizationName = nameSchema(nameCharactersMax).openapi({
-  description: `The organization's name, 1 to ${nameCharactersMax} characters.`,
-  example: "Analytical Engines",
-});
+const organizationName = nameSchema("The organization's name", { example: "Analytical Engines" });
 const idIn = (prefix: "usr" | "org", description: string) =>
   z.string().max(100, tooLong).openapi({ description, example: exampleId(prefix) });
 
@@ -101,7 +97,6 @@ export const organizationParamsSchema = z.object({ id });
 export const memberParamsSchema = z.object({ id, userId: idParam("usr", "The member's id.") });
 export const invitationParamsSchema = z.object({ id, invitationId: idParam("inv", "The invitation's id.") });
 export const sessionParamsSchema = z.object({ id: idParam("ses", "The session's id.") });
-export const listQuerySchema = pageQuerySchema;
 
 export const sessionSchema = z.object({
   id: idOut("ses", "The session's id."),
@@ -135,8 +130,5 @@ export const proofSchema = z.strictObject({
   }),
 }).openapi("Proof");
 export const userNameSchema = z.strictObject({
-  name: nameSchema(nameCharactersMax).openapi({
-    description: `Your name, 1 to ${nameCharactersMax} characters.`,
-    example: "Ada Lovelace",
-  }),
+  name: nameSchema("Your name", { example: "Ada Lovelace" }),
 }).openapi("UserName");

@@ -1,14 +1,8 @@
 // The shapes of signing up and signing in, and the session user.
 import { z } from "@hono/zod-openapi";
-import {
-  emailCharactersMax,
-  nameCharactersMax,
-  passwordCharactersMax,
-  passwordCharactersMin,
-} from "../../domain/limits.ts";
+import * as limits from "../../domain/limits.ts";
 import {
   addressSchema,
-  exampleId,
   idOut,
   nameSchema,
   personNameSchema,
@@ -20,18 +14,18 @@ import { required, tooLong } from "./messages.ts";
 
 /** A new password. */
 export const passwordSchema = z.string().openapi({
-  minLength: passwordCharactersMin,
-  maxLength: passwordCharactersMax,
+  minLength: limits.passwordCharactersMin,
+  maxLength: limits.passwordCharactersMax,
   description:
-    `The password: ${passwordCharactersMin} to ${passwordCharactersMax} characters, counted after NFKC normalization. ` +
+    `The password: ${limits.passwordCharactersMin} to ${limits.passwordCharactersMax} characters, counted after NFKC normalization. ` +
     "Common passwords are rejected.",
   example: "correct horse 9 battery",
 });
 
-export const emailInSchema = z.string().max(emailCharactersMax * 2, tooLong).openapi({
+export const emailInSchema = z.string().max(limits.emailCharactersMax * 2, tooLong).openapi({
   format: "email",
-  maxLength: emailCharactersMax,
-  description: `An email address of at most ${emailCharactersMax} characters.`,
+  maxLength: limits.emailCharactersMax,
+  description: `An email address of at most ${limits.emailCharactersMax} characters.`,
   example: "ada@example.com",
 });
 
@@ -44,17 +38,14 @@ export const tokenSchema = z.string().max(200, tooLong).openapi({
 });
 
 export const signUpSchema = z.strictObject({
-  name: nameSchema(nameCharactersMax).openapi({
-    description: `Your name, 1 to ${nameCharactersMax} characters.`,
-    example: "Ada Lovelace",
-  }),
+  name: nameSchema("Your name", { example: "Ada Lovelace" }),
   email: emailInSchema.optional().openapi({
     description: "Required without an invitation. With one, it defaults to the invited address.",
   }),
   password: passwordSchema,
-  organizationName: nameSchema(nameCharactersMax).optional().openapi({
+  organizationName: nameSchema("The name of the new organization").optional().openapi({
     description:
-      `The name of the new organization, 1 to ${nameCharactersMax} characters. Defaults to a name based on yours. ` +
+      `The name of the new organization, 1 to ${limits.nameCharactersMax} characters. Defaults to a name based on yours. ` +
       "Not allowed with an invitation.",
   }),
   invitationToken: z.string().max(200, tooLong).optional().openapi({
@@ -84,11 +75,7 @@ export const sessionUserSchema = z.object({
     email: addressSchema,
     emailVerified: z.boolean().openapi({ description: "Whether the email address is confirmed." }),
   }).nullable().openapi({ description: "The signed-in user." }),
-  organizationId: stringSchema(
-    "The id of the active organization. Null if the user has none.",
-    exampleId("org"),
-  )
-    .nullable(),
+  organizationId: idOut("org", "The id of the active organization. Null if the user has none.").nullable(),
   role: roleSchema.nullable().openapi({ description: "The user's role in the active organization." }),
   memberships: z.array(z.object({
     organizationId: idOut("org", "The organization's id."),

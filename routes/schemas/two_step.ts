@@ -1,6 +1,6 @@
 // The shapes of two-step sign-in and passkeys.
 import { z } from "@hono/zod-openapi";
-import { nameCharactersMax, totpWrongCodesMax } from "../../domain/limits.ts";
+import { totpWrongCodesMax } from "../../domain/limits.ts";
 import { idOut, idParam, nameSchema, stringSchema, timeOut } from "./common.ts";
 import { tooLong } from "./messages.ts";
 
@@ -18,17 +18,11 @@ const base64url = (charactersMax: number, description: string) =>
     description: `${description} Base64url.`,
     example: "AQIDBAUGBwgJCgsMDQ4PEA",
   });
-const passkeyName = nameSchema(nameCharactersMax).openapi({
-  description: `A name for the passkey, 1 to ${nameCharactersMax} characters.`,
-  example: "My phone",
-});
+const passkeyName = nameSchema("A name for the passkey", { example: "My phone" });
 
 export const secondStepSchema = z.strictObject({
   token: stepToken,
-  code: code.openapi({
-    description: "Six digits from the authenticator app, or a recovery code.",
-    example: "123456",
-  }),
+  code: code.openapi({ description: "Six digits from the authenticator app, or a recovery code." }),
 }).openapi("SecondStep");
 
 /** Unknown fields are ignored: browsers may add some. */

@@ -1,17 +1,7 @@
 // The shapes of the usage API.
 import { z } from "@hono/zod-openapi";
 import { usageGroups } from "../../db/meter/usage_sums.ts";
-import {
-  idempotencyKeyCharactersMax,
-  usageBatchRecordsMax,
-  usageFilterValuesMax,
-  usagePropertiesMax,
-  usagePropertyNameCharactersMax,
-  usagePropertyValueCharactersMax,
-  usageTimestampFutureMaxMs,
-  usageTimestampPastMaxMs,
-  voidReasonCharactersMax,
-} from "../../domain/limits.ts";
+import * as limits from "../../domain/limits.ts";
 import { splitQuantity } from "../../domain/meter/quantity.ts";
 import { idempotencyKeyForm, slugForm } from "../../domain/meter/usage_record.ts";
 import { queryWindows } from "../../domain/meter/usage_window.ts";
@@ -42,10 +32,10 @@ const quantity = parsed(
 
 /** An idempotency key, in the body or in the header `Idempotency-Key`. */
 export const idempotencyKeySchema = z.string()
-  .regex(idempotencyKeyForm, `must be 1 to ${idempotencyKeyCharactersMax} printable ASCII characters.`)
+  .regex(idempotencyKeyForm, `must be 1 to ${limits.idempotencyKeyCharactersMax} printable ASCII characters.`)
   .openapi({
     description:
-      `1 to ${idempotencyKeyCharactersMax} printable ASCII characters, unique within the organization for as long as the ` +
+      `1 to ${limits.idempotencyKeyCharactersMax} printable ASCII characters, unique within the organization for as long as the ` +
       "record is kept. A repeated request with the same key has no effect.",
     example: "invoice-2026-11-21-17",
   });
@@ -65,7 +55,9 @@ function severalOf<T extends string>(item: z.ZodType<T>) {
       if (!success) return fail(error.issues[0]?.message ?? "");
       values.add(data);
     }
-    return values.size <= usageFilterValuesMax ? [...values] : fail(atMost(usageFilterValuesMax, "values"));
+    return values.size <= limits.usageFilterValuesMax
+      ? [...values]
+      : fail(atMost(limits.usageFilterValuesMax, "values"));
   });
 }
 
@@ -77,7 +69,7 @@ function filter(item: z.ZodType<string>, options: { things: string; pattern?: st
   return severalOf(item).optional().openapi({
     type: "array",
     items: { type: "string", ...(pattern === undefined ? {} : { pattern }) },
-    maxItems: usageFilterValuesMax,
+    maxItems: limits.usageFilterValuesMax,
     description: `Only these ${things}. ${severalWords}`,
     example: [example],
   });
@@ -95,20 +87,21 @@ const filters = {
 
 /** The limits of properties, as JSON Schema and in words. */
 export const propertyNameLimits = {
-  propertyNames: { minLength: 1, maxLength: usagePropertyNameCharactersMax },
+  propertyNames: { minLength: 1, maxLength: limits.usagePropertyNameCharactersMax },
 };
-export const propertyLimitWords = `names of up to ${usagePropertyNameCharactersMax} and values of up to ` +
-  `${usagePropertyValueCharactersMax} characters`;
+export const propertyLimitWords =
+  `names of up to ${limits.usagePropertyNameCharactersMax} and values of up to ` +
+  `${limits.usagePropertyValueCharactersMax} characters`;
 export const propertyFaults = {
-  name: `must have a name of 1 to ${usagePropertyNameCharactersMax} characters.`,
-  value: characters(usagePropertyValueCharactersMax),
-  count: atMost(usagePropertiesMax, "properties"),
+  name: `must have a name of 1 to ${limits.usagePropertyNameCharactersMax} characters.`,
+  value: characters(limits.usagePropertyValueCharactersMax),
+  count: atMost(limits.usagePropertiesMax, "properties"),
 } as const;
 
 /** The bounds of a record's timestamp. */
 export const timestampWords = `Defaults to the time of recording. At most ${
-  usageTimestampPastMaxMs / (24 * 3_600_000)
-} days in the past and ${usageTimestampFutureMaxMs / 60_000} minutes in the future.`;
+  limits.usageTimestampPastMaxMs / (24 * 3_600_000)
+} days in the past and ${limits.usageTimestampFutureMaxMs / 60_000} minutes in the future.`;
 
 /** One record. */
 export const usageInputSchema = z.strictObject({
@@ -128,13 +121,14 @@ export const usageInputSchema = z.strictObject({
   }),
   idempotencyKey: idempotencyKeySchema.nullish(),
   properties: z.record(
-    z.string().min(1, propertyFaults.name).max(usagePropertyNameCharactersMax, propertyFaults.name),
-    z.string().max(usagePropertyValueCharactersMax, propertyFaults.value),
-  ).refine((value) => Object.keys(value).length <= usagePropertiesMax, propertyFaults.count)
+    z.string().min(1, propertyFaults.name).max(limits.usagePropertyNameCharactersMax, propertyFaults.name),
+    z.string().max(limits.usagePropertyValueCharactersMax, propertyFaults.value),
+  ).refine((value) => Object.keys(value).length <= limits.usagePropertiesMax, propertyFaults.count)
     .nullish().openapi({
-      description: `Your own data, stored with the record: up to ${usagePropertiesMax} properties, with ` +
+      description:
+        `Your own data, stored with the record: up to ${limits.usagePropertiesMax} properties, with ` +
         `${propertyLimitWords}.`,
-      maxProperties: usagePropertiesMax,
+      maxProperties: limits.usagePropertiesMax,
       ...propertyNameLimits,
       example: { region: "eu-central" },
     }),
@@ -142,8 +136,8 @@ export const usageInputSchema = z.strictObject({
 
 export const usageBatchSchema = z.strictObject({
   records: z.array(usageInputSchema).min(1, "must have at least one record.")
-    .max(usageBatchRecordsMax, atMost(usageBatchRecordsMax, "records"))
-    .openapi({ description: `1 to ${usageBatchRecordsMax} records.` }),
+    .max(limits.usageBatchRecordsMax, atMost(limits.usageBatchRecordsMax, "records"))
+    .openapi({ description: `1 to ${limits.usageBatchRecordsMax} records.` }),
 }).openapi("UsageBatch");
 
 export const usageRecordSchema = z.object({
@@ -183,8 +177,8 @@ export const usageRecordsSchema = z.object({
 }).openapi("UsageRecords");
 
 export const voidUsageSchema = z.strictObject({
-  reason: nameSchema(voidReasonCharactersMax).openapi({
-    description: `Why the record is voided, 1 to ${voidReasonCharactersMax} characters.`,
+  reason: nameSchema("Why the record is voided", {
+    charactersMax: limits.voidReasonCharactersMax,
     example: "Sent twice after a timeout.",
   }),
 }).openapi("VoidUsage");
@@ -256,15 +250,12 @@ export const usageSumsSchema = z.object({
   data: z.array(z.object({
     start: timeOutInZone("The start of the window, inclusive."),
     end: timeOutInZone("The end of the window, exclusive."),
-    productSlug: z.string().optional().openapi({
-      description: "The product, if grouped by product.",
-      example: "tiles",
-    }),
-    metric: z.string().optional().openapi({
-      description: "The metric. Absent only if you filter by exactly one metric and don't group by it.",
-      example: "requests",
-    }),
-    apiKey: z.string().optional().openapi({ description: "The API key's id, if grouped by API key." }),
+    productSlug: stringSchema("The product, if grouped by product.", "tiles").optional(),
+    metric: stringSchema(
+      "The metric. Absent only if you filter by exactly one metric and don't group by it.",
+      "requests",
+    ).optional(),
+    apiKey: stringSchema("The API key's id, if grouped by API key.").optional(),
     sum: z.number().openapi({ description: "The sum. Exact up to 2^53−1, rounded beyond." }),
     count: z.number().int().openapi({ description: "The number of records." }),
     min: z.number().nullable().openapi({ description: `The smallest quantity. ${unknownExtreme}` }),

@@ -1,25 +1,11 @@
 // When each error occurs, for the OpenAPI document. A missing code doesn't compile.
 import type { ErrorCode } from "../../../domain/errors.ts";
-import {
-  activeApiKeysMax,
-  anonymousBodyBytesMax,
-  bodyBytesMax,
-  bodyReadTimeoutMs,
-  headerCharactersMax,
-  jsonDepthMax,
-  queryParametersMax,
-  recentAuthenticationMs,
-  totpWrongCodesMax,
-  urlCharactersMax,
-  usageBodyBytesMax,
-  usageSeriesMax,
-  usageWindowsMax,
-} from "../../../domain/limits.ts";
+import * as limits from "../../../domain/limits.ts";
 
 /** Sentences, with code in backticks. */
 export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   malformed_request:
-    `The body is not valid JSON or UTF-8, is incomplete, or has more than ${jsonDepthMax} levels of nesting, or the ` +
+    `The body is not valid JSON or UTF-8, is incomplete, or has more than ${limits.jsonDepthMax} levels of nesting, or the ` +
     "`Host` header is invalid.",
   unauthenticated: "There is no session, or it has ended.",
   invalid_credentials:
@@ -33,10 +19,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "Below `/api/auth/`, the message names an origin that is missing from `ALLOWED_ORIGINS`.",
   sign_up_closed: "Sign-up is closed, or only open with an invitation.",
   proof_required: `The user last authenticated more than ${
-    recentAuthenticationMs / 60_000
+    limits.recentAuthenticationMs / 60_000
   } minutes ago. Send their password to \`POST /api/portal/account/proof\`, then try again.`,
   codes_locked:
-    `After ${totpWrongCodesMax} incorrect codes in a row, codes of the authenticator app are rejected until the password ` +
+    `After ${limits.totpWrongCodesMax} incorrect codes in a row, codes of the authenticator app are rejected until the password ` +
     "is reset. Recovery codes and passkeys still work.",
   email_unverified: "The account's email address is not confirmed.",
   wrong_account: "The link belongs to another account than the signed-in one.",
@@ -44,10 +30,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   invalid_token: "The emailed link has expired, was already used, or was replaced by a newer one.",
   method_not_allowed: "The path doesn't support the method. The header `Allow` lists those it supports.",
   request_timeout: `The body didn't arrive within ${
-    bodyReadTimeoutMs / 1000
+    limits.bodyReadTimeoutMs / 1000
   } seconds. The connection is closed.`,
   email_taken: "Another account uses the email address.",
-  key_limit_reached: `The organization has the maximum of ${activeApiKeysMax} active API keys.`,
+  key_limit_reached: `The organization has the maximum of ${limits.activeApiKeysMax} active API keys.`,
   limit_reached:
     "The maximum number of these objects has been reached. The message says how many are allowed.",
   last_owner: "The change would leave the organization without an owner.",
@@ -58,19 +44,20 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "The state of two-step sign-in doesn't allow this: it is on or off, or the sign-in has expired. The message says which.",
   idempotency_conflict:
     "The idempotency key was used for a record with different content. Nothing was recorded.",
-  body_too_large: `The body exceeds ${usageBodyBytesMax / 1024 / 1024} MiB when recording usage, ${
-    bodyBytesMax / 1024
-  } KiB otherwise, or ${anonymousBodyBytesMax / 1024} KiB without a session.`,
-  uri_too_long: `The URL has more than ${urlCharactersMax} characters or ${queryParametersMax} parameters.`,
+  body_too_large: `The body exceeds ${limits.usageBodyBytesMax / 1024 / 1024} MiB when recording usage, ${
+    limits.bodyBytesMax / 1024
+  } KiB otherwise, or ${limits.anonymousBodyBytesMax / 1024} KiB without a session.`,
+  uri_too_long:
+    `The URL has more than ${limits.urlCharactersMax} characters or ${limits.queryParametersMax} parameters.`,
   unsupported_media_type: "The body has an unsupported `Content-Type`, is not UTF-8, or is compressed.",
   validation_failed: "A field or parameter is missing, unknown or invalid. `details` has an entry for each.",
   range_too_long:
-    `The range has more than ${usageWindowsMax} windows, or the response would have too many rows.`,
+    `The range has more than ${limits.usageWindowsMax} windows, or the response would have too many rows.`,
   series_limit_reached:
-    `The organization has the maximum of ${usageSeriesMax} series (combinations of product, metric and API key), and the ` +
+    `The organization has the maximum of ${limits.usageSeriesMax} series (combinations of product, metric and API key), and the ` +
     "request would add another. Nothing was recorded. Usage of existing series is still accepted.",
   rate_limited: "Too many requests, or too many failed ones. `Retry-After` says how many seconds to wait.",
-  headers_too_large: `The headers have more than ${headerCharactersMax} characters in total.`,
+  headers_too_large: `The headers have more than ${limits.headerCharactersMax} characters in total.`,
   internal: "An error of the service. It is logged with the request's id.",
   unavailable: "The service is temporarily unable to handle the request. Nothing was changed. Try again.",
   mail_unavailable: "The service has no email server configured.",

@@ -1,66 +1,48 @@
 // An error message that the API sends for each code, as an example in the OpenAPI document.
-import {
-  type ErrorCode,
-  forbiddenError,
-  invalidApiKeyError,
-  invalidTokenError,
-  mailUnavailableError,
-  notFoundError,
-  recentAuthenticationError,
-  seriesLimitError,
-  unauthenticatedError,
-  validationError,
-} from "../../../domain/errors.ts";
-import {
-  activeApiKeysMax,
-  bodyBytesMax,
-  headerCharactersMax,
-  membershipsPerUserMax,
-  urlCharactersMax,
-  usageWindowsMax,
-} from "../../../domain/limits.ts";
+import * as errors from "../../../domain/errors.ts";
+import * as limits from "../../../domain/limits.ts";
 import { required } from "../../schemas/messages.ts";
 
 /** The detail of the example of `validation_failed`. */
 export const missingName = { path: "name", message: required };
 
-export const errorMessages: Readonly<Record<ErrorCode, string>> = {
+export const errorMessages: Readonly<Record<errors.ErrorCode, string>> = {
   malformed_request: "The body is not valid JSON.",
-  unauthenticated: unauthenticatedError().message,
+  unauthenticated: errors.unauthenticatedError().message,
   invalid_credentials: "Incorrect email or password.",
-  invalid_api_key: invalidApiKeyError().message,
+  invalid_api_key: errors.invalidApiKeyError().message,
   invalid_code: "This code is incorrect or was already used. Your app shows a new one every 30 seconds.",
-  forbidden: forbiddenError().message,
+  forbidden: errors.forbiddenError().message,
   cross_site: "This must be sent from https://auth.example.com itself. Open that address and try again.",
   sign_up_closed: "Sign-up is closed. Ask the people who run this service for an account.",
-  proof_required: recentAuthenticationError().message,
+  proof_required: errors.recentAuthenticationError().message,
   codes_locked:
     "Too many wrong codes were entered. Use a recovery code or a passkey, or reset your password.",
   email_unverified: "Confirm your email address first: open the link we sent you.",
   wrong_account: "This link is for another account. Sign in to that account first.",
-  not_found: notFoundError().message,
-  invalid_token: invalidTokenError().message,
+  not_found: errors.notFoundError().message,
+  invalid_token: errors.invalidTokenError().message,
   method_not_allowed: "This path supports only GET, HEAD, POST.",
   request_timeout: "The body did not arrive in time.",
   email_taken: "An account with this email address already exists. Sign in instead.",
   key_limit_reached:
-    `Your organization has reached its limit of ${activeApiKeysMax} active keys. Revoke one first.`,
-  limit_reached: `You can belong to at most ${membershipsPerUserMax} organizations. Leave one first.`,
+    `Your organization has reached its limit of ${limits.activeApiKeysMax} active keys. Revoke one first.`,
+  limit_reached: `You can belong to at most ${limits.membershipsPerUserMax} organizations. Leave one first.`,
   last_owner: "An organization needs an owner. Make someone else an owner first.",
   already_member: "A member already has this email address.",
   already_invited: "This address is already invited. Send the invitation again.",
   organization_switched: "You have switched to Acme since you opened this page. Nothing was changed.",
   two_step_state: "Two-step sign-in is off.",
   idempotency_conflict: "This idempotency key was used before for a record with different content.",
-  body_too_large: `The body must have at most ${bodyBytesMax} bytes.`,
-  uri_too_long: `The URL must have at most ${urlCharactersMax} characters.`,
+  body_too_large: `The body must have at most ${limits.bodyBytesMax} bytes.`,
+  uri_too_long: `The URL must have at most ${limits.urlCharactersMax} characters.`,
   unsupported_media_type: "Send application/json in UTF-8.",
-  validation_failed: validationError([missingName]).message,
-  range_too_long: `Request at most ${usageWindowsMax} windows per query.`,
-  series_limit_reached: seriesLimitError([]).message,
+  validation_failed: errors.validationError([missingName]).message,
+  range_too_long: `Request at most ${limits.usageWindowsMax} windows per query.`,
+  series_limit_reached: errors.seriesLimitError([]).message,
   rate_limited: "Too many attempts. Try again in 1 minute.",
-  headers_too_large: `The headers must have at most ${headerCharactersMax} characters.`,
+  headers_too_large: `The headers must have at most ${limits.headerCharactersMax} characters.`,
   internal: "Something went wrong on our side. The error has been logged.",
   unavailable: "The database is temporarily unavailable. Try again shortly.",
-  mail_unavailable: mailUnavailableError().message,
+  mail_unavailable: errors.mailUnavailableError().message,
 };

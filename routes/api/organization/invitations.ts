@@ -11,6 +11,7 @@ import {
 } from "../../../services/organization/invitations.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
+import { pageQuerySchema } from "../../schemas/common.ts";
 import * as schemas from "../../schemas/people.ts";
 import { requireSession } from "../../session.ts";
 import { type MountRoute, sessionRoutes } from "../endpoint.ts";
@@ -47,7 +48,7 @@ function listRoutes(route: MountRoute<SessionActor>, { services }: AppParts): vo
       summary: "List invitations",
       description: "Newest first. Requires the admin or owner role.",
       params: schemas.organizationParamsSchema,
-      query: schemas.listQuerySchema,
+      query: pageQuerySchema,
       responses: {
         200: { description: "A page of invitations with any status.", schema: schemas.invitationsSchema },
       },

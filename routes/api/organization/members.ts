@@ -2,6 +2,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { changeMemberRole, listMembers, removeMember } from "../../../services/organization/members.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
+import { pageQuerySchema } from "../../schemas/common.ts";
 import * as schemas from "../../schemas/people.ts";
 import { sessionRoutes } from "../endpoint.ts";
 
@@ -18,7 +19,7 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
       operationId: "listMembers",
       summary: "List members",
       params: schemas.organizationParamsSchema,
-      query: schemas.listQuerySchema,
+      query: pageQuerySchema,
       responses: {
         200: { description: "A page of members, oldest accounts first.", schema: schemas.membersSchema },
       },

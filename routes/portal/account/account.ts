@@ -1,8 +1,6 @@
 // The pages of the user's own account: the name, the email address, and deleting the account.
-import { z } from "@hono/zod-openapi";
 import type { SessionActor } from "../../../domain/actor.ts";
 import { validationError } from "../../../domain/errors.ts";
-import { nameCharactersMax } from "../../../domain/limits.ts";
 import { canonicalEmail } from "../../../domain/mail/email.ts";
 import { portalReturnTo } from "../../../domain/sign_in/return_to.ts";
 import { deleteAccount, previewAccountDeletion, renameUser } from "../../../services/account/account.ts";
@@ -17,7 +15,7 @@ import { readFormBody } from "../../body.ts";
 import { clearSessionCookies } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
-import { nameSchema } from "../../schemas/common.ts";
+import { userNameSchema } from "../../schemas/people.ts";
 import { type FormError, formError } from "../errors.ts";
 import {
   askToReauthenticate,
@@ -31,7 +29,6 @@ import {
 } from "../page.ts";
 
 const path = "/portal/account";
-const nameForm = z.strictObject({ name: nameSchema(nameCharactersMax) });
 const flashes: ReadonlyMap<string, string> = new Map([
   ["renamed", "Name saved."],
   ["mail-sent", "Email sent. Earlier links no longer work."],
@@ -77,7 +74,7 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
   post(`${path}/name`, async (c, session) => {
     const { name = "" } = await readFormBody(c);
     try {
-      await renameUser(services, session, check(nameForm, { name }, "body").name);
+      await renameUser(services, session, check(userNameSchema, { name }, "body").name);
       return redirect(c, `${path}?done=renamed`);
     } catch (error) {
       return await show(c, session, { name, rejected: formError(c, error) });
