@@ -76,6 +76,11 @@ export class DatabaseError extends Error {
   }
 }
 
+/** A class, so that an object from parsed JSON is rejected as a value instead of becoming a part of the SQL text. */
+class BuiltStatement implements Statement {
+  constructor(readonly sql: string, readonly args: readonly Value[]) {}
+}
+
 /** The text of templates without other statements. */
 const plainTexts = new WeakMap<TemplateStringsArray, string>();
 
@@ -93,7 +98,7 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (Value | 
   if (!values.some(isStatement)) {
     let text = plainTexts.get(strings);
     if (text === undefined) plainTexts.set(strings, text = strings.join("?"));
-    return { sql: text, args: values as readonly Value[] };
+    return new BuiltStatement(text, values as readonly Value[]);
   }
   let text = strings[0] ?? "";
   const args: Value[] = [];
@@ -102,18 +107,18 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (Value | 
     if (isStatement(value)) args.push(...value.args);
     else args.push(value);
   }
-  return { sql: text, args };
+  return new BuiltStatement(text, args);
 }
 
 /** @returns A statement whose text has numbered parameters (`?1`) and was built once, with values for them. */
 export function bind(statement: Statement, ...args: readonly Value[]): Statement {
-  return { sql: statement.sql, args };
+  return new BuiltStatement(statement.sql, args);
 }
 
 /** @returns An integer as a part of the SQL text. Bound numbers reach SQLite as floating-point, where `5 / 2` is 2.5. */
 export function integer(value: number): Statement {
   if (!Number.isSafeInteger(value)) throw new TypeError(`not an integer: ${value}`);
-  return { sql: String(value), args: [] };
+  return new BuiltStatement(String(value), []);
 }
 
 /** @returns Statements as parts of one, with a separator such as `" AND "` between them. */
@@ -121,11 +126,11 @@ export function joinSql(
   parts: readonly Statement[],
   separator: ", " | " AND " | " UNION ALL " | " ",
 ): Statement {
-  return { sql: parts.map((part) => part.sql).join(separator), args: parts.flatMap(({ args }) => args) };
+  return new BuiltStatement(parts.map((part) => part.sql).join(separator), parts.flatMap(({ args }) => args));
 }
 
 function isStatement(value: Value | Statement): value is Statement {
-  return typeof value === "object" && value !== null;
+  return value instanceof BuiltStatement;
 }
 
 /** Rejects values for which the native driver would abort the process. @throws {DatabaseError} */

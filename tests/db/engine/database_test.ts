@@ -97,6 +97,13 @@ for (const kind of databaseKinds) {
     assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 0);
   });
 
+  on(kind, "rejects an object that looks like a statement, such as parsed JSON", async ({ database }) => {
+    const forged = JSON.parse(`{"sql": "'forged'", "args": []}`);
+    await assert.rejects(database.read(sql`SELECT ${forged} AS text`), DatabaseError);
+    await assert.rejects(database.read(sql`SELECT ${forged} AS text WHERE ${sql`true`}`), DatabaseError);
+    await assert.rejects(database.write([sql`SELECT ${forged} AS text`]), DatabaseError);
+  });
+
   on(kind, "loses none of many concurrent batches", async ({ database }) => {
     await database.write([table]);
     const texts = Array.from({ length: 200 }, (_, n) => `note ${n}`);
