@@ -107,10 +107,15 @@ export async function findSessions(
 ): Promise<FoundSession[]> {
   const [first, second] = tokenHashes;
   if (first === undefined) return [];
+  if (second === undefined) {
+    // The usual case. Reading a list would take twice as long.
+    const found = await database.readFirst<{ row: string }>(
+      bind(selectByHash, first, createdAfter, seenAfter),
+    );
+    return found === undefined ? [] : [toFoundSession(found.row)];
+  }
   const rows = await database.read<{ row: string }>(
-    second === undefined
-      ? bind(selectByHash, first, createdAfter, seenAfter)
-      : bind(selectByHashes, JSON.stringify(tokenHashes), createdAfter, seenAfter),
+    bind(selectByHashes, JSON.stringify(tokenHashes), createdAfter, seenAfter),
   );
   return rows.map(({ row }) => toFoundSession(row));
 }
