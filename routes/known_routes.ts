@@ -1,15 +1,15 @@
-// The routes of the app: their patterns, and the methods that each path takes. Tells an unknown path (404) from a known one with
+// The routes of the app: their patterns, and the methods that each path supports. Tells an unknown path (404) from a known one with
 // another method (405 with Allow).
 import type { Hono } from "hono";
 import { matchedRoutes } from "hono/route";
 import { AppError, notFoundError } from "../domain/errors.ts";
 import type { AppContext, AppEnv } from "./env.ts";
 
-/** Which methods the paths of an app take. */
+/** The methods that the paths of an app support. */
 export interface KnownRoutes {
-  /** @returns Whether a route takes the request. */
+  /** @returns Whether a route matches the request. */
   isKnown(c: AppContext): boolean;
-  /** @returns The error for a request that no route took. */
+  /** @returns The error for a request that no route matches. */
   unmatchedError(c: AppContext): AppError;
 }
 

@@ -21,7 +21,7 @@ export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, metri
   });
 
   app.get("/metrics", async (c) => {
-    // Without permission the page looks as if it did not exist.
+    // Without permission, the page seems not to exist.
     if (!maySeeMetrics(c, parts.config.metricsToken)) throw notFoundError();
     return c.body(await metrics.registry.metrics(), 200, { "Content-Type": metrics.registry.contentType });
   });

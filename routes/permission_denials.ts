@@ -8,7 +8,7 @@ import { routePattern } from "./known_routes.ts";
 /**
  * Logs a denied request in the background. The response does not wait for it.
  *
- * @param error The error that the request is answered with. Only `forbidden` and `cross_site` are logged.
+ * @param error The error of the response. Only `forbidden` and `cross_site` are logged.
  */
 export function noteDenied(c: AppContext, error: AppError, { services }: AppParts): void {
   const { code: reason } = error;

@@ -69,7 +69,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     route: `DELETE ${path}/{id}`,
     operationId: "revokeApiKey",
     summary: "Revoke a key",
-    description: "Requests with the key fail immediately. Revoking it again returns the same response.",
+    description: "Requests with the key fail immediately. Revoking a key again has no effect.",
     params,
     responses: one,
   }, async (_c, { params: { id } }, actor) => ({ apiKey: await revokeApiKey(services, actor, id) }));
@@ -78,8 +78,9 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     {
       route: `POST ${path}/{id}/rotate`,
       operationId: "rotateApiKey",
-      summary: "Replace a key with a new one of the same name",
-      description: "The old key is revoked immediately, or expires at `expireOldAt`.",
+      summary: "Rotate a key",
+      description:
+        "Creates a new key with the same name. The old key is revoked immediately, or expires at `expireOldAt`.",
       params,
       body: schemas.rotateApiKeySchema,
       bodyOptional: true,

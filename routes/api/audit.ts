@@ -38,8 +38,8 @@ const action = z.string()
   });
 
 const filters = {
-  from: rangeEnd("Inclusive. The oldest available entry by default."),
-  to: rangeEnd("Exclusive. Now by default."),
+  from: rangeEnd("The start of the range, inclusive. Defaults to the oldest entry."),
+  to: rangeEnd("The end of the range, exclusive. Defaults to now."),
   action: action.optional(),
   actorId: z.string().max(100).optional().openapi({ description: "The id of a user or an API key." }),
 };
@@ -80,7 +80,7 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     {
       route: "GET /api/portal/audit",
       operationId: "listAuditEvents",
-      summary: "Read the active organization's audit log",
+      summary: "List audit log entries of the active organization",
       description: "Newest first. Requires the admin or owner role. Entries are kept for 400 days.",
       query: pageQuerySchema.extend(filters),
       responses: {

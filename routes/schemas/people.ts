@@ -51,7 +51,7 @@ export const memberSchema = z.object({
   role: roleSchema,
   joinedAt: timeOut("When the user joined the organization."),
   twoStep: z.boolean().nullable().openapi({
-    description: "Whether two-step sign-in is on. Null if you have the role MEMBER and this is another user.",
+    description: "Whether two-step sign-in is on. Null if your role is MEMBER and this is another user.",
   }),
   activeApiKeys: z.number().int().openapi({
     description: "The number of active API keys that the user created in this organization.",
@@ -102,7 +102,7 @@ export const sessionSchema = z.object({
   id: idOut("ses", "The session's id."),
   current: z.boolean().openapi({ description: "Whether this is the current session." }),
   createdAt: timeOut("When the session started."),
-  lastSeenAt: timeOut("When the session was last used, updated at most every five minutes."),
+  lastSeenAt: timeOut("When the session was last used, updated at most every 5 minutes."),
   expiresAt: timeOut("When the session expires if it isn't used."),
   address: stringSchema("The IP address that signed in.", "198.51.100.7"),
   userAgent: stringSchema("The browser's user agent.", "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0"),

@@ -15,17 +15,17 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   invalid_code: "The code is incorrect or has already been used.",
   forbidden: "The user's role lacks the permission, or they don't belong to an organization.",
   cross_site:
-    "A page of another site sent a request that changes something, or could have: send `Content-Type: application/json`. " +
+    "A page of another site sent the request, or could have. Programs must send `Content-Type: application/json`. " +
     "Below `/api/auth/`, the message names an origin that is missing from `ALLOWED_ORIGINS`.",
   sign_up_closed: "Sign-up is closed, or only open with an invitation.",
   proof_required: `The user last authenticated more than ${
     limits.recentAuthenticationMs / 60_000
   } minutes ago. Send their password to \`POST /api/portal/account/proof\`, then try again.`,
   codes_locked:
-    `After ${limits.totpWrongCodesMax} incorrect codes in a row, codes of the authenticator app are rejected until the password ` +
+    `After ${limits.totpWrongCodesMax} incorrect codes in a row, codes from the authenticator app are rejected until the password ` +
     "is reset. Recovery codes and passkeys still work.",
   email_unverified: "The account's email address is not confirmed.",
-  wrong_account: "The link belongs to another account than the signed-in one.",
+  wrong_account: "The link is for another account than the signed-in one.",
   not_found: "No object has this id, or you don't have access to it. The response is the same for both.",
   invalid_token: "The emailed link has expired, was already used, or was replaced by a newer one.",
   method_not_allowed: "The path doesn't support the method. The header `Allow` lists those it supports.",
@@ -39,9 +39,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   last_owner: "The change would leave the organization without an owner.",
   already_member: "The person is already a member of the organization.",
   already_invited: "The email address has a pending invitation, which you can resend.",
-  organization_switched: "The active organization changed after a page of the portal was opened.",
+  organization_switched: "The active organization has changed since the page of the portal was opened.",
   two_step_state:
-    "The state of two-step sign-in doesn't allow this: it is on or off, or the sign-in has expired. The message says which.",
+    "Two-step sign-in is already on, or is off, or the pending sign-in has expired. The message says which.",
   idempotency_conflict:
     "The idempotency key was used for a record with different content. Nothing was recorded.",
   body_too_large: `The body exceeds ${limits.usageBodyBytesMax / 1024 / 1024} MiB when recording usage, ${

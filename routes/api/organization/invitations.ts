@@ -63,8 +63,8 @@ function listRoutes(route: MountRoute<SessionActor>, { services }: AppParts): vo
     operationId: "createInvitation",
     summary: "Invite someone by email",
     description:
-      "Requires the admin or owner role. Only owners can invite owners, with authentication within the last ten minutes. " +
-      "The link in the email works once, for seven days.",
+      "Requires the admin or owner role. Only owners can invite owners, with authentication within the last 10 minutes. " +
+      "The link in the email works once, for 7 days.",
     params: schemas.organizationParamsSchema,
     body: schemas.createInvitationSchema,
     responses: { 201: { description: "The invitation.", schema: schemas.invitationResponseSchema } },
@@ -89,8 +89,8 @@ function invitationChangeRoutes(route: MountRoute<SessionActor>, { services }: A
       operationId: "resendInvitation",
       summary: "Send an invitation again",
       description:
-        "Sends a new link that works for seven days; the old link stops working. For an owner's invitation, this requires " +
-        "authentication within the last ten minutes.",
+        "Sends a new link that works for 7 days; the old link stops working. For an owner's invitation, this requires " +
+        "authentication within the last 10 minutes.",
       params: schemas.invitationParamsSchema,
       responses: { 200: { description: "The invitation.", schema: schemas.invitationResponseSchema } },
       errors: ["forbidden", "proof_required", "limit_reached", "rate_limited", "mail_unavailable"],
@@ -105,7 +105,7 @@ function invitationChangeRoutes(route: MountRoute<SessionActor>, { services }: A
       route: `DELETE ${path}/{invitationId}`,
       operationId: "revokeInvitation",
       summary: "Revoke an invitation",
-      description: "Its link stops working immediately. Accepted and revoked invitations are `not_found`.",
+      description: "Its link stops working immediately. Accepted and revoked invitations return `not_found`.",
       params: schemas.invitationParamsSchema,
       responses: { 204: { description: "Revoked." } },
       errors: ["forbidden"],

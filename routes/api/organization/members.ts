@@ -32,7 +32,7 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "changeMemberRole",
     summary: "Change a member's role",
     description:
-      "Requires the owner role. Making someone an owner also requires authentication within the last ten minutes. " +
+      "Requires the owner role. Making someone an owner also requires authentication within the last 10 minutes. " +
       "An organization keeps at least one owner.",
     params: schemas.memberParamsSchema,
     body: schemas.changeRoleSchema,

@@ -45,7 +45,9 @@ function readAndCreateRoutes(route: MountRoute<SessionActor>, { services }: AppP
     route: `GET ${path}`,
     operationId: "listOrganizations",
     summary: "List your organizations",
-    responses: { 200: { description: "All of them, by name.", schema: schemas.organizationsSchema } },
+    responses: {
+      200: { description: "Your organizations, sorted by name.", schema: schemas.organizationsSchema },
+    },
   }, async (_c, _input, actor) => ({ organizations: await listOrganizations(services, actor) }));
 
   route({
@@ -90,7 +92,7 @@ function changeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): 
       operationId: "deleteOrganization",
       summary: "Delete an organization",
       description:
-        "Requires the owner role and authentication within the last ten minutes. Keys, memberships and invitations end " +
+        "Requires the owner role and authentication within the last 10 minutes. Keys, memberships and invitations end " +
         "immediately; usage data is deleted in the background.",
       params: schemas.organizationParamsSchema,
       body: schemas.deleteOrganizationSchema,
@@ -107,7 +109,7 @@ function changeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): 
       operationId: "transferOrganization",
       summary: "Transfer ownership to another member",
       description:
-        "Requires the owner role and authentication within the last ten minutes. You become an admin.",
+        "Requires the owner role and authentication within the last 10 minutes. You become an admin.",
       params: schemas.organizationParamsSchema,
       body: schemas.transferOrganizationSchema,
       responses: { 200: organization },

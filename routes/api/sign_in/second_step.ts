@@ -27,8 +27,8 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     operationId: "finishSecondStep",
     summary: "Complete a sign-in with a code",
     description:
-      "Each code works once. After five wrong codes, or ten minutes, the password is required again (`two_step_state`). " +
-      `After ${totpWrongCodesMax} wrong codes in a row, the app's codes are rejected until the password changes (\`codes_locked\`); ` +
+      "Each code works once. After 5 incorrect codes, or 10 minutes, the password is required again (`two_step_state`). " +
+      `After ${totpWrongCodesMax} incorrect codes in a row, the app's codes are rejected until the password is reset (\`codes_locked\`); ` +
       "recovery codes and passkeys still work.",
     body: schemas.secondStepSchema,
     responses: signedIn,
@@ -43,7 +43,7 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     operationId: "beginPasskeySignIn",
     summary: "Start a sign-in with a passkey",
     description: "The passkey signs in alone or, with a `token`, completes that sign-in. " +
-      "The challenge works once, for five minutes.",
+      "The challenge works once, for 5 minutes.",
     body: schemas.passkeyOptionsRequestSchema,
     bodyOptional: true,
     responses: { 200: { description: "The options for the browser.", schema: schemas.passkeyOptionsSchema } },

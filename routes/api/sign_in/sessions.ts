@@ -1,4 +1,4 @@
-// The API of a person's own sessions.
+// The API of a user's own sessions.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionsPerUserMax } from "../../../domain/limits.ts";
 import { endOtherSessions, endSession, listSessions } from "../../../services/sign_in/sessions.ts";

@@ -1,4 +1,4 @@
-// The API of a person's own two-step sign-in and passkeys. Other origins can't call it.
+// The API of a user's own two-step sign-in and passkeys. Other origins can't call it.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { SessionActor } from "../../../domain/actor.ts";
 import {
@@ -25,7 +25,7 @@ import { currentPasswordSchema, linkTokenSchema } from "../../schemas/people.ts"
 import * as schemas from "../../schemas/two_step.ts";
 
 const path = "/api/portal/account";
-const recent = "Requires an authentication in the last ten minutes.";
+const recent = "Requires authentication within the last 10 minutes.";
 
 /** Mounts `/api/portal/account/two-step` and `/api/portal/account/passkeys`. */
 export function twoStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
@@ -50,7 +50,7 @@ function setUpRoutes(route: MountRoute<SessionActor>, services: Context): void {
     route: `POST ${path}/two-step/totp`,
     operationId: "beginTotp",
     summary: "Start setting up an authenticator app",
-    description: `${recent} Two-step sign-in stays off until a code of the app is confirmed.`,
+    description: `${recent} Two-step sign-in stays off until you confirm a code from the app.`,
     responses: { 200: { description: "The secret for the app.", schema: schemas.totpSetUpSchema } },
     errors: ["proof_required", "two_step_state"],
   }, async (_c, _input, actor) => {
@@ -61,7 +61,7 @@ function setUpRoutes(route: MountRoute<SessionActor>, services: Context): void {
   route({
     route: `POST ${path}/two-step/totp/confirm`,
     operationId: "confirmTotp",
-    summary: "Turn on two-step sign-in with a code of the app",
+    summary: "Turn on two-step sign-in with a code from the app",
     description: recent,
     body: schemas.totpCodeSchema,
     responses: { 200: { description: "Turned on.", schema: schemas.recoveryCodesSchema } },
@@ -86,7 +86,7 @@ function turnOffRoutes(route: MountRoute<SessionActor>, services: Context): void
     route: `DELETE ${path}/two-step/totp`,
     operationId: "turnOffTotp",
     summary: "Turn off two-step sign-in",
-    description: `${recent} It must be after two-step sign-in was turned on. ${effect}`,
+    description: `${recent} You must have authenticated since two-step sign-in was turned on. ${effect}`,
     responses,
     errors: ["proof_required", "two_step_state"],
   }, (_c, _input, actor) => turnOffTwoStep(services, actor));
@@ -97,9 +97,9 @@ function turnOffRoutes(route: MountRoute<SessionActor>, services: Context): void
     summary: "Request a link to turn off two-step sign-in",
     description:
       "For people who lost their device and their recovery codes. The link is emailed to the account's address. It works once, " +
-      "for an hour, with a session of the account.",
+      "for 1 hour, with a session of the account.",
     body: currentPasswordSchema,
-    responses: { 202: { description: "The email is on its way." } },
+    responses: { 202: { description: "The email will be sent." } },
     errors: ["invalid_credentials", "two_step_state", "rate_limited", "mail_unavailable"],
   }, (_c, { body }, actor) => requestTurnOffLink(services, actor, body.password));
 
@@ -126,7 +126,7 @@ function passkeyRoutes(route: MountRoute<SessionActor>, services: Context): void
     route: `POST ${path}/passkeys/options`,
     operationId: "beginPasskey",
     summary: "Start adding a passkey",
-    description: `${recent} The challenge works once, for five minutes.`,
+    description: `${recent} The challenge works once, for 5 minutes.`,
     responses: { 200: { description: "The options for the browser.", schema: schemas.passkeyOptionsSchema } },
     errors: ["proof_required", "limit_reached"],
   }, async (_c, _input, actor) => ({ options: await beginPasskey(services, actor) }));
