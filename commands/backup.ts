@@ -20,7 +20,7 @@ interface Files {
 
 /** @param line See {@linkcode CommandLine}; arguments after `gatehouse backup`. @returns The exit status. */
 export function backupCommand(line: CommandLine): Promise<number> {
-  return run("backup", line, async ({ path, file }) => {
+  return run(line, "output", async ({ path, file }) => {
     try {
       createIfMissing(path, "nothing");
     } catch (error) {
@@ -66,7 +66,7 @@ async function backUp(path: string, file: string): Promise<number> {
 
 /** @param line See {@linkcode CommandLine}; arguments after `gatehouse restore`. @returns The exit status. */
 export function restoreCommand(line: CommandLine): Promise<number> {
-  return run("restore", line, async (files, { database }) => {
+  return run(line, "input", async (files, { database }) => {
     const { path } = files;
     const backup = await openBackup(files);
     if (database.kind === "file" && database.createFolder) {
@@ -121,18 +121,16 @@ function restoreError(error: unknown, { path, file }: Files): CommandError {
 }
 
 async function run(
-  command: "backup" | "restore",
   { args, environment }: CommandLine,
+  standardFile: "output" | "input",
   act: (files: Files, config: Config) => Promise<void>,
 ): Promise<number> {
   try {
     const [file = "", ...rest] = args;
     if (file === "" || rest.length > 0 || /^-./.test(file)) {
-      const stream = command === "backup" ? "output" : "input";
-      throw new CommandError(`expected one file, or - for standard ${stream}`, exitStatus.usage);
+      throw new CommandError(`expected one file, or - for standard ${standardFile}`, exitStatus.usage);
     }
     const config = readSettings(environment);
-    if (config === null) return exitStatus.config;
     if (config.database.kind === "remote") {
       throw new CommandError(
         "DATABASE_URL is a libSQL server, which makes its own backups",
@@ -142,9 +140,7 @@ async function run(
     await act({ path: config.database.path, file }, config);
     return 0;
   } catch (error) {
-    const status = error instanceof CommandError ? error.status : exitStatus.io;
-    writeLine(`gatehouse ${command}: ${messageOf(error).replaceAll(/\s+/g, " ")}`, "stderr");
-    return status;
+    throw error instanceof CommandError ? error : new CommandError(messageOf(error), exitStatus.io);
   }
 }
 

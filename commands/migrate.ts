@@ -1,15 +1,13 @@
 // `gatehouse migrate`: brings the database to this version's schema.
 import type { Settings } from "../config.ts";
 import { databaseName, openForCommand } from "./open_database.ts";
-import { exitStatus, readSettings } from "./settings.ts";
+import { readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
 /** @param environment See {@linkcode CommandLine}. @returns The exit status. */
 export async function migrateCommand(environment: Settings): Promise<number> {
   const config = readSettings(environment);
-  if (config === null) return exitStatus.config;
   const opened = await openForCommand(config, () => {});
-  if (typeof opened === "number") return opened;
   writeLine(`Database: ${databaseName(config)}`, "stderr");
   await opened.close();
   const { applied } = opened;

@@ -1,4 +1,4 @@
-// Opens and migrates the database for a command, or prints in one line why it can't.
+// Opens and migrates the database for a command.
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
 import { type Database, DatabaseError } from "../db/engine/database.ts";
@@ -6,7 +6,7 @@ import { lockDataFile } from "../db/engine/data_file.ts";
 import { checkSchema, migrate, MigrationError } from "../db/engine/migrate.ts";
 import { openDatabase } from "../db/engine/open.ts";
 import { messageOf } from "../domain/errors.ts";
-import { exitStatus } from "./settings.ts";
+import { CommandError, exitStatus } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
 /** A migrated database. */
@@ -21,13 +21,13 @@ export interface OpenedDatabase {
  * Opens the database for the server, or for a command that needs it alone.
  *
  * @param onFatal See `openEmbedded`.
- * @returns The database, or an exit status after printing the reason.
+ * @throws {CommandError}
  */
-export async function openForCommand(
+export function openForCommand(
   config: Config,
   onFatal: (error: DatabaseError) => void,
-): Promise<OpenedDatabase | number> {
-  return await open(config, { onFatal, isGuest: false });
+): Promise<OpenedDatabase> {
+  return open(config, { onFatal, isGuest: false });
 }
 
 /**
@@ -35,14 +35,14 @@ export async function openForCommand(
  * exactly this version's, and nothing is migrated. A missing database is never created.
  *
  * @param options `onlyReads`: let a server start meanwhile, as printing a long list may take a while.
- * @returns The database, or an exit status after printing the reason.
+ * @throws {CommandError}
  */
-export async function openBesideServer(
+export function openBesideServer(
   config: Config,
   { onlyReads }: { onlyReads: boolean },
-): Promise<OpenedDatabase | number> {
+): Promise<OpenedDatabase> {
   // The write that met a fatal error reports it.
-  return await open(config, { onFatal: () => {}, isGuest: true, onlyReads });
+  return open(config, { onFatal: () => {}, isGuest: true, onlyReads });
 }
 
 /** @returns The full path of the data file, or the libSQL server's host. */
@@ -58,12 +58,8 @@ interface OpenOptions {
   readonly onlyReads?: boolean;
 }
 
-async function open(config: Config, options: OpenOptions): Promise<OpenedDatabase | number> {
+async function open(config: Config, options: OpenOptions): Promise<OpenedDatabase> {
   const { onFatal, isGuest, onlyReads = false } = options;
-  const fail = (message: string, status: number): number => {
-    writeLine(`gatehouse: ${message}`, "stderr");
-    return status;
-  };
   const { database: target } = config;
   let database: Database | undefined;
   let unlock: (() => void) | null = () => {};
@@ -71,8 +67,7 @@ async function open(config: Config, options: OpenOptions): Promise<OpenedDatabas
     database = await openDatabase(target, { onFatal, isGuest, mayCreate: !isGuest });
     if (target.kind === "file") unlock = lockDataFile(target.path);
     if (unlock === null && !isGuest) {
-      await database.close();
-      return fail(`another server is running on ${databaseName(config)}`, exitStatus.busy);
+      throw new CommandError(`another server is running on ${databaseName(config)}`, exitStatus.busy);
     }
     const opened = database;
     // A libSQL server has no such lock: Gatehouse servers may be running.
@@ -95,10 +90,11 @@ async function open(config: Config, options: OpenOptions): Promise<OpenedDatabas
   } catch (error) {
     await database?.close();
     unlock?.();
+    if (error instanceof CommandError) throw error;
     const isKnown = error instanceof MigrationError || error instanceof DatabaseError;
     const isBusy = error instanceof DatabaseError && error.kind === "unavailable";
     const status = isBusy ? exitStatus.busy : isKnown ? exitStatus.config : exitStatus.internal;
-    return fail(`${databaseName(config)}: ${messageOf(error)}`, status);
+    throw new CommandError(`${databaseName(config)}: ${messageOf(error)}`, status);
   }
 }
 

@@ -3,13 +3,12 @@ import { createApp } from "../app.ts";
 import type { Settings } from "../config.ts";
 import { type Database, DatabaseError } from "../db/engine/database.ts";
 import { createServices } from "../services/services.ts";
-import { exitStatus, readSettings } from "./settings.ts";
+import { readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 
 /** @param environment See {@linkcode CommandLine}. @param options `version`: of the program. @returns The exit status. */
 export async function openApiCommand(environment: Settings, options: { version: string }): Promise<number> {
   const config = readSettings(environment);
-  if (config === null) return exitStatus.config;
   const fail = () => Promise.reject(new DatabaseError("unavailable", "this command has no database"));
   const database: Database = {
     source: { kind: "file", path: "" },

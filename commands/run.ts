@@ -7,7 +7,7 @@ import { migrateCommand } from "./migrate.ts";
 import { openApiCommand } from "./openapi.ts";
 import { proxyCommand } from "./proxy/proxy.ts";
 import { serve } from "./serve/serve.ts";
-import { exitStatus, readCommandLine } from "./settings.ts";
+import { CommandError, type CommandLine, exitStatus, readCommandLine, SettingsError } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
 import { userCommand } from "./user/user.ts";
 
@@ -20,38 +20,47 @@ const withArguments = new Set([...withOwnHelp, "check", "backup", "restore"]);
 /**
  * Runs one command to its end.
  *
- * @param args As typed, without the program's name.
+ * @param given As typed, without the program's name.
  * @returns The exit status.
  */
-export async function runCommand(args: readonly string[]): Promise<number> {
-  const line = readCommandLine(args);
-  if ("fault" in line) {
-    writeLine(`gatehouse: ${line.fault}`, "stderr");
-    return line.status;
+export async function runCommand(given: readonly string[]): Promise<number> {
+  let program = "gatehouse";
+  try {
+    const { args, environment } = readCommandLine(given);
+    const [name = "serve", ...rest] = args;
+    const command = findCommand(name, { args: rest, environment });
+    const asksForHelp = rest.length === 1 && ["--help", "-h"].includes(rest[0] ?? "");
+    if (command !== undefined && asksForHelp && !withOwnHelp.has(name)) return writeLine(help());
+    if (command === undefined || (rest.length > 0 && !withArguments.has(name))) {
+      const problem = `${args.join(" ")} is not a command. Try gatehouse --help.`;
+      throw new CommandError(problem, exitStatus.usage);
+    }
+    program = `gatehouse ${name}`;
+    return await command();
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    const line = `${program}: ${error.message.replaceAll(/\s+/g, " ")}`;
+    writeLine(error instanceof SettingsError ? error.message : line, "stderr");
+    return error.status;
   }
-  const { environment } = line;
-  const [name = "serve", ...rest] = line.args;
+}
+
+function findCommand(name: string, line: CommandLine): (() => number | Promise<number>) | undefined {
+  const { args, environment } = line;
   const showHelp = () => writeLine(help());
   const commands: Readonly<Record<string, () => number | Promise<number>>> = {
     serve: () => serve(environment, { version }),
-    user: () => userCommand(rest, environment),
+    user: () => userCommand(args, environment),
     migrate: () => migrateCommand(environment),
-    check: () => checkCommand(rest, environment),
-    proxy: () => proxyCommand(rest, environment),
-    backup: () => backupCommand({ args: rest, environment }),
-    restore: () => restoreCommand({ args: rest, environment }),
+    check: () => checkCommand(args, environment),
+    proxy: () => proxyCommand(args, environment),
+    backup: () => backupCommand(line),
+    restore: () => restoreCommand(line),
     openapi: () => openApiCommand(environment, { version }),
     help: showHelp,
     "--help": showHelp,
     "-h": showHelp,
     "--version": () => writeLine(`gatehouse ${version}`),
   };
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  const asksForHelp = rest.length === 1 && ["--help", "-h"].includes(rest[0] ?? "");
-  if (command !== undefined && asksForHelp && !withOwnHelp.has(name)) return showHelp();
-  if (command === undefined || (rest.length > 0 && !withArguments.has(name))) {
-    writeLine(`gatehouse: ${line.args.join(" ")} is not a command. Try gatehouse --help.`, "stderr");
-    return exitStatus.usage;
-  }
-  return await command();
+  return Object.hasOwn(commands, name) ? commands[name] : undefined;
 }

@@ -2,7 +2,6 @@
 import { parseEnv } from "node:util";
 import { type Config, fileSetting, parseConfig, secrets, type Settings } from "../config.ts";
 import { messageOf } from "../domain/errors.ts";
-import { writeLine } from "./terminal.ts";
 
 /** Exit statuses from sysexits.h, such as EX_USAGE. `gatehouse --help` explains them. */
 export const exitStatus = {
@@ -16,10 +15,17 @@ export const exitStatus = {
   config: 78,
 } as const;
 
-/** A reason to end a command early, in one line. */
+/** Ends a command. The message is printed on one line, after the name of the command. */
 export class CommandError extends Error {
   constructor(message: string, readonly status: number) {
     super(message);
+  }
+}
+
+/** Invalid settings. The message has one line for each. */
+export class SettingsError extends CommandError {
+  constructor(message: string) {
+    super(message, exitStatus.config);
   }
 }
 
@@ -31,12 +37,8 @@ export interface CommandLine {
   readonly environment: Settings;
 }
 
-/**
- * Finds `--env-file FILE` anywhere in the arguments and reads that file.
- *
- * @returns The other arguments and the environment, or a fault and its exit status.
- */
-export function readCommandLine(given: readonly string[]): CommandLine | { fault: string; status: number } {
+/** Finds `--env-file FILE` anywhere in the arguments and reads that file. @throws {CommandError} */
+export function readCommandLine(given: readonly string[]): CommandLine {
   const args: string[] = [];
   let file: string | undefined;
   for (let n = 0; n < given.length; n++) {
@@ -46,22 +48,25 @@ export function readCommandLine(given: readonly string[]): CommandLine | { fault
       args.push(word);
       continue;
     }
-    if (file !== undefined) return { fault: "--env-file is given twice.", status: exitStatus.usage };
+    if (file !== undefined) throw new CommandError("--env-file is given twice.", exitStatus.usage);
     file = attached ?? given[++n] ?? "";
-    if (file === "") return { fault: "--env-file requires a file.", status: exitStatus.usage };
+    if (file === "") throw new CommandError("--env-file requires a file.", exitStatus.usage);
   }
   const environment = Deno.env.toObject();
   if (file === undefined) return { args, environment };
+  let text: string;
   try {
-    const text = Deno.readTextFileSync(file);
-    const line = invalidLine(text);
-    if (line !== null) {
-      return { fault: `--env-file: line ${line} of ${file} isn't NAME=VALUE`, status: exitStatus.config };
-    }
-    return { args, environment: withFile(environment, parseEnv(text)) };
+    text = Deno.readTextFileSync(file);
   } catch (error) {
-    return { fault: `--env-file: cannot read ${file}: ${messageOf(error)}`, status: exitStatus.config };
+    throw new CommandError(`--env-file: cannot read ${file}: ${messageOf(error)}`, exitStatus.config);
   }
+  const line = invalidLine(text);
+  if (line !== null) {
+    throw new CommandError(`--env-file: line ${line} of ${file} isn't NAME=VALUE`, exitStatus.config);
+  }
+  // Values of the environment override the file, unless they are empty.
+  const set = Object.entries(environment).filter(([, value]) => value.trim() !== "");
+  return { args, environment: { ...parseEnv(text), ...Object.fromEntries(set) } };
 }
 
 /** @returns The number of the first line that is neither a setting nor a comment. The parser silently skips these. */
@@ -76,19 +81,12 @@ function invalidLine(text: string): number | null {
   return index === -1 ? null : index + 1;
 }
 
-/** Values of the environment override the file, unless they are empty. */
-function withFile(environment: Settings, file: Settings): Settings {
-  const set = Object.entries(environment).filter(([, value]) => value?.trim() !== "");
-  return { ...file, ...Object.fromEntries(set) };
-}
-
-/** @returns The checked settings, or null after printing one line for each fault. */
-export function readSettings(environment: Settings): Config | null {
+/** @returns The checked settings. @throws {SettingsError} */
+export function readSettings(environment: Settings): Config {
   const { settings, faults } = withSecretFiles(environment);
   const result = parseConfig(settings, { isTerminal: Deno.stdout.isTerminal() });
   if ("config" in result && faults.length === 0) return result.config;
-  for (const fault of [...faults, ..."faults" in result ? result.faults : []]) writeLine(fault, "stderr");
-  return null;
+  throw new SettingsError([...faults, ..."faults" in result ? result.faults : []].join("\n"));
 }
 
 /** Reads the secrets that are in files. */

@@ -13,6 +13,17 @@ export interface ProxiedApplication {
   readonly isMetered: boolean;
 }
 
+/** The addresses of Gatehouse and its proxy. */
+export interface ProxyPlacement {
+  /** The host of `BASE_URL`. */
+  readonly host: string;
+  readonly secure: boolean;
+  /** The port that browsers connect to. */
+  readonly publicPort: number;
+  /** Gatehouse's own address, such as `127.0.0.1:8000`. */
+  readonly upstream: string;
+}
+
 const hostForm = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 const addressForm = /^([A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):([1-9]\d{0,4})$/;
 

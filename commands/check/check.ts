@@ -4,7 +4,7 @@ import type { Config, Settings } from "../../config.ts";
 import { type CheckResult, type Verdict, worstVerdict } from "../../domain/check_result.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { proxyBlock } from "../proxy/configuration.ts";
-import { exitStatus, readSettings } from "../settings.ts";
+import { CommandError, exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { checkDatabase } from "./database.ts";
 import { checkMail } from "./mail.ts";
@@ -20,16 +20,16 @@ const exitWrong = 1;
  *
  * @param args As typed, without `gatehouse check`.
  * @param environment See {@linkcode CommandLine}.
- * @returns The exit status: 0 when nothing is wrong, 1 when something is, 78 for invalid settings.
+ * @returns The exit status: 0 when nothing is wrong, 1 when something is.
+ * @throws {CommandError}
  */
 export async function checkCommand(args: readonly string[], environment: Settings): Promise<number> {
   const [option, ...rest] = args;
   if (rest.length > 0 || (option !== undefined && option !== "--json")) {
-    writeLine(`gatehouse check: unknown option ${args.join(" ")}. The only option is --json.`, "stderr");
-    return exitStatus.usage;
+    const problem = `unknown option ${args.join(" ")}. The only option is --json.`;
+    throw new CommandError(problem, exitStatus.usage);
   }
   const config = readSettings(environment);
-  if (config === null) return exitStatus.config;
   const results = await runChecks(config, environment);
   writeLine(option === "--json" ? asJson(results, config) : asText(results, config));
   return worstVerdict(results) === "wrong" ? exitWrong : 0;

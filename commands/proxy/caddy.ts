@@ -1,6 +1,5 @@
 // The configuration for Caddy, which obtains certificates, redirects from http and sets forwarding headers by itself.
-import type { ProxiedApplication } from "../../domain/proxied_application.ts";
-import type { ProxyPlacement } from "./placement.ts";
+import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
 /** @returns The lines of a Caddyfile. */
 export function caddyBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {

@@ -1,10 +1,9 @@
 // The reverse proxy configuration that fits the settings: `gatehouse proxy` prints it, the documentation shows it, and
 // `gatehouse check` suggests it.
 import type { Config } from "../../config.ts";
-import type { ProxiedApplication } from "../../domain/proxied_application.ts";
+import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 import { caddyBlock } from "./caddy.ts";
 import { nginxBlock } from "./nginx.ts";
-import type { ProxyPlacement } from "./placement.ts";
 import { traefikBlock } from "./traefik.ts";
 
 /** The settings that determine the proxy's addresses. */

@@ -5,8 +5,7 @@ import {
   urlCharactersMax,
   usageBodyBytesMax,
 } from "../../domain/limits.ts";
-import type { ProxiedApplication } from "../../domain/proxied_application.ts";
-import type { ProxyPlacement } from "./placement.ts";
+import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
 /** @returns The lines of a file for nginx's http block. */
 export function nginxBlock(placement: ProxyPlacement, applications: readonly ProxiedApplication[]): string[] {

@@ -6,37 +6,32 @@ import { check } from "../../routes/schemas/check.ts";
 import { forwardQuerySchema } from "../../routes/schemas/forward_auth.ts";
 import { proxyBlock, type ProxyName, proxyNames } from "./configuration.ts";
 import { proxyHelp } from "../help.ts";
-import { exitStatus, readSettings } from "../settings.ts";
+import { CommandError, exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 
 /**
  * @param args As typed, without `gatehouse proxy`.
  * @param environment See {@linkcode CommandLine}.
- * @returns The exit status: 0 for success, 64 for invalid arguments, 78 for invalid settings.
+ * @returns The exit status.
+ * @throws {CommandError}
  */
 export function proxyCommand(args: readonly string[], environment: Settings): number {
   if (args.includes("--help") || args.includes("-h")) return writeLine(proxyHelp());
   const [name = "", ...texts] = args;
   if (!isProxyName(name)) {
     const found = name === "" ? "name a proxy" : `${JSON.stringify(name)} is not a proxy`;
-    return fail(`${found}: ${proxyNames.join(", ")}. Try gatehouse proxy --help.`);
+    throw usageError(`${found}: ${proxyNames.join(", ")}. Try gatehouse proxy --help.`);
   }
-  const applications: ProxiedApplication[] = [];
-  for (const text of texts) {
-    const application = parseApplication(text);
-    if ("problem" in application) return fail(`${JSON.stringify(text)}: ${application.problem}`);
-    applications.push(application);
-  }
+  const applications = texts.map(parseApplication);
   const config = readSettings(environment);
-  if (config === null) return exitStatus.config;
   const hosts = [config.baseUrl.hostname, ...applications.map(({ host }) => host)];
   const duplicate = hosts.find((host, at) => hosts.indexOf(host) !== at);
   if (duplicate !== undefined) {
-    return fail(`${duplicate} is given twice, or is BASE_URL's host, which is Gatehouse's own.`);
+    throw usageError(`${duplicate} is given twice, or is BASE_URL's host, which is Gatehouse's own.`);
   }
   const block = proxyBlock(name, config, applications);
   if (block === null) {
-    return fail("with PORT=0 the port changes at every start: set PORT.", exitStatus.config);
+    throw new CommandError("with PORT=0 the port changes at every start: set PORT.", exitStatus.config);
   }
   for (const warning of applications.flatMap((application) => warnings(application, config))) {
     writeLine(`gatehouse proxy: warning: ${warning}`, "stderr");
@@ -44,26 +39,24 @@ export function proxyCommand(args: readonly string[], environment: Settings): nu
   return writeLine(block);
 }
 
-function fail(message: string, status: number = exitStatus.usage): number {
-  writeLine(`gatehouse proxy: ${message}`, "stderr");
-  return status;
+function usageError(message: string): CommandError {
+  return new CommandError(message, exitStatus.usage);
 }
 
 function isProxyName(text: string): text is ProxyName {
   return (proxyNames as readonly string[]).includes(text);
 }
 
-/** @returns The application, checked by the rules of the forward auth endpoint, or what is wrong. */
-function parseApplication(text: string): ProxiedApplication | { readonly problem: string } {
+/** @returns The application, checked by the rules of the forward auth endpoint. @throws {CommandError} */
+function parseApplication(text: string): ProxiedApplication {
+  const invalid = (problem: string) => usageError(`${JSON.stringify(text)}: ${problem}`);
   const split = splitApplication(text);
-  if (split === null) {
-    return { problem: "must be HOST=ADDRESS, such as app.example.com=127.0.0.1:3000." };
-  }
+  if (split === null) throw invalid("must be HOST=ADDRESS, such as app.example.com=127.0.0.1:3000.");
   const { host, address, conditions } = split;
   const pairs = [...new URLSearchParams(conditions)];
   const given = Object.fromEntries(pairs);
-  if (Object.keys(given).length !== pairs.length) return { problem: "a condition is given twice." };
-  if ("redirect" in given) return { problem: "“redirect” is set by the proxy's configuration." };
+  if (Object.keys(given).length !== pairs.length) throw invalid("a condition is given twice.");
+  if ("redirect" in given) throw invalid("“redirect” is set by the proxy's configuration.");
   // Anyone can sign up with any address; members of an organization confirmed theirs when they joined.
   const isByEmail = given["accept"] !== "key" &&
     (given["organization"] === undefined || given["user"] === "email");
@@ -72,7 +65,7 @@ function parseApplication(text: string): ProxiedApplication | { readonly problem
     check(forwardQuerySchema, query, "query");
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return { problem: (error.details ?? []).map(({ path, message }) => `“${path}” ${message}`).join(" ") };
+    throw invalid((error.details ?? []).map(({ path, message }) => `“${path}” ${message}`).join(" "));
   }
   // Valid values contain no character with a meaning in a query or a configuration.
   const joined = Object.entries(query).map(([name, value]) => `${name}=${value}`).join("&");

@@ -1,6 +1,5 @@
 // The configuration for Traefik's file provider. No test runs it.
-import type { ProxiedApplication } from "../../domain/proxied_application.ts";
-import type { ProxyPlacement } from "./placement.ts";
+import type { ProxiedApplication, ProxyPlacement } from "../../domain/proxied_application.ts";
 
 /** @returns The lines of a YAML file. */
 export function traefikBlock(

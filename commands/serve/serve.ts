@@ -23,7 +23,7 @@ import { Listener, settlesWithin } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { databaseName, type OpenedDatabase, openForCommand } from "../open_database.ts";
 import { dropWritePermission } from "../permissions.ts";
-import { exitStatus, readSettings } from "../settings.ts";
+import { CommandError, exitStatus, readSettings, SettingsError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
 
@@ -35,39 +35,34 @@ const sweepIntervalMs = 1_000;
  *
  * @param environment See {@linkcode CommandLine}.
  * @param options `version`: of the program.
- * @returns The exit status: 0 after a signal, 70 if the data file can no longer be trusted, 75 if the port or the database
- *   is in use or unavailable, 78 for invalid settings.
+ * @returns The exit status: 0 after a signal, 70 if the data file can no longer be trusted.
+ * @throws {CommandError}
  */
 export async function serve(environment: Settings, options: { version: string }): Promise<number> {
   const config = readSettings(environment);
-  if (config === null) return exitStatus.config;
   const log = await openLog(config);
   try {
     // Fails before a database is created.
     Deno.listen({ hostname: config.host, port: config.port }).close();
   } catch (error) {
-    return reportPort(config, error);
+    throw portError(config, error);
   }
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
   const opened = await openForCommand(config, (error) => {
     log.error("stopping: the data file can no longer be trusted", { error });
     end(exitStatus.internal);
   });
-  if (typeof opened === "number") return opened;
   for (const { about, advice } of checkSettingNames(environment)) {
     log.warn("unknown setting in the environment", { name: about, advice });
   }
-  const backups = await openBackupSchedule(config, log);
-  if (typeof backups === "number") {
-    await opened.close();
-    return backups;
-  }
+  let backups: BackupSchedule | undefined;
   let stop: () => Promise<void>;
   try {
+    backups = await openBackupSchedule(config, log);
     stop = startServer({ config, log, opened, backups, ...options });
   } catch (error) {
     await opened.close();
-    return reportPort(config, error);
+    throw error instanceof CommandError ? error : portError(config, error);
   }
   if (backups === undefined) dropWritePermission();
   for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, () => end(0));
@@ -80,26 +75,25 @@ export async function serve(environment: Settings, options: { version: string })
   return status;
 }
 
-/** Prints why the port can't be opened. @returns The exit status. */
-function reportPort({ host, port }: Config, error: unknown): number {
-  writeLine(`gatehouse: cannot listen on ${host}:${port}: ${messageOf(error)}`, "stderr");
-  return error instanceof Deno.errors.AddrInUse ? exitStatus.busy : exitStatus.config;
+function portError({ host, port }: Config, error: unknown): CommandError {
+  const status = error instanceof Deno.errors.AddrInUse ? exitStatus.busy : exitStatus.config;
+  return new CommandError(`cannot listen on ${host}:${port}: ${messageOf(error)}`, status);
 }
 
-/** @returns The schedule, if there is one, or the exit status after printing why it can't run. */
+/** @returns The schedule, if there is one. @throws {SettingsError} */
 async function openBackupSchedule(
-  config: Config,
+  { backups: plan, database }: Config,
   log: ProgramLog,
-): Promise<BackupSchedule | undefined | number> {
-  const { backups: plan, database } = config;
+): Promise<BackupSchedule | undefined> {
   if (plan === undefined || database.kind === "remote") return undefined;
   const schedule = new BackupSchedule({ path: database.path, plan, clock: Date.now, log });
   try {
     await schedule.checkFolder();
     return schedule;
   } catch (error) {
-    writeLine(`BACKUP_DIR: cannot write to ${JSON.stringify(plan.folder)}: ${messageOf(error)}`, "stderr");
-    return exitStatus.config;
+    throw new SettingsError(
+      `BACKUP_DIR: cannot write to ${JSON.stringify(plan.folder)}: ${messageOf(error)}`,
+    );
   }
 }
 

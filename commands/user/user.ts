@@ -4,7 +4,7 @@ import type { Settings } from "../../config.ts";
 import { DatabaseError } from "../../db/engine/database.ts";
 import type { OperatorActor } from "../../domain/actor.ts";
 import { AppError, type ErrorCode, messageOf } from "../../domain/errors.ts";
-import { nameCharactersMax } from "../../domain/limits.ts";
+import { nameCharactersMax, passwordCharactersMax } from "../../domain/limits.ts";
 import { nameFault } from "../../domain/name.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { roles } from "../../domain/sign_in/session.ts";
@@ -21,7 +21,6 @@ import { userHelp } from "../help.ts";
 import { databaseName, openBesideServer } from "../open_database.ts";
 import { CommandError, exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
-import { readPassword } from "./password_input.ts";
 import { parseUserArguments, type UserArguments, type UserVerb } from "./user_arguments.ts";
 import { userTable } from "./user_table.ts";
 
@@ -46,42 +45,69 @@ const verbs: Readonly<Record<UserVerb, (call: Call) => Promise<void>>> = {
  *
  * @param args As typed, without `gatehouse user`.
  * @param environment See {@linkcode CommandLine}.
- * @returns The exit status; see {@linkcode userHelp}.
+ * @returns 0.
+ * @throws {CommandError}
  */
 export async function userCommand(args: readonly string[], environment: Settings): Promise<number> {
   const parsed = parseUserArguments(args);
   if (parsed === "help") return writeLine(userHelp());
   try {
-    if ("fault" in parsed) throw new CommandError(parsed.fault, exitStatus.usage);
-    return await run(parsed, environment);
+    await run(parsed, environment);
   } catch (error) {
     // The reader of the output has closed it, as head does.
-    if (error instanceof Deno.errors.BrokenPipe) return 0;
-    const { message, status } = toCommandError(error);
-    const name = "fault" in parsed ? "gatehouse user" : `gatehouse user ${parsed.verb}`;
-    writeLine(`${name}: ${message.replaceAll(/\s+/g, " ")}`, "stderr");
-    return status;
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw toCommandError(error);
   }
+  return 0;
 }
 
-async function run(parsed: UserArguments, environment: Settings): Promise<number> {
+async function run(parsed: UserArguments, environment: Settings): Promise<void> {
   const { verb, flags } = parsed;
   if (verb === "create") toNewUser(parsed);
   const password = flags.has("password-stdin") ? await readPassword() : undefined;
   const config = readSettings(environment);
-  if (config === null) return exitStatus.config;
   const opened = await openBesideServer(config, { onlyReads: verb === "list" });
-  if (typeof opened === "number") return opened;
   writeLine(`Database: ${databaseName(config)}`, "stderr");
   const base = { config, database: opened.database, clock: Date.now };
   const services = createServices(base, { onBackgroundError: () => {} });
   const client = { address: "", userAgent: `gatehouse user ${verb}`, requestId: null };
   try {
     await verbs[verb]({ ...parsed, services, actor: { type: "operator", client }, password });
-    return 0;
   } finally {
     await services.close();
     await opened.close();
+  }
+}
+
+/** More than any valid password, so that the rules for passwords report one that is too long. */
+const passwordBytesMax = passwordCharactersMax * 256;
+
+/**
+ * Reads a password from standard input, because everyone on the machine can see the arguments of a command.
+ *
+ * @returns The password, without the line end that `echo` adds.
+ * @throws {CommandError}
+ */
+async function readPassword(): Promise<string> {
+  if (Deno.stdin.isTerminal()) {
+    throw new CommandError(
+      "--password-stdin reads a pipe or a file, because a terminal would show it.",
+      exitStatus.data,
+    );
+  }
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of Deno.stdin.readable) {
+    size += part.length;
+    if (size > passwordBytesMax) {
+      throw new CommandError("the password on standard input is too long.", exitStatus.data);
+    }
+    parts.push(part);
+  }
+  try {
+    const bytes = await new Blob(parts as BlobPart[]).bytes();
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes).replace(/\r?\n$/, "");
+  } catch {
+    throw new CommandError("the password on standard input is not UTF-8.", exitStatus.data);
   }
 }
 
@@ -173,17 +199,15 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   unavailable: exitStatus.busy,
 };
 
-function toCommandError(error: unknown): { message: string; status: number } {
+function toCommandError(error: unknown): CommandError {
   if (error instanceof CommandError) return error;
   const message = messageOf(error);
   if (error instanceof AppError) {
     const isUnknown = error.code === "not_found";
-    return {
-      message: isUnknown ? "no account has this email address." : message,
-      status: statuses[error.code] ?? exitStatus.internal,
-    };
+    const reason = isUnknown ? "no account has this email address." : message;
+    return new CommandError(reason, statuses[error.code] ?? exitStatus.internal);
   }
   return error instanceof DatabaseError && error.kind === "unavailable"
-    ? { message: `the database is busy or unavailable; try again: ${message}`, status: exitStatus.busy }
-    : { message, status: exitStatus.internal };
+    ? new CommandError(`the database is busy or unavailable; try again: ${message}`, exitStatus.busy)
+    : new CommandError(message, exitStatus.internal);
 }

@@ -1,6 +1,7 @@
 // Parses the arguments of `gatehouse user`. Errors name an option but never its value, which may be a secret.
 import { parseArgs } from "node:util";
 import { messageOf } from "../../domain/errors.ts";
+import { CommandError, exitStatus } from "../settings.ts";
 
 const text = { type: "string", multiple: true } as const;
 const flag = { type: "boolean", multiple: true } as const;
@@ -28,37 +29,43 @@ export interface UserArguments {
 
 /**
  * @param args As typed, without `gatehouse user`.
- * @returns The arguments; `help` for `--help`; or what is wrong, in one line.
+ * @returns The arguments, or `help` for `--help`.
+ * @throws {CommandError}
  */
-export function parseUserArguments(args: readonly string[]): UserArguments | "help" | { fault: string } {
+export function parseUserArguments(args: readonly string[]): UserArguments | "help" {
   const [verb = "", ...rest] = args;
   if (args.includes("--help") || args.includes("-h")) return "help";
   if (!isVerb(verb)) {
     const problem = verb === "" ? "a command is required." : `unknown command “${verb}”.`;
-    return { fault: `${problem} Try gatehouse user --help.` };
+    throw usageError(`${problem} Try gatehouse user --help.`);
   }
   const texts = new Map<string, string>();
   const flags = new Set<string>();
-  let positionals: string[];
+  const { positionals, values } = parse(rest, verb);
+  for (const [name, [value, ...more]] of Object.entries(values as Record<string, (string | boolean)[]>)) {
+    if (more.length > 0) throw usageError(`--${name} is given more than once.`);
+    if (value === "") throw usageError(`--${name} requires a value.`);
+    if (typeof value === "string") texts.set(name, value);
+    else flags.add(name);
+  }
+  if (positionals.length !== (verb === "list" ? 0 : 1)) {
+    throw usageError(`${verb} takes ${verb === "list" ? "no" : "exactly one"} email address.`);
+  }
+  return { verb, email: positionals[0] ?? "", texts, flags };
+}
+
+function parse(args: string[], verb: UserVerb) {
   try {
-    const parsed = parseArgs({ args: rest, options: options[verb], allowPositionals: true });
-    positionals = parsed.positionals;
-    const values = Object.entries(parsed.values as Record<string, (string | boolean)[]>);
-    for (const [name, [value, ...more]] of values) {
-      if (more.length > 0) return { fault: `--${name} is given more than once.` };
-      if (value === "") return { fault: `--${name} requires a value.` };
-      if (typeof value === "string") texts.set(name, value);
-      else flags.add(name);
-    }
+    return parseArgs({ args, options: options[verb], allowPositionals: true });
   } catch (error) {
     // The rest of the message explains Node's rules.
     const [problem = ""] = messageOf(error).split(/\.?\s*(\n|\. )/);
-    return { fault: `${problem}. Try gatehouse user --help.` };
+    throw usageError(`${problem}. Try gatehouse user --help.`);
   }
-  if (positionals.length === (verb === "list" ? 0 : 1)) {
-    return { verb, email: positionals[0] ?? "", texts, flags };
-  }
-  return { fault: verb === "list" ? "takes no email address." : "takes exactly one email address." };
+}
+
+function usageError(message: string): CommandError {
+  return new CommandError(message, exitStatus.usage);
 }
 
 function isVerb(verb: string): verb is UserVerb {
