@@ -115,7 +115,11 @@ export function bind(statement: Statement, ...args: readonly Value[]): Statement
   return new BuiltStatement(statement.sql, args);
 }
 
-/** @returns An integer as a part of the SQL text. Bound numbers reach SQLite as floating-point, where `5 / 2` is 2.5. */
+/**
+ * For constants only, because each distinct text is prepared and kept.
+ *
+ * @returns An integer as a part of the SQL text. Bound numbers reach SQLite as floating-point, where `5 / 2` is 2.5.
+ */
 export function integer(value: number): Statement {
   if (!Number.isSafeInteger(value)) throw new TypeError(`not an integer: ${value}`);
   return new BuiltStatement(String(value), []);

@@ -102,7 +102,7 @@ export function cleanKeys(deleted: number): Statement[] {
   const oldest = sql`coalesce((SELECT min(seq) FROM usage_records), 0)`;
   const kept = sql`((SELECT seq FROM usage_cursor) - ${oldest})`;
   // Bound numbers reach SQLite as floating-point, and the position must be an integer.
-  const steps = sql`max(1, ${kept} / (${integer(deleted)} * ${integer(cleanSweeps)}))`;
+  const steps = sql`max(1, ${kept} / (CAST(${deleted} AS INTEGER) * ${integer(cleanSweeps)}))`;
   const width = sql`(${hashSpace} / ${steps})`;
   return [
     sql`DELETE FROM usage_keys_settled

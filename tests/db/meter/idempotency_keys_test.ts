@@ -1,6 +1,7 @@
 // The index of idempotency keys: every key is found once, whichever table it has moved to.
 import assert from "node:assert/strict";
 import { type Database, sql } from "../../../db/engine/database.ts";
+import { cleanKeys } from "../../../db/meter/idempotency_keys.ts";
 import { insertUsageRecords, RecordEncoder, type RecordOutcome } from "../../../db/meter/recorder.ts";
 import { keysMiddleMax, keysRecentMax, usageSeriesMax } from "../../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
@@ -109,6 +110,11 @@ function sweepFrom(database: Database, { recent, middle }: { recent: number; mid
     }`,
   ]);
 }
+
+Deno.test("cleaning keys uses the same statements for any number of deleted records", () => {
+  const texts = (deleted: number) => cleanKeys(deleted).map((statement) => statement.sql);
+  assert.deepEqual(texts(500), texts(3));
+});
 
 for (const kind of databaseKinds) {
   const on = (name: string, run: (database: Database) => Promise<void>) =>
