@@ -8,6 +8,7 @@ import {
   idOut,
   nextCursorSchema,
   pageQuerySchema,
+  parsed,
   rangeEnd,
   stringSchema,
   timeOut,
@@ -17,25 +18,17 @@ import { sessionRoutes } from "./endpoint.ts";
 
 const groups = Object.keys(auditGroups).join(", ");
 
-const action = z.string()
-  .transform((text, context): AuditAction[] => {
-    const names = text.split(",").map((name) => name.trim());
-    if (names.every((name) => auditActionsOf(name).length > 0)) {
-      return [...new Set(names.flatMap(auditActionsOf))];
-    }
-    context.addIssue({
-      code: "custom",
-      message: `must be actions or groups of actions (${groups}), separated by commas.`,
-    });
-    return z.NEVER;
-  })
-  .openapi({
-    type: "string",
-    example: "api_key.created,people",
-    description: `Actions, or groups of actions, separated by commas. Groups: ${groups}. Actions: ${
-      Object.keys(auditActions).join(", ")
-    }.`,
-  });
+const action = parsed(z.string(), (text): AuditAction[] | null => {
+  const names = text.split(",").map((name) => name.trim());
+  const isValid = names.every((name) => auditActionsOf(name).length > 0);
+  return isValid ? [...new Set(names.flatMap(auditActionsOf))] : null;
+}, () => `must be actions or groups of actions (${groups}), separated by commas.`).openapi({
+  type: "string",
+  example: "api_key.created,people",
+  description: `Actions, or groups of actions, separated by commas. Groups: ${groups}. Actions: ${
+    Object.keys(auditActions).join(", ")
+  }.`,
+});
 
 const filters = {
   from: rangeEnd("The start of the range, inclusive. Defaults to the oldest entry."),

@@ -32,7 +32,7 @@ const credential = {
   type: z.literal("public-key").openapi({ description: "The type of the credential." }),
 };
 
-export const passkeyAnswerSchema = z.object({
+export const passkeyAssertionSchema = z.object({
   ...credential,
   response: z.object({
     clientDataJSON: base64url(20_000, "The client data that the authenticator signed."),
@@ -44,7 +44,7 @@ export const passkeyAnswerSchema = z.object({
   description: "A `PublicKeyCredential` of `navigator.credentials.get()`, from its `toJSON()`.",
 });
 
-export const registrationAnswerSchema = z.object({
+export const passkeyRegistrationSchema = z.object({
   ...credential,
   response: z.object({
     clientDataJSON: base64url(20_000, "The client data that the authenticator signed."),
@@ -63,7 +63,7 @@ export const passkeyOptionsRequestSchema = z.strictObject({ token: optionalStepT
   "PasskeyOptionsRequest",
 );
 export const passkeySignInSchema = z.strictObject({
-  response: passkeyAnswerSchema,
+  response: passkeyAssertionSchema,
   token: optionalStepToken.openapi({ description: "Completes the sign-in with this token." }),
 }).openapi("PasskeySignIn");
 
@@ -80,13 +80,13 @@ export const passkeySchema = z.object({
   createdAt: timeOut("When the passkey was added."),
   lastUsedAt: timeOut("When the passkey was last used to sign in.").nullable(),
 }).openapi("Passkey");
-export const passkeyBodySchema = z.object({ passkey: passkeySchema });
+export const passkeyResponseSchema = z.object({ passkey: passkeySchema });
 export const passkeysSchema = z.object({ passkeys: z.array(passkeySchema) });
 export const passkeyNameSchema = z.strictObject({ name: passkeyName }).openapi("PasskeyName");
 export const passkeyParamsSchema = z.object({ id: idParam("pas", "The passkey's id.") });
 export const addPasskeySchema = z.strictObject({
   name: passkeyName,
-  response: registrationAnswerSchema,
+  response: passkeyRegistrationSchema,
 }).openapi("AddPasskey");
 
 export const twoStepSchema = z.object({
@@ -94,7 +94,7 @@ export const twoStepSchema = z.object({
     enabled: z.boolean().openapi({ description: "Whether signing in requires a code." }),
     confirmedAt: timeOut("When the authenticator app was confirmed.").nullable(),
     lockedAt: timeOut(
-      `When the app's codes were locked: after ${totpWrongCodesMax} incorrect codes in a row, until the password is reset.`,
+      `When the app's codes were locked: after ${totpWrongCodesMax} incorrect codes in a row, until the password is changed or reset.`,
     ).nullable(),
   }).openapi({ description: "The authenticator app." }),
   recoveryCodesLeft: z.number().int().openapi({ description: "The number of unused recovery codes." }),

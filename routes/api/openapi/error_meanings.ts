@@ -23,9 +23,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   } minutes ago. Send their password to \`POST /api/portal/account/proof\`, then try again.`,
   codes_locked:
     `After ${limits.totpWrongCodesMax} incorrect codes in a row, codes from the authenticator app are rejected until the password ` +
-    "is reset. Recovery codes and passkeys still work.",
+    "is changed or reset. Recovery codes and passkeys still work.",
   email_unverified: "The account's email address is not confirmed.",
-  wrong_account: "The link is for another account than the signed-in one.",
+  wrong_account: "The link is for an account other than the signed-in one.",
   not_found: "No object has this id, or you don't have access to it. The response is the same for both.",
   invalid_token: "The emailed link has expired, was already used, or was replaced by a newer one.",
   method_not_allowed: "The path doesn't support the method. The header `Allow` lists those it supports.",

@@ -28,7 +28,7 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     summary: "Complete a sign-in with a code",
     description:
       "Each code works once. After 5 incorrect codes, or 10 minutes, the password is required again (`two_step_state`). " +
-      `After ${totpWrongCodesMax} incorrect codes in a row, the app's codes are rejected until the password is reset (\`codes_locked\`); ` +
+      `After ${totpWrongCodesMax} incorrect codes in a row, the app's codes are rejected until the password is changed or reset (\`codes_locked\`); ` +
       "recovery codes and passkeys still work.",
     body: schemas.secondStepSchema,
     responses: signedIn,

@@ -138,7 +138,7 @@ function passkeyRoutes(route: MountRoute<SessionActor>, services: Context): void
       summary: "Add the passkey that the browser created",
       description: recent,
       body: schemas.addPasskeySchema,
-      responses: { 201: { description: "Added.", schema: schemas.passkeyBodySchema } },
+      responses: { 201: { description: "Added.", schema: schemas.passkeyResponseSchema } },
       errors: ["proof_required", "limit_reached", "two_step_state"],
     },
     async (_c, { body: { name, response: answer } }, actor) => ({
@@ -154,7 +154,7 @@ function passkeyRoutes(route: MountRoute<SessionActor>, services: Context): void
       description: recent,
       params: schemas.passkeyParamsSchema,
       body: schemas.passkeyNameSchema,
-      responses: { 200: { description: "Renamed.", schema: schemas.passkeyBodySchema } },
+      responses: { 200: { description: "Renamed.", schema: schemas.passkeyResponseSchema } },
       errors: ["proof_required"],
     },
     async (_c, { params: { id }, body: { name } }, actor) => ({

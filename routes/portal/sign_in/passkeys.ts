@@ -18,7 +18,7 @@ import {
   renamePasskeyPage,
 } from "../../../views/sign_in/passkeys.tsx";
 import { check } from "../../schemas/check.ts";
-import { passkeyNameSchema, registrationAnswerSchema } from "../../schemas/two_step.ts";
+import { passkeyNameSchema, passkeyRegistrationSchema } from "../../schemas/two_step.ts";
 import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
 import { type FormError, formError } from "../errors.ts";
@@ -147,7 +147,7 @@ function recent(parts: PortalParts, handler: PortalHandler) {
 /** @throws {AppError} `validation_failed` if a browser can't have sent this. */
 function registrationAnswer(text: string | undefined): RegistrationAnswer {
   try {
-    return check(registrationAnswerSchema, JSON.parse(text ?? ""), "body");
+    return check(passkeyRegistrationSchema, JSON.parse(text ?? ""), "body");
   } catch {
     const message = "Your browser's response couldn't be read. Try again.";
     throw validationError([{ path: "response", message }]);

@@ -14,7 +14,7 @@ import type { PasskeyAnswer } from "../../../services/sign_in/webauthn.ts";
 import { secondStepPage } from "../../../views/sign_in/second_step.tsx";
 import { signInPage } from "../../../views/sign_in/sign_in.tsx";
 import { check } from "../../schemas/check.ts";
-import { passkeyAnswerSchema } from "../../schemas/two_step.ts";
+import { passkeyAssertionSchema } from "../../schemas/two_step.ts";
 import { readFormBody } from "../../body.ts";
 import { clearSecondStepCookie, secondStepTokens } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
@@ -135,7 +135,7 @@ function secondStepPages(parts: PortalParts) {
 /** @throws {AppError} `invalid_credentials` if a passkey can't have sent this. */
 function passkeyAnswer(text: string | undefined): PasskeyAnswer {
   try {
-    return check(passkeyAnswerSchema, JSON.parse(text ?? ""), "body");
+    return check(passkeyAssertionSchema, JSON.parse(text ?? ""), "body");
   } catch (error) {
     const message = "Your browser's response couldn't be read. Try again, or sign in another way.";
     throw new AppError("invalid_credentials", message, { cause: error });
