@@ -22,13 +22,13 @@ import type { AppContext, AppParts } from "./env.ts";
  *   before `COOKIE_DOMAIN` changed is reissued with the current settings.
  */
 export async function findSession(c: AppContext, parts: AppParts): Promise<Session | null> {
-  const { session, cookies, known, held } = await search(c, parts, {
+  const { session, cookies, known, accepted } = await search(c, parts, {
     path: () => new URL(c.req.url).pathname,
   });
   // A stale cookie of another domain may belong to another Gatehouse.
   const isFormer = ({ token, domain, isCurrent }: SessionCookie) =>
     !isCurrent && (domain === "" || known.includes(token));
-  if (held !== undefined && cookies.some(isFormer)) renewCookie(c, parts, { cookies, held });
+  if (accepted !== undefined && cookies.some(isFormer)) renewCookie(c, parts, { cookies, accepted });
   return session;
 }
 
@@ -75,14 +75,17 @@ async function search(
 function renewCookie(
   c: AppContext,
   { config, services }: AppParts,
-  { cookies, held }: { cookies: readonly SessionCookie[]; held: { token: string; expiresAt: number } },
+  { cookies, accepted }: {
+    cookies: readonly SessionCookie[];
+    accepted: { token: string; expiresAt: number };
+  },
 ): void {
-  if (cookies.some(({ token, isCurrent }) => isCurrent && token === held.token)) {
+  if (cookies.some(({ token, isCurrent }) => isCurrent && token === accepted.token)) {
     clearFormerCookies(c, config);
     return;
   }
-  const maxAge = Math.max(1, Math.floor((held.expiresAt - services.clock()) / 1000));
-  setSessionCookie(c, config, { token: held.token, maxAge });
+  const maxAge = Math.max(1, Math.floor((accepted.expiresAt - services.clock()) / 1000));
+  setSessionCookie(c, config, { token: accepted.token, maxAge });
 }
 
 /**

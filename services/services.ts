@@ -50,7 +50,7 @@ export interface ServicesOptions {
   readonly startThreads?: boolean;
 }
 
-/** @param base See {@linkcode BaseContext}. @param options See {@linkcode ServicesOptions}. */
+/** Creates the context and starts its long-lived parts. */
 export function createServices(base: BaseContext, options: ServicesOptions): Services {
   const { onBackgroundError } = options;
   const recorder = new Recorder(base);

@@ -1,6 +1,6 @@
 // All SQL of users. Passwords are never here, only their hashes.
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { linkWorks } from "../mail/link_tokens.ts";
+import { validLink } from "../mail/link_tokens.ts";
 import { pendingInvitation } from "../organization/invitations.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 
@@ -89,7 +89,7 @@ export function resetPasswordHash(
     UPDATE users SET password_hash = ${reset.passwordHash},
       email_verified_at = iif(email = ${email}, coalesce(email_verified_at, ${now}), email_verified_at)
     WHERE id = ${userId} AND disabled_at IS NULL AND (${email} IS NULL OR email = ${email})
-      AND ${linkWorks({ ...reset, purpose: "reset_password" })}`;
+      AND ${validLink({ ...reset, purpose: "reset_password" })}`;
 }
 
 /** Changes a user's name. */
@@ -102,7 +102,7 @@ export function verifyUserEmail(link: { userId: string; email: string; tokenHash
   return sql`
     UPDATE users SET email_verified_at = coalesce(email_verified_at, ${link.now})
     WHERE id = ${link.userId} AND email = ${link.email} AND ${
-    linkWorks({ ...link, purpose: "verify_email" })
+    validLink({ ...link, purpose: "verify_email" })
   }`;
 }
 
@@ -114,7 +114,7 @@ export function updateUserEmail(
   return sql`
     UPDATE users SET email = ${to}, email_verified_at = ${now} WHERE id = ${userId} AND email = ${from}
       AND NOT EXISTS (SELECT 1 FROM users WHERE email = ${to})
-      AND ${linkWorks({ ...link, purpose: "change_email" })}`;
+      AND ${validLink({ ...link, purpose: "change_email" })}`;
 }
 
 /** Makes an organization a user's last active one, if they belong to it. */

@@ -94,7 +94,7 @@ export function deleteLinks(
 }
 
 /** A condition: a user's link for a purpose is valid. */
-export function linkWorks(link: { tokenHash: string; purpose: LinkPurpose; userId: string; now: number }) {
+export function validLink(link: { tokenHash: string; purpose: LinkPurpose; userId: string; now: number }) {
   return sql`EXISTS (SELECT 1 FROM link_tokens l WHERE l.token_hash = ${link.tokenHash}
     AND l.purpose = ${link.purpose} AND l.subject = ${link.userId} AND l.expires_at > ${link.now})`;
 }

@@ -107,8 +107,8 @@ export function updateMailDue({ id, attempts }: ClaimedMail, dueAt: number) {
   return sql`UPDATE outbox SET due_at = ${dueAt} WHERE id = ${id} AND attempts = ${attempts}`;
 }
 
-/** Makes emails due that wait longer than any wait, because the clock was set back. */
-export function hastenMails({ now, waitMaxMs }: { now: number; waitMaxMs: number }) {
+/** Makes emails due that would wait longer than `waitMaxMs`, because the clock was set back. */
+export function capMailDelays({ now, waitMaxMs }: { now: number; waitMaxMs: number }) {
   return sql`UPDATE outbox SET due_at = ${now} WHERE due_at > ${now + waitMaxMs}`;
 }
 

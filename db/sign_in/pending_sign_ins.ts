@@ -69,8 +69,8 @@ export function consumePendingSignIn(tokenHash: string, { audited }: { audited: 
     RETURNING token_hash`;
 }
 
-/** Ends a user's unfinished sign-ins, after an audited change of how they sign in. */
-export function endHalfDoneSignIns(userId: string, { audited }: { audited: string }): Statement[] {
+/** Deletes a user's unfinished sign-ins, after an audited change of how they sign in. */
+export function deleteUnfinishedSignIns(userId: string, { audited }: { audited: string }): Statement[] {
   return [
     sql`DELETE FROM pending_sign_ins WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
     sql`DELETE FROM passkey_challenges WHERE user_id = ${userId} AND ${ifAudited(audited)}`,

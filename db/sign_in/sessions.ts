@@ -136,8 +136,9 @@ type SessionRow = [
 
 function toFoundSession(text: string): FoundSession {
   const row = JSON.parse(text) as SessionRow;
-  const [id, lastSeenAt, activeId, userId, name, email, emailVerifiedAt, places, authenticatedAt] = row;
-  const memberships: Membership[] = places.map(([organizationId, name, role]) => ({
+  const [id, lastSeenAt, activeId, userId, name, email, emailVerifiedAt, membershipRows, authenticatedAt] =
+    row;
+  const memberships: Membership[] = membershipRows.map(([organizationId, name, role]) => ({
     organizationId,
     name,
     role,

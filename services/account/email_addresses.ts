@@ -57,11 +57,7 @@ export async function requestEmailVerification(context: SessionContext, actor: S
  *
  * @throws {AppError} `proof_required`, `validation_failed`, `mail_unavailable`, `rate_limited`.
  */
-export async function requestEmailChange(
-  context: SessionContext,
-  actor: SessionActor,
-  typedEmail: string,
-): Promise<void> {
+export async function requestEmailChange(context: SessionContext, actor: SessionActor, typedEmail: string) {
   const { mail } = context;
   mail.requireMail();
   const now = context.clock();

@@ -10,7 +10,7 @@ import {
 } from "../../db/account/users.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { deleteLinks, findLinkToken } from "../../db/mail/link_tokens.ts";
-import { endHalfDoneSignIns } from "../../db/sign_in/pending_sign_ins.ts";
+import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import { deleteSessionsIfAudited, updateSessionToken } from "../../db/sign_in/sessions.ts";
 import { unlockTotp } from "../../db/sign_in/totp.ts";
 import type { ClientInfo, SessionActor } from "../../domain/actor.ts";
@@ -21,7 +21,7 @@ import { sessionSubject } from "../sign_in/credentials.ts";
 import { withOwnPassword } from "../sign_in/recent_authentication.ts";
 import { hashToken, newToken, wellFormedHash } from "../sign_in/session_tokens.ts";
 import { findActingUser } from "./account.ts";
-import { changedMeanwhile, personOf, readSignedIn, type SignedIn } from "../sign_in/sign_in.ts";
+import { accountChangedError, personOf, readSignedIn, type SignedIn } from "../sign_in/sign_in.ts";
 
 /**
  * Changes the password. Every other session ends, and this one gets a new token.
@@ -49,7 +49,7 @@ export async function changePassword(
       credentials.forgetFailures(sessionSubject(actor), audited),
       ...afterNewPassword(context, user, { ...audited, keep: actor.id }),
     ]);
-    if (written?.rows.length !== 1) throw changedMeanwhile();
+    if (written?.rows.length !== 1) throw accountChangedError();
     context.mail.wake();
     return await readSignedIn(context, token);
   };
@@ -62,11 +62,7 @@ export async function changePassword(
  *
  * @throws {AppError} `validation_failed`, `mail_unavailable`, and `rate_limited` for a client that asks too often.
  */
-export async function requestPasswordReset(
-  context: Context,
-  client: ClientInfo,
-  typedEmail: string,
-): Promise<void> {
+export async function requestPasswordReset(context: Context, client: ClientInfo, typedEmail: string) {
   const { database, mail } = context;
   mail.requireMail();
   const email = requireEmail(typedEmail);
@@ -209,7 +205,7 @@ export function afterNewPassword(
       audited: audited.audited,
     }),
     deleteSessionsIfAudited(user.id, audited),
-    ...endHalfDoneSignIns(user.id, audited),
+    ...deleteUnfinishedSignIns(user.id, audited),
     unlockTotp(user.id, audited),
     credentials.forgetFailures(user.email, audited),
     ...mail.outgoing(notice, audited),

@@ -5,12 +5,12 @@ import type { Statement } from "../../db/engine/database.ts";
 import { deleteEndedLinks, insertMailedLinkToken } from "../../db/mail/link_tokens.ts";
 import { deleteEndedMailBudgets } from "../../db/mail/mail_budgets.ts";
 import {
+  capMailDelays,
   type ClaimedMail,
   claimMails,
   deleteMails,
   deleteOldMails,
   findNextMailDue,
-  hastenMails,
   insertMail,
   updateMailDue,
 } from "../../db/mail/outbox.ts";
@@ -294,7 +294,7 @@ export class Mail {
   async #cleanUp(): Promise<void> {
     const now = this.#base.clock();
     await this.#base.database.write([
-      hastenMails({ now, waitMaxMs: mailRetryMaxMs }),
+      capMailDelays({ now, waitMaxMs: mailRetryMaxMs }),
       deleteEndedLinks(now),
       deleteEndedMailBudgets(now),
       // Without a mail server, what an earlier configuration left in the outbox would stay forever.

@@ -34,7 +34,6 @@ export class FairQueue<T extends QueuedRequest> {
   readonly #shares = new Map<string, Share<T>>();
   readonly #total = new Amount();
 
-  /** @param limits See {@linkcode QueueLimits}. */
   constructor(limits: QueueLimits) {
     this.#limits = limits;
   }

@@ -11,7 +11,6 @@ export class KeyOrganizations {
   /** Lookups in progress: requests that arrive meanwhile share the result. */
   readonly #lookups = new Map<string, Promise<string | undefined>>();
 
-  /** @param context See {@linkcode BaseContext}. */
   constructor(context: BaseContext) {
     this.#context = context;
   }

@@ -51,7 +51,6 @@ export class Recorder {
   readonly #commitMetrics = new CommitMetrics();
   #onIdle: (() => void) | undefined;
 
-  /** @param context See {@linkcode BaseContext}. */
   constructor(context: BaseContext) {
     this.#context = context;
     this.#organizations = new KeyOrganizations(context);

@@ -25,7 +25,7 @@ import {
 } from "../../db/operator/users.ts";
 import { insertMembership } from "../../db/organization/memberships.ts";
 import { deletePasskeys } from "../../db/sign_in/passkeys.ts";
-import { endHalfDoneSignIns } from "../../db/sign_in/pending_sign_ins.ts";
+import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import { deleteRecoveryCodes } from "../../db/sign_in/recovery_codes.ts";
 import { deleteSessionsIfAudited } from "../../db/sign_in/sessions.ts";
 import { deleteTotp } from "../../db/sign_in/totp.ts";
@@ -175,7 +175,7 @@ export async function disableUser(
     markUserDisabled(id, now),
     audit.statement,
     deleteSessionsIfAudited(id, audited),
-    ...endHalfDoneSignIns(id, audited),
+    ...deleteUnfinishedSignIns(id, audited),
     ...deleteLinks(id, { purposes: ["verify_email", "change_email", "reset_password"], ...audited }),
   ]);
   // Afterwards, when they can create no more; and again, in case the last attempt was interrupted.
@@ -308,7 +308,7 @@ function turnOffSecondSteps(
       deleteTotp(id, { audited }),
       twoStep.statement,
       deleteRecoveryCodes(id, { audited: twoStep.id }),
-      ...endHalfDoneSignIns(id, { audited: twoStep.id }),
+      ...deleteUnfinishedSignIns(id, { audited: twoStep.id }),
       ...mail.outgoing({ kind: "two_step_disabled", to, fields: { name } }, { now, audited: twoStep.id }),
       deletePasskeys(id, { audited }),
       passkeys.statement,

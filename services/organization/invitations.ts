@@ -150,11 +150,7 @@ export async function resendInvitation(
 }
 
 /** Revokes an open invitation and its links, effective immediately. @throws {AppError} `not_found`, `forbidden`. */
-export async function revokeInvitation(
-  context: SessionContext,
-  actor: SessionActor,
-  key: InvitationKey,
-): Promise<void> {
+export async function revokeInvitation(context: SessionContext, actor: SessionActor, key: InvitationKey) {
   const { row: { id, email }, permit } = await findManaged(context, actor, key);
   const { organizationId } = key;
   const isRevoked = await writeChange(context, permit, {
@@ -187,11 +183,7 @@ export async function findInvitationOffer(
  *
  * @throws {AppError} `invalid_token`, `wrong_account`, `email_unverified`, `already_member`, `limit_reached`.
  */
-export async function acceptInvitation(
-  context: SessionContext,
-  actor: SessionActor,
-  token: string,
-): Promise<void> {
+export async function acceptInvitation(context: SessionContext, actor: SessionActor, token: string) {
   const tokenHash = wellFormedHash(token);
   const now = context.clock();
   const row = tokenHash === null ? undefined : await findInvitationByToken(context.database, tokenHash, now);

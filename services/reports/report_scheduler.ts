@@ -46,7 +46,6 @@ export class ReportScheduler {
   #isScheduled = false;
   #isDraining = false;
 
-  /** @param limits See {@linkcode ReportLimits}. */
   constructor(limits: ReportLimits) {
     this.#limits = limits;
   }

@@ -17,7 +17,7 @@ import { recentAuthenticationMs, secondStepTimeoutMs } from "../../domain/limits
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
 import { sessionSubject } from "./credentials.ts";
-import { signInOverError } from "./second_step_codes.ts";
+import { signInExpiredError } from "./second_step_codes.ts";
 import { hashToken, newToken } from "./session_tokens.ts";
 
 /** @returns Whether a session's last authentication is recent at `now`, in milliseconds since 1970. */
@@ -109,6 +109,6 @@ async function useCode(
     credentials.forgetFailures(sessionSubject(actor), { audited: audit.id }),
     ...after(audit.id),
   ]);
-  if (written?.rows.length !== 1) throw signInOverError();
+  if (written?.rows.length !== 1) throw signInExpiredError();
   mail.wake();
 }

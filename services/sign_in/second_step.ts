@@ -17,7 +17,7 @@ import { sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Context } from "../context.ts";
 import { rateLimited } from "./credentials.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
-import { codeGuessSubject, signInOverError, type VerifiedStep } from "./second_step_codes.ts";
+import { codeGuessSubject, signInExpiredError, type VerifiedStep } from "./second_step_codes.ts";
 import { newSession, sessionBounds, wellFormedHash } from "./session_tokens.ts";
 import { personOf, readSignedIn, type SignedIn } from "./sign_in.ts";
 import {
@@ -60,7 +60,7 @@ export async function signInWithCode(
   }, async () => {
     const step = await secondStepCodes.check({ tokenHash, userId, now: clock() }, { user, code, client });
     const signedIn = await createSession(context, client, step);
-    if (signedIn === null) throw signInOverError();
+    if (signedIn === null) throw signInExpiredError();
     mail.wake();
     return signedIn;
   });
@@ -123,7 +123,7 @@ export async function signInWithPasskey(
     }),
   });
   if (signedIn !== null) return signedIn;
-  if (pending !== null) throw signInOverError();
+  if (pending !== null) throw signInExpiredError();
   return await rejectPasskey(context, client, null);
 }
 
@@ -143,7 +143,7 @@ async function findPending({ database, clock }: Context, tokens: readonly string
 
 async function requirePending(context: Context, token: string) {
   const found = await findPending(context, [token]);
-  if (found === null) throw signInOverError();
+  if (found === null) throw signInExpiredError();
   return found;
 }
 

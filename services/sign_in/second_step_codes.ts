@@ -71,7 +71,7 @@ export class SecondStepCodes {
       ...(isGuessable ? [countTotpGuess(step.userId)] : []),
     ]);
     const attempts = counted?.rows[0]?.["attempts"];
-    if (attempts === undefined) throw signInOverError();
+    if (attempts === undefined) throw signInExpiredError();
     const wrongCodes = Number(guessed?.rows[0]?.["wrongCodes"] ?? totpWrongCodesMax + 1);
     try {
       if (isGuessable && wrongCodes > totpWrongCodesMax) throw lockedError();
@@ -152,7 +152,7 @@ export function codeGuessSubject(userId: string): string {
 }
 
 /** @returns The error for a sign-in that no longer waits for its second step. */
-export function signInOverError(): AppError {
+export function signInExpiredError(): AppError {
   return new AppError("two_step_state", "This sign-in has expired. Enter your password again.");
 }
 

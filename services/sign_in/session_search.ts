@@ -14,7 +14,7 @@ export interface FoundTokens {
   /** The tokens that belong to live sessions of anyone. */
   readonly known: readonly string[];
   /** The token of the session, and when the session ends at the latest, in milliseconds since 1970. */
-  readonly held?: { readonly token: string; readonly expiresAt: number };
+  readonly accepted?: { readonly token: string; readonly expiresAt: number };
 }
 
 /** Finds sessions, and records when they were last used. */
@@ -45,8 +45,8 @@ export class SessionSearch {
     if (first === undefined) return { session: null, conflict: false, known };
     const { session, lastSeenAt, createdAt } = first;
     if (now - lastSeenAt >= sessionSeenIntervalMs) this.#updateSeen(session.id, now);
-    const held = { token: tokens[at] ?? "", expiresAt: createdAt + sessionMaxMs(config) };
-    return { session, conflict: false, known, held };
+    const accepted = { token: tokens[at] ?? "", expiresAt: createdAt + sessionMaxMs(config) };
+    return { session, conflict: false, known, accepted };
   }
 
   #updateSeen(sessionId: string, now: number): void {

@@ -80,11 +80,8 @@ export async function signIn(
 }
 
 /** Ends the session of each token. */
-export async function signOut(
-  { config, database, clock }: Context,
-  client: ClientInfo,
-  tokens: readonly string[],
-): Promise<void> {
+export async function signOut(context: Context, client: ClientInfo, tokens: readonly string[]) {
+  const { config, database, clock } = context;
   const hashes = wellFormedHashes(tokens);
   if (hashes.length === 0) return;
   const now = clock();
@@ -119,7 +116,7 @@ async function createSession(context: Context, client: ClientInfo, { found, more
     ...more,
     ...endReplacedSessions(row, { max: sessionsPerUserMax }),
   ]);
-  if (audited?.rows.length !== 1) throw changedMeanwhile();
+  if (audited?.rows.length !== 1) throw accountChangedError();
   return await readSignedIn(context, token);
 }
 
@@ -138,7 +135,7 @@ async function beginSecondStep(context: Context, client: ClientInfo, { found, mo
     audit.statement,
     ...more,
   ]);
-  if (inserted?.changes !== 1) throw changedMeanwhile();
+  if (inserted?.changes !== 1) throw accountChangedError();
   return { secondStep: { token, expiresAt } };
 }
 
@@ -154,7 +151,7 @@ export function personOf(found: UserCredentials, client: ClientInfo): PersonActo
 }
 
 /** @returns The error when a password was changed, or rehashed by another sign-in, at the same time. */
-export function changedMeanwhile(): AppError {
+export function accountChangedError(): AppError {
   return unavailableError("Your account was just changed. Sign in again.");
 }
 

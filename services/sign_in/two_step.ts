@@ -3,7 +3,7 @@
 import { insertAuditEvent } from "../../db/audit.ts";
 import { findUserCredentialsById } from "../../db/account/users.ts";
 import { deleteLinks, findLinkToken, useTurnOffLink } from "../../db/mail/link_tokens.ts";
-import { endHalfDoneSignIns } from "../../db/sign_in/pending_sign_ins.ts";
+import { deleteUnfinishedSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import {
   countRecoveryCodes,
   deleteRecoveryCodes,
@@ -141,7 +141,7 @@ export async function turnOffTwoStep(context: SessionContext, actor: SessionActo
   const isOff = await writeChange(context, actor, {
     statement: deleteTotpIfAuthenticated(userId, { sessionId: actor.id }),
     entry: { action: "two_step.disabled" },
-    after: (audited) => [deleteRecoveryCodes(userId, audited), ...endHalfDoneSignIns(userId, audited)],
+    after: (audited) => [deleteRecoveryCodes(userId, audited), ...deleteUnfinishedSignIns(userId, audited)],
     email: { kind: "two_step_disabled", to, fields: { name } },
   });
   if (isOff) return;
@@ -176,11 +176,7 @@ const linkPurpose = "turn_off_two_step";
  *
  * @throws {AppError} `mail_unavailable`, `two_step_state`, `invalid_credentials`, `rate_limited`, `unavailable`.
  */
-export async function requestTurnOffLink(
-  context: SessionContext,
-  actor: SessionActor,
-  password: string,
-): Promise<void> {
+export async function requestTurnOffLink(context: SessionContext, actor: SessionActor, password: string) {
   const { clock, credentials, database, mail, mailBudgets, writeAs } = context;
   mail.requireMail();
   const user = await findUserCredentialsById(database, actor.user.id);
@@ -216,11 +212,7 @@ export async function findTurnOffLink(
 }
 
 /** Turns off two-step sign-in with the link. @throws {AppError} `invalid_token`, `wrong_account`, `unauthenticated`. */
-export async function turnOffTwoStepByLink(
-  context: SessionContext,
-  actor: SessionActor,
-  token: string,
-): Promise<void> {
+export async function turnOffTwoStepByLink(context: SessionContext, actor: SessionActor, token: string) {
   const link = await findTurnOffLink(context, token);
   if (link === null) throw invalidTokenError();
   const { userId, tokenHash } = link;
@@ -234,7 +226,7 @@ export async function turnOffTwoStepByLink(
     after: (audited) => [
       deleteTotp(userId, audited),
       deleteRecoveryCodes(userId, audited),
-      ...endHalfDoneSignIns(userId, audited),
+      ...deleteUnfinishedSignIns(userId, audited),
       ...deleteLinks(userId, { purposes: [linkPurpose], audited: audited.audited }),
     ],
     email: { kind: "two_step_disabled", to, fields: { name } },
