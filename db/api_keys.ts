@@ -1,5 +1,5 @@
 // All SQL of API keys. The key itself is never here, only its SHA-256 and its prefix.
-import { ifAudited } from "./audit.ts";
+import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 
 /** What creating a key writes. Times in milliseconds since 1970. */
@@ -140,7 +140,7 @@ export function endRotatedApiKey(
 }
 
 /** Revokes all keys that a user created, in any organization, after the audited end of their access. */
-export function revokeApiKeysMadeBy(userId: string, { now, audited }: { now: number; audited: string }) {
+export function revokeApiKeysMadeBy(userId: string, { now, audited }: Audited) {
   return sql`UPDATE api_keys SET revoked_at = ${now}
     WHERE created_by = ${userId} AND revoked_at IS NULL AND ${ifAudited(audited)}`;
 }

@@ -59,6 +59,12 @@ export function insertAuditEvents(
     FROM (${rows}) r`;
 }
 
+/** The time of a change, in milliseconds since 1970, and the id of its audit entry. */
+export interface Audited {
+  readonly now: number;
+  readonly audited: string;
+}
+
 /** @returns A condition for later statements of a batch: the change that an audit entry is about was made. */
 export const ifAudited = (id: string): Statement => sql`EXISTS (SELECT 1 FROM audit_events WHERE id = ${id})`;
 

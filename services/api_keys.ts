@@ -99,11 +99,7 @@ export async function renameApiKey(
 }
 
 /** Revokes a key, effective immediately. Revoking it again changes nothing. @throws {AppError} `not_found`, `forbidden`. */
-export async function revokeApiKey(
-  context: SessionContext,
-  actor: SessionActor,
-  id: string,
-): Promise<ApiKey> {
+export async function revokeApiKey(context: SessionContext, actor: SessionActor, id: string) {
   const { scope, permit } = manageScope(actor);
   const { name } = await findRow(context, scope, id);
   await writeChange(context, permit, {

@@ -117,9 +117,7 @@ export function noteLimitedApiKey(context: Context, keyHash: string, client: Cli
 }
 
 /** Deletes some of the entries that are past the retention time. @returns Whether there may be more. */
-export async function deleteOldAuditEvents(
-  { database, clock }: Pick<Context, "database" | "clock">,
-): Promise<boolean> {
+export async function deleteOldAuditEvents({ database, clock }: Pick<Context, "database" | "clock">) {
   const before = clock() - auditRetentionMs;
   const oldest = await findOldestAuditEventAt(database);
   if (oldest === undefined || oldest >= before) return false;

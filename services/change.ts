@@ -1,5 +1,5 @@
 // Changes by a signed-in person. Each is one batch: the change, its audit entry, what follows from it, and an email about it.
-import { insertAuditEvent } from "../db/audit.ts";
+import { type Audited, insertAuditEvent } from "../db/audit.ts";
 import type { Statement } from "../db/engine/database.ts";
 import type { SessionActor } from "../domain/actor.ts";
 import type { AuditEntry } from "../domain/audit.ts";
@@ -13,7 +13,7 @@ export interface Change {
   readonly statement: Statement;
   readonly entry: AuditEntry;
   /** What follows from the change. @param audited The time of the change, and the id of its audit entry. */
-  readonly after?: (audited: { now: number; audited: string }) => readonly Statement[];
+  readonly after?: (audited: Audited) => readonly Statement[];
   readonly email?: NewMail;
 }
 

@@ -1,6 +1,6 @@
 // All SQL of deleting an account: the condition under which it may be deleted, and everything that is deleted with it.
 import { revokeApiKeysMadeBy } from "../api_keys.ts";
-import { ifAudited } from "../audit.ts";
+import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { revokeInvitationsMadeBy } from "../organization/invitations.ts";
 
@@ -50,14 +50,8 @@ export function deleteMembershipWithAccount(
     WHERE user_id = ${userId} AND organization_id = ${organizationId} AND ${ifAudited(audited)}`;
 }
 
-/**
- * @param options `audited`: the id of the entry about the deletion.
- * @returns Statements that revoke an account's keys and invitations, and delete everything else of it.
- */
-export function deleteAccountTraces(
-  userId: string,
-  options: { now: number; audited: string },
-): Statement[] {
+/** @returns Statements that revoke a deleted account's keys and invitations, and delete everything else of it. */
+export function deleteAccountTraces(userId: string, options: Audited): Statement[] {
   const ifDeleted = ifAudited(options.audited);
   return [
     revokeApiKeysMadeBy(userId, options),

@@ -1,21 +1,19 @@
 // All SQL of taking an account back from someone who never owned its address.
 import type { Actor } from "../../domain/actor.ts";
 import { revokeApiKeysMadeBy } from "../api_keys.ts";
-import { ifAudited, insertAuditEvents } from "../audit.ts";
+import { type Audited, ifAudited, insertAuditEvents } from "../audit.ts";
 import { sql, type Statement } from "../engine/database.ts";
 import { openInvitation, revokeInvitationsMadeBy } from "../organization/invitations.ts";
 import { deletePasskeys } from "../sign_in/passkeys.ts";
 import { deleteRecoveryCodes } from "../sign_in/recovery_codes.ts";
 
 /**
- * @param actor The owner of the address.
- * @param options `audited`: the id of the entry about the take-back.
- * @returns Statements that end everything that gave access before: second steps, passkeys, keys, invitations, and the
- *   memberships of others in the account's organizations.
+ * Ends everything that gave access before `actor`, the owner of the address, took the account back: second steps, passkeys,
+ * keys, invitations, and the memberships of others in the account's organizations.
  */
 export function endUnconfirmedAccess(
   actor: Actor,
-  options: { userId: string; now: number; audited: string },
+  options: Audited & { userId: string },
 ): Statement[] {
   const { userId, audited } = options;
   return [
@@ -35,7 +33,7 @@ export function endUnconfirmedAccess(
  */
 function endOthersAccess(
   actor: Actor,
-  { userId, now, audited }: { userId: string; now: number; audited: string },
+  { userId, now, audited }: Audited & { userId: string },
 ): Statement[] {
   const own = sql`organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ${userId})
     AND ${ifAudited(audited)}`;

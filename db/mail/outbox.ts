@@ -3,7 +3,7 @@ import { newId } from "../../domain/id.ts";
 import { outboxCountedMax } from "../../domain/limits.ts";
 import { type MailKind, mailUrgency, type NewMail } from "../../domain/mail/mail.ts";
 import { mailBudget, mailBudgetSubject, noticeBudget } from "../../domain/mail/mail_budget.ts";
-import { ifAudited } from "../audit.ts";
+import { type Audited, ifAudited } from "../audit.ts";
 import { type Database, sql, type Statement } from "../engine/database.ts";
 import { takeMail } from "./mail_budgets.ts";
 
@@ -14,11 +14,8 @@ const hasConfirmedAccount = (email: string) =>
  * Writes an email. A notice to an address that no account has confirmed counts against that recipient's budget. Otherwise an
  * account with someone else's address could send that person any number of emails by changing things. A confirmed address
  * gets every notice, so no flood of other emails can suppress one.
- *
- * @param options `now`: milliseconds since 1970. `audited`: the id of the audit entry that the email depends on.
- * @returns Statements that put the email into the outbox.
  */
-export function insertMail(mail: NewMail, { now, audited }: { now: number; audited: string }): Statement[] {
+export function insertMail(mail: NewMail, { now, audited }: Audited): Statement[] {
   const { kind, to, subject = null, wasConfirmed = false, fields } = mail;
   const isLimited = mailBudget(kind) === null && !wasConfirmed;
   const condition = isLimited ? sql`(changes() > 0 OR ${hasConfirmedAccount(to)})` : sql`true`;

@@ -1,6 +1,6 @@
 // All SQL of invitations. The statement that accepts an invitation makes sure that it works only once.
 import type { Role } from "../../domain/sign_in/session.ts";
-import { ifAudited } from "../audit.ts";
+import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 /** An invitation as stored. Times in milliseconds since 1970. */
@@ -180,7 +180,7 @@ export function endInvitationsBy(
 }
 
 /** Revokes all open invitations that a user sent, after the audited end of their access. */
-export function revokeInvitationsMadeBy(userId: string, { now, audited }: { now: number; audited: string }) {
+export function revokeInvitationsMadeBy(userId: string, { now, audited }: Audited) {
   return sql`UPDATE invitations AS i SET revoked_at = ${now}
     WHERE i.invited_by = ${userId} AND ${openInvitation} AND ${ifAudited(audited)}`;
 }

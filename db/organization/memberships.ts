@@ -1,7 +1,7 @@
 // All SQL of memberships.
 import type { Role } from "../../domain/sign_in/session.ts";
 import { activeApiKey } from "../api_keys.ts";
-import { ifAudited } from "../audit.ts";
+import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
 
@@ -118,7 +118,7 @@ export function deleteMembership(member: MembershipKey, role: Role) {
  */
 export function endMemberAccess(
   member: MembershipKey,
-  options: { now: number; audited: string; handTo?: string | undefined },
+  options: Audited & { handTo?: string | undefined },
 ): Statement[] {
   const { now, audited, handTo } = options;
   const { organizationId, userId } = member;

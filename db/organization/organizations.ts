@@ -1,5 +1,5 @@
 // All SQL of organizations. A deleted one disappears immediately; its usage data is deleted in the background.
-import { ifAudited } from "../audit.ts";
+import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 
 /** An organization as one of its members sees it. */
@@ -53,10 +53,7 @@ export function markOrganizationDeleted({ id, name, now }: { id: string; name: s
 }
 
 /** Marks an organization as deleted after an audited change, if this user is its only member. */
-export function markOwnOrganizationDeleted(
-  { id, now, audited }: { id: string; now: number; audited: string },
-  userId: string,
-) {
+export function markOwnOrganizationDeleted({ id, now, audited }: Audited & { id: string }, userId: string) {
   const members = sql`SELECT 1 FROM memberships WHERE organization_id = ${id}`;
   return sql`UPDATE organizations SET deleted_at = ${now} WHERE id = ${id} AND deleted_at IS NULL
     AND NOT EXISTS (${members} AND user_id <> ${userId}) AND EXISTS (${members} AND user_id = ${userId})
@@ -64,14 +61,10 @@ export function markOwnOrganizationDeleted(
 }
 
 /**
- * @param options `audited`: the id of the audit entry about the deletion.
- * @returns Statements that end everything that could still act in a deleted organization: memberships, keys, invitations and
- *   their links; sessions in which it is active get no active organization.
+ * Ends everything that could still act in a deleted organization: memberships, keys, invitations and their links. Sessions in
+ * which it is active get no active organization.
  */
-export function endOrganizationAccess(
-  id: string,
-  { now, audited }: { now: number; audited: string },
-): Statement[] {
+export function endOrganizationAccess(id: string, { now, audited }: Audited): Statement[] {
   const ofOrganization = sql`organization_id = ${id} AND ${ifAudited(audited)}`;
   const isInvitation = sql`IN (SELECT id FROM invitations WHERE ${ofOrganization})`;
   return [

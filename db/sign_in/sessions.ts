@@ -1,7 +1,7 @@
 // SQL of sessions. Only the SHA-256 of a token is stored.
 import type { Membership, Role, Session } from "../../domain/sign_in/session.ts";
 import { landingOrganization } from "../account/users.ts";
-import { ifAudited } from "../audit.ts";
+import { type Audited, ifAudited } from "../audit.ts";
 import { bind, type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { hasTwoStep } from "./two_step.ts";
 
@@ -202,17 +202,14 @@ export function updateSessionAuthenticated(sessionId: string, now: number) {
 }
 
 /** Records that they have just entered a code too, after its audited use. */
-export function updateSessionAuthenticatedIfAudited(
-  sessionId: string,
-  { now, audited }: { now: number; audited: string },
-) {
+export function updateSessionAuthenticatedIfAudited(sessionId: string, { now, audited }: Audited) {
   return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND ${ifAudited(audited)}`;
 }
 
 /** Gives a session another token, after an audited change of the password; an authentication, too, unless two-step sign-in is on. */
 export function updateSessionToken(
   sessionId: string,
-  { tokenHash, now, audited }: { tokenHash: string; now: number; audited: string },
+  { tokenHash, now, audited }: Audited & { tokenHash: string },
 ) {
   return sql`
     UPDATE sessions SET token_hash = ${tokenHash}, proved_at = iif(${sessionHasTwoStep}, proved_at, ${now})

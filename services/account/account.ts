@@ -5,8 +5,8 @@ import {
   findDependentOrganizations,
   markAccountDeletable,
 } from "../../db/account/account_deletion.ts";
-import { findUserCredentialsById, updateUserName, type UserCredentials } from "../../db/account/users.ts";
-import { insertAuditEvent } from "../../db/audit.ts";
+import { findUserCredentialsById, updateUserName } from "../../db/account/users.ts";
+import { type Audited, insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import {
   endOrganizationAccess,
@@ -73,16 +73,10 @@ export async function deleteAccount(context: SessionContext, actor: SessionActor
   mail.wake();
 }
 
-interface AccountDeletion {
-  readonly now: number;
-  /** The id of the audit entry about it. */
-  readonly audited: string;
-}
-
 function deleteWithAccount(
   actor: SessionActor,
   { id, name }: OrganizationRow,
-  { now, audited }: AccountDeletion,
+  { now, audited }: Audited,
 ): Statement[] {
   const entry = { action: "organization.deleted", organizationId: id, target: { id, name } } as const;
   const audit = insertAuditEvent(actor, entry, { now });
@@ -96,7 +90,7 @@ function deleteWithAccount(
 function leaveWithAccount(
   actor: SessionActor,
   { id: organizationId, role }: OrganizationRow,
-  { now, audited }: AccountDeletion,
+  { now, audited }: Audited,
 ): Statement[] {
   const { id: userId, name } = actor.user;
   const entry = {
@@ -121,11 +115,8 @@ async function deletionError(context: SessionContext, actor: SessionActor): Prom
 }
 
 /** @returns The user behind a session, as stored now. @throws {AppError} `unauthenticated` if they no longer exist. */
-export async function findActingUser(
-  { database }: SessionContext,
-  { user }: SessionActor,
-): Promise<UserCredentials> {
-  const found = await findUserCredentialsById(database, user.id);
+export async function findActingUser(context: SessionContext, { user }: SessionActor) {
+  const found = await findUserCredentialsById(context.database, user.id);
   if (found === undefined) throw unauthenticatedError();
   return found;
 }

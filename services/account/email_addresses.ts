@@ -96,11 +96,8 @@ function pendingChange({ userId, email, now }: { userId: string; email: string; 
 }
 
 /** @returns The address that the person requested, while its link is valid; else null. */
-export async function findPendingEmailChange(
-  { database, clock }: SessionContext,
-  actor: SessionActor,
-): Promise<string | null> {
-  return (await findPendingEmail(database, actor.user.id, clock()))?.email ?? null;
+export async function findPendingEmailChange(context: SessionContext, actor: SessionActor) {
+  return (await findPendingEmail(context.database, actor.user.id, context.clock()))?.email ?? null;
 }
 
 /** Finds a link without using it up. @returns Null if it doesn't work. */
@@ -121,11 +118,7 @@ export async function findEmailLink(context: SessionContext, token: string): Pro
  *
  * @throws {AppError} `invalid_token`, `wrong_account` if it is for another account, `email_taken`.
  */
-export async function verifyEmail(
-  context: SessionContext,
-  actor: SessionActor,
-  token: string,
-): Promise<EmailLink> {
+export async function verifyEmail(context: SessionContext, actor: SessionActor, token: string) {
   const link = await findEmailLink(context, token);
   if (link === null) throw invalidTokenError();
   if (link.userId !== actor.user.id) {

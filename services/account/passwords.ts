@@ -1,5 +1,5 @@
 // Changing a password, and resetting a forgotten one. No response shows whether an account exists.
-import { insertAuditEvent } from "../../db/audit.ts";
+import { type Audited, insertAuditEvent } from "../../db/audit.ts";
 import { endUnconfirmedAccess } from "../../db/account/account_takeback.ts";
 import {
   findUserCredentials,
@@ -175,11 +175,7 @@ export async function checkNewPassword(
 }
 
 /** When and how a password was replaced. */
-export interface NewPassword {
-  /** Milliseconds since 1970. */
-  readonly now: number;
-  /** The id of the audit entry about it; without that entry nothing ends. */
-  readonly audited: string;
+export interface NewPassword extends Audited {
   /** The session that stays. */
   readonly keep?: string;
   /** The reset also confirmed the address; the email lists what else ended. */

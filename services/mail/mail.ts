@@ -1,6 +1,7 @@
 // The outbox and its worker. An email leaves the outbox only when the mail server has it, so it arrives at least once, with
 // the same Message-ID each time. A link's token is created for each attempt, and only its SHA-256 is stored.
 import type { Config } from "../../config.ts";
+import type { Audited } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { deleteEndedLinks, insertMailedLinkToken } from "../../db/mail/link_tokens.ts";
 import { deleteEndedMailBudgets } from "../../db/mail/mail_budgets.ts";
@@ -118,14 +119,9 @@ export class Mail {
     if (this.mode === "none") throw mailUnavailableError();
   }
 
-  /**
-   * Writes an email to the outbox.
-   *
-   * @param options `now`: milliseconds since 1970. `audited`: the id of the audit entry of the change that it is about.
-   * @returns The statements for the batch of that change; none where emails go nowhere.
-   */
-  outgoing(mail: NewMail, options: { now: number; audited: string }): Statement[] {
-    return this.mode === "none" ? [] : insertMail(mail, options);
+  /** @returns Statements that write an email about a change to the outbox; none where emails go nowhere. */
+  outgoing(mail: NewMail, audited: Audited): Statement[] {
+    return this.mode === "none" ? [] : insertMail(mail, audited);
   }
 
   /** Makes the worker send what was just written, immediately. */

@@ -23,10 +23,7 @@ export type VoidedRecord = ReportScope & { readonly seq: number };
  *
  * @returns Their extremes, or null when the record no longer exists.
  */
-export async function findRemainingExtremes(
-  context: ReportContext,
-  record: VoidedRecord,
-): Promise<RemainingExtremes | null> {
+export async function findRemainingExtremes(context: ReportContext, record: VoidedRecord) {
   for (;;) {
     const rollup = await findRecordInRollup(context.database, record);
     if (rollup === undefined) return null;

@@ -12,10 +12,7 @@ import { streamUsageSums, tooManySumsError, type UsageQuery, type UsageSum } fro
  *
  * @returns JSON. @throws {AppError} As `usageRange`; `range_too_long` for more than 100,000 sums.
  */
-export async function usageJson(
-  context: ReportContext,
-  input: ReportScope & UsageQuery,
-): Promise<Uint8Array<ArrayBuffer>> {
+export async function usageJson(context: ReportContext, input: ReportScope & UsageQuery) {
   const { range, sumsMax, batches } = await streamUsageSums(context, input);
   // The status is sent with the first bytes, so the sums are counted before any of them is written.
   if (sumsMax > usageSumRowsMax && !await areAtMost(usageSumRowsMax, batches())) throw tooManySumsError();
@@ -70,10 +67,7 @@ const groupColumns = {
  *
  * @returns CSV. @throws {AppError} As `usageRange`.
  */
-export async function usageCsv(
-  context: ReportContext,
-  input: ReportScope & UsageQuery,
-): Promise<Uint8Array<ArrayBuffer>> {
+export async function usageCsv(context: ReportContext, input: ReportScope & UsageQuery) {
   const { range, batches } = await streamUsageSums(context, input);
   const day = (ms: number) => isoTimeIn(ms, range.timezone).slice(0, 10);
   context.head(`${day(range.from)}-${day(range.to)}`);

@@ -7,7 +7,7 @@ import {
   type UserCredentials,
 } from "../../db/account/users.ts";
 import { markApiKeyRevoked } from "../../db/api_keys.ts";
-import { insertAuditEvent } from "../../db/audit.ts";
+import { type Audited, insertAuditEvent } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
 import { deleteLinks } from "../../db/mail/link_tokens.ts";
 import {
@@ -295,7 +295,7 @@ export async function resetUserPassword(
 function turnOffSecondSteps(
   { mail }: Context,
   actor: OperatorActor,
-  { user, now, audited }: { user: UserCredentials; now: number; audited: string },
+  { user, now, audited }: Audited & { user: UserCredentials },
 ): { audited: string; statements: readonly Statement[] } {
   const { id, email: to, name, organizationId } = user;
   const about = { organizationId, target: { id, name: to } };

@@ -69,11 +69,7 @@ export async function listInvitations(
 }
 
 /** @throws {AppError} `not_found`, `forbidden`. */
-export async function getInvitation(
-  context: SessionContext,
-  actor: SessionActor,
-  key: InvitationKey,
-): Promise<Invitation> {
+export async function getInvitation(context: SessionContext, actor: SessionActor, key: InvitationKey) {
   requireMembership(actor, { organizationId: key.organizationId, permission: "members.manage" });
   return toInvitation(await findRow(context, key), context.clock());
 }
@@ -122,11 +118,7 @@ export async function createInvitation(
  *
  * @throws {AppError} As {@linkcode createInvitation}, and `not_found`.
  */
-export async function resendInvitation(
-  context: SessionContext,
-  actor: SessionActor,
-  key: InvitationKey,
-): Promise<Invitation> {
+export async function resendInvitation(context: SessionContext, actor: SessionActor, key: InvitationKey) {
   const { clock, mail } = context;
   const { row, permit } = await findManaged(context, actor, key);
   mail.requireMail();

@@ -41,14 +41,12 @@ export async function listMembers(
 }
 
 /** Counts the members of each role. @throws {AppError} `not_found`. */
-export async function countMembers(
-  { database }: SessionContext,
-  actor: SessionActor,
-  organizationId: string,
-): Promise<Readonly<Record<Role, number>>> {
+export async function countMembers(context: SessionContext, actor: SessionActor, organizationId: string) {
   requireMembership(actor, { organizationId, permission: "members.read" });
   const counts = { OWNER: 0, ADMIN: 0, MEMBER: 0 };
-  for (const { role, members } of await findMemberCounts(database, organizationId)) counts[role] = members;
+  for (const { role, members } of await findMemberCounts(context.database, organizationId)) {
+    counts[role] = members;
+  }
   return counts;
 }
 
@@ -63,11 +61,7 @@ export async function listOwners(
 }
 
 /** @throws {AppError} `not_found`. */
-export async function getMember(
-  context: SessionContext,
-  actor: SessionActor,
-  key: MembershipKey,
-): Promise<Member> {
+export async function getMember(context: SessionContext, actor: SessionActor, key: MembershipKey) {
   requireMembership(actor, { organizationId: key.organizationId, permission: "members.read" });
   return toMember(await findRow(context, key), { ...key, actor });
 }

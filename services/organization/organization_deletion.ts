@@ -15,9 +15,7 @@ import type { BaseContext } from "../base_context.ts";
  *
  * @returns Whether there may be more. @throws {DatabaseError}
  */
-export async function deleteSomeOfDeletedOrganizations(
-  { database }: Pick<BaseContext, "database">,
-): Promise<boolean> {
+export async function deleteSomeOfDeletedOrganizations({ database }: Pick<BaseContext, "database">) {
   const organization = await findDeletedOrganization(database);
   if (organization === undefined) return false;
   await deleteSomeOfOrganization(database, organization.id, {

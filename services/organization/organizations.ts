@@ -28,20 +28,13 @@ import { requireRecentAuthentication } from "../sign_in/recent_authentication.ts
 import { requireMembership } from "./membership.ts";
 
 /** Lists the actor's organizations by name. */
-export async function listOrganizations(
-  { database }: SessionContext,
-  actor: SessionActor,
-): Promise<Organization[]> {
-  return (await findOrganizations(database, actor.user.id)).map(toOrganization);
+export async function listOrganizations(context: SessionContext, actor: SessionActor) {
+  return (await findOrganizations(context.database, actor.user.id)).map(toOrganization);
 }
 
 /** @throws {AppError} `not_found`. */
-export async function getOrganization(
-  { database }: SessionContext,
-  actor: SessionActor,
-  id: string,
-): Promise<Organization> {
-  const row = isId("org", id) ? await findOrganization(database, actor.user.id, id) : undefined;
+export async function getOrganization(context: SessionContext, actor: SessionActor, id: string) {
+  const row = isId("org", id) ? await findOrganization(context.database, actor.user.id, id) : undefined;
   if (row === undefined) throw notFoundError();
   return toOrganization(row);
 }

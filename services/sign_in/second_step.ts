@@ -20,13 +20,7 @@ import { createChallenge, relyingParty, takeChallenge } from "./passkey_challeng
 import { codeGuessSubject, signInExpiredError, type VerifiedStep } from "./second_step_codes.ts";
 import { newSession, sessionBounds, wellFormedHash } from "./session_tokens.ts";
 import { personOf, readSignedIn, type SignedIn } from "./sign_in.ts";
-import {
-  type PasskeyAnswer,
-  type PasskeyOptions,
-  signInOptions,
-  userOfHandle,
-  verifySignIn,
-} from "./webauthn.ts";
+import { type PasskeyAnswer, signInOptions, userOfHandle, verifySignIn } from "./webauthn.ts";
 
 /** Finds the sign-in that waits for one of these tokens. @returns Null if there is none, or if they are of different people. */
 export async function findPendingSignIn(
@@ -74,11 +68,7 @@ export async function signInWithCode(
  * @returns The options for `navigator.credentials.get()`.
  * @throws {AppError} `two_step_state`, `rate_limited`.
  */
-export async function beginPasskeySignIn(
-  context: Context,
-  client: ClientInfo,
-  token: string | undefined,
-): Promise<PasskeyOptions> {
+export async function beginPasskeySignIn(context: Context, client: ClientInfo, token: string | undefined) {
   const budget = context.rateLimits.passkeyChallenges.take(addressGroup(client.address));
   if (!budget.isAllowed) throw rateLimited(budget.resetMs);
   const party = relyingParty(context.config);

@@ -156,10 +156,7 @@ export function accountChangedError(): AppError {
 }
 
 /** @returns The session of a token that was just written. @throws {AppError} `unauthenticated` if it has already ended. */
-export async function readSignedIn(
-  { config, database, clock }: BaseContext | SessionContext,
-  token: string,
-): Promise<SignedIn> {
+export async function readSignedIn({ config, database, clock }: BaseContext | SessionContext, token: string) {
   const [found] = await findSessions(database, [hashToken(token)], sessionBounds(config, clock()));
   if (found === undefined) throw unauthenticatedError();
   return { token, session: found.session };

@@ -25,10 +25,7 @@ export async function totpUrl(app: { secret: string; host: string; email: string
 }
 
 /** @returns The time step of a code, at most one away from `now` (milliseconds since 1970), or null if it is wrong. */
-export async function totpStep(
-  { secret, code }: { secret: string; code: string },
-  now: number,
-): Promise<number | null> {
+export async function totpStep({ secret, code }: { secret: string; code: string }, now: number) {
   const { Secret, TOTP } = await import("otpauth");
   const totp = new TOTP({ ...form, secret: Secret.fromBase32(secret) });
   const delta = totp.validate({ token: code, timestamp: now, window: totpStepsMax });

@@ -77,10 +77,7 @@ export async function beginTotp(context: SessionContext, actor: SessionActor): P
 }
 
 /** Finds the setup that waits for its first code, or null. @throws {AppError} `proof_required`. */
-export async function findTotpSetUp(
-  context: SessionContext,
-  actor: SessionActor,
-): Promise<TotpSetUp | null> {
+export async function findTotpSetUp(context: SessionContext, actor: SessionActor) {
   requireRecentAuthentication(actor, context.clock());
   const totp = await findTotp(context.database, actor.user.id);
   return totp?.confirmedAt === null ? await toSetUp(context, actor, totp.secret) : null;
@@ -92,11 +89,7 @@ export async function findTotpSetUp(
  * @returns The recovery codes. They can't be read again.
  * @throws {AppError} `proof_required`, `invalid_code`, `two_step_state`.
  */
-export async function confirmTotp(
-  context: SessionContext,
-  actor: SessionActor,
-  text: string,
-): Promise<string[]> {
+export async function confirmTotp(context: SessionContext, actor: SessionActor, text: string) {
   const now = context.clock();
   requireRecentAuthentication(actor, now);
   const { id: userId, email: to, name } = actor.user;
@@ -122,11 +115,8 @@ export async function confirmTotp(
 }
 
 /** @returns Whether the session was authenticated after two-step sign-in was turned on, so with a code or a passkey. */
-export async function canTurnOffTwoStep(
-  { database }: SessionContext,
-  { user, authenticatedAt }: SessionActor,
-): Promise<boolean> {
-  const totp = await findTotp(database, user.id);
+export async function canTurnOffTwoStep(context: SessionContext, { user, authenticatedAt }: SessionActor) {
+  const totp = await findTotp(context.database, user.id);
   return authenticatedAt > (totp?.confirmedAt ?? Infinity);
 }
 
