@@ -78,11 +78,7 @@ export function findApiKeys(
 }
 
 /** @returns How many keys are active at `now`, and how many are not. */
-export async function findApiKeyCounts(
-  database: DatabaseReader,
-  scope: ApiKeyScope,
-  now: number,
-): Promise<{ active: number; inactive: number }> {
+export async function findApiKeyCounts(database: DatabaseReader, scope: ApiKeyScope, now: number) {
   const row = await database.readFirst<{ total: number; active: number }>(sql`
     SELECT count(*) AS total, count(*) FILTER (WHERE ${activeApiKey(now)}) AS active
     FROM api_keys k WHERE ${inScope(scope)}`);

@@ -2,7 +2,7 @@
 import type { Actor } from "../../domain/actor.ts";
 import { revokeApiKeysMadeBy } from "../api_keys.ts";
 import { type Audited, ifAudited, insertAuditEvents } from "../audit.ts";
-import { sql, type Statement } from "../engine/database.ts";
+import { sql } from "../engine/database.ts";
 import { openInvitation, revokeInvitationsMadeBy } from "../organization/invitations.ts";
 import { deletePasskeys } from "../sign_in/passkeys.ts";
 import { deleteRecoveryCodes } from "../sign_in/recovery_codes.ts";
@@ -11,10 +11,7 @@ import { deleteRecoveryCodes } from "../sign_in/recovery_codes.ts";
  * Ends everything that gave access before `actor`, the owner of the address, took the account back: second steps, passkeys,
  * keys, invitations, and the memberships of others in the account's organizations.
  */
-export function endUnconfirmedAccess(
-  actor: Actor,
-  options: Audited & { userId: string },
-): Statement[] {
+export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: string }) {
   const { userId, audited } = options;
   return [
     // An unfinished setup too, because the person who began it knows the secret.
@@ -31,10 +28,7 @@ export function endUnconfirmedAccess(
  * An account with an unconfirmed address can't join an organization, only create one. So all other members were invited by
  * it, or by people it invited.
  */
-function endOthersAccess(
-  actor: Actor,
-  { userId, now, audited }: Audited & { userId: string },
-): Statement[] {
+function endOthersAccess(actor: Actor, { userId, now, audited }: Audited & { userId: string }) {
   const own = sql`organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ${userId})
     AND ${ifAudited(audited)}`;
   const others = sql`

@@ -50,10 +50,7 @@ function canBeUsed({ purpose, subject, email, now }: NewLinkToken): Statement {
  *   claimed again, or the link can no longer be used. In the last case, the second one deletes the email from the outbox
  *   and returns its `droppedId`.
  */
-export function insertMailedLinkToken(
-  token: NewLinkToken,
-  mail: { id: string; attempts: number },
-): Statement[] {
+export function insertMailedLinkToken(token: NewLinkToken, mail: { id: string; attempts: number }) {
   const claimed = sql`FROM outbox WHERE id = ${mail.id} AND attempts = ${mail.attempts}`;
   return [
     insertLinkToken(token, sql`${claimed} AND ${canBeUsed(token)} RETURNING token_hash AS tokenHash`),

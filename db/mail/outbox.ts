@@ -73,10 +73,7 @@ export function claimMails(
 }
 
 /** @returns When the next email is due, in milliseconds since 1970, or null. */
-export async function findNextMailDue(
-  database: Database,
-  kinds: readonly MailKind[],
-): Promise<number | null> {
+export async function findNextMailDue(database: Database, kinds: readonly MailKind[]) {
   const row = await database.readFirst<{ dueAt: number }>(sql`
     SELECT due_at AS dueAt FROM outbox
     WHERE kind IN (SELECT value FROM json_each(${JSON.stringify(kinds)})) ORDER BY due_at LIMIT 1`);

@@ -77,10 +77,7 @@ export const movedPositions = joinSql(
  * @param keys The own hash of each key, and the `seq` of its record.
  * @returns Statements that delete the keys from whichever table they have moved to.
  */
-export function deleteKeys(
-  organization: Statement,
-  keys: readonly (readonly [hash: number, seq: number])[],
-): Statement[] {
+export function deleteKeys(organization: Statement, keys: readonly (readonly [hash: number, seq: number])[]) {
   const hash = indexHash(sql`(e.value ->> 0)`, organization);
   return [recent, middle, settled].map((table) =>
     sql`DELETE FROM ${table} WHERE (hash, seq) IN (

@@ -127,10 +127,7 @@ function subtractFromHour(which: UsageVoid): Statement {
  *   missing or no longer true. Undefined if the key's organization has no such record.
  * @throws {DatabaseError}
  */
-export async function voidRecord(
-  database: Database,
-  which: UsageVoid,
-): Promise<StoredUsageRecord | undefined> {
+export async function voidRecord(database: Database, which: UsageVoid) {
   const results = await database.write([
     subtractFromQuarter(which),
     subtractFromHour(which),

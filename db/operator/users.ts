@@ -32,20 +32,13 @@ export function markUserEnabled(userId: string) {
 }
 
 /** A page of something that a user created, at `now` in milliseconds since 1970. */
-export interface CreatedPage {
-  readonly now: number;
-  readonly limit: number;
-}
+type CreatedPage = Readonly<Record<"now" | "limit", number>>;
 
 const activeKeysOf = (userId: string, now: number) =>
   sql`FROM api_keys k WHERE k.created_by = ${userId} AND ${activeApiKey(now)}`;
 
 /** @returns How many active keys of any organization a user created. */
-export async function countActiveKeysOfUser(
-  database: Database,
-  userId: string,
-  now: number,
-): Promise<number> {
+export async function countActiveKeysOfUser(database: Database, userId: string, now: number) {
   const row = await database.readFirst<{ keys: number }>(
     sql`SELECT count(*) AS keys ${activeKeysOf(userId, now)}`,
   );

@@ -116,10 +116,7 @@ export function deleteMembership(member: MembershipKey, role: Role) {
  *
  * @param options `handTo`: the user who gets the member's keys; without it, they are revoked.
  */
-export function endMemberAccess(
-  member: MembershipKey,
-  options: Audited & { handTo?: string | undefined },
-): Statement[] {
+export function endMemberAccess(member: MembershipKey, options: Audited & { handTo?: string | undefined }) {
   const { now, audited, handTo } = options;
   const { organizationId, userId } = member;
   // Revoked keys keep their creator.

@@ -13,11 +13,7 @@ const numberOf = (id: string): Statement =>
   sql`(SELECT number FROM organizations WHERE id = ${id} AND deleted_at IS NOT NULL)`;
 
 /** Does the next step. @param id The id of an organization that is marked as deleted. For any other, nothing happens. */
-export async function deleteSomeOfOrganization(
-  database: Database,
-  id: string,
-  step: OrganizationEndStep,
-): Promise<void> {
+export async function deleteSomeOfOrganization(database: Database, id: string, step: OrganizationEndStep) {
   const number = numberOf(id);
   const records = await database.read<{ seq: number; idempotencyKey: string | null }>(sql`
     SELECT seq, idempotency_key AS idempotencyKey FROM usage_records

@@ -36,10 +36,7 @@ export function requireSession(guard: SessionGuard) {
 }
 
 /** @returns Why the session may not write, or null if it may. */
-export async function findSessionRejection(
-  database: DatabaseReader,
-  guard: SessionGuard,
-): Promise<SessionRejection | null> {
+export async function findSessionRejection(database: DatabaseReader, guard: SessionGuard) {
   const row = await database.readFirst<{ reason: SessionRejection | null }>(rejection(guard));
   return row?.reason ?? null;
 }

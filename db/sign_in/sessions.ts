@@ -57,10 +57,7 @@ export function insertAuditedSession(session: NewSession, audited: string): Stat
  * @returns Statements to follow the one that inserts a session. If it was inserted, they end the sessions that it replaces: those
  *   of the client's earlier tokens, and the person's least recently used ones.
  */
-export function endReplacedSessions(
-  { tokenHash, userId, replaces }: NewSession,
-  { max }: { max: number },
-): Statement[] {
+export function endReplacedSessions({ tokenHash, userId, replaces }: NewSession, { max }: { max: number }) {
   const isInserted = sql`EXISTS (SELECT 1 FROM sessions WHERE token_hash = ${tokenHash})`;
   const endOldest = sql`
     DELETE FROM sessions WHERE ${isInserted} AND token_hash IN (
