@@ -2,9 +2,6 @@
 import ipaddr from "ipaddr.js";
 import { parse as parseDomain } from "tldts";
 
-/** Who can create an account: everyone, invited people or no one. */
-export type SignUpPolicy = "open" | "invite" | "closed";
-
 /** Where the data is stored: a file or a libSQL server. */
 export type DatabaseTarget =
   | { readonly kind: "file"; readonly path: string; readonly createFolder: boolean }
@@ -31,7 +28,8 @@ export interface Config {
   readonly cookieDomain: string | undefined;
   readonly allowedOrigins: readonly AllowedOrigin[];
   readonly database: DatabaseTarget;
-  readonly signUp: SignUpPolicy;
+  /** Who can create an account: everyone, invited people or no one. */
+  readonly signUp: "open" | "invite" | "closed";
   readonly smtpUrl: string | undefined;
   readonly mailFrom: string | undefined;
   readonly trustedProxies: readonly AddressBlock[];
@@ -94,9 +92,6 @@ export function fileSetting(secret: typeof secrets[number]): string {
   return `${secret}_FILE`;
 }
 
-/** The checked settings, or one line for each fault. */
-export type ConfigResult = { readonly config: Config } | { readonly faults: readonly string[] };
-
 /**
  * Reads and checks every setting.
  *
@@ -104,7 +99,10 @@ export type ConfigResult = { readonly config: Config } | { readonly faults: read
  * @param options `isTerminal`: whether standard output is a terminal.
  * @returns The checked settings, or one line for each fault: the setting, what was expected and what it got.
  */
-export function parseConfig(record: Settings, { isTerminal }: { isTerminal: boolean }): ConfigResult {
+export function parseConfig(
+  record: Settings,
+  { isTerminal }: { isTerminal: boolean },
+): { readonly config: Config } | { readonly faults: readonly string[] } {
   const reader = new SettingsReader(record);
   const database = readDatabase(reader);
   const config = {
@@ -235,11 +233,7 @@ function readSessions(reader: SettingsReader) {
   return { sessionMaxDays, sessionIdleDays };
 }
 
-/**
- * Parses an IP address or CIDR block.
- *
- * @returns The block, or null. An address becomes a block of one.
- */
+/** @returns The CIDR block of a text, or null. An address becomes a block of one. */
 export function parseAddressBlock(text: string): AddressBlock | null {
   try {
     // Otherwise 010.0.0.1 would be octal, and 10 would be 0.0.0.10.

@@ -55,10 +55,8 @@ async function backUp(path: string, file: string): Promise<number> {
   try {
     return await makeBackup(path, { file, signal: stopping.signal });
   } catch (error) {
-    throw new CommandError(
-      messageOf(error),
-      error instanceof BackupStopped ? exitStatus.busy : exitStatus.io,
-    );
+    const status = error instanceof BackupStopped ? exitStatus.busy : exitStatus.io;
+    throw new CommandError(messageOf(error), status);
   } finally {
     for (const signal of signals) Deno.removeSignalListener(signal, stop);
   }
@@ -132,10 +130,8 @@ async function run(
     }
     const config = readSettings(environment);
     if (config.database.kind === "remote") {
-      throw new CommandError(
-        "DATABASE_URL is a libSQL server, which makes its own backups",
-        exitStatus.config,
-      );
+      const problem = "DATABASE_URL is a libSQL server, which makes its own backups";
+      throw new CommandError(problem, exitStatus.config);
     }
     await act({ path: config.database.path, file }, config);
     return 0;

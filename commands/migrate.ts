@@ -7,7 +7,7 @@ import { writeLine } from "./terminal.ts";
 /** @param environment See {@linkcode CommandLine}. @returns The exit status. */
 export async function migrateCommand(environment: Settings): Promise<number> {
   const config = readSettings(environment);
-  const opened = await openForCommand(config, () => {});
+  const opened = await openForCommand(config);
   writeLine(`Database: ${databaseName(config)}`, "stderr");
   await opened.close();
   const { applied } = opened;

@@ -17,49 +17,27 @@ export interface OpenedDatabase {
   close(): Promise<void>;
 }
 
-/**
- * Opens the database for the server, or for a command that needs it alone.
- *
- * @param onFatal See `openEmbedded`.
- * @throws {CommandError}
- */
-export function openForCommand(
-  config: Config,
-  onFatal: (error: DatabaseError) => void,
-): Promise<OpenedDatabase> {
-  return open(config, { onFatal, isGuest: false });
-}
-
-/**
- * Opens the database for a command that works beside a running server. If a server may be running, the schema must be
- * exactly this version's, and nothing is migrated. A missing database is never created.
- *
- * @param options `onlyReads`: let a server start meanwhile, as printing a long list may take a while.
- * @throws {CommandError}
- */
-export function openBesideServer(
-  config: Config,
-  { onlyReads }: { onlyReads: boolean },
-): Promise<OpenedDatabase> {
-  // The write that met a fatal error reports it.
-  return open(config, { onFatal: () => {}, isGuest: true, onlyReads });
-}
-
 /** @returns The full path of the data file, or the libSQL server's host. */
 export function databaseName({ database }: Pick<Config, "database">): string {
   return database.kind === "file" ? resolve(database.path) : new URL(database.url).host;
 }
 
-interface OpenOptions {
-  readonly onFatal: (error: DatabaseError) => void;
-  /** Continue when a server has the file open. */
-  readonly isGuest: boolean;
-  /** Release the lock once the schema is checked. */
+/** How a command uses the database. */
+export interface OpenOptions {
+  /** See `openEmbedded`. By default, only the write that met a fatal error reports it. */
+  readonly onFatal?: (error: DatabaseError) => void;
+  /**
+   * Works beside a running server. If one may be running, the schema must be exactly this version's, and nothing is migrated. A
+   * missing database is never created.
+   */
+  readonly isGuest?: boolean;
+  /** Lets a server start meanwhile, as printing a long list may take a while. */
   readonly onlyReads?: boolean;
 }
 
-async function open(config: Config, options: OpenOptions): Promise<OpenedDatabase> {
-  const { onFatal, isGuest, onlyReads = false } = options;
+/** Opens and migrates the database; without `isGuest`, for one process alone. @throws {CommandError} */
+export async function openForCommand(config: Config, options: OpenOptions = {}): Promise<OpenedDatabase> {
+  const { onFatal = () => {}, isGuest = false, onlyReads = false } = options;
   const { database: target } = config;
   let database: Database | undefined;
   let unlock: (() => void) | null = () => {};

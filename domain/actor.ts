@@ -26,30 +26,15 @@ export interface PersonActor {
   readonly client: ClientInfo;
 }
 
-/** Someone who is not signed in. */
-export interface AnonymousActor {
-  readonly type: "anonymous";
-  readonly client: ClientInfo;
-}
-
 /** The operator of the service, on the command line. */
 export interface OperatorActor {
   readonly type: "operator";
   readonly client: ClientInfo;
 }
 
-/** The service itself. */
-export interface SystemActor {
-  readonly type: "system";
-  readonly client: ClientInfo;
-}
-
-/** A client with an API key. */
-export interface ApiKeyActor {
-  readonly type: "apiKey";
-  readonly id: string;
-  readonly client: ClientInfo;
-}
-
-/** Anyone who can be in the audit log. */
-export type Actor = PersonActor | AnonymousActor | OperatorActor | SystemActor | ApiKeyActor;
+/** Anyone who can be in the audit log: also someone who is not signed in, the service itself, and a client with an API key. */
+export type Actor =
+  | PersonActor
+  | OperatorActor
+  | { readonly type: "anonymous" | "system"; readonly client: ClientInfo }
+  | { readonly type: "apiKey"; readonly id: string; readonly client: ClientInfo };

@@ -3,7 +3,7 @@ import type { Verdict } from "./check_result.ts";
 import { checkShownCharactersMax } from "./limits.ts";
 
 /** A request as it arrived. Missing headers are null. */
-export interface BrowserRequest {
+interface BrowserRequest {
   /** The TCP peer's address. */
   readonly peer: string;
   /** Whether the settings trust the peer as a proxy. */
@@ -51,13 +51,9 @@ export function requestFacts(request: BrowserRequest, base: URL): RequestFact[] 
 function factAbout(about: string, { seen, expected }: { seen: string | null; expected: string }) {
   const isLong = seen !== null && seen.length > checkShownCharactersMax;
   const shortSeen = isLong ? `${seen.slice(0, checkShownCharactersMax)}…` : seen;
-  const complete = (verdict: Verdict) => (meaning: string): RequestFact => ({
-    about,
-    seen: shortSeen,
-    expected,
-    verdict,
-    meaning,
-  });
+  const complete = (verdict: Verdict) => (meaning: string): RequestFact => (
+    { about, seen: shortSeen, expected, verdict, meaning }
+  );
   return { ok: complete("ok"), warning: complete("warning"), wrong: complete("wrong") };
 }
 

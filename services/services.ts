@@ -1,5 +1,5 @@
 // The context of all verbs with its long-lived parts, created at start and closed at the end.
-import { type DataFileSize, dataFileSize } from "../db/engine/data_file.ts";
+import { dataFileSize } from "../db/engine/data_file.ts";
 import { ping } from "../db/engine/diagnostics.ts";
 import { findOutboxState, type OutboxState } from "../db/mail/outbox.ts";
 import type { EmailTexts } from "../domain/mail/mail.ts";
@@ -27,7 +27,7 @@ export interface Services extends Context {
   /** @throws {DatabaseError} */
   outboxState(): Promise<OutboxState>;
   /** @returns The size of the data file; null for a remote database. */
-  databaseSize(): Promise<DataFileSize | null>;
+  databaseSize(): ReturnType<typeof dataFileSize>;
   /** Makes {@linkcode isReady} return false, and starts no more reports. */
   drain(): void;
   /** Writes what was accepted; the database stays open. */

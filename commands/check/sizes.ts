@@ -42,16 +42,14 @@ export async function checkCookiesArrive({ baseUrl }: PublicSettings, send: Send
 /** Checks whether a redirect with a long address gets through, as after signing in. */
 export async function checkLongRedirect({ baseUrl }: PublicSettings, send: Send): Promise<CheckResult> {
   return await attempt("Long redirects", async (result) => {
+    const kibibytes = responseHeaderCharactersMax / 1024;
     const target = encodeURIComponent("/portal?".padEnd(returnToCharactersMax, "&"));
     const response = await withoutBody(send(`${baseUrl.origin}/sign-in/continue?return_to=${target}`));
     return response.headers.get("location")?.endsWith(target) === true
       ? result.ok("They get through, so people return to pages with long addresses.")
       : result.warning(
         `A redirect to a page with a long address fails with status ${response.status}.`,
-        `Configure the proxy to accept addresses and response headers of ${
-          responseHeaderCharactersMax / 1024
-        } KiB ` +
-          "(nginx: proxy_buffer_size).",
+        `Configure the proxy to accept addresses and response headers of ${kibibytes} KiB (nginx: proxy_buffer_size).`,
       );
   });
 }

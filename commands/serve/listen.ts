@@ -15,8 +15,7 @@ import type { ProgramLog } from "./log.ts";
 /** Handles requests, as for `Deno.serve`. */
 export type Handler = Deno.ServeHandler<Deno.NetAddr>;
 
-/** Where to listen, and when to close idle connections. */
-export interface ListenOptions {
+interface ListenOptions {
   readonly hostname: string;
   /** 0 for any free port, which then stays the same. */
   readonly port: number;

@@ -48,9 +48,11 @@ export async function serve(environment: Settings, options: { version: string })
     throw portError(config, error);
   }
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
-  const opened = await openForCommand(config, (error) => {
-    log.error("stopping: the data file can no longer be trusted", { error });
-    end(exitStatus.internal);
+  const opened = await openForCommand(config, {
+    onFatal: (error) => {
+      log.error("stopping: the data file can no longer be trusted", { error });
+      end(exitStatus.internal);
+    },
   });
   for (const { about, advice } of checkSettingNames(environment)) {
     log.warn("unknown setting in the environment", { name: about, advice });

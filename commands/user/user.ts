@@ -18,7 +18,7 @@ import {
 } from "../../services/operator/users.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { userHelp } from "../help.ts";
-import { databaseName, openBesideServer } from "../open_database.ts";
+import { databaseName, openForCommand } from "../open_database.ts";
 import { CommandError, exitStatus, readSettings } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { parseUserArguments, type UserArguments, type UserVerb } from "./user_arguments.ts";
@@ -65,7 +65,7 @@ async function run(parsed: UserArguments, environment: Settings): Promise<void> 
   if (verb === "create") toNewUser(parsed);
   const password = flags.has("password-stdin") ? await readPassword() : undefined;
   const config = readSettings(environment);
-  const opened = await openBesideServer(config, { onlyReads: verb === "list" });
+  const opened = await openForCommand(config, { isGuest: true, onlyReads: verb === "list" });
   writeLine(`Database: ${databaseName(config)}`, "stderr");
   const base = { config, database: opened.database, clock: Date.now };
   const services = createServices(base, { onBackgroundError: () => {} });
@@ -89,10 +89,8 @@ const passwordBytesMax = passwordCharactersMax * 256;
  */
 async function readPassword(): Promise<string> {
   if (Deno.stdin.isTerminal()) {
-    throw new CommandError(
-      "--password-stdin reads a pipe or a file, because a terminal would show it.",
-      exitStatus.data,
-    );
+    const problem = "--password-stdin reads a pipe or a file, because a terminal would show it.";
+    throw new CommandError(problem, exitStatus.data);
   }
   const parts: Uint8Array[] = [];
   let size = 0;

@@ -17,11 +17,7 @@ interface Prepared {
 /** Pages of 4 KiB in the log at which it is checkpointed (80 MB). Each random key touches a page of its own. */
 const checkpointPages = 20_000;
 
-/**
- * Writes an empty database with a write-ahead log into an empty file.
- *
- * @throws {DatabaseError}
- */
+/** Writes an empty database with a write-ahead log into an empty file. @throws {DatabaseError} */
 export function initializeDataFile(path: string): void {
   const sqlite = withDatabaseErrors(() => new Sqlite(path));
   try {

@@ -17,10 +17,8 @@ export function createIfMissing(path: string, create: MissingFile): void {
   try {
     const exists = isNonEmptyFile(path);
     if (!exists && create === "nothing") {
-      throw new DatabaseError(
-        "fault",
-        "the database doesn't exist; check DATABASE_URL and the current folder",
-      );
+      const message = "the database doesn't exist; check DATABASE_URL and the current folder";
+      throw new DatabaseError("fault", message);
     }
     if (create === "folder") Deno.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     if (!exists) createFile(path);
@@ -83,14 +81,8 @@ export function lockDataFile(path: string): (() => void) | null {
   return () => file.close();
 }
 
-/** Sizes in bytes of the data file and its write-ahead log; 0 for a file that doesn't exist. */
-export interface DataFileSize {
-  readonly dataBytes: number;
-  readonly logBytes: number;
-}
-
-/** @returns The sizes, or null for a libSQL server. */
-export async function dataFileSize(target: DatabaseTarget): Promise<DataFileSize | null> {
+/** @returns The sizes in bytes of the data file and its log, 0 for a missing one; null for a libSQL server. */
+export async function dataFileSize(target: DatabaseTarget) {
   if (target.kind !== "file") return null;
   const [dataBytes = 0, logBytes = 0] = await Promise.all(["", "-wal"].map(async (end) => {
     try {

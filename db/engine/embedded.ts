@@ -12,8 +12,7 @@ import {
 } from "./database.ts";
 import type { WriterRequest, WriterResponse } from "./writer_worker.ts";
 
-/** How to open a data file. */
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   readonly path: string;
   readonly create: MissingFile;
   /** A server may have the file open: see {@linkcode Connection}. */

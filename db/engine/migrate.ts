@@ -9,8 +9,7 @@ import wrongCodes from "./migrations/0004_wrong_codes.sql" with { type: "text" }
 import seriesLimit from "./migrations/0005_series_limit.sql" with { type: "text" };
 import refusedWrites from "./migrations/0006_refused_writes.sql" with { type: "text" };
 
-/** One step of the schema. */
-export interface Migration {
+interface Migration {
   readonly number: number;
   readonly name: string;
   readonly text: string;
@@ -29,13 +28,13 @@ export const migrations: readonly Migration[] = [
 
 /** Thrown for a database with another schema than this program's. */
 export class MigrationError extends Error {
-  /** The database only lacks migrations. */
+  /** Whether the database only lacks migrations. */
   readonly isOlder: boolean;
 
   /** @param message One line for the operator. */
-  constructor(message: string, options: { isOlder: boolean } = { isOlder: false }) {
+  constructor(message: string, { isOlder } = { isOlder: false }) {
     super(message);
-    this.isOlder = options.isOlder;
+    this.isOlder = isOlder;
     this.name = "MigrationError";
   }
 }
@@ -123,11 +122,7 @@ export function checksum(migration: Migration): string {
 }
 
 /** A row of `schema_migrations`. */
-export interface AppliedMigration {
-  readonly number: number;
-  readonly name: string;
-  readonly checksum: string;
-}
+export type AppliedMigration = Pick<Migration, "number" | "name"> & { readonly checksum: string };
 
 function appliedMigrations(database: Database): Promise<AppliedMigration[]> {
   return database.read<AppliedMigration>(appliedMigrationsQuery);

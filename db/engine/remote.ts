@@ -18,8 +18,7 @@ import {
   type WriteResult,
 } from "./database.ts";
 
-/** Which server, and how long to wait for it. */
-export interface RemoteOptions {
+interface RemoteOptions {
   /** `libsql://`, `https://` or `http://`. */
   readonly url: string;
   readonly authToken: string | undefined;

@@ -5,8 +5,7 @@ import { Connection, filesReleased } from "./connection.ts";
 import { DatabaseError } from "./database.ts";
 import { lacksMigrations } from "./migrate.ts";
 
-/** The result of a restore. */
-export interface Restored {
+interface Restored {
   readonly bytes: number;
   /** The new path of the former database; null if there was none. */
   readonly former: string | null;
