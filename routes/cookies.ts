@@ -139,28 +139,16 @@ export function clearConflictingCookies(c: AppContext, config: Config, { path }:
 /** The cookie between the password and the second step in the portal. No endpoint accepts it as a session. */
 const secondStepCookieName = "sign_in_step";
 
-/** Puts the token of a pending sign-in into a host-only cookie. */
-export function setSecondStepCookie(c: AppContext, config: Config, token: string): void {
-  appendSecondStepCookie(c, config, { value: token, maxAge: secondStepTimeoutMs / 1000 });
-}
-
-/** Clears that cookie. */
-export function clearSecondStepCookie(c: AppContext, config: Config): void {
-  appendSecondStepCookie(c, config, { value: "", maxAge: 0 });
+/** Puts the token of a pending sign-in into a host-only cookie. @param token Null clears the cookie. */
+export function setSecondStepCookie(c: AppContext, { secure }: Config, token: string | null): void {
+  const maxAge = token === null ? 0 : secondStepTimeoutMs / 1000;
+  const options = { httpOnly: true, sameSite: "Strict", path: "/sign-in", secure, maxAge } as const;
+  c.header("Set-Cookie", serialize(secondStepCookieName, token ?? "", options), { append: true });
 }
 
 /** @returns The tokens of pending sign-ins; usually one. */
 export function secondStepTokens(header: string | undefined): string[] {
   return cookieValues(header, secondStepCookieName);
-}
-
-function appendSecondStepCookie(
-  c: AppContext,
-  { secure }: Config,
-  { value, maxAge }: { value: string; maxAge: number },
-): void {
-  const options = { httpOnly: true, sameSite: "Strict", path: "/sign-in", secure, maxAge } as const;
-  c.header("Set-Cookie", serialize(secondStepCookieName, value, options), { append: true });
 }
 
 /** The contents of a session cookie. */

@@ -17,7 +17,7 @@ import {
 import { commonErrors, errorResponses } from "./openapi/error_responses.ts";
 
 /** A successful response of a route. */
-export interface EndpointResponse {
+interface EndpointResponse {
   readonly description: string;
   /** The JSON body. For any other type of content, set `contentType` instead. */
   readonly schema?: z.ZodType;
@@ -51,7 +51,7 @@ export interface Endpoint<Body extends Schema, Query extends Schema, Params exte
 }
 
 /** The checked input of a handler. */
-export interface Input<Body extends Schema, Query extends Schema, Params extends Schema> {
+interface Input<Body extends Schema, Query extends Schema, Params extends Schema> {
   readonly body: Output<Body>;
   readonly query: Output<Query>;
   readonly params: Output<Params>;
@@ -69,7 +69,7 @@ export interface OtherBody {
 }
 
 /** How routes authenticate their callers. */
-export interface Authentication<Auth> {
+interface Authentication<Auth> {
   /** Runs before the body is read, so that an unauthenticated caller learns nothing about the input. */
   readonly authenticate: (c: AppContext) => Auth | Promise<Auth>;
   /** Maps every error before it becomes a response. */

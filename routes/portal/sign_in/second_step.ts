@@ -16,7 +16,7 @@ import { signInPage } from "../../../views/sign_in/sign_in.tsx";
 import { check } from "../../schemas/check.ts";
 import { passkeyAssertionSchema } from "../../schemas/two_step.ts";
 import { readFormBody } from "../../body.ts";
-import { clearSecondStepCookie, secondStepTokens } from "../../cookies.ts";
+import { secondStepTokens, setSecondStepCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { jsonError, toAppError } from "../../errors.ts";
 import { beginSession } from "../../session.ts";
@@ -47,7 +47,7 @@ export function portalSecondStepRoutes(app: App, parts: PortalParts): void {
   ): Promise<Response> {
     try {
       await beginSession(c, parts, signIn);
-      clearSecondStepCookie(c, config);
+      setSecondStepCookie(c, config, null);
       return continueTo(c, state.target);
     } catch (error) {
       return await show(c, { ...state, rejected: formError(c, error) });
@@ -112,7 +112,7 @@ function secondStepPages(parts: PortalParts) {
     const { code = "", isRecovery = false, target: returnTo, rejected } = state;
     const found = await findPending(c);
     if (found === null) {
-      clearSecondStepCookie(c, config);
+      setSecondStepCookie(c, config, null);
       return rejected === undefined
         ? redirect(c, withReturnTo("/sign-in", returnTo))
         : await startOver(c, state);
