@@ -136,7 +136,7 @@ export function endRotatedApiKey(
 }
 
 /** Revokes all keys that a user created, in any organization, after the audited end of their access. */
-export function revokeApiKeysMadeBy(userId: string, { now, audited }: Audited) {
+export function revokeApiKeysCreatedBy(userId: string, { now, audited }: Audited) {
   return sql`UPDATE api_keys SET revoked_at = ${now}
     WHERE created_by = ${userId} AND revoked_at IS NULL AND ${ifAudited(audited)}`;
 }

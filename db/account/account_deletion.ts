@@ -1,8 +1,8 @@
 // All SQL of deleting an account: the condition under which it may be deleted, and everything that is deleted with it.
-import { revokeApiKeysMadeBy } from "../api_keys.ts";
+import { revokeApiKeysCreatedBy } from "../api_keys.ts";
 import { type Audited, ifAudited } from "../audit.ts";
 import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
-import { revokeInvitationsMadeBy } from "../organization/invitations.ts";
+import { revokeInvitationsSentBy } from "../organization/invitations.ts";
 
 /** The memberships of others in the organization of `m`, another membership. */
 const others =
@@ -54,9 +54,9 @@ export function deleteMembershipWithAccount(
 export function deleteAccountTraces(userId: string, options: Audited): Statement[] {
   const ifDeleted = ifAudited(options.audited);
   return [
-    revokeApiKeysMadeBy(userId, options),
+    revokeApiKeysCreatedBy(userId, options),
     sql`UPDATE api_keys SET created_by = NULL WHERE created_by = ${userId} AND ${ifDeleted}`,
-    revokeInvitationsMadeBy(userId, options),
+    revokeInvitationsSentBy(userId, options),
     sql`DELETE FROM link_tokens WHERE subject = ${userId} AND ${ifDeleted}`,
     sql`DELETE FROM outbox WHERE subject = ${userId} AND ${ifDeleted}`,
     sql`DELETE FROM sessions WHERE user_id = ${userId} AND ${ifDeleted}`,

@@ -1,9 +1,9 @@
 // All SQL of taking an account back from someone who never owned its address.
 import type { Actor } from "../../domain/actor.ts";
-import { revokeApiKeysMadeBy } from "../api_keys.ts";
+import { revokeApiKeysCreatedBy } from "../api_keys.ts";
 import { type Audited, ifAudited, insertAuditEvents } from "../audit.ts";
 import { sql } from "../engine/database.ts";
-import { openInvitation, revokeInvitationsMadeBy } from "../organization/invitations.ts";
+import { openInvitation, revokeInvitationsSentBy } from "../organization/invitations.ts";
 import { deletePasskeys } from "../sign_in/passkeys.ts";
 import { deleteRecoveryCodes } from "../sign_in/recovery_codes.ts";
 
@@ -18,8 +18,8 @@ export function endUnconfirmedAccess(actor: Actor, options: Audited & { userId: 
     sql`DELETE FROM totp WHERE user_id = ${userId} AND ${ifAudited(audited)}`,
     deleteRecoveryCodes(userId, options),
     deletePasskeys(userId, options),
-    revokeApiKeysMadeBy(userId, options),
-    revokeInvitationsMadeBy(userId, options),
+    revokeApiKeysCreatedBy(userId, options),
+    revokeInvitationsSentBy(userId, options),
     ...endOthersAccess(actor, options),
   ];
 }

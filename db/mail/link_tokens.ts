@@ -109,6 +109,6 @@ export function useTurnOffLink(link: { userId: string; tokenHash: string; now: n
 }
 
 /** Deletes expired links. */
-export function deleteEndedLinks(now: number) {
+export function deleteExpiredLinks(now: number) {
   return sql`DELETE FROM link_tokens WHERE expires_at <= ${now}`;
 }

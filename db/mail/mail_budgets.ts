@@ -37,6 +37,6 @@ export async function findMailBudgetEnd(database: Database, subject: string): Pr
 }
 
 /** Deletes windows that are over. */
-export function deleteEndedMailBudgets(now: number) {
+export function deleteExpiredMailBudgets(now: number) {
   return sql`DELETE FROM mail_budgets WHERE ends_at <= ${now}`;
 }

@@ -180,7 +180,7 @@ export function endInvitationsBy(
 }
 
 /** Revokes all open invitations that a user sent, after the audited end of their access. */
-export function revokeInvitationsMadeBy(userId: string, { now, audited }: Audited) {
+export function revokeInvitationsSentBy(userId: string, { now, audited }: Audited) {
   return sql`UPDATE invitations AS i SET revoked_at = ${now}
     WHERE i.invited_by = ${userId} AND ${openInvitation} AND ${ifAudited(audited)}`;
 }

@@ -230,7 +230,7 @@ export function deleteSessions(tokenHashes: readonly string[]) {
 }
 
 /** Deletes a user's expired sessions. */
-export function deleteEndedSessions(userId: string, { createdAfter, seenAfter }: SessionBounds) {
+export function deleteExpiredSessions(userId: string, { createdAfter, seenAfter }: SessionBounds) {
   return sql`DELETE FROM sessions
     WHERE user_id = ${userId} AND (created_at <= ${createdAfter} OR last_seen_at <= ${seenAfter})`;
 }

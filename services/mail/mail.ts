@@ -3,8 +3,8 @@
 import type { Config } from "../../config.ts";
 import type { Audited } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
-import { deleteEndedLinks, insertMailedLinkToken } from "../../db/mail/link_tokens.ts";
-import { deleteEndedMailBudgets } from "../../db/mail/mail_budgets.ts";
+import { deleteExpiredLinks, insertMailedLinkToken } from "../../db/mail/link_tokens.ts";
+import { deleteExpiredMailBudgets } from "../../db/mail/mail_budgets.ts";
 import {
   capMailDelays,
   type ClaimedMail,
@@ -291,8 +291,8 @@ export class Mail {
     const now = this.#base.clock();
     await this.#base.database.write([
       capMailDelays({ now, waitMaxMs: mailRetryMaxMs }),
-      deleteEndedLinks(now),
-      deleteEndedMailBudgets(now),
+      deleteExpiredLinks(now),
+      deleteExpiredMailBudgets(now),
       // Without a mail server, what an earlier configuration left in the outbox would stay forever.
       ...(this.mode === "none" ? [deleteOldMails(now - mailGiveUpMs)] : []),
     ]);

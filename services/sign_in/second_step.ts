@@ -8,7 +8,11 @@ import {
   usePasskeyInSecondStep,
 } from "../../db/sign_in/passkeys.ts";
 import { consumePendingSignIn, findPendingSignIns } from "../../db/sign_in/pending_sign_ins.ts";
-import { deleteEndedSessions, endReplacedSessions, insertAuditedSession } from "../../db/sign_in/sessions.ts";
+import {
+  deleteExpiredSessions,
+  endReplacedSessions,
+  insertAuditedSession,
+} from "../../db/sign_in/sessions.ts";
 import { findUserCredentialsById, type UserCredentials } from "../../db/account/users.ts";
 import type { ClientInfo } from "../../domain/actor.ts";
 import { addressGroup } from "../../domain/address_group.ts";
@@ -151,7 +155,7 @@ async function createSession(
     audit.statement,
     insertAuditedSession(row, audit.id),
     ...after(audit.id),
-    deleteEndedSessions(user.id, sessionBounds(context.config, now)),
+    deleteExpiredSessions(user.id, sessionBounds(context.config, now)),
     ...endReplacedSessions(row, { max: sessionsPerUserMax }),
   ]);
   return written?.rows.length === 1 ? await readSignedIn(context, token) : null;

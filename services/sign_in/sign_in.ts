@@ -4,7 +4,7 @@ import type { Statement } from "../../db/engine/database.ts";
 import { deleteExpiredSignIns } from "../../db/sign_in/sign_in_cleanup.ts";
 import { insertPendingSignIn } from "../../db/sign_in/pending_sign_ins.ts";
 import {
-  deleteEndedSessions,
+  deleteExpiredSessions,
   deleteSessions,
   endReplacedSessions,
   findSessions,
@@ -70,7 +70,7 @@ export async function signIn(
     const rehashed = needsRehash(found.passwordHash) ? await credentials.hasher.hash(password) : undefined;
     const more = [
       credentials.forgetFailures(email),
-      deleteEndedSessions(found.id, sessionBounds(context.config, context.clock())),
+      deleteExpiredSessions(found.id, sessionBounds(context.config, context.clock())),
       ...(rehashed === undefined
         ? []
         : [updatePasswordHash(found.id, { from: found.passwordHash, to: rehashed })]),

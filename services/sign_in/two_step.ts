@@ -46,7 +46,7 @@ export interface TwoStepStatus {
 }
 
 /** What an authenticator app needs. */
-export interface TotpSetUp {
+export interface TotpSetup {
   /** Base32, to type. */
   readonly secret: string;
   /** An `otpauth:` URL, to open or to scan as a QR code. */
@@ -67,20 +67,20 @@ export async function getTwoStepStatus(context: SessionContext, actor: SessionAc
 }
 
 /** Starts setting up an authenticator app, with a new secret. @throws {AppError} `proof_required`, `two_step_state`. */
-export async function beginTotp(context: SessionContext, actor: SessionActor): Promise<TotpSetUp> {
+export async function beginTotp(context: SessionContext, actor: SessionActor): Promise<TotpSetup> {
   const now = context.clock();
   requireRecentAuthentication(actor, now);
   const secret = await newTotpSecret();
   const [begun] = await context.writeAs(actor, [insertTotp({ userId: actor.user.id, secret, now })]);
   if (begun?.changes !== 1) throw alreadyOnError();
-  return await toSetUp(context, actor, secret);
+  return await toSetup(context, actor, secret);
 }
 
 /** Finds the setup that waits for its first code, or null. @throws {AppError} `proof_required`. */
-export async function findTotpSetUp(context: SessionContext, actor: SessionActor) {
+export async function findTotpSetup(context: SessionContext, actor: SessionActor) {
   requireRecentAuthentication(actor, context.clock());
   const totp = await findTotp(context.database, actor.user.id);
-  return totp?.confirmedAt === null ? await toSetUp(context, actor, totp.secret) : null;
+  return totp?.confirmedAt === null ? await toSetup(context, actor, totp.secret) : null;
 }
 
 /**
@@ -224,7 +224,7 @@ export async function turnOffTwoStepByLink(context: SessionContext, actor: Sessi
   if (!isOff) throw invalidTokenError();
 }
 
-async function toSetUp({ config }: SessionContext, actor: SessionActor, secret: string): Promise<TotpSetUp> {
+async function toSetup({ config }: SessionContext, actor: SessionActor, secret: string): Promise<TotpSetup> {
   const otpauthUrl = await totpUrl({ secret, host: config.baseUrl.host, email: actor.user.email });
   return { secret, otpauthUrl };
 }

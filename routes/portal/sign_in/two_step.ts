@@ -8,7 +8,7 @@ import {
   beginTotp,
   canTurnOffTwoStep,
   confirmTotp,
-  findTotpSetUp,
+  findTotpSetup,
   findTurnOffLink,
   getTwoStepStatus,
   replaceRecoveryCodes,
@@ -147,7 +147,7 @@ function setUpRoutes(app: App, { services }: PortalParts, { form, frameOf, page,
   ): Promise<Response> {
     const { value, error } = typed;
     const rejected = error === undefined ? undefined : formError(c, error);
-    const found = await findTotpSetUp(services, session);
+    const found = await findTotpSetup(services, session);
     if (found === null) return redirect(c, path);
     const view = twoStepSetUpPage({ frame: frameOf(session), ...found, value, rejected });
     return await sendPage(c, view, rejected?.status);
