@@ -16,13 +16,7 @@ import { operationRoutes } from "./routes/operations.ts";
 import { portalRoutes } from "./routes/portal/routes.ts";
 import { pageError } from "./routes/portal/errors.ts";
 
-/**
- * Builds the app with all of its routes.
- *
- * @param parts The settings, the services and the log.
- * @param options `version`: of the program, for the OpenAPI document.
- * @returns The app; its `fetch` takes a request and Deno's `ServeHandlerInfo`.
- */
+/** Builds the app with all of its routes. @returns The app; its `fetch` takes a request and Deno's `ServeHandlerInfo`. */
 export function createApp(parts: AppParts, options: { version: string }): App {
   const { config } = parts;
   const app = new OpenAPIHono<AppEnv>();

@@ -93,10 +93,8 @@ export function fileSetting(secret: typeof secrets[number]): string {
 }
 
 /**
- * Reads and checks every setting.
+ * Reads and checks every setting. An empty value counts as unset.
  *
- * @param record The environment. An empty value counts as unset.
- * @param options `isTerminal`: whether standard output is a terminal.
  * @returns The checked settings, or one line for each fault: the setting, what was expected and what it got.
  */
 export function parseConfig(

@@ -13,11 +13,7 @@ import { checkClock, inTime, reasonOf } from "./time.ts";
 
 const result = resultsOf("Database");
 
-/**
- * Checks whether the database exists, has this program's schema, is writable, has space, and is private.
- *
- * @param options `isRunning`: whether a server with the same settings is running.
- */
+/** Checks whether the database is usable as it is. @param options `isRunning`: a server with the same settings is running. */
 export async function checkDatabase(
   { database: target }: Pick<Config, "database">,
   options: { isRunning: Promise<boolean> },
@@ -46,9 +42,10 @@ async function missingResult(
 ): Promise<CheckResult> {
   const saw = `${resolve(path)}: ${reason}.`;
   if (await isRunning) {
-    const advice =
-      "A server is running with another file: run this command in its folder and with its settings.";
-    return result.wrong(saw, advice);
+    return result.wrong(
+      saw,
+      "The running server uses another file: run this command in its folder, with its settings.",
+    );
   }
   const folder = await Deno.stat(folderOf(path)).catch(() => null);
   return folder?.isDirectory === true || createFolder

@@ -21,9 +21,8 @@ export async function inTime<T>(promise: Promise<T>): Promise<T> {
 export interface ClockReading {
   /** Truncated to whole seconds, as in HTTP and SQL. */
   readonly at: number;
-  /** By this machine's clock, before the request. */
+  /** Before the request and after the response, by this machine's clock. */
   readonly askedAt: number;
-  /** By this machine's clock, after the response. */
   readonly answeredAt: number;
 }
 

@@ -33,8 +33,6 @@ const sweepIntervalMs = 1_000;
 /**
  * Runs the server until it is told to stop.
  *
- * @param environment See {@linkcode CommandLine}.
- * @param options `version`: of the program.
  * @returns The exit status: 0 after a signal, 70 if the data file can no longer be trusted.
  * @throws {CommandError}
  */

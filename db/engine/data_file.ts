@@ -62,9 +62,8 @@ function createFile(path: string): void {
 }
 
 /**
- * Takes the lock that keeps a second server from the data file.
+ * Locks a file next to the data file, which keeps a second server from it.
  *
- * @param path The data file. The lock is a file next to it.
  * @returns A function that releases the lock, or null when another process has it.
  */
 export function lockDataFile(path: string): (() => void) | null {

@@ -102,17 +102,12 @@ export async function checkSchema(
   );
 }
 
-/**
- * @param known The rows of `schema_migrations` in order.
- * @returns Whether the database lacks migrations.
- * @throws {MigrationError} When the database is newer than this program, or an applied migration has changed.
- */
+/** @returns Whether a database with these migrations lacks some. @throws {MigrationError} As {@linkcode migrate} does. */
 export function lacksMigrations(known: readonly AppliedMigration[]): boolean {
   check(known, migrations);
   return known.length < migrations.length;
 }
 
-/** Selects the applied migrations. */
 export const appliedMigrationsQuery: Statement =
   sql`SELECT number, name, checksum FROM schema_migrations ORDER BY number`;
 

@@ -25,11 +25,7 @@ export async function openDatabase(
   });
 }
 
-/**
- * Opens a database that another thread has open, for reading only.
- *
- * @throws {DatabaseError} When the file can't be opened, and for every write.
- */
+/** Opens a database that another thread has open, for reading only. @throws {DatabaseError} When the file can't be opened. */
 export async function openReader(source: DatabaseSource): Promise<Database> {
   const write = () => Promise.reject(new DatabaseError("fault", "this thread only reads"));
   if (source.kind === "remote") return { ...await openRemoteDatabase(source), write };

@@ -46,11 +46,7 @@ interface WorkerScope {
  */
 const outOfSpace = /^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)\b/;
 
-/**
- * Runs one batch as one transaction. `BEGIN IMMEDIATE` takes the lock, so that only this statement can be "busy".
- *
- * @returns The response for the main thread.
- */
+/** Runs one batch as one transaction. `BEGIN IMMEDIATE` takes the lock, so that only this statement can be "busy". */
 export function writeBatch(connection: Connection, batch: readonly Statement[]): WriterResponse {
   let step: "begin" | "statements" | "commit" = "begin";
   try {

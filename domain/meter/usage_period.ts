@@ -45,7 +45,6 @@ const daysMax = { hour: 2, day: 100, week: 731 } as const;
 /**
  * Reads the page's URL.
  *
- * @param now Milliseconds since 1970.
  * @returns A period, unless the days are invalid.
  *
  * @example The current month is compared with the same part of the previous month

@@ -13,11 +13,7 @@ export interface ReportSum {
 /** The chart's last series is the sum of the remaining products. */
 const chartSeriesMax = 4;
 
-/**
- * @param sums By window and product.
- * @param windows The number of windows.
- * @returns Products by sum, largest first. If there are more than four: the largest three, and the sum of the others.
- */
+/** @returns Products by sum, largest first. If there are more than four: the largest three, and the sum of the others. */
 export function reportChart(sums: readonly ReportSum[], windows: number) {
   const totals = new Map<string, bigint>();
   for (const { productSlug = "", micros } of sums) {
@@ -47,11 +43,7 @@ export function reportChart(sums: readonly ReportSum[], windows: number) {
   };
 }
 
-/**
- * @param sums By key, of any windows.
- * @param namedMax The number of keys to name.
- * @returns Keys by sum, largest first.
- */
+/** @returns Keys by sum, largest first. @param namedMax The number of keys to name. */
 export function reportKeys(sums: readonly Omit<ReportSum, "position">[], namedMax: number) {
   const keys = new Map<string, { micros: bigint; count: number }>();
   for (const { apiKey = "", micros, count } of sums) {
