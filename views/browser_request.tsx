@@ -5,7 +5,7 @@ import { Badge } from "./components/badge.tsx";
 import { SubmitButton } from "./components/button.tsx";
 import { Card } from "./components/card.tsx";
 import { PageHead } from "./components/page_head.tsx";
-import { Cell, type Column, Row, Table } from "./components/table.tsx";
+import { Cell, Row, Table } from "./components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
 /** What the page shows. */
@@ -16,12 +16,7 @@ export interface BrowserRequestPageProps {
   readonly isForm: boolean;
 }
 
-const columns: readonly Column[] = [
-  { title: "Check" },
-  { title: "Received" },
-  { title: "Expected" },
-  { title: "Result" },
-];
+const columns = ["Check", "Received", "Expected", "Result"];
 /** The words for each verdict. */
 export const verdictLabels: Readonly<Record<Verdict, string>> = {
   ok: "OK",
@@ -73,9 +68,7 @@ function factRow({ about, seen, expected, verdict, meaning }: RequestFact) {
       <Cell label="Received">
         {seen === null ? <span class="muted">Nothing</span> : <code class="pick">{seen}</code>}
       </Cell>
-      <Cell label="Expected">
-        <span>{expected}</span>
-      </Cell>
+      <Cell label="Expected" value={<span>{expected}</span>} />
       <Cell place="state">
         <Badge tone={verdict === "ok" ? "on" : "soon"}>{verdictLabels[verdict]}</Badge>
       </Cell>

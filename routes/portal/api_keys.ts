@@ -52,7 +52,7 @@ type ShowList = (
 export function portalApiKeyRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   const show = showList(parts);
-  mountForm(app, parts, {
+  mountForm(memberRoutes(app, parts), {
     path,
     show,
     async submit(c, session, { name: value = "", expires = "never" }) {
@@ -131,7 +131,7 @@ async function flash({ services }: PortalParts, c: AppContext, session: Session)
 
 function renameRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(app, parts, {
+  mountForm(memberRoutes(app, parts), {
     path: `${path}/:id/rename`,
     async show(c, session, { input, fields, status }) {
       const apiKey = await getApiKey(services, session, idOf(c));
@@ -165,7 +165,7 @@ function revokeRoutes(app: App, parts: PortalParts): void {
 
 function rotateRoutes(app: App, parts: PortalParts, showList: ShowList): void {
   const { services } = parts;
-  mountForm(app, parts, {
+  mountForm(memberRoutes(app, parts), {
     path: `${path}/:id/rotate`,
     async show(c, session, { input, message, fields, status }) {
       const apiKey = await getApiKey(services, session, idOf(c));

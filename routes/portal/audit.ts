@@ -49,9 +49,7 @@ const nothing = { events: [], nextCursor: null };
 const dayMs = 24 * 3_600_000;
 
 /** @returns The choices in the address, and what is wrong with them. Without a filter, nothing can be shown. */
-function choice(
-  c: AppContext,
-): { address: AuditAddress; filter: AuditFilter | null; errors: AuditErrors } {
+function choice(c: AppContext): { address: AuditAddress; filter: AuditFilter | null; errors: AuditErrors } {
   const given = (name: string) => c.req.query(name)?.trim() || null;
   const action = given("action");
   const actions = action === null ? undefined : auditActionsOf(action);

@@ -22,11 +22,7 @@ export const errorTitles: Partial<Record<ErrorCode, string>> = {
 };
 
 /** @returns The error as a page, in the portal's frame for people who are signed in. */
-export async function pageError(
-  c: AppContext,
-  error: AppError,
-  parts: PortalParts,
-): Promise<Response> {
+export async function pageError(c: AppContext, error: AppError, parts: PortalParts): Promise<Response> {
   // The session ended after it was looked up.
   if (error.code === "unauthenticated") return toSignIn(c);
   // The page must also come when the database is unavailable.

@@ -1,17 +1,11 @@
 // Forms of the portal. A rejected form is shown again with its input and what is wrong with it.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { SessionActor } from "../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import type { FormErrors } from "../../views/components/form.tsx";
-import type { App, AppContext } from "../env.ts";
+import type { AppContext } from "../env.ts";
 import { formError } from "./errors.ts";
-import {
-  askToReauthenticate,
-  type MemberActor,
-  memberRoutes,
-  needsReauthentication,
-  type PortalParts,
-  readOrganizationForm,
-} from "./page.ts";
+import { askToReauthenticate, needsReauthentication, type PortalRoutes, readForm } from "./page.ts";
 
 /** A form as it is shown: at first, or after it was rejected. */
 export interface FormState extends FormErrors {
@@ -27,7 +21,7 @@ export const newForm: FormState = { fields: {}, message: null, status: 200 };
 
 /** What to do with a form. */
 export interface SubmitOptions {
-  readonly submit: () => Promise<Response>;
+  readonly submit: () => Response | Promise<Response>;
   readonly showAgain: (state: FormState) => Response | Promise<Response>;
   /** Where to continue after the password, for verbs that require recent authentication. */
   readonly reauthenticateFor?: string | undefined;
@@ -35,28 +29,27 @@ export interface SubmitOptions {
   readonly explained?: ReadonlySet<ErrorCode>;
 }
 
-/** A page of the active organization with a form. */
-export interface FormPage {
-  readonly show: (c: AppContext, session: MemberActor, state: FormState) => Response | Promise<Response>;
+/** A page with a form, whose target has the same path. */
+export interface FormPage<Actor> {
+  readonly path: string;
+  readonly show: (c: AppContext, session: Actor, state: FormState) => Response | Promise<Response>;
   readonly submit: (
     c: AppContext,
-    session: MemberActor,
+    session: Actor,
     input: Readonly<Record<string, string>>,
-  ) => Promise<Response>;
+  ) => Response | Promise<Response>;
   /** See {@linkcode SubmitOptions}. */
   readonly reauthenticateFor?: (c: AppContext, input: Readonly<Record<string, string>>) => string;
 }
 
-/** Mounts a page that shows a form, and the form's target at the same path. */
-export function mountForm(
-  app: App,
-  parts: PortalParts,
-  { path, show, submit, reauthenticateFor }: FormPage & { path: string },
+/** Mounts a page that shows a form, and the form's target. */
+export function mountForm<Actor extends SessionActor>(
+  { get, post }: PortalRoutes<Actor>,
+  { path, show, submit, reauthenticateFor }: FormPage<Actor>,
 ): void {
-  const { get, post } = memberRoutes(app, parts);
   get(path, (c, session) => show(c, session, newForm));
   post(path, async (c, session) => {
-    const input = await readOrganizationForm(c, session);
+    const input = await readForm(c, session);
     return await submitForm(c, {
       submit: () => submit(c, session, input),
       showAgain: (state) => show(c, session, { ...state, input }),

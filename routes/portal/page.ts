@@ -55,7 +55,10 @@ export function portalFrame({ assets, services }: PortalParts, session: Session)
 }
 
 /** Handles a request of a signed-in user. */
-export type PortalHandler = (c: AppContext, session: SessionActor) => Response | Promise<Response>;
+export type PortalHandler<Actor extends SessionActor = SessionActor> = (
+  c: AppContext,
+  session: Actor,
+) => Response | Promise<Response>;
 
 /** @returns A handler that sends others to the sign-in page, and back afterwards. */
 export function signedIn(parts: PortalParts, handler: PortalHandler): (c: AppContext) => Promise<Response> {
@@ -65,11 +68,46 @@ export function signedIn(parts: PortalParts, handler: PortalHandler): (c: AppCon
   };
 }
 
+/** Mounts handlers of pages and forms. */
+export interface PortalRoutes<Actor extends SessionActor = SessionActor> {
+  get(path: string, handler: PortalHandler<Actor>): void;
+  post(path: string, handler: PortalHandler<Actor>): void;
+}
+
 /** @returns Functions that mount handlers for signed-in users. */
-export function signedInRoutes(app: App, parts: PortalParts) {
+export function signedInRoutes(app: App, parts: PortalParts): PortalRoutes {
   return {
-    get: (path: string, handler: PortalHandler) => app.get(path, signedIn(parts, handler)),
-    post: (path: string, handler: PortalHandler) => app.post(path, signedIn(parts, handler)),
+    get: (path, handler) => void app.get(path, signedIn(parts, handler)),
+    post: (path, handler) => void app.post(path, signedIn(parts, handler)),
+  };
+}
+
+/** The same, after a recent authentication. Each form has the path of its page. */
+export function sensitiveRoutes(app: App, parts: PortalParts): PortalRoutes {
+  return filteredRoutes(
+    signedInRoutes(app, parts),
+    (handler) => (c, session) => reauthenticationIfNeeded(c, parts, session) ?? handler(c, session),
+  );
+}
+
+/** The same, for members of an organization. People without one are sent to create one. */
+export function memberRoutes(app: App, parts: PortalParts): PortalRoutes<MemberActor> {
+  return filteredRoutes(
+    signedInRoutes(app, parts),
+    (handler) => (c, { organization, ...session }) =>
+      organization === null
+        ? redirect(c, organizationsHome, { frameChanges: true })
+        : handler(c, { ...session, organization }),
+  );
+}
+
+function filteredRoutes<Actor extends SessionActor>(
+  { get, post }: PortalRoutes,
+  filter: (handler: PortalHandler<Actor>) => PortalHandler,
+): PortalRoutes<Actor> {
+  return {
+    get: (path, handler) => get(path, filter(handler)),
+    post: (path, handler) => post(path, filter(handler)),
   };
 }
 
@@ -123,21 +161,23 @@ export function withoutReferrer(
 }
 
 /**
- * Reads a form about the active organization.
+ * Reads a form.
  *
  * @throws {AppError} `organization_switched` when the form is about another organization, because the user has switched in another
  *   window. Also the errors of `readFormBody`.
  */
-export async function readOrganizationForm(
+export async function readForm(
   c: AppContext,
-  session: MemberActor,
+  { organization }: SessionActor,
 ): Promise<Readonly<Record<string, string>>> {
   const form = await readFormBody(c);
-  const { name, organizationId } = session.organization;
-  if (form["organizationId"] !== undefined && form["organizationId"] !== organizationId) {
+  const { organizationId } = form;
+  if (
+    organization !== null && organizationId !== undefined && organizationId !== organization.organizationId
+  ) {
     throw new AppError(
       "organization_switched",
-      `You have switched to ${name} since you opened this page. Nothing was changed.`,
+      `You have switched to ${organization.name} since you opened this page. Nothing was changed.`,
     );
   }
   return form;
@@ -145,20 +185,3 @@ export async function readOrganizationForm(
 
 /** A signed-in user with an active organization. */
 export type MemberActor = SessionActor & { readonly organization: Membership };
-
-/** Handles a request of a member. */
-export type MemberHandler = (c: AppContext, session: MemberActor) => Response | Promise<Response>;
-
-/** @returns Functions that mount handlers for members of an organization. People without one are sent to create one. */
-export function memberRoutes(app: App, parts: PortalParts) {
-  const { get, post } = signedInRoutes(app, parts);
-  const forMembers = (handler: MemberHandler): PortalHandler => (c, session) => {
-    const { organization } = session;
-    if (organization !== null) return handler(c, { ...session, organization });
-    return redirect(c, organizationsHome, { frameChanges: true });
-  };
-  return {
-    get: (path: string, handler: MemberHandler) => get(path, forMembers(handler)),
-    post: (path: string, handler: MemberHandler) => post(path, forMembers(handler)),
-  };
-}

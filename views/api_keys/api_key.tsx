@@ -18,11 +18,7 @@ interface ApiKeyPageProps {
 type ApiKeyFormProps = ApiKeyPageProps & Pick<FormErrors, "fields"> & { readonly value: string };
 
 const graceChoices: readonly Choice[] = [
-  {
-    value: "now",
-    label: "Immediately",
-    hint: "If it may have leaked. Requests with the old key will fail.",
-  },
+  { value: "now", label: "Immediately", hint: "If it may have leaked. Requests with the old key will fail." },
   { value: "1h", label: "In 1 hour" },
   { value: "24h", label: "In 24 hours", hint: "Leaves time to update your programs." },
   { value: "7d", label: "In 7 days" },

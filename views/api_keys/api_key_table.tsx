@@ -5,7 +5,7 @@ import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
 import { Sparkline } from "../components/sparkline.tsx";
-import { Cell, type Column, Row, Table } from "../components/table.tsx";
+import { actionsColumn, Cell, Name, Row, Table } from "../components/table.tsx";
 
 /** What can be done with a key. Everyone who sees a key can do all of them. */
 export type ApiKeyAction = "rename" | "rotate" | "revoke";
@@ -21,15 +21,7 @@ export type ApiKeyRow = ApiKey & {
 const soonMs = 7 * 24 * 3_600_000;
 /** From here on, the number is below its line. */
 const longTotal = 1e9;
-const columns: readonly Column[] = [
-  { title: "Name" },
-  { title: "Key" },
-  { title: "Records, 30 days" },
-  { title: "Last used" },
-  { title: "Expires" },
-  { title: "Status" },
-  { title: "Actions", isUnseen: true },
-];
+const columns = ["Name", "Key", "Records, 30 days", "Last used", "Expires", "Status", actionsColumn];
 
 /** The keys as a table, newest first as given. */
 export function ApiKeyTable({ apiKeys, now }: { apiKeys: readonly ApiKeyRow[]; now: number }) {
@@ -71,14 +63,10 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
   return (
     <Row over={!isActive}>
       <Cell place="title">
-        <div class="name">
-          <bdi>{apiKey.name}</bdi>
-        </div>
+        <Name text={apiKey.name} />
         <div class="muted tiny">{creatorText(apiKey)}</div>
       </Cell>
-      <Cell label="Key">
-        <code class="key">{apiKey.keyPrefix}</code>
-      </Cell>
+      <Cell label="Key" value={<code class="key">{apiKey.keyPrefix}</code>} />
       <Cell label="Records, 30 days">
         {apiKey.dailyRecords === null
           ? <span class="muted small">Not available right now</span>
@@ -94,9 +82,7 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
           <ExpiryText apiKey={apiKey} now={now} />
         </span>
       </Cell>
-      <Cell place="state">
-        <StatusBadge apiKey={apiKey} now={now} />
-      </Cell>
+      <Cell place="state" value={<StatusBadge apiKey={apiKey} now={now} />} />
       <Cell place="actions">{isActive ? <Actions apiKey={apiKey} /> : null}</Cell>
     </Row>
   );

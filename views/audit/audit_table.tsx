@@ -3,7 +3,7 @@ import type { AuditEvent } from "../../domain/audit.ts";
 import { auditActorName, auditDenial, auditSentence } from "./audit_text.ts";
 import { Badge } from "../components/badge.tsx";
 import { MomentTime, RelativeTime } from "../components/relative_time.tsx";
-import { Cell, type Column, Row, Table } from "../components/table.tsx";
+import { Cell, Row, Table } from "../components/table.tsx";
 
 /** An entry in the list. */
 export type AuditRow = AuditEvent & {
@@ -11,13 +11,7 @@ export type AuditRow = AuditEvent & {
   readonly device: string | null;
 };
 
-const columns: readonly Column[] = [
-  { title: "Time (UTC)" },
-  { title: "Actor" },
-  { title: "Action" },
-  { title: "Source" },
-  { title: "Request" },
-];
+const columns = ["Time (UTC)", "Actor", "Action", "Source", "Request"];
 
 /** The entries as a table, in the given order. */
 export function AuditTable({ events, now }: { events: readonly AuditRow[]; now: number }) {
@@ -38,9 +32,7 @@ export function AuditTable({ events, now }: { events: readonly AuditRow[]; now: 
               <bdi>{auditActorName(event)}</bdi>
             </span>
           </Cell>
-          <Cell place="title">
-            <Action {...event} />
-          </Cell>
+          <Cell place="title" value={<Action {...event} />} />
           <Cell label="Source">
             <span class="lines">
               {event.address === "" ? "—" : event.address}

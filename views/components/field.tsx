@@ -150,11 +150,7 @@ export function DateField(props: DateFieldProps) {
 export function SelectField(props: FieldProps & { readonly choices: readonly (Choice | ChoiceGroup)[] }) {
   return (
     <Field {...props}>
-      <select
-        id={props.name}
-        name={props.name}
-        {...ariaAttributes(props)}
-      >
+      <select id={props.name} name={props.name} {...ariaAttributes(props)}>
         {props.choices.map((one) =>
           "choices" in one
             ? (

@@ -127,9 +127,7 @@ function Organizations({ session, place }: SideProps) {
 }
 
 /** Switches to the same page of another organization. */
-function SwitchForm(
-  props: { membership: Membership; isActive: boolean; place: Place | null },
-) {
+function SwitchForm(props: { membership: Membership; isActive: boolean; place: Place | null }) {
   const { membership, isActive } = props;
   const back = places.find(({ place }) => place === props.place)?.href;
   return (

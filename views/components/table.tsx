@@ -10,13 +10,17 @@ export interface Column {
   readonly isUnseen?: boolean;
 }
 
+/** The column of a row's actions. */
+export const actionsColumn = { title: "Actions", isUnseen: true };
+
 /** A table. Its children are {@linkcode Row}s. */
-export function Table(props: { label: string; columns: readonly Column[]; children: Child }) {
+export function Table(props: { label: string; columns: readonly (string | Column)[]; children: Child }) {
+  const columns = props.columns.map((column) => typeof column === "string" ? { title: column } : column);
   return (
     <table class="stack" role="table" aria-label={props.label}>
       <thead role="rowgroup">
         <tr role="row">
-          {props.columns.map((column) => (
+          {columns.map((column: Column) => (
             <th role="columnheader" scope="col" class={column.isNumber ? "num" : undefined}>
               {column.isUnseen ? <span class="unseen">{column.title}</span> : column.title}
             </th>
@@ -33,14 +37,27 @@ export function Row({ over = false, children }: { over?: boolean; children: Chil
   return <tr role="row" class={over ? "over" : undefined}>{children}</tr>;
 }
 
-/** A cell. On a phone, `label` names it and `place` is its position in the card. */
-export function Cell(
-  props: { label?: string; place?: "title" | "state" | "actions"; isNumber?: boolean; children?: Child },
-) {
+/** A cell with a `value`, or children. On a phone, `label` names it and `place` is its position in the card. */
+export function Cell(props: {
+  label?: string;
+  place?: "title" | "state" | "actions";
+  isNumber?: boolean;
+  value?: Child;
+  children?: Child;
+}) {
   const classes = [props.place ?? "", props.isNumber ? "num" : ""].filter((one) => one !== "").join(" ");
   return (
     <td role="cell" class={classes || undefined} data-label={props.label}>
-      {props.children ?? null}
+      {props.value ?? props.children ?? null}
     </td>
+  );
+}
+
+/** The name that people gave to the object of a row. */
+export function Name({ text }: { text: string }) {
+  return (
+    <div class="name">
+      <bdi>{text}</bdi>
+    </div>
   );
 }

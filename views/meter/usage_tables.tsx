@@ -26,12 +26,7 @@ export interface KeyUsageProps {
 
 /** The most active keys and their share of the usage. */
 export function KeyUsageTable({ keys, others, unit }: KeyUsageProps) {
-  const columns = [
-    { title: "API key" },
-    { title: "Share" },
-    { title: unit, isNumber: true },
-    { title: "Records", isNumber: true },
-  ];
+  const columns = ["API key", "Share", { title: unit, isNumber: true }, { title: "Records", isNumber: true }];
   const rows = [
     ...keys.map(({ name, href, ...amounts }) => ({
       ...amounts,
@@ -87,35 +82,23 @@ export function RecordTable(
   { records, now, timezone }: { records: readonly UsageRecordRow[]; now: number; timezone: string },
 ) {
   const columns = [
-    { title: `Time (${zoneWords(timezone)})` },
-    { title: "Product" },
-    { title: "Metric" },
+    `Time (${zoneWords(timezone)})`,
+    "Product",
+    "Metric",
     { title: "Quantity", isNumber: true },
-    { title: "API key" },
-    { title: "Status" },
+    "API key",
+    "Status",
   ];
   return (
     <Table label="Latest records" columns={columns}>
       {records.map((record) => (
         <Row over={record.voidedAt !== null}>
-          <Cell place="title">
-            <MomentTime at={record.timestamp} now={now} timezone={timezone} />
-          </Cell>
-          <Cell label="Product">
-            <code>{record.productSlug}</code>
-          </Cell>
-          <Cell label="Metric">
-            <code>{record.metric}</code>
-          </Cell>
-          <Cell label="Quantity" isNumber>
-            <span class="name">{groupDigits(record.quantity)}</span>
-          </Cell>
-          <Cell label="API key">
-            <bdi>{record.apiKeyName}</bdi>
-          </Cell>
-          <Cell place="state">
-            <Status {...record} timezone={timezone} />
-          </Cell>
+          <Cell place="title" value={<MomentTime at={record.timestamp} now={now} timezone={timezone} />} />
+          <Cell label="Product" value={<code>{record.productSlug}</code>} />
+          <Cell label="Metric" value={<code>{record.metric}</code>} />
+          <Cell label="Quantity" isNumber value={<span class="name">{groupDigits(record.quantity)}</span>} />
+          <Cell label="API key" value={<bdi>{record.apiKeyName}</bdi>} />
+          <Cell place="state" value={<Status {...record} timezone={timezone} />} />
         </Row>
       ))}
     </Table>

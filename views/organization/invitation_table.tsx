@@ -5,7 +5,7 @@ import { ButtonLink, SubmitButton } from "../components/button.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { Form } from "../components/form.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
-import { Cell, type Column, Row, Table } from "../components/table.tsx";
+import { actionsColumn, Cell, Row, Table } from "../components/table.tsx";
 import type { Page, PortalFrame } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
 import { membersBack } from "./member_table.tsx";
@@ -17,14 +17,7 @@ export type InvitationRow = Invitation & {
   readonly canResend: boolean;
 };
 
-const columns: readonly Column[] = [
-  { title: "Email" },
-  { title: "Role" },
-  { title: "Sent" },
-  { title: "Expires" },
-  { title: "Status" },
-  { title: "Actions", isUnseen: true },
-];
+const columns = ["Email", "Role", "Sent", "Expires", "Status", actionsColumn];
 
 /** The invitations as a table, in the given order. */
 export function InvitationTable(
@@ -38,20 +31,14 @@ export function InvitationTable(
             <div class="name plain-name">{invitation.email}</div>
             <div class="muted tiny">{inviterText(invitation)}</div>
           </Cell>
-          <Cell label="Role">
-            <span>{roleWords[invitation.role]}</span>
-          </Cell>
-          <Cell label="Sent">
-            <RelativeTime at={invitation.sentAt} now={now} />
-          </Cell>
+          <Cell label="Role" value={<span>{roleWords[invitation.role]}</span>} />
+          <Cell label="Sent" value={<RelativeTime at={invitation.sentAt} now={now} />} />
           <Cell label="Expires">
             {["pending", "expired"].includes(invitation.status)
               ? <RelativeTime at={invitation.expiresAt} now={now} />
               : <span>—</span>}
           </Cell>
-          <Cell place="state">
-            <StatusBadge invitation={invitation} now={now} />
-          </Cell>
+          <Cell place="state" value={<StatusBadge invitation={invitation} now={now} />} />
           <Cell place="actions">{invitation.canRevoke ? <Actions invitation={invitation} /> : null}</Cell>
         </Row>
       ))}

@@ -4,7 +4,7 @@ import type { Member } from "../../domain/organization.ts";
 import { Badge } from "../components/badge.tsx";
 import { ButtonLink } from "../components/button.tsx";
 import { DayTime } from "../components/relative_time.tsx";
-import { Cell, type Column, Row, Table } from "../components/table.tsx";
+import { actionsColumn, Cell, Row, Table } from "../components/table.tsx";
 import { roleWords } from "../text/role.ts";
 
 /** What can be done with a member. */
@@ -19,14 +19,7 @@ export type MemberRow = Member & {
 /** The page that the pages about one member return to. */
 export const membersBack = { href: "/portal/members", label: "Members" } as const;
 
-const columns: readonly Column[] = [
-  { title: "Name" },
-  { title: "Role" },
-  { title: "Two-step" },
-  { title: "Active keys" },
-  { title: "Joined" },
-  { title: "Actions", isUnseen: true },
-];
+const columns = ["Name", "Role", "Two-step", "Active keys", "Joined", actionsColumn];
 
 /** The members as a table, in the given order. */
 export function MemberTable({ members, now }: { members: readonly MemberRow[]; now: number }) {
@@ -41,18 +34,12 @@ export function MemberTable({ members, now }: { members: readonly MemberRow[]; n
             </div>
             <div class="muted tiny">{member.user.email}</div>
           </Cell>
-          <Cell label="Role">
-            <span>{roleWords[member.role]}</span>
-          </Cell>
-          <Cell label="Two-step">
-            <TwoStep isOn={member.twoStep} />
-          </Cell>
+          <Cell label="Role" value={<span>{roleWords[member.role]}</span>} />
+          <Cell label="Two-step" value={<TwoStep isOn={member.twoStep} />} />
           <Cell label="Active keys">
             <span class="tabular">{groupDigits(member.activeApiKeys)}</span>
           </Cell>
-          <Cell label="Joined">
-            <DayTime at={member.joinedAt} now={now} />
-          </Cell>
+          <Cell label="Joined" value={<DayTime at={member.joinedAt} now={now} />} />
           <Cell place="actions">{member.actions.length === 0 ? null : <Actions member={member} />}</Cell>
         </Row>
       ))}

@@ -9,7 +9,7 @@ import { Form, type FormErrors, RowForm } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime } from "../components/relative_time.tsx";
-import { Cell, type Column, Row, Table } from "../components/table.tsx";
+import { actionsColumn, Cell, Name, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { groupDigits } from "../../domain/number_text.ts";
 import { roleWords } from "../text/role.ts";
@@ -24,14 +24,7 @@ export interface OrganizationsPageProps {
   readonly flash: string | null;
 }
 
-const columns: readonly Column[] = [
-  { title: "Name" },
-  { title: "Your role" },
-  { title: "Members" },
-  { title: "Created" },
-  { title: "Status" },
-  { title: "Actions", isUnseen: true },
-];
+const columns = ["Name", "Your role", "Members", "Created", "Status", actionsColumn];
 
 /** @returns The page of a person's organizations. */
 export function organizationsPage({ frame, organizations, form, flash }: OrganizationsPageProps): Page {
@@ -67,20 +60,12 @@ function OrganizationTable(
     <Table label="Organizations" columns={columns}>
       {organizations.map((organization) => (
         <Row>
-          <Cell place="title">
-            <div class="name">
-              <bdi>{organization.name}</bdi>
-            </div>
-          </Cell>
-          <Cell label="Your role">
-            <span>{roleWords[organization.role]}</span>
-          </Cell>
+          <Cell place="title" value={<Name text={organization.name} />} />
+          <Cell label="Your role" value={<span>{roleWords[organization.role]}</span>} />
           <Cell label="Members">
             <span class="tabular">{groupDigits(organization.memberCount)}</span>
           </Cell>
-          <Cell label="Created">
-            <DayTime at={organization.createdAt} now={frame.now} />
-          </Cell>
+          <Cell label="Created" value={<DayTime at={organization.createdAt} now={frame.now} />} />
           <Cell place="state">{organization.id === active ? <Badge tone="on">Active</Badge> : null}</Cell>
           <Cell place="actions">
             {organization.id !== active && (

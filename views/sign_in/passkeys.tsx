@@ -9,7 +9,7 @@ import type { FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
-import { Cell, type Column, Row, Table } from "../components/table.tsx";
+import { actionsColumn, Cell, Name, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
 import { securityLink } from "./two_step.tsx";
@@ -18,12 +18,7 @@ import { securityLink } from "./two_step.tsx";
 export const passkeysPath = "/portal/account/passkeys";
 const passkeysLink = { href: passkeysPath, label: "Passkeys" };
 
-const columns: readonly Column[] = [
-  { title: "Name" },
-  { title: "Added" },
-  { title: "Last used" },
-  { title: "Actions", isUnseen: true },
-];
+const columns = ["Name", "Added", "Last used", actionsColumn];
 
 /** @returns The list of a person's passkeys. */
 export function passkeysPage(
@@ -65,11 +60,7 @@ function PasskeyRow({ passkey, now }: { passkey: Passkey; now: number }) {
   const [added, lastUsed] = facts(passkey, now);
   return (
     <Row>
-      <Cell place="title">
-        <div class="name">
-          <bdi>{name}</bdi>
-        </div>
-      </Cell>
+      <Cell place="title" value={<Name text={name} />} />
       <Cell label={added.label}>{added.value}</Cell>
       <Cell label={lastUsed.label}>{lastUsed.value}</Cell>
       <Cell place="actions">

@@ -8,7 +8,7 @@ import { Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { DayTime, RelativeTime } from "../components/relative_time.tsx";
-import { Cell, type Column, Row, Table } from "../components/table.tsx";
+import { actionsColumn, Cell, Row, Table } from "../components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { passkeysPath } from "./passkeys.tsx";
 import { codesLeft, isFewCodes, securityLink, twoStepPath } from "./two_step.tsx";
@@ -127,13 +127,13 @@ function PasskeysCard({ count }: { count: number }) {
   );
 }
 
-const sessionColumns: readonly Column[] = [
-  { title: "Device" },
-  { title: "IP address" },
-  { title: "Last used" },
-  { title: "Signed in" },
+const sessionColumns = [
+  "Device",
+  "IP address",
+  "Last used",
+  "Signed in",
   { title: "State", isUnseen: true },
-  { title: "Actions", isUnseen: true },
+  actionsColumn,
 ];
 
 function SessionTableRow({ session, now }: { session: SessionRow; now: number }) {
@@ -145,15 +145,11 @@ function SessionTableRow({ session, now }: { session: SessionRow; now: number })
           <bdi>{device}</bdi>
         </span>
       </Cell>
-      <Cell label="IP address">
-        <code>{address}</code>
-      </Cell>
+      <Cell label="IP address" value={<code>{address}</code>} />
       <Cell label="Last used">
         {current ? <span>Now</span> : <RelativeTime at={session.lastSeenAt} now={now} />}
       </Cell>
-      <Cell label="Signed in">
-        <DayTime at={session.createdAt} now={now} />
-      </Cell>
+      <Cell label="Signed in" value={<DayTime at={session.createdAt} now={now} />} />
       <Cell place="state">{current ? <Badge tone="on">This session</Badge> : null}</Cell>
       <Cell place="actions">
         {!current && (

@@ -65,9 +65,7 @@ export function signInPage({ frame, values, notice, rejected }: {
  * @param props `href`: a URL on another origin, checked by the caller. `host`: its host, with the port.
  * @returns The page that goes on to a product by itself, without scripts; with a link for browsers that don't.
  */
-export function continuePage(
-  { frame, href, host }: { frame: GateFrame; href: string; host: string },
-): Page {
+export function continuePage({ frame, href, host }: { frame: GateFrame; href: string; host: string }): Page {
   return (
     <GatePage title="Signed in" frame={frame} goOnTo={href}>
       <div class="card">

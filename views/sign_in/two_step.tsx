@@ -97,9 +97,7 @@ function Off() {
   );
 }
 
-function On(
-  { confirmedAt, lockedAt, now }: { confirmedAt: string; lockedAt: string | null; now: number },
-) {
+function On({ confirmedAt, lockedAt, now }: { confirmedAt: string; lockedAt: string | null; now: number }) {
   return (
     <Card
       title="Authenticator app"

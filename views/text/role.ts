@@ -2,11 +2,7 @@
 import type { Role } from "../../domain/sign_in/session.ts";
 
 /** The name of each role. */
-export const roleWords: Readonly<Record<Role, string>> = {
-  OWNER: "Owner",
-  ADMIN: "Admin",
-  MEMBER: "Member",
-};
+export const roleWords: Readonly<Record<Role, string>> = { OWNER: "Owner", ADMIN: "Admin", MEMBER: "Member" };
 
 /** What each role can do. */
 export const roleSentences: Readonly<Record<Role, string>> = {

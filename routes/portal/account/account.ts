@@ -10,32 +10,30 @@ import {
   requestEmailVerification,
 } from "../../../services/account/email_addresses.ts";
 import { accountPage, changeEmailPage, deleteAccountPage } from "../../../views/account/account.tsx";
-import type { Page } from "../../../views/layout.tsx";
 import { readFormBody } from "../../body.ts";
 import { clearSessionCookies } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { userNameSchema } from "../../schemas/people.ts";
 import { type FormError, formError } from "../errors.ts";
+import { flashOf, mountForm } from "../form.ts";
 import {
-  askToReauthenticate,
-  needsReauthentication,
   portalFrame,
   type PortalParts,
-  reauthenticationIfNeeded,
   redirect,
   sendPage,
+  sensitiveRoutes,
   signedInRoutes,
 } from "../page.ts";
 
 const path = "/portal/account";
-const flashes: ReadonlyMap<string, string> = new Map([
-  ["renamed", "Name saved."],
-  ["mail-sent", "Email sent. Earlier links no longer work."],
-  ["asked", "We sent a link to your new email address."],
-  ["confirmed", "Your email address is confirmed."],
-  ["changed", "Your email address has been changed. Sign in with it from now on."],
-]);
+const flashes = {
+  "renamed": "Name saved.",
+  "mail-sent": "Email sent. Earlier links no longer work.",
+  "asked": "We sent a link to your new email address.",
+  "confirmed": "Your email address is confirmed.",
+  "changed": "Your email address has been changed. Sign in with it from now on.",
+};
 
 /** Mounts `/portal/account`. */
 export function portalAccountRoutes(app: App, parts: PortalParts): void {
@@ -62,7 +60,7 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
       mailError: unsent?.message ?? null,
       pendingEmail,
       ownerless,
-      flash: c.req.method === "GET" ? flashes.get(c.req.query("done") ?? "") ?? null : null,
+      flash: flashOf(c, flashes),
     });
     return sendPage(c, view, (rejected ?? unsent)?.status);
   }
@@ -95,29 +93,42 @@ export function portalAccountRoutes(app: App, parts: PortalParts): void {
     }
   });
 
-  sensitiveRoutes(app, parts);
+  emailRoutes(app, parts);
+  deleteRoutes(app, parts);
 }
 
-/** Mounts the pages that take recent authentication. */
-function sensitiveRoutes(app: App, parts: PortalParts): void {
-  const { config, services } = parts;
-
-  mountEmailForm(app, parts, {
-    page: `${path}/email`,
-    view: (session, form) => changeEmailPage({ frame: portalFrame(parts, session), ...form }),
-    async submit(c, session, email) {
-      await requestEmailChange(services, session, email);
+function emailRoutes(app: App, parts: PortalParts): void {
+  const page = `${path}/email`;
+  mountForm(sensitiveRoutes(app, parts), {
+    path: page,
+    show: (c, session, { input, ...rejected }) => {
+      const frame = portalFrame(parts, session);
+      return sendPage(
+        c,
+        changeEmailPage({ frame, value: input?.["email"] ?? "", rejected }),
+        rejected.status,
+      );
+    },
+    async submit(c, session, { email = "" }) {
+      await requestEmailChange(parts.services, session, email);
       return redirect(c, `${path}?done=asked`);
     },
+    reauthenticateFor: () => page,
   });
+}
 
-  mountEmailForm(app, parts, {
-    page: `${path}/delete`,
-    view: async (session, form) => {
+function deleteRoutes(app: App, parts: PortalParts): void {
+  const { config, services } = parts;
+  const page = `${path}/delete`;
+  mountForm(sensitiveRoutes(app, parts), {
+    path: page,
+    async show(c, session, { input, ...rejected }) {
       const affected = await previewAccountDeletion(services, session);
-      return deleteAccountPage({ frame: portalFrame(parts, session), ...affected, ...form });
+      const form = { value: input?.["email"] ?? "", rejected };
+      const view = deleteAccountPage({ frame: portalFrame(parts, session), ...affected, ...form });
+      return await sendPage(c, view, rejected.status);
     },
-    async submit(c, session, email) {
+    async submit(c, session, { email = "" }) {
       if (canonicalEmail(email) !== session.user.email) {
         throw validationError([{ path: "email", message: "Enter the email address of your account." }]);
       }
@@ -125,35 +136,6 @@ function sensitiveRoutes(app: App, parts: PortalParts): void {
       clearSessionCookies(c, config);
       return redirect(c, "/sign-in?deleted=1", { frameChanges: true });
     },
-  });
-}
-
-/** A page that takes an email address and recent authentication. */
-interface EmailForm {
-  readonly page: string;
-  readonly view: (
-    session: SessionActor,
-    form: { value: string; rejected?: FormError },
-  ) => Page | Promise<Page>;
-  readonly submit: (c: AppContext, session: SessionActor, email: string) => Promise<Response>;
-}
-
-function mountEmailForm(app: App, parts: PortalParts, { page, view, submit }: EmailForm): void {
-  const { get, post } = signedInRoutes(app, parts);
-  get(
-    page,
-    async (c, session) =>
-      reauthenticationIfNeeded(c, parts, session) ?? await sendPage(c, await view(session, { value: "" })),
-  );
-
-  post(page, async (c, session) => {
-    const { email = "" } = await readFormBody(c);
-    try {
-      return await submit(c, session, email);
-    } catch (error) {
-      if (needsReauthentication(error)) return askToReauthenticate(c, page);
-      const rejected = formError(c, error);
-      return await sendPage(c, await view(session, { value: email, rejected }), rejected.status);
-    }
+    reauthenticateFor: () => page,
   });
 }

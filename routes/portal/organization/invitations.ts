@@ -47,7 +47,7 @@ export function portalInvitationRoutes(app: App, parts: PortalParts): void {
   const { get, post } = memberRoutes(app, parts);
   const { services } = parts;
   const show = showMembers(parts);
-  mountForm(app, parts, {
+  mountForm(memberRoutes(app, parts), {
     path,
     show: (c, session, state) => show(c, session, aboutEmail(state)),
     async submit(c, session, { email = "", role = "" }) {

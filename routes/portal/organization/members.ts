@@ -62,7 +62,7 @@ export function portalMemberRoutes(app: App, parts: PortalParts): void {
 
 function roleRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(app, parts, {
+  mountForm(memberRoutes(app, parts), {
     path: `${path}/:id/role`,
     async show(c, session, { input, ...state }) {
       const member = await getMember(services, session, keyOf(c, session));
@@ -87,7 +87,7 @@ function roleRoutes(app: App, parts: PortalParts): void {
 
 function removeRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(app, parts, {
+  mountForm(memberRoutes(app, parts), {
     path: `${path}/:id/remove`,
     async show(c, session, { input, ...state }) {
       const member = await getMember(services, session, keyOf(c, session));
@@ -150,7 +150,7 @@ function leaveRoutes(app: App, parts: PortalParts): void {
 
 function transferRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(app, parts, {
+  mountForm(memberRoutes(app, parts), {
     path: `${path}/:id/owner`,
     async show(c, session, state) {
       const member = await getMember(services, session, keyOf(c, session));

@@ -1,5 +1,4 @@
 // The pages of organizations: list, create, switch, rename, transfer, delete.
-import type { SessionActor } from "../../../domain/actor.ts";
 import { forbiddenError, validationError } from "../../../domain/errors.ts";
 import { pageItemsMax } from "../../../domain/limits.ts";
 import { hasPermission, type Permission } from "../../../domain/permissions.ts";
@@ -21,13 +20,14 @@ import {
 } from "../../../views/organization/organization_danger_zone.tsx";
 import { organizationsPage } from "../../../views/organization/organizations.tsx";
 import { readFormBody } from "../../body.ts";
-import type { App, AppContext } from "../../env.ts";
+import type { App } from "../../env.ts";
 import { check } from "../../schemas/check.ts";
 import { organizationNameSchema } from "../../schemas/people.ts";
-import { flashOf, type FormState, mountForm, newForm, submitForm } from "../form.ts";
+import { flashOf, mountForm } from "../form.ts";
 import {
   home,
   type MemberActor,
+  memberRoutes,
   organizationsHome,
   portalFrame,
   type PortalParts,
@@ -57,35 +57,28 @@ export function portalOrganizationRoutes(app: App, parts: PortalParts): void {
 }
 
 function listRoutes(app: App, parts: PortalParts): void {
-  const { get, post } = signedInRoutes(app, parts);
   const { services } = parts;
-
-  async function show(c: AppContext, session: SessionActor, state: FormState): Promise<Response> {
-    const page = organizationsPage({
-      frame: portalFrame(parts, session),
-      organizations: await listOrganizations(services, session),
-      form: { ...state, value: state.input?.["name"] ?? "" },
-      flash: flashOf(c, {
-        left: "You left the organization.",
-        deleted: "Organization deleted. Its keys no longer work.",
-      }),
-    });
-    return sendPage(c, page, state.status);
-  }
-
-  get(organizationsHome, (c, session) => show(c, session, newForm));
-  post(organizationsHome, async (c, session) => {
-    const input = await readFormBody(c);
-    return await submitForm(c, {
-      async submit() {
-        const { name } = check(organizationNameSchema, { name: input["name"] ?? "" }, "body");
-        const { id: organizationId, role } = await createOrganization(services, session, name);
-        const memberships = [...session.memberships, { organizationId, name, role }];
-        await switchOrganization(services, { ...session, memberships }, organizationId);
-        return redirect(c, "/portal/members?done=created", { frameChanges: true });
-      },
-      showAgain: (state) => show(c, session, { ...state, input }),
-    });
+  mountForm(signedInRoutes(app, parts), {
+    path: organizationsHome,
+    async show(c, session, state) {
+      const page = organizationsPage({
+        frame: portalFrame(parts, session),
+        organizations: await listOrganizations(services, session),
+        form: { ...state, value: state.input?.["name"] ?? "" },
+        flash: flashOf(c, {
+          left: "You left the organization.",
+          deleted: "Organization deleted. Its keys no longer work.",
+        }),
+      });
+      return sendPage(c, page, state.status);
+    },
+    async submit(c, session, input) {
+      const { name } = check(organizationNameSchema, { name: input["name"] ?? "" }, "body");
+      const { id: organizationId, role } = await createOrganization(services, session, name);
+      const memberships = [...session.memberships, { organizationId, name, role }];
+      await switchOrganization(services, { ...session, memberships }, organizationId);
+      return redirect(c, "/portal/members?done=created", { frameChanges: true });
+    },
   });
 }
 
@@ -105,7 +98,7 @@ function switchRoutes(app: App, parts: PortalParts): void {
 
 function activeRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(app, parts, {
+  mountForm(memberRoutes(app, parts), {
     path,
     async show(c, session, { input, ...state }) {
       const { organizationId } = session.organization;
@@ -132,7 +125,7 @@ function activeRoutes(app: App, parts: PortalParts): void {
 
 /** The choice of the new owner. The page of that member asks for confirmation. */
 function transferRoutes(app: App, parts: PortalParts): void {
-  mountForm(app, parts, {
+  mountForm(memberRoutes(app, parts), {
     path: `${path}/hand-over`,
     async show(c, session, { fields, status }) {
       requireOwner(session);
@@ -149,7 +142,7 @@ function transferRoutes(app: App, parts: PortalParts): void {
       return sendPage(c, page, status);
     },
     submit(c, _session, { userId = "" }) {
-      if (userId !== "") return Promise.resolve(redirect(c, memberHref(userId, "owner")));
+      if (userId !== "") return redirect(c, memberHref(userId, "owner"));
       throw validationError([{ path: "userId", message: "Choose the new owner." }]);
     },
   });
@@ -157,7 +150,7 @@ function transferRoutes(app: App, parts: PortalParts): void {
 
 function deleteRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
-  mountForm(app, parts, {
+  mountForm(memberRoutes(app, parts), {
     path: `${path}/delete`,
     async show(c, session, { input, ...state }) {
       requireOwner(session);

@@ -1,5 +1,4 @@
 // The pages of a person's own passkeys.
-import type { SessionActor } from "../../../domain/actor.ts";
 import { validationError } from "../../../domain/errors.ts";
 import {
   addPasskey,
@@ -9,7 +8,6 @@ import {
   renamePasskey,
 } from "../../../services/sign_in/passkeys.ts";
 import type { RegistrationAnswer } from "../../../services/sign_in/webauthn.ts";
-import type { PortalFrame } from "../../../views/layout.tsx";
 import {
   addPasskeyPage,
   passkeysPage,
@@ -19,129 +17,79 @@ import {
 } from "../../../views/sign_in/passkeys.tsx";
 import { check } from "../../schemas/check.ts";
 import { passkeyNameSchema, passkeyRegistrationSchema } from "../../schemas/two_step.ts";
-import { readFormBody } from "../../body.ts";
 import type { App, AppContext } from "../../env.ts";
-import { type FormError, formError } from "../errors.ts";
+import { flashOf, mountForm } from "../form.ts";
 import {
   portalFrame,
-  type PortalHandler,
   type PortalParts,
-  reauthenticationIfNeeded,
+  type PortalRoutes,
   redirect,
   sendPage,
-  signedIn,
+  sensitiveRoutes,
   signedInRoutes,
 } from "../page.ts";
 
-const flashes: ReadonlyMap<string, string> = new Map([
-  ["added", "Passkey added. You can sign in with it from now on."],
-  ["renamed", "Passkey renamed."],
-  ["removed", "Passkey removed. It can no longer be used to sign in."],
-]);
+const flashes = {
+  added: "Passkey added. You can sign in with it from now on.",
+  renamed: "Passkey renamed.",
+  removed: "Passkey removed. It can no longer be used to sign in.",
+};
 
 /** Mounts `/portal/account/passkeys`. */
 export function portalPasskeyRoutes(app: App, parts: PortalParts): void {
-  const { get } = signedInRoutes(app, parts);
   const { services } = parts;
-  const frameOf = (session: SessionActor) => portalFrame(parts, session);
+  signedInRoutes(app, parts).get(path, async (c, session) => {
+    const passkeys = await listPasskeys(services, session);
+    const frame = portalFrame(parts, session);
+    return await sendPage(c, passkeysPage({ frame, passkeys, flash: flashOf(c, flashes) }));
+  });
 
-  get(path, async (c, session) =>
-    await sendPage(
-      c,
-      passkeysPage({
-        frame: frameOf(session),
-        passkeys: await listPasskeys(services, session),
-        flash: flashes.get(c.req.query("done") ?? "") ?? null,
-      }),
-    ));
-
-  function addPage(
-    c: AppContext,
-    session: SessionActor,
-    props: { value: string; rejected?: FormError },
-  ) {
-    return sendPage(c, addPasskeyPage({ frame: frameOf(session), ...props }), props.rejected?.status);
-  }
-
-  const newPath = `${path}/new`;
-  app.get(newPath, recent(parts, (c, session) => addPage(c, session, { value: "" })));
-
-  app.post(
-    newPath,
-    recent(parts, async (c, session) => {
-      const { name: value = "", response: text } = await readFormBody(c);
-      try {
-        const { name } = check(passkeyNameSchema, { name: value }, "body");
-        await addPasskey(services, session, { name, answer: registrationAnswer(text) });
-        return redirect(c, `${path}?done=added`);
-      } catch (error) {
-        const rejected = formError(c, error);
-        const message = rejected.fields["response"] ?? rejected.message;
-        return await addPage(c, session, { value, rejected: { ...rejected, message } });
-      }
-    }),
-  );
-  passkeyPages(app, parts, frameOf);
+  const routes = sensitiveRoutes(app, parts);
+  mountForm(routes, {
+    path: `${path}/new`,
+    show(c, session, { input, ...state }) {
+      const rejected = { ...state, message: state.fields["response"] ?? state.message };
+      const form = { value: input?.["name"] ?? "", rejected };
+      return sendPage(c, addPasskeyPage({ frame: portalFrame(parts, session), ...form }), state.status);
+    },
+    async submit(c, session, { name: value = "", response }) {
+      const { name } = check(passkeyNameSchema, { name: value }, "body");
+      await addPasskey(services, session, { name, answer: registrationAnswer(response) });
+      return redirect(c, `${path}?done=added`);
+    },
+  });
+  onePasskeyRoutes(routes, parts);
 }
 
 /** The pages that rename and remove one passkey. */
-function passkeyPages(
-  app: App,
-  parts: PortalParts,
-  frameOf: (session: SessionActor) => PortalFrame,
-): void {
+function onePasskeyRoutes(routes: PortalRoutes, parts: PortalParts): void {
   const { services } = parts;
   const id = (c: AppContext) => c.req.param("id") ?? "";
 
-  app.get(
-    `${path}/:id/rename`,
-    recent(parts, async (c, session) => {
+  mountForm(routes, {
+    path: `${path}/:id/rename`,
+    async show(c, session, { input, ...rejected }) {
       const passkey = await getPasskey(services, session, id(c));
-      const props = { frame: frameOf(session), passkey, value: passkey.name };
-      return await sendPage(c, renamePasskeyPage(props));
-    }),
-  );
-
-  app.post(
-    `${path}/:id/rename`,
-    recent(parts, async (c, session) => {
-      const { name: value = "" } = await readFormBody(c);
+      const form = { value: input === undefined ? passkey.name : input["name"] ?? "", rejected };
+      const view = renamePasskeyPage({ frame: portalFrame(parts, session), passkey, ...form });
+      return await sendPage(c, view, rejected.status);
+    },
+    async submit(c, session, input) {
       const passkey = await getPasskey(services, session, id(c));
-      try {
-        const { name } = check(passkeyNameSchema, { name: value }, "body");
-        await renamePasskey(services, session, { id: passkey.id, name });
-        return redirect(c, `${path}?done=renamed`);
-      } catch (error) {
-        const rejected = formError(c, error);
-        const view = renamePasskeyPage({ frame: frameOf(session), passkey, value, rejected });
-        return await sendPage(c, view, rejected.status);
-      }
-    }),
-  );
+      const { name } = check(passkeyNameSchema, { name: input["name"] ?? "" }, "body");
+      await renamePasskey(services, session, { id: passkey.id, name });
+      return redirect(c, `${path}?done=renamed`);
+    },
+  });
 
-  app.get(
-    `${path}/:id/remove`,
-    recent(parts, async (c, session) => {
-      const passkey = await getPasskey(services, session, id(c));
-      return await sendPage(c, removePasskeyPage({ frame: frameOf(session), passkey }));
-    }),
-  );
-
-  app.post(
-    `${path}/:id/remove`,
-    recent(parts, async (c, session) => {
-      await removePasskey(services, session, id(c));
-      return redirect(c, `${path}?done=removed`);
-    }),
-  );
-}
-
-/** @returns A handler that asks for the password first, unless it was entered recently. Each form has the path of its page. */
-function recent(parts: PortalParts, handler: PortalHandler) {
-  return signedIn(
-    parts,
-    async (c, session) => reauthenticationIfNeeded(c, parts, session) ?? await handler(c, session),
-  );
+  routes.get(`${path}/:id/remove`, async (c, session) => {
+    const passkey = await getPasskey(services, session, id(c));
+    return await sendPage(c, removePasskeyPage({ frame: portalFrame(parts, session), passkey }));
+  });
+  routes.post(`${path}/:id/remove`, async (c, session) => {
+    await removePasskey(services, session, id(c));
+    return redirect(c, `${path}?done=removed`);
+  });
 }
 
 /** @throws {AppError} `validation_failed` if a browser can't have sent this. */

@@ -24,11 +24,7 @@ export function portalSecurityRoutes(app: App, parts: PortalParts): void {
   const { get, post } = signedInRoutes(app, parts);
   const { config, services } = parts;
 
-  async function show(
-    c: AppContext,
-    session: SessionActor,
-    rejected?: FormError,
-  ): Promise<Response> {
+  async function show(c: AppContext, session: SessionActor, rejected?: FormError): Promise<Response> {
     const [all, { totp, recoveryCodesLeft }, { length: passkeyCount }] = await Promise.all([
       listSessions(services, session),
       getTwoStepStatus(services, session),
