@@ -8,14 +8,6 @@ import { PageHead } from "./components/page_head.tsx";
 import { Cell, Row, Table } from "./components/table.tsx";
 import { type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
-/** What the page shows. */
-export interface BrowserRequestPageProps {
-  readonly frame: PortalFrame;
-  readonly facts: readonly RequestFact[];
-  /** The facts are about the test form. */
-  readonly isForm: boolean;
-}
-
 const columns = ["Check", "Received", "Expected", "Result"];
 /** The words for each verdict. */
 export const verdictLabels: Readonly<Record<Verdict, string>> = {
@@ -24,8 +16,10 @@ export const verdictLabels: Readonly<Record<Verdict, string>> = {
   wrong: "Wrong",
 };
 
-/** @returns The page for a request. */
-export function browserRequestPage({ frame, facts, isForm }: BrowserRequestPageProps): Page {
+/** @returns The page for a request. `isForm`: the facts are about the test form. */
+export function browserRequestPage(
+  { frame, facts, isForm }: { frame: PortalFrame; facts: readonly RequestFact[]; isForm: boolean },
+): Page {
   return (
     <PortalPage title="What your browser sent" frame={frame} place="organization">
       <PageHead

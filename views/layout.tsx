@@ -70,17 +70,14 @@ export function GatePage(
   );
 }
 
-/** The parts of a portal page. */
-export interface PortalPageProps {
-  readonly title: string;
-  readonly frame: PortalFrame;
-  /** The page's entry in the sidebar; null for none. */
-  readonly place: Place | null;
-  readonly children: Child;
-}
-
 /** A signed-in page: the sidebar and the content. */
-export function PortalPage({ title, frame, place, children }: PortalPageProps): Page {
+export function PortalPage({ title, frame, place, children }: {
+  title: string;
+  frame: PortalFrame;
+  /** The page's entry in the sidebar; null for none. */
+  place: Place | null;
+  children: Child;
+}): Page {
   const { user } = frame.session;
   // The account page says the same.
   const isReminded = frame.sendsMail && !user.emailVerified && place !== "account";

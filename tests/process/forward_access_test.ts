@@ -115,7 +115,7 @@ async function anotherAccount(given: Given): Promise<void> {
   const cookie = await scene.signInAgain(eve);
   await withPage(given, { ...eve, cookie }, async (page) => {
     assert.equal(await load(page, at(scene, "team")), 1);
-    await heading(page, "You don’t have access");
+    await heading(page, "You don't have access");
     await page.getByText("only open to members of another organization").waitFor();
     await press(page, "Use another account");
     await page.locator("#email").fill(bob.email);
@@ -130,7 +130,7 @@ async function roleIsMissing(given: Given): Promise<void> {
   const { scene } = given;
   await withPage(given, scene.bob, async (page) => {
     assert.equal(await load(page, at(scene, "admin")), 1);
-    await heading(page, "You don’t have access");
+    await heading(page, "You don't have access");
     await page.getByText("requires the role Admin or higher").waitFor();
     await page.getByRole("listitem").getByText("Zoë 100%").waitFor();
     // Without scripts the document is the same, but axe-core would hang.

@@ -2,6 +2,7 @@
 // account, and a click on the button, because spam filters open links too.
 import type { Child } from "hono/jsx";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { Form } from "../components/form.tsx";
 import { GateCard, GateHint } from "../components/gate_card.tsx";
 import type { GateFrame, Page } from "../layout.tsx";
 
@@ -26,16 +27,32 @@ export type VerifyEmailState =
   | { readonly state: "taken" };
 
 /** @returns The page for a link that confirms an email address. */
-export function verifyEmailPage({ frame, ...shown }: { frame: GateFrame } & VerifyEmailState): Page {
-  switch (shown.state) {
+export function verifyEmailPage({ frame, ...link }: { frame: GateFrame } & VerifyEmailState): Page {
+  switch (link.state) {
     case "ready":
-      return <ReadyPage frame={frame} {...shown} />;
+      return <ReadyPage frame={frame} {...link} />;
     case "signed-out":
-      return <SignedOutPage frame={frame} {...shown} />;
+      return <SignedOutPage frame={frame} {...link} />;
     case "other":
-      return <OtherAccountPage frame={frame} {...shown} />;
+      return (
+        <GateCard
+          frame={frame}
+          title="This link is for another account"
+          text={
+            <>
+              You're signed in as <strong>{link.signedInAs}</strong>. To confirm{" "}
+              <strong>{link.email}</strong>, sign in to the account it belongs to and open the link again.
+            </>
+          }
+        >
+          <Form action="/sign-out">
+            <SubmitButton tone="plain">Sign out</SubmitButton>
+          </Form>
+          <GateHint text="Not yours?" href="/portal/account" label="Go to your account" />
+        </GateCard>
+      );
     case "dead":
-      return <DeadLinkPage frame={frame} {...shown} />;
+      return <DeadLinkPage frame={frame} {...link} />;
     case "taken":
       return (
         <GateCard
@@ -93,26 +110,6 @@ function SignedOutPage(
           )
           : "Don't have an account here? Someone mistyped their new address. You can ignore this."}
       </p>
-    </GateCard>
-  );
-}
-
-function OtherAccountPage({ frame, email, signedInAs }: { frame: GateFrame; signedInAs: string } & Link) {
-  return (
-    <GateCard
-      frame={frame}
-      title="This link is for another account"
-      text={
-        <>
-          You're signed in as <strong>{signedInAs}</strong>. To confirm{" "}
-          <strong>{email}</strong>, sign in to the account it belongs to and open the link again.
-        </>
-      }
-    >
-      <form method="post" action="/sign-out">
-        <SubmitButton tone="plain">Sign out</SubmitButton>
-      </form>
-      <GateHint text="Not yours?" href="/portal/account" label="Go to your account" />
     </GateCard>
   );
 }

@@ -1,18 +1,15 @@
 // A card with a heading.
 import type { Child } from "hono/jsx";
 
-/** The parts of a card. */
-export interface CardProps {
-  readonly title: Child;
-  /** Next to the title: counts, a legend. */
-  readonly aside?: Child;
-  /** Omits the padding, for tables that reach the edges. */
-  readonly flush?: boolean;
-  readonly children: Child;
-}
-
 /** A card with a second-level heading. */
-export function Card({ title, aside, flush = false, children }: CardProps) {
+export function Card({ title, aside, flush = false, children }: {
+  title: Child;
+  /** Next to the title: counts, a legend. */
+  aside?: Child;
+  /** Omits the padding, for tables that reach the edges. */
+  flush?: boolean;
+  children: Child;
+}) {
   return (
     <section class="card">
       <header>

@@ -5,7 +5,7 @@ import { Form } from "./form.tsx";
 import { Notice } from "./notice.tsx";
 
 /** The parts of the card. */
-export interface GateCardProps {
+interface GateCardProps {
   readonly frame: GateFrame;
   readonly title: string;
   readonly text?: Child | undefined;

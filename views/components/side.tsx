@@ -2,6 +2,7 @@
 import { hasPermission } from "../../domain/permissions.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
 import { roleWords } from "../text/role.ts";
+import { Form, returnField } from "./form.tsx";
 import { Brand, Icon, type IconName } from "./icon.tsx";
 
 /** The pages in the sidebar. */
@@ -72,9 +73,7 @@ export function Side({ session, place }: SideProps) {
           <summary>
             <span class="menu-name">
               <strong class="cut">{organizationName(session)}</strong>
-              {session.organization === null
-                ? null
-                : <span class="muted tiny">{roleWords[session.organization.role]}</span>}
+              {session.organization && <span class="muted tiny">{roleWords[session.organization.role]}</span>}
             </span>
             <span class="unseen">Switch organization</span>
             <Icon name="updown" />
@@ -131,9 +130,10 @@ function SwitchForm(props: { membership: Membership; isActive: boolean; place: P
   const { membership, isActive } = props;
   const back = places.find(({ place }) => place === props.place)?.href;
   return (
-    <form method="post" action="/portal/switch">
-      <input type="hidden" name="organizationId" value={membership.organizationId} />
-      {back === undefined ? null : <input type="hidden" name="return_to" value={back} />}
+    <Form
+      action="/portal/switch"
+      hidden={{ organizationId: membership.organizationId, ...returnField(back) }}
+    >
       <button type="submit" class="menu-item" aria-current={isActive ? "true" : undefined}>
         <span class="menu-name">
           <span class="cut">{membership.name}</span>
@@ -141,7 +141,7 @@ function SwitchForm(props: { membership: Membership; isActive: boolean; place: P
         </span>
         {isActive ? <Icon name="check" /> : null}
       </button>
-    </form>
+    </Form>
   );
 }
 

@@ -3,6 +3,7 @@
 import type { Child } from "hono/jsx";
 import type { Membership, Role, User } from "../../domain/sign_in/session.ts";
 import { ButtonLink, SubmitButton } from "../components/button.tsx";
+import { Form } from "../components/form.tsx";
 import { Notice, type NoticeProps } from "../components/notice.tsx";
 import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { roleWords } from "../text/role.ts";
@@ -43,7 +44,7 @@ export function accessPage(props: AccessPageProps): Page {
     ? "You have access"
     : state.kind === "email"
     ? "Confirm your email address"
-    : "You don’t have access";
+    : "You don't have access";
   return (
     <GatePage title={title} frame={frame}>
       <div class="card">
@@ -55,13 +56,11 @@ export function accessPage(props: AccessPageProps): Page {
         </div>
         {notice === null ? null : <Notice {...notice} />}
         <Remedy {...props} />
-        {application === null
-          ? null
-          : (
-            <ButtonLink tone={isGranted ? "primary" : "plain"} href={application.href}>
-              {isGranted ? "Continue" : "Try again"}
-            </ButtonLink>
-          )}
+        {application && (
+          <ButtonLink tone={isGranted ? "primary" : "plain"} href={application.href}>
+            {isGranted ? "Continue" : "Try again"}
+          </ButtonLink>
+        )}
         <ActionForm address={address} act="sign-out">
           <SubmitButton tone="plain">Use another account</SubmitButton>
         </ActionForm>
@@ -87,7 +86,7 @@ function Reason({ state, user, application }: AccessPageProps) {
                 Open the link in the email we sent to <bdi>{user.email}</bdi>, then try again.
               </>
             )
-            : "Email isn’t set up on this server. Contact its administrator."}
+            : "Email isn't set up on this server. Contact its administrator."}
         </>
       );
     case "organization":
@@ -103,7 +102,7 @@ function Reason({ state, user, application }: AccessPageProps) {
         <>
           {name} requires the role {roleWords[state.role]}
           {state.role === "OWNER" ? "" : " or higher"}.{" "}
-          {state.membership === null ? "You don’t have an active organization." : (
+          {state.membership === null ? "You don't have an active organization." : (
             <>
               Your role in <bdi>{state.membership.name}</bdi> is {roleWords[state.membership.role]}.
             </>
@@ -137,8 +136,7 @@ function Remedy({ state, address }: AccessPageProps) {
         </div>
       )}
       {state.others.map(({ organizationId, name }) => (
-        <ActionForm address={address} act="switch">
-          <input type="hidden" name="organizationId" value={organizationId} />
+        <ActionForm address={address} act="switch" organizationId={organizationId}>
           <SubmitButton>
             Switch to <bdi>{name}</bdi>
           </SubmitButton>
@@ -148,11 +146,17 @@ function Remedy({ state, address }: AccessPageProps) {
   );
 }
 
-function ActionForm({ address, act, children }: { address: string; act: string; children: Child }) {
+function ActionForm(
+  { address, act, organizationId, children }: {
+    address: string;
+    act: string;
+    organizationId?: string;
+    children: Child;
+  },
+) {
   return (
-    <form class="part" method="post" action={address}>
-      <input type="hidden" name="act" value={act} />
+    <Form class="part" action={address} hidden={{ act, ...(organizationId ? { organizationId } : {}) }}>
       {children}
-    </form>
+    </Form>
   );
 }

@@ -65,9 +65,7 @@ export function usagePage(props: UsagePageProps): Page {
             {example === null && label !== null ? `${label}. ` : ""}Records appear here immediately.
           </p>
         </div>
-        {example !== null || report === null
-          ? null
-          : <ButtonLink href={report.csvHref} isFile>Download CSV</ButtonLink>}
+        {example === null && report && <ButtonLink href={report.csvHref} isFile>Download CSV</ButtonLink>}
       </div>
       {example === null ? <UsageView {...props} /> : <FirstSteps curl={example.curl} />}
     </PortalPage>

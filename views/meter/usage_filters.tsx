@@ -90,15 +90,13 @@ export function UsageFilterBar(props: UsageFilterProps) {
       </nav>
       <form class="choices" method="get" action="/portal/usage" data-send-on-change>
         <input type="hidden" name="range" value={range} />
-        {range === "custom"
-          ? (
-            <div class="selects">
-              <DateField label="Start date" name="from" value={days.from} error={faults.from} {...years} />
-              <DateField label="End date" name="to" value={days.to} error={faults.to} {...years} />
-              <div class="show">{apply}</div>
-            </div>
-          )
-          : null}
+        {range === "custom" && (
+          <div class="selects">
+            <DateField label="Start date" name="from" value={days.from} error={faults.from} {...years} />
+            <DateField label="End date" name="to" value={days.to} error={faults.to} {...years} />
+            <div class="show">{apply}</div>
+          </div>
+        )}
         <div class="selects">
           {selectsOf(props).map((select) => SelectField(select))}
           {range === "custom" ? null : <div class="show without-scripts">{apply}</div>}

@@ -10,14 +10,15 @@ import { setSessionCookie } from "../../cookies.ts";
 import type { App, AppContext } from "../../env.ts";
 import { deviceNames } from "./device_name.ts";
 import { type FormError, formError } from "../errors.ts";
+import { flashOf } from "../form.ts";
 import { portalFrame, type PortalParts, redirect, sendPage, signedInRoutes } from "../page.ts";
 
 const path = "/portal/account/security";
-const flashes: ReadonlyMap<string, string> = new Map([
-  ["password", "Password changed. You're signed out everywhere else."],
-  ["ended", "Session ended."],
-  ["others-ended", "You're signed out everywhere else."],
-]);
+const flashes = {
+  "password": "Password changed. You're signed out everywhere else.",
+  "ended": "Session ended.",
+  "others-ended": "You're signed out everywhere else.",
+};
 
 /** Mounts `/portal/account/security`. */
 export function portalSecurityRoutes(app: App, parts: PortalParts): void {
@@ -38,7 +39,7 @@ export function portalSecurityRoutes(app: App, parts: PortalParts): void {
       twoStep: { isOn: totp.enabled, recoveryCodesLeft },
       passkeyCount,
       rejected,
-      flash: c.req.method === "GET" ? flashes.get(c.req.query("done") ?? "") ?? null : null,
+      flash: flashOf(c, flashes),
     });
     return sendPage(c, view, rejected?.status);
   }

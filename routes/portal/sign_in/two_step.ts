@@ -44,12 +44,13 @@ import {
   signedIn,
   signedInRoutes,
 } from "../page.ts";
-import { passwordFormError } from "./confirm_password.ts";
+import { flashOf, mountForm } from "../form.ts";
+import { aboutPassword } from "./confirm_password.ts";
 
-const flashes: ReadonlyMap<string, string> = new Map([
-  ["link-sent", "Check your email: the link in it turns off two-step sign-in. Earlier links no longer work."],
-  ["off", "Two-step sign-in is off. Your password alone signs you in."],
-]);
+const flashes = {
+  "link-sent": "Check your email: the link in it turns off two-step sign-in. Earlier links no longer work.",
+  "off": "Two-step sign-in is off. Your password alone signs you in.",
+};
 
 /** What the page shows besides the settings. */
 interface PageState {
@@ -84,7 +85,7 @@ function twoStepPages(parts: PortalParts) {
       lockedAt: totp.lockedAt,
       recoveryCodesLeft,
       recoveryCodes: state.recoveryCodes ?? null,
-      flash: state.flash ?? flashes.get(c.req.query("done") ?? "") ?? null,
+      flash: state.flash ?? flashOf(c, flashes),
       error: state.error ?? null,
     });
     return await sendPage(c, view, state.status);
@@ -223,26 +224,21 @@ function turnOffRoutes(app: App, { services }: PortalParts, pages: Pages): void 
 
 /** The link that turns off two-step sign-in, for people who lost their device and their recovery codes. */
 function turnOffLinkRoutes(app: App, parts: PortalParts): void {
-  const { get, post } = signedInRoutes(app, parts);
   const { services } = parts;
   const frame = gateFrame(parts);
-  const frameOf = (session: SessionActor) => portalFrame(parts, session);
 
-  get(turnOffLinkPath, async (c, session) => {
-    const { totp } = await getTwoStepStatus(services, session);
-    if (!totp.enabled) return redirect(c, path);
-    return await sendPage(c, turnOffLinkPage({ frame: frameOf(session) }));
-  });
-
-  post(turnOffLinkPath, async (c, session) => {
-    const { password = "" } = await readFormBody(c);
-    try {
+  mountForm(signedInRoutes(app, parts), {
+    path: turnOffLinkPath,
+    async show(c, session, state) {
+      const { totp } = await getTwoStepStatus(services, session);
+      if (!totp.enabled && state.input === undefined) return redirect(c, path);
+      const props = { frame: portalFrame(parts, session), rejected: aboutPassword(state) };
+      return await sendPage(c, turnOffLinkPage(props), state.status);
+    },
+    async submit(c, session, { password = "" }) {
       await requestTurnOffLink(services, session, password);
       return redirect(c, `${path}?done=link-sent`);
-    } catch (error) {
-      const rejected = passwordFormError(c, error);
-      return await sendPage(c, turnOffLinkPage({ frame: frameOf(session), rejected }), rejected.status);
-    }
+    },
   });
 
   async function stateOf(token: string, session: Session | null): Promise<TurnOffByLinkState> {
