@@ -3,9 +3,10 @@
 import type { Child } from "hono/jsx";
 import { type html, raw } from "hono/html";
 import type { Session } from "../domain/sign_in/session.ts";
-import { Brand } from "./components/icon.tsx";
+import { SubmitButton } from "./components/button.tsx";
+import { Form } from "./components/form.tsx";
+import { Brand, Icon } from "./components/icon.tsx";
 import { type Place, Side } from "./components/side.tsx";
-import { UnverifiedNotice } from "./account/unverified_notice.tsx";
 
 export type { Place };
 
@@ -100,12 +101,29 @@ export function PortalPage({ title, frame, place, children }: {
         <div class="frame">
           <Side session={frame.session} place={place} />
           <main id="main" tabindex={-1}>
-            {isReminded ? <UnverifiedNotice email={user.email} /> : null}
+            {isReminded && <UnverifiedNotice email={user.email} />}
             {children}
           </main>
         </div>
       </body>
     </>,
+  );
+}
+
+/** Asks people to confirm their email address. It has no status role, so that it isn't read out on each page. */
+function UnverifiedNotice({ email }: { email: string }) {
+  return (
+    <div class="note plain">
+      <div>
+        <Icon name="mail" />
+        <p>
+          Confirm your email address: open the link that we sent to <strong>{email}</strong>.
+        </p>
+      </div>
+      <Form action="/portal/account/verification">
+        <SubmitButton tone="plain">Resend email</SubmitButton>
+      </Form>
+    </div>
   );
 }
 

@@ -8,7 +8,6 @@ import { Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
-import { namesInWords } from "../text/names.ts";
 
 /** What the account's page shows. */
 export interface AccountPageProps {
@@ -213,4 +212,9 @@ export function deleteAccountPage({ frame, ending, ownerless, value, rejected }:
       />
     </ConfirmPage>
   );
+}
+
+/** @returns Such as `“Northwind”`, `“Northwind” and “Tiles”`, `“A”, “B”, and “C”`. */
+function namesInWords(names: readonly string[]): string {
+  return new Intl.ListFormat("en").format(names.map((name) => `“${name}”`));
 }

@@ -77,22 +77,16 @@ export function AuditFilterBar({ address, people, errors }: AuditFilterProps) {
           error={errors.actorId}
           choices={personChoices(people, address.actorId)}
         />
-        <DateField
-          label="From (UTC)"
-          name="from"
-          value={address.from ?? ""}
-          error={errors.from}
-          isOptional
-          {...years}
-        />
-        <DateField
-          label="To (UTC)"
-          name="to"
-          value={address.to ?? ""}
-          error={errors.to}
-          isOptional
-          {...years}
-        />
+        {(["from", "to"] as const).map((name) => (
+          <DateField
+            label={name === "from" ? "From (UTC)" : "To (UTC)"}
+            name={name}
+            value={address[name] ?? ""}
+            error={errors[name]}
+            isOptional
+            {...years}
+          />
+        ))}
         <div class="show">
           <SubmitButton tone="plain">Apply</SubmitButton>
         </div>
