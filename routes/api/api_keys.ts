@@ -51,19 +51,16 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     },
   }, (_c, { query }, actor) => listApiKeys(services, actor, query));
 
-  route(
-    {
-      route: `PATCH ${path}/{id}`,
-      operationId: "renameApiKey",
-      summary: "Rename a key",
-      params,
-      body: schemas.renameApiKeySchema,
-      responses: one,
-    },
-    async (_c, { params: { id }, body: { name } }, actor) => ({
-      apiKey: await renameApiKey(services, actor, { id, name }),
-    }),
-  );
+  route({
+    route: `PATCH ${path}/{id}`,
+    operationId: "renameApiKey",
+    summary: "Rename a key",
+    params,
+    body: schemas.renameApiKeySchema,
+    responses: one,
+  }, async (_c, { params: { id }, body: { name } }, actor) => {
+    return { apiKey: await renameApiKey(services, actor, { id, name }) };
+  });
 
   route({
     route: `DELETE ${path}/{id}`,
@@ -74,20 +71,18 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     responses: one,
   }, async (_c, { params: { id } }, actor) => ({ apiKey: await revokeApiKey(services, actor, id) }));
 
-  route(
-    {
-      route: `POST ${path}/{id}/rotate`,
-      operationId: "rotateApiKey",
-      summary: "Rotate a key",
-      description:
-        "Creates a new key with the same name. The old key is revoked immediately, or expires at `expireOldAt`.",
-      params,
-      body: schemas.rotateApiKeySchema,
-      bodyOptional: true,
-      responses: created,
-      errors: ["forbidden", "key_limit_reached"],
-    },
-    (_c, { params: { id }, body: { expireOldAt = null } }, actor) =>
-      rotateApiKey(services, actor, { id, expireOldAt }),
-  );
+  route({
+    route: `POST ${path}/{id}/rotate`,
+    operationId: "rotateApiKey",
+    summary: "Rotate a key",
+    description:
+      "Creates a new key with the same name. The old key is revoked immediately, or expires at `expireOldAt`.",
+    params,
+    body: schemas.rotateApiKeySchema,
+    bodyOptional: true,
+    responses: created,
+    errors: ["forbidden", "key_limit_reached"],
+  }, (_c, { params: { id }, body: { expireOldAt = null } }, actor) => {
+    return rotateApiKey(services, actor, { id, expireOldAt });
+  });
 }

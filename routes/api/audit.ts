@@ -69,23 +69,21 @@ export function auditRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = sessionRoutes(app, parts, { tag: "Audit log", errors: ["forbidden"] });
 
-  route(
-    {
-      route: "GET /api/portal/audit",
-      operationId: "listAuditEvents",
-      summary: "List audit log entries of the active organization",
-      description: "Newest first. Requires the admin or owner role. Entries are kept for 400 days.",
-      query: pageQuerySchema.extend(filters),
-      responses: {
-        200: {
-          description: "A page of entries.",
-          schema: z.object({ events: z.array(auditEventSchema), nextCursor: nextCursorSchema }),
-        },
+  route({
+    route: "GET /api/portal/audit",
+    operationId: "listAuditEvents",
+    summary: "List audit log entries of the active organization",
+    description: "Newest first. Requires the admin or owner role. Entries are kept for 400 days.",
+    query: pageQuerySchema.extend(filters),
+    responses: {
+      200: {
+        description: "A page of entries.",
+        schema: z.object({ events: z.array(auditEventSchema), nextCursor: nextCursorSchema }),
       },
     },
-    (_c, { query: { action: actions, ...query } }, actor) =>
-      listAuditEvents(services, actor, { ...query, actions }),
-  );
+  }, (_c, { query: { action: actions, ...query } }, actor) => {
+    return listAuditEvents(services, actor, { ...query, actions });
+  });
 
   route({
     route: "GET /api/portal/audit.csv",

@@ -41,22 +41,20 @@ export function invitationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
 }
 
 function listRoutes(route: MountRoute<SessionActor>, { services }: AppParts): void {
-  route(
-    {
-      route: `GET ${path}`,
-      operationId: "listInvitations",
-      summary: "List invitations",
-      description: "Newest first. Requires the admin or owner role.",
-      params: schemas.organizationParamsSchema,
-      query: pageQuerySchema,
-      responses: {
-        200: { description: "A page of invitations with any status.", schema: schemas.invitationsSchema },
-      },
-      errors: ["forbidden"],
+  route({
+    route: `GET ${path}`,
+    operationId: "listInvitations",
+    summary: "List invitations",
+    description: "Newest first. Requires the admin or owner role.",
+    params: schemas.organizationParamsSchema,
+    query: pageQuerySchema,
+    responses: {
+      200: { description: "A page of invitations with any status.", schema: schemas.invitationsSchema },
     },
-    (_c, { params: { id }, query }, actor) =>
-      listInvitations(services, actor, { organizationId: id, ...query }),
-  );
+    errors: ["forbidden"],
+  }, (_c, { params: { id }, query }, actor) => {
+    return listInvitations(services, actor, { organizationId: id, ...query });
+  });
 
   route({
     route: `POST ${path}`,
@@ -83,34 +81,29 @@ function listRoutes(route: MountRoute<SessionActor>, { services }: AppParts): vo
 }
 
 function invitationChangeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): void {
-  route(
-    {
-      route: `POST ${path}/{invitationId}/resend`,
-      operationId: "resendInvitation",
-      summary: "Send an invitation again",
-      description:
-        "Sends a new link that works for 7 days; the old link stops working. For an owner's invitation, this requires " +
-        "authentication within the last 10 minutes.",
-      params: schemas.invitationParamsSchema,
-      responses: { 200: { description: "The invitation.", schema: schemas.invitationResponseSchema } },
-      errors: ["forbidden", "proof_required", "limit_reached", "rate_limited", "mail_unavailable"],
-    },
-    async (_c, { params: { id: organizationId, invitationId: id } }, actor) => ({
-      invitation: await resendInvitation(services, actor, { organizationId, id }),
-    }),
-  );
+  route({
+    route: `POST ${path}/{invitationId}/resend`,
+    operationId: "resendInvitation",
+    summary: "Send an invitation again",
+    description:
+      "Sends a new link that works for 7 days; the old link stops working. For an owner's invitation, this requires " +
+      "authentication within the last 10 minutes.",
+    params: schemas.invitationParamsSchema,
+    responses: { 200: { description: "The invitation.", schema: schemas.invitationResponseSchema } },
+    errors: ["forbidden", "proof_required", "limit_reached", "rate_limited", "mail_unavailable"],
+  }, async (_c, { params: { id: organizationId, invitationId: id } }, actor) => {
+    return { invitation: await resendInvitation(services, actor, { organizationId, id }) };
+  });
 
-  route(
-    {
-      route: `DELETE ${path}/{invitationId}`,
-      operationId: "revokeInvitation",
-      summary: "Revoke an invitation",
-      description: "Its link stops working immediately. Accepted and revoked invitations return `not_found`.",
-      params: schemas.invitationParamsSchema,
-      responses: { 204: { description: "Revoked." } },
-      errors: ["forbidden"],
-    },
-    (_c, { params: { id: organizationId, invitationId: id } }, actor) =>
-      revokeInvitation(services, actor, { organizationId, id }),
-  );
+  route({
+    route: `DELETE ${path}/{invitationId}`,
+    operationId: "revokeInvitation",
+    summary: "Revoke an invitation",
+    description: "Its link stops working immediately. Accepted and revoked invitations return `not_found`.",
+    params: schemas.invitationParamsSchema,
+    responses: { 204: { description: "Revoked." } },
+    errors: ["forbidden"],
+  }, (_c, { params: { id: organizationId, invitationId: id } }, actor) => {
+    return revokeInvitation(services, actor, { organizationId, id });
+  });
 }

@@ -13,19 +13,18 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = sessionRoutes(app, parts, { tag: "Organizations" });
 
-  route(
-    {
-      route: `GET ${path}`,
-      operationId: "listMembers",
-      summary: "List members",
-      params: schemas.organizationParamsSchema,
-      query: pageQuerySchema,
-      responses: {
-        200: { description: "A page of members, oldest accounts first.", schema: schemas.membersSchema },
-      },
+  route({
+    route: `GET ${path}`,
+    operationId: "listMembers",
+    summary: "List members",
+    params: schemas.organizationParamsSchema,
+    query: pageQuerySchema,
+    responses: {
+      200: { description: "A page of members, oldest accounts first.", schema: schemas.membersSchema },
     },
-    (_c, { params: { id }, query }, actor) => listMembers(services, actor, { organizationId: id, ...query }),
-  );
+  }, (_c, { params: { id }, query }, actor) => {
+    return listMembers(services, actor, { organizationId: id, ...query });
+  });
 
   route({
     route: `PATCH ${path}/{userId}`,
@@ -42,20 +41,18 @@ export function memberRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     member: await changeMemberRole(services, actor, { organizationId: id, userId, role }),
   }));
 
-  route(
-    {
-      route: `DELETE ${path}/{userId}`,
-      operationId: "removeMember",
-      summary: "Remove a member, or leave",
-      description:
-        "Owners can remove anyone, admins can remove admins and members, and everyone can leave. The removed member loses " +
-        "access immediately. The keys that they created here are revoked unless `keys=keep`.",
-      params: schemas.memberParamsSchema,
-      query: schemas.removeMemberQuerySchema,
-      responses: { 204: { description: "Removed." } },
-      errors: ["forbidden", "last_owner"],
-    },
-    (_c, { params: { id, userId }, query: { keys } }, actor) =>
-      removeMember(services, actor, { organizationId: id, userId, keepKeys: keys === "keep" }),
-  );
+  route({
+    route: `DELETE ${path}/{userId}`,
+    operationId: "removeMember",
+    summary: "Remove a member, or leave",
+    description:
+      "Owners can remove anyone, admins can remove admins and members, and everyone can leave. The removed member loses " +
+      "access immediately. The keys that they created here are revoked unless `keys=keep`.",
+    params: schemas.memberParamsSchema,
+    query: schemas.removeMemberQuerySchema,
+    responses: { 204: { description: "Removed." } },
+    errors: ["forbidden", "last_owner"],
+  }, (_c, { params: { id, userId }, query: { keys } }, actor) => {
+    return removeMember(services, actor, { organizationId: id, userId, keepKeys: keys === "keep" });
+  });
 }

@@ -70,53 +70,45 @@ function readAndCreateRoutes(route: MountRoute<SessionActor>, { services }: AppP
 }
 
 function changeRoutes(route: MountRoute<SessionActor>, { services }: AppParts): void {
-  route(
-    {
-      route: `PATCH ${path}/{id}`,
-      operationId: "renameOrganization",
-      summary: "Rename an organization",
-      description: "Requires the owner role.",
-      params: schemas.organizationParamsSchema,
-      body: schemas.organizationNameSchema,
-      responses: { 200: organization },
-      errors: ["forbidden"],
-    },
-    async (_c, { params: { id }, body: { name } }, actor) => ({
-      organization: await renameOrganization(services, actor, { id, name }),
-    }),
-  );
+  route({
+    route: `PATCH ${path}/{id}`,
+    operationId: "renameOrganization",
+    summary: "Rename an organization",
+    description: "Requires the owner role.",
+    params: schemas.organizationParamsSchema,
+    body: schemas.organizationNameSchema,
+    responses: { 200: organization },
+    errors: ["forbidden"],
+  }, async (_c, { params: { id }, body: { name } }, actor) => {
+    return { organization: await renameOrganization(services, actor, { id, name }) };
+  });
 
-  route(
-    {
-      route: `DELETE ${path}/{id}`,
-      operationId: "deleteOrganization",
-      summary: "Delete an organization",
-      description:
-        "Requires the owner role and authentication within the last 10 minutes. Keys, memberships and invitations end " +
-        "immediately; usage data is deleted in the background.",
-      params: schemas.organizationParamsSchema,
-      body: schemas.deleteOrganizationSchema,
-      responses: { 204: { description: "Deleted." } },
-      errors: ["forbidden", "proof_required"],
-    },
-    (_c, { params: { id }, body: { name } }, actor) =>
-      deleteOrganization(services, actor, { id, confirmedName: name }),
-  );
+  route({
+    route: `DELETE ${path}/{id}`,
+    operationId: "deleteOrganization",
+    summary: "Delete an organization",
+    description:
+      "Requires the owner role and authentication within the last 10 minutes. Keys, memberships and invitations end " +
+      "immediately; usage data is deleted in the background.",
+    params: schemas.organizationParamsSchema,
+    body: schemas.deleteOrganizationSchema,
+    responses: { 204: { description: "Deleted." } },
+    errors: ["forbidden", "proof_required"],
+  }, (_c, { params: { id }, body: { name } }, actor) => {
+    return deleteOrganization(services, actor, { id, confirmedName: name });
+  });
 
-  route(
-    {
-      route: `POST ${path}/{id}/transfer`,
-      operationId: "transferOrganization",
-      summary: "Transfer ownership to another member",
-      description:
-        "Requires the owner role and authentication within the last 10 minutes. You become an admin.",
-      params: schemas.organizationParamsSchema,
-      body: schemas.transferOrganizationSchema,
-      responses: { 200: organization },
-      errors: ["forbidden", "proof_required"],
-    },
-    async (_c, { params: { id }, body: { userId } }, actor) => ({
-      organization: await transferOrganization(services, actor, { id, userId }),
-    }),
-  );
+  route({
+    route: `POST ${path}/{id}/transfer`,
+    operationId: "transferOrganization",
+    summary: "Transfer ownership to another member",
+    description:
+      "Requires the owner role and authentication within the last 10 minutes. You become an admin.",
+    params: schemas.organizationParamsSchema,
+    body: schemas.transferOrganizationSchema,
+    responses: { 200: organization },
+    errors: ["forbidden", "proof_required"],
+  }, async (_c, { params: { id }, body: { userId } }, actor) => {
+    return { organization: await transferOrganization(services, actor, { id, userId }) };
+  });
 }

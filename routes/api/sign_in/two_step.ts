@@ -131,36 +131,30 @@ function passkeyRoutes(route: MountRoute<SessionActor>, services: Context): void
     errors: ["proof_required", "limit_reached"],
   }, async (_c, _input, actor) => ({ options: await beginPasskey(services, actor) }));
 
-  route(
-    {
-      route: `POST ${path}/passkeys`,
-      operationId: "addPasskey",
-      summary: "Add the passkey that the browser created",
-      description: recent,
-      body: schemas.addPasskeySchema,
-      responses: { 201: { description: "Added.", schema: schemas.passkeyResponseSchema } },
-      errors: ["proof_required", "limit_reached", "two_step_state"],
-    },
-    async (_c, { body: { name, response: answer } }, actor) => ({
-      passkey: await addPasskey(services, actor, { name, answer }),
-    }),
-  );
+  route({
+    route: `POST ${path}/passkeys`,
+    operationId: "addPasskey",
+    summary: "Add the passkey that the browser created",
+    description: recent,
+    body: schemas.addPasskeySchema,
+    responses: { 201: { description: "Added.", schema: schemas.passkeyResponseSchema } },
+    errors: ["proof_required", "limit_reached", "two_step_state"],
+  }, async (_c, { body: { name, response: answer } }, actor) => {
+    return { passkey: await addPasskey(services, actor, { name, answer }) };
+  });
 
-  route(
-    {
-      route: `PATCH ${path}/passkeys/{id}`,
-      operationId: "renamePasskey",
-      summary: "Rename a passkey",
-      description: recent,
-      params: schemas.passkeyParamsSchema,
-      body: schemas.passkeyNameSchema,
-      responses: { 200: { description: "Renamed.", schema: schemas.passkeyResponseSchema } },
-      errors: ["proof_required"],
-    },
-    async (_c, { params: { id }, body: { name } }, actor) => ({
-      passkey: await renamePasskey(services, actor, { id, name }),
-    }),
-  );
+  route({
+    route: `PATCH ${path}/passkeys/{id}`,
+    operationId: "renamePasskey",
+    summary: "Rename a passkey",
+    description: recent,
+    params: schemas.passkeyParamsSchema,
+    body: schemas.passkeyNameSchema,
+    responses: { 200: { description: "Renamed.", schema: schemas.passkeyResponseSchema } },
+    errors: ["proof_required"],
+  }, async (_c, { params: { id }, body: { name } }, actor) => {
+    return { passkey: await renamePasskey(services, actor, { id, name }) };
+  });
 
   route({
     route: `DELETE ${path}/passkeys/{id}`,
