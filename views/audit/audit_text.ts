@@ -1,4 +1,4 @@
-// The sentences of the audit log. They begin with what was done, as the actor is beside them.
+// The sentences of the audit log. They begin with the action, because the actor has a column of its own.
 import { type AuditAction, auditActions, type AuditEvent } from "../../domain/audit.ts";
 
 /** A part of a sentence: our own words, or anyone's text, which the page sets apart. */

@@ -1,5 +1,5 @@
-// Forms that a passkey answers. static/passkeys.js shows them, asks for the passkey, and sends its answer in the field
-// `response`. Without scripts or passkeys they stay hidden, and a note explains why.
+// Forms for passkeys. static/passkeys.js shows them, asks for the passkey, and sends the result in the field `response`.
+// Without scripts or passkeys they stay hidden, and a note explains why.
 import type { Child } from "hono/jsx";
 import type { Assets } from "../layout.tsx";
 import { type ButtonTone, SubmitButton } from "../components/button.tsx";

@@ -63,7 +63,7 @@ export function signInPage({ frame, values, notice, rejected }: {
 
 /**
  * @param props `href`: a URL on another origin, checked by the caller. `host`: its host, with the port.
- * @returns The page that goes on to a product by itself, without scripts; with a link for browsers that don't.
+ * @returns The page that redirects to a product without scripts. Its link is for browsers that don't redirect.
  */
 export function continuePage({ frame, href, host }: { frame: GateFrame; href: string; host: string }): Page {
   return (
