@@ -13,10 +13,10 @@ export interface Account {
 /** Signs up and creates API keys. @param keys How many keys to create. */
 export async function signUp(baseUrl: string, keys: number): Promise<Account> {
   const json = { name: "Ada Lovelace", email: "ada@example.com", password: testPassword };
-  const answer = await sendJson(baseUrl, "/api/auth/sign-up", { json });
-  const sessionUser = await answer.text();
-  if (answer.status !== 201) throw new Error(sessionUser);
-  const cookie = cookieOf(answer);
+  const response = await sendJson(baseUrl, "/api/auth/sign-up", { json });
+  const sessionUser = await response.text();
+  if (response.status !== 201) throw new Error(sessionUser);
+  const cookie = cookieOf(response);
   const apiKeys: { id: string; fullKey: string }[] = [];
   for (let n = 1; n <= keys; n++) {
     const created = await sendJson(baseUrl, "/api/portal/api-keys", { cookie, json: { name: `Key ${n}` } });
@@ -31,8 +31,8 @@ export async function signUp(baseUrl: string, keys: number): Promise<Account> {
 export async function countRecords(baseUrl: string, apiKey: Account["apiKeys"][number]): Promise<number> {
   const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   const query = new URLSearchParams({ from: day(-1), to: day(2), window: "total", apiKey: apiKey.id });
-  const answer = await sendJson(baseUrl, `/api/v1/usage?${query}`, { apiKey: apiKey.fullKey });
-  if (answer.status !== 200) throw new Error(await answer.text());
-  const { data } = await answer.json() as { data: { count: number }[] };
+  const response = await sendJson(baseUrl, `/api/v1/usage?${query}`, { apiKey: apiKey.fullKey });
+  if (response.status !== 200) throw new Error(await response.text());
+  const { data } = await response.json() as { data: { count: number }[] };
   return data.reduce((sum, { count }) => sum + count, 0);
 }

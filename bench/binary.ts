@@ -21,9 +21,9 @@ export async function measureBinary(print: (line: string) => void): Promise<void
     const begin = performance.now();
     const program = startProgram({ folder, binary });
     for (;;) {
-      const answer = await fetch(`${program.baseUrl}/health/ready`).catch(() => null);
-      await answer?.body?.cancel();
-      if (answer?.ok) break;
+      const response = await fetch(`${program.baseUrl}/health/ready`).catch(() => null);
+      await response?.body?.cancel();
+      if (response?.ok) break;
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     firstAnswers.push(performance.now() - begin);

@@ -48,9 +48,9 @@ async function reports(baseUrl: string, apiKey: string, pid: number, cookie: str
   const url = `${baseUrl}/api/v1/usage?window=month&groupBy=productSlug,metric,apiKey`;
   const loads = Array.from({ length: connections }, async () => {
     while (isLoading) {
-      const answer = await fetch(url, { headers: { authorization: `Bearer ${apiKey}` } });
-      for await (const _bytes of answer.body ?? []);
-      if (answer.status !== 200) throw new Error(`${answer.status}`);
+      const response = await fetch(url, { headers: { authorization: `Bearer ${apiKey}` } });
+      for await (const _bytes of response.body ?? []);
+      if (response.status !== 200) throw new Error(`${response.status}`);
       finished++;
     }
   });
@@ -121,14 +121,14 @@ async function voids(baseUrl: string, folder: string, keyId: string, fullKey: st
       }
     })();
     const started = performance.now();
-    const answer = await sendJson(baseUrl, `/api/v1/usage/records/${id}/void`, {
+    const response = await sendJson(baseUrl, `/api/v1/usage/records/${id}/void`, {
       apiKey: fullKey,
       json: { reason: "Bench." },
     });
     const took = performance.now() - started;
     isVoiding = false;
     await writing;
-    if (answer.status !== 200) throw new Error(await answer.text());
+    if (response.status !== 200) throw new Error(await response.text());
     writes.sort((a, b) => a - b);
     printLine(
       `void of the largest of ${count.toLocaleString("en")}: ${took.toFixed()} ms; records meanwhile: worst ${

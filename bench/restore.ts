@@ -24,12 +24,12 @@ async function load(baseUrl: string, apiKey: string, isOver: () => boolean): Pro
   const client = async () => {
     while (!isOver()) {
       const begin = performance.now();
-      const answer = await sendJson(baseUrl, "/api/v1/usage", {
+      const response = await sendJson(baseUrl, "/api/v1/usage", {
         apiKey,
         json: { ...json, idempotencyKey: crypto.randomUUID() },
       });
       waits.push(performance.now() - begin);
-      if (answer.status !== 201) rejected++;
+      if (response.status !== 201) rejected++;
     }
   };
   const begin = performance.now();

@@ -112,8 +112,8 @@ export class Sites {
     const child = this.#spawn("echo.ts", [String(port)], "null");
     const origin = `http://127.0.0.1:${port}`;
     await poll(() =>
-      fetch(origin).then(async (answer) => {
-        await answer.body?.cancel();
+      fetch(origin).then(async (response) => {
+        await response.body?.cancel();
         return true;
       }, () => false)
     );

@@ -34,9 +34,9 @@ Deno.test(
       const { baseUrl } = program;
       const { cookie } = await signUpAndRecord(baseUrl);
       const post = async (path: string, json: unknown = {}) => {
-        const answer = await sendJson(baseUrl, path, { cookie, json });
-        const text = await answer.text();
-        assert.ok(answer.ok, `${path}: ${answer.status} ${text}`);
+        const response = await sendJson(baseUrl, path, { cookie, json });
+        const text = await response.text();
+        assert.ok(response.ok, `${path}: ${response.status} ${text}`);
         return text === "" ? null : JSON.parse(text);
       };
 

@@ -47,9 +47,9 @@ export async function createChallenge({ write, now }: ChallengeWriter, use: Chal
  */
 export async function takeChallenge(
   { write, now }: ChallengeWriter,
-  { answer, ...use }: ChallengeUse & { answer: RegistrationAnswer | PasskeyAnswer },
+  { answer: response, ...use }: ChallengeUse & { answer: RegistrationAnswer | PasskeyAnswer },
 ): Promise<string | null> {
-  const challenge = answeredChallenge(answer);
+  const challenge = answeredChallenge(response);
   if (challenge === null) return null;
   const [taken] = await write([takePasskeyChallenge({ challenge, ...use, now })]);
   return taken?.changes === 1 ? challenge : null;

@@ -71,15 +71,17 @@ export async function beginPasskey(context: SessionContext, actor: SessionActor)
 export async function addPasskey(
   context: SessionContext,
   actor: SessionActor,
-  { name, answer }: { name: string; answer: RegistrationAnswer },
+  { name, answer: response }: { name: string; answer: RegistrationAnswer },
 ): Promise<Passkey> {
   const now = context.clock();
   requireRecentAuthentication(actor, now);
   const { id: userId, email: to } = actor.user;
-  const use = { purpose: "register", userId, answer } as const;
+  const use = { purpose: "register", userId, answer: response } as const;
   const challenge = await takeChallenge(challengeWriter(context, actor), use);
   const party = relyingParty(context.config);
-  const verified = challenge === null ? null : await verifyRegistration(party, { answer, challenge });
+  const verified = challenge === null
+    ? null
+    : await verifyRegistration(party, { answer: response, challenge });
   if (verified === null) {
     const message = "The passkey couldn't be verified, or it took too long. Try again.";
     throw new AppError("validation_failed", message, { details: [{ path: "response", message }] });

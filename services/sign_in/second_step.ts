@@ -98,11 +98,11 @@ export async function beginPasskeySignIn(context: Context, client: ClientInfo, t
 export async function signInWithPasskey(
   context: Context,
   client: ClientInfo,
-  { answer, token }: { answer: PasskeyAnswer; token?: string | undefined },
+  { answer: response, token }: { answer: PasskeyAnswer; token?: string | undefined },
 ): Promise<SignedIn> {
   context.credentials.requireAddressBudget(client);
   const pending = token === undefined ? null : await requirePending(context, token);
-  const found = await checkPasskey(context, answer, { userId: pending?.userId ?? null });
+  const found = await checkPasskey(context, response, { userId: pending?.userId ?? null });
   if (found === null) return await rejectPasskey(context, client, pending?.user ?? null);
   const { user, id, counter } = found;
   const now = context.clock();

@@ -90,14 +90,14 @@ function toDescriptor({ credentialId, transports }: PasskeyRow) {
 }
 
 /** @returns The challenge named in an answer, or null if the answer can't be read. */
-export function answeredChallenge(answer: Answer): string | null {
-  const challenge = clientData(answer)?.["challenge"];
+export function answeredChallenge(response: Answer): string | null {
+  const challenge = clientData(response)?.["challenge"];
   return typeof challenge === "string" ? challenge : null;
 }
 
 /** Other sites can't frame our pages, but the library accepts some answers from frames. */
-function isFramed(answer: Answer): boolean {
-  return clientData(answer)?.["crossOrigin"] === true;
+function isFramed(response: Answer): boolean {
+  return clientData(response)?.["crossOrigin"] === true;
 }
 
 function clientData({ response }: Answer): Record<string, unknown> | null {

@@ -81,7 +81,7 @@ for (const scripts of [true, false]) {
           method: "POST",
           headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
           body: JSON.stringify(json),
-        }).then((answer) => answer.body?.cancel());
+        }).then((response) => response.body?.cancel());
         // With scripts, the page refreshes itself.
         if (scripts) await page.clock.fastForward(15_000);
         else await page.reload();

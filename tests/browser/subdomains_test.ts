@@ -37,8 +37,8 @@ const says = (page: Page, text: string) => page.locator("#who", { hasText: text 
 /** Sends a request to Gatehouse from a page. @returns The response body, or the name of the error. */
 function ask(page: Page, auth: string, path = "/api/auth/me", init: RequestInit = {}) {
   const act = async ([url, init]: [string, RequestInit]) => {
-    const answer = await fetch(url, { credentials: "include", ...init });
-    return answer.status === 204 || answer.type === "opaque" ? answer.status : await answer.json();
+    const response = await fetch(url, { credentials: "include", ...init });
+    return response.status === 204 || response.type === "opaque" ? response.status : await response.json();
   };
   return page.evaluate(act, [auth + path, init] as [string, RequestInit])
     .catch((error: Error) => /TypeError/.exec(error.message)?.[0] ?? error.message);
@@ -357,8 +357,8 @@ Deno.test({
       BASE_URL: auth,
       ALLOWED_ORIGINS: `${first},${second}`,
     });
-    const serve = (port: number, answer: (request: Request) => Response | Promise<Response>) =>
-      Deno.serve({ port, hostname: "127.0.0.1", onListen() {} }, answer);
+    const serve = (port: number, response: (request: Request) => Response | Promise<Response>) =>
+      Deno.serve({ port, hostname: "127.0.0.1", onListen() {} }, response);
     const servers = [
       serve(port, (request) => test.app.fetch(request)),
       ...products.map((one) => serve(one, (request) => answerOfProduct(request, auth))),

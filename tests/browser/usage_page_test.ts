@@ -46,8 +46,8 @@ async function record(
   { baseUrl, journey }: Pick<Visit, "baseUrl" | "journey">,
   json: { productSlug: string; metric: string; quantity: number },
 ): Promise<void> {
-  const answer = await sendJson(baseUrl, "/api/v1/usage", { apiKey: journey.fullKey, json });
-  assert.equal(answer.status, 201);
+  const response = await sendJson(baseUrl, "/api/v1/usage", { apiKey: journey.fullKey, json });
+  assert.equal(response.status, 201);
 }
 
 async function signedIn(

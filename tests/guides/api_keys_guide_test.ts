@@ -27,9 +27,9 @@ Deno.test("the guide stops a leaked key, finds everything it did, and undoes onl
     const leaked = await make("Production");
     const other = await make("Other");
     const send = async (apiKey: string, json: unknown, path = "/api/v1/usage") => {
-      const answer = await sendJson(base, path, { apiKey, json });
-      const body = await answer.json();
-      return { status: answer.status, body };
+      const response = await sendJson(base, path, { apiKey, json });
+      const body = await response.json();
+      return { status: response.status, body };
     };
     // More than one page of records, and a record of another key that the leaked one voided.
     const records = Array.from({ length: 120 }, () => record);

@@ -207,8 +207,8 @@ async function sumsOf(
   program: Program,
   apiKey: string,
 ): Promise<Record<string, [sum: number, count: number]>> {
-  const answer = await sendJson(program.baseUrl, "/api/v1/usage?window=total", { apiKey });
-  const { data } = await answer.json() as { data: { metric: string; sum: number; count: number }[] };
+  const response = await sendJson(program.baseUrl, "/api/v1/usage?window=total", { apiKey });
+  const { data } = await response.json() as { data: { metric: string; sum: number; count: number }[] };
   return Object.fromEntries(data.map(({ metric, sum, count }) => [metric, [sum, count]]));
 }
 

@@ -47,8 +47,8 @@ function startBadLine(program: Program): BadLine {
     if (status !== undefined) {
       return Response.json({ error: {} }, { status, headers: { "Retry-After": status === 429 ? "1" : "0" } });
     }
-    const answer = await fetch(program.baseUrl + pathname + search, { method, headers, body });
-    const sent = new Response(await answer.bytes(), answer);
+    const response = await fetch(program.baseUrl + pathname + search, { method, headers, body });
+    const sent = new Response(await response.bytes(), response);
     // Other requests share the connection: only this response is lost.
     if (isBatch && fate === "lost") sent.headers.set("x-fate", "lost");
     return sent;
@@ -67,10 +67,10 @@ function startBadLine(program: Program): BadLine {
 
 /** @returns An organization's sums and counts of this month, by metric. */
 async function sumsOf(program: Program, key: string): Promise<Record<string, [sum: number, count: number]>> {
-  const answer = await sendJson(program.baseUrl, "/api/v1/usage?window=month&groupBy=metric", {
+  const response = await sendJson(program.baseUrl, "/api/v1/usage?window=month&groupBy=metric", {
     apiKey: key,
   });
-  const { data } = await answer.json() as { data: { metric: string; sum: number; count: number }[] };
+  const { data } = await response.json() as { data: { metric: string; sum: number; count: number }[] };
   return Object.fromEntries(data.map(({ metric, sum, count }) => [metric, [sum, count]]));
 }
 
@@ -84,8 +84,8 @@ async function meters(
   const port = String(freePort());
   const env = { GATEHOUSE_URL: line.url, GATEHOUSE_KEY: key, PORT: port };
   const get = async (path: string) => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null);
-    return answer?.ok ? await answer.text() : await answer?.body?.cancel() ?? null;
+    const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null);
+    return response?.ok ? await response.text() : await response?.body?.cancel() ?? null;
   };
   const app: RunningCommand = startCommand(command, { cwd: folder, env });
   try {

@@ -13,8 +13,8 @@ const says = (page: Page, text: string) => page.locator("#who", { hasText: text 
 /** @returns The response of the product's own server to this browser. */
 const secret = (page: Page) =>
   page.evaluate(async () => {
-    const answer = await fetch("/secret");
-    return `${answer.status} ${await answer.text()}`;
+    const response = await fetch("/secret");
+    return `${response.status} ${await response.text()}`;
   });
 
 Deno.test({
@@ -40,9 +40,9 @@ Deno.test({
     try {
       for (const address of [`${at("8000")}/health/ready`, at("3001"), at("3002")]) {
         await poll(async () => {
-          const answer = await fetch(address).catch(() => null);
-          await answer?.body?.cancel();
-          return answer?.ok === true;
+          const response = await fetch(address).catch(() => null);
+          await response?.body?.cancel();
+          return response?.ok === true;
         });
       }
       const { page, errors } = await watchedPage(await browser.newContext());

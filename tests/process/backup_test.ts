@@ -85,8 +85,8 @@ const record = (baseUrl: string, apiKey: string, idempotencyKey: string) =>
   });
 
 async function countOf(baseUrl: string, apiKey: string): Promise<number> {
-  const answer = await sendJson(baseUrl, "/api/v1/usage?window=month&metric=load", { apiKey });
-  const { data: [row] } = await answer.json();
+  const response = await sendJson(baseUrl, "/api/v1/usage?window=month&metric=load", { apiKey });
+  const { data: [row] } = await response.json();
   assert.equal(row.sum, row.count);
   return row.count;
 }

@@ -67,9 +67,9 @@ for (const name of ["caddy", "nginx"] as const) {
         }).spawn();
         try {
           await poll(async () => {
-            const answer = await fetch(`http://localhost:${publicPort}/health/ready`).catch(() => null);
-            await answer?.body?.cancel();
-            return answer?.ok === true;
+            const response = await fetch(`http://localhost:${publicPort}/health/ready`).catch(() => null);
+            await response?.body?.cancel();
+            return response?.ok === true;
           });
           const { verdict, checks } = await check();
           const bad = checks.filter((one: { verdict: string }) => one.verdict !== "ok");

@@ -216,9 +216,9 @@ Deno.test("check reports a proxy that removes headers and has a wrong clock, and
         method: request.method,
         headers,
       });
-      const answer = new Headers(upstream.headers);
-      answer.set("date", new Date(Date.now() - 30_000).toUTCString());
-      return new Response(upstream.body, { status: upstream.status, headers: answer });
+      const response = new Headers(upstream.headers);
+      response.set("date", new Date(Date.now() - 30_000).toUTCString());
+      return new Response(upstream.body, { status: upstream.status, headers: response });
     });
     const env = {
       BASE_URL: `http://localhost:${proxy.addr.port}`,

@@ -54,9 +54,9 @@ async function inSituation(folder: string, test: (situation: Situation) => Promi
       },
       async assertWritesFail() {
         const requests = Array.from({ length: 10 }, () => [ledger.newSingle(), ledger.newBatch(20)]).flat();
-        const answers = requests.map((request) => sendRequest(program.baseUrl, { request, ledger }));
+        const responses = requests.map((request) => sendRequest(program.baseUrl, { request, ledger }));
         assert(
-          (await Promise.all(answers)).every((isAnswered) => !isAnswered),
+          (await Promise.all(responses)).every((isAnswered) => !isAnswered),
           "acknowledged on a full disk",
         );
         assert.deepEqual(ledger.surprises, []);

@@ -79,12 +79,12 @@ async function inSituation(test: (situation: Situation) => Promise<void>): Promi
 Deno.test("delays writes but not reads while another process holds the lock for two seconds", () =>
   inSituation(async ({ hold, record, readsMeanwhile }) => {
     const lock = await hold({ forMs: 2_000 });
-    const answers = record(40, 5);
+    const responses = record(40, 5);
     let isFirstAnswered = false;
-    Promise.any(answers).then(() => isFirstAnswered = true);
+    Promise.any(responses).then(() => isFirstAnswered = true);
     await readsMeanwhile(lock);
     assert.equal(isFirstAnswered, false, "a write was acknowledged while another process held the lock");
-    assert((await Promise.all(answers)).every((isAnswered) => isAnswered), "a delayed write was rejected");
+    assert((await Promise.all(responses)).every((isAnswered) => isAnswered), "a delayed write was rejected");
     assert(lock.isReleased);
     await lock.release();
   }));

@@ -9,11 +9,11 @@ const descriptors = 256;
 const connections = 320;
 
 async function isAnswered(baseUrl: string): Promise<boolean> {
-  const answer = await fetch(`${baseUrl}/health/live`, { signal: AbortSignal.timeout(2_000) }).catch(() =>
+  const response = await fetch(`${baseUrl}/health/live`, { signal: AbortSignal.timeout(2_000) }).catch(() =>
     null
   );
-  await answer?.body?.cancel();
-  return answer?.ok === true;
+  await response?.body?.cancel();
+  return response?.ok === true;
 }
 
 Deno.test("completes requests and accepts connections again after running out of file descriptors", async () => {

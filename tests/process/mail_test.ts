@@ -137,13 +137,13 @@ Deno.test("sends one sender, one recipient, text and HTML, and headers that a na
 });
 
 Deno.test("drops an email after a permanent error, retries it after others, and never logs the server's words", async () => {
-  const answers: Record<string, string> = {
+  const responses: Record<string, string> = {
     "unknown@example.com": "550 5.1.1 unknown@example.com is unknown",
     "full@example.com": "452 4.2.2 full",
     "closing@example.com": "421 4.3.2 closing",
   };
   const server = await startSmtp({
-    onRecipient: (address) => answers[address] ?? null,
+    onRecipient: (address) => responses[address] ?? null,
     onMail: ({ raw, to }) =>
       to[0] === "spam@example.com"
         ? `554 5.7.1 ${linksOf(raw)[0]}`

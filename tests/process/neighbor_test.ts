@@ -77,14 +77,14 @@ function startFlood({ baseUrl }: Program, flood: Flood, apiKeys: readonly string
         idempotencyKey: flood.idempotencyKey(request, record),
       }));
       const apiKey = flood.apiKey(apiKeys, request);
-      const answer = await post(baseUrl, {
+      const response = await post(baseUrl, {
         path: "/api/v1/usage/batch",
         apiKey,
         json: { records },
         // From many addresses, so that the rate limit of invalid keys per address doesn't stop it.
         headers: { "X-Forwarded-For": `10.0.${(request >> 8) & 255}.${request & 255}` },
       });
-      const status = answer?.status ?? 0;
+      const status = response?.status ?? 0;
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
   });
@@ -102,17 +102,17 @@ async function recordBesides(
   { baseUrl }: Program,
   apiKey: string,
 ): Promise<{ answers: (Answer | null)[]; waitMsMax: number }> {
-  const answers: (Answer | null)[] = [];
+  const responses: (Answer | null)[] = [];
   let waitMsMax = 0;
   await Promise.all(Array.from({ length: neighborClients }, async () => {
     for (let n = 0; n < recordsOfEachClient; n++) {
       const json = { productSlug: "quiet", metric: "requests", quantity: 1 };
       const startedAt = performance.now();
-      answers.push(await post(baseUrl, { path: "/api/v1/usage", apiKey, json }));
+      responses.push(await post(baseUrl, { path: "/api/v1/usage", apiKey, json }));
       waitMsMax = Math.max(waitMsMax, performance.now() - startedAt);
     }
   }));
-  return { answers, waitMsMax };
+  return { answers: responses, waitMsMax };
 }
 
 for (const flood of floods) {
@@ -127,11 +127,11 @@ for (const flood of floods) {
       const load = startFlood(program, flood, loudKeys);
       try {
         await poll(() => load.statuses.has(flood.rejection), 60_000);
-        const { answers, waitMsMax } = await recordBesides(program, quietKey);
-        const rejected = answers.filter((answer) => answer?.status !== 201);
+        const { answers: responses, waitMsMax } = await recordBesides(program, quietKey);
+        const rejected = responses.filter((response) => response?.status !== 201);
         const counts = [...load.statuses].map(([status, count]) => `${count} × ${status}`).join(", ");
         Deno.stdout.writeSync(new TextEncoder().encode(
-          `flood with ${flood.name} (${counts}): ${rejected.length} of ${answers.length} records of a neighbor not taken, the longest wait ${
+          `flood with ${flood.name} (${counts}): ${rejected.length} of ${responses.length} records of a neighbor not taken, the longest wait ${
             Math.round(waitMsMax)
           } ms\n`,
         ));

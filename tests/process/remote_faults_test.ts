@@ -49,9 +49,9 @@ async function withService(test: (service: Service) => Promise<void>): Promise<v
       stored,
       async record(more = {}) {
         const json = { productSlug: "tiles", metric: "requests", quantity: 1, ...more };
-        const answer = await post(baseUrl, { path: "/api/v1/usage", apiKey, json });
-        assert(answer !== null, "the program didn't respond");
-        return answer;
+        const response = await post(baseUrl, { path: "/api/v1/usage", apiKey, json });
+        assert(response !== null, "the program didn't respond");
+        return response;
       },
       async storedOf(metric) {
         const [row] = await stored.read(
@@ -71,10 +71,10 @@ async function withService(test: (service: Service) => Promise<void>): Promise<v
   }
 }
 
-function isUnavailable(answer: Answer): void {
-  assert.equal(answer.status, 503, answer.text);
-  assert.equal(JSON.parse(answer.text).error.code, "unavailable");
-  assert.match(answer.retryAfter ?? "", /^\d+$/);
+function isUnavailable(response: Answer): void {
+  assert.equal(response.status, 503, response.text);
+  assert.equal(JSON.parse(response.text).error.code, "unavailable");
+  assert.match(response.retryAfter ?? "", /^\d+$/);
 }
 
 async function worksAgain(service: Service): Promise<void> {
@@ -116,13 +116,13 @@ remoteTest(
 function reads(service: Service, count: number): Promise<Answer>[] {
   const { baseUrl, cookie, apiKey } = service;
   return Array.from({ length: count }, async (_, n) => {
-    const answer = n % 2 === 0
+    const response = n % 2 === 0
       ? await fetch(`${baseUrl}/api/auth/me`, { headers: { cookie } })
       : await fetch(`${baseUrl}/api/v1/usage`, { headers: { authorization: `Bearer ${apiKey}` } });
     return {
-      status: answer.status,
-      text: await answer.text(),
-      retryAfter: answer.headers.get("Retry-After"),
+      status: response.status,
+      text: await response.text(),
+      retryAfter: response.headers.get("Retry-After"),
     };
   });
 }
@@ -136,7 +136,7 @@ remoteTest("returns 503 immediately while the database is unreachable", async (s
       { length: 50 },
       (_, k) => service.record({ metric: "down", idempotencyKey: `down ${n} ${k}` }),
     );
-    for (const answer of await Promise.all([...writes, ...reads(service, 50)])) isUnavailable(answer);
+    for (const response of await Promise.all([...writes, ...reads(service, 50)])) isUnavailable(response);
     assert(performance.now() - startedAt < remoteRequestTimeoutMs / 2);
     const ready = await fetch(`${baseUrl}/health/ready`);
     await ready.body?.cancel();
@@ -159,8 +159,8 @@ remoteTest(
     proxy.setDelay(5_000);
     const startedAt = performance.now();
     let late = 0;
-    const isLate = async (answer: Promise<Answer>) => {
-      isUnavailable(await answer);
+    const isLate = async (response: Promise<Answer>) => {
+      isUnavailable(await response);
       late++;
       return performance.now() - startedAt;
     };

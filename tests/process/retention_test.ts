@@ -30,8 +30,8 @@ Deno.test("deletes records and audit entries that are too old, and keeps sums", 
   const second = startProgram({ folder });
   await isReady(second);
   const kept = async () => {
-    const answer = await sendJson(second.baseUrl, "/api/v1/usage/records", { apiKey });
-    return (await answer.json()).usageRecords.length;
+    const response = await sendJson(second.baseUrl, "/api/v1/usage/records", { apiKey });
+    return (await response.json()).usageRecords.length;
   };
   await poll(async () => await kept() === 1);
   const entriesLeft = async () => {

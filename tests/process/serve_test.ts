@@ -91,11 +91,11 @@ Deno.test("keeps acknowledged records after a kill", () =>
     const senders = Array.from({ length: 8 }, async () => {
       while (isRunning) {
         const json = { productSlug: "tiles", metric: "killed", quantity: 1 };
-        const answer = await sendJson(program.baseUrl, "/api/v1/usage", { apiKey: fullKey, json }).catch(() =>
-          null
+        const response = await sendJson(program.baseUrl, "/api/v1/usage", { apiKey: fullKey, json }).catch(
+          () => null,
         );
-        if (answer === null) return;
-        if (answer.status === 201) acknowledged++;
+        if (response === null) return;
+        if (response.status === 201) acknowledged++;
       }
     });
     await poll(() => acknowledged > 200);

@@ -86,11 +86,11 @@ Deno.test("reads a secret from the file named by NAME_FILE, without its line end
     try {
       await isReady(server);
       const statusFor = async (token: string) => {
-        const answer = await fetch(`${server.baseUrl}/metrics`, {
+        const response = await fetch(`${server.baseUrl}/metrics`, {
           headers: { authorization: `Bearer ${token}` },
         });
-        await answer.body?.cancel();
-        return answer.status;
+        await response.body?.cancel();
+        return response.status;
       };
       assert.deepEqual([await statusFor(secret), await statusFor("wrong")], [200, 404]);
       assert.ok(!server.output().includes(secret));

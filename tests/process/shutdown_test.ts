@@ -46,12 +46,12 @@ Deno.test("on SIGTERM under load, acknowledges and stores all accepted records, 
     let isStopping = false;
     const senders = Array.from({ length: 16 }, async () => {
       for (;;) {
-        const answer = await post(baseUrl, { path: "/api/v1/usage", apiKey, json: record });
-        if (answer?.status === 201) acknowledged++;
+        const response = await post(baseUrl, { path: "/api/v1/usage", apiKey, json: record });
+        if (response?.status === 201) acknowledged++;
         else {
           assert(
-            isStopping && (answer === null || answer.status === 503),
-            `${answer?.status} ${answer?.text}`,
+            isStopping && (response === null || response.status === 503),
+            `${response?.status} ${response?.text}`,
           );
           return;
         }

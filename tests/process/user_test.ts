@@ -81,8 +81,8 @@ function tokenOf({ status, stdout, stderr }: CommandEnd): string {
   return token;
 }
 
-async function bodyWithoutId(answer: Response): Promise<string> {
-  return JSON.stringify({ status: answer.status, ...await answer.json(), requestId: null });
+async function bodyWithoutId(response: Response): Promise<string> {
+  return JSON.stringify({ status: response.status, ...await response.json(), requestId: null });
 }
 
 const setPassword = (place: Place, token: string) =>
@@ -90,16 +90,16 @@ const setPassword = (place: Place, token: string) =>
 
 /** Signs in and creates a key. @returns The cookie and the key. */
 async function signInAndMakeKey(place: Place, email: string): Promise<{ cookie: string; apiKey: string }> {
-  const answer = await place.signIn(email);
-  assert.equal(answer.status, 200, await answer.text());
-  const cookie = cookieOf(answer);
+  const response = await place.signIn(email);
+  assert.equal(response.status, 200, await response.text());
+  const cookie = cookieOf(response);
   const created = await place.send("/api/portal/api-keys", { cookie, json: { name: "Production" } });
   assert.equal(created.status, 201);
   return { cookie, apiKey: (await created.json()).fullKey };
 }
 
 const record = { productSlug: "tiles", metric: "requests", quantity: 1 };
-const statusOf = async (answer: Promise<Response>) => (await answer).status;
+const statusOf = async (response: Promise<Response>) => (await response).status;
 const isSignedIn = async (place: Place, cookie: string) =>
   (await (await place.send("/api/auth/me", { cookie })).json()).authenticated;
 
@@ -116,9 +116,9 @@ async function firstAccount(place: Place): Promise<void> {
   );
   assert.equal(await statusOf(setPassword(place, token)), 204);
   assert.equal(await statusOf(setPassword(place, token)), 404);
-  const answer = await place.signIn(email);
-  const cookie = cookieOf(answer);
-  const me = await answer.json();
+  const response = await place.signIn(email);
+  const cookie = cookieOf(response);
+  const me = await response.json();
   assert.deepEqual(
     [me.user.email, me.user.emailVerified, me.role, me.memberships[0].name],
     [email, true, "OWNER", "Engines"],

@@ -11,20 +11,20 @@ import { freePort } from "../support/sqld.ts";
 testApp(
   "serves /gatehouse.js to every origin, cached for five minutes",
   async (test) => {
-    const answer = await test.send("/gatehouse.js", { headers: { origin: "https://anything.example" } });
-    assert.equal(answer.status, 200);
-    const header = (name: string) => answer.headers.get(name);
+    const response = await test.send("/gatehouse.js", { headers: { origin: "https://anything.example" } });
+    assert.equal(response.status, 200);
+    const header = (name: string) => response.headers.get(name);
     assert.equal(header("content-type"), "text/javascript; charset=utf-8");
     assert.equal(header("access-control-allow-origin"), "*");
     assert.equal(header("access-control-allow-credentials"), null);
     assert.equal(header("cross-origin-resource-policy"), "cross-origin");
     assert.equal(header("cache-control"), "public, max-age=300");
     assert.equal(header("x-typescript-types"), "./gatehouse.d.ts");
-    assert.deepEqual(answer.headers.getSetCookie(), []);
+    assert.deepEqual(response.headers.getSetCookie(), []);
     const etag = header("etag") ?? "";
     assert.match(etag, /^"[0-9a-f]{16}"$/);
     // The compression level that Deno uses.
-    const bytes = gzipSync(new Uint8Array(await answer.arrayBuffer()), { level: 1 }).length;
+    const bytes = gzipSync(new Uint8Array(await response.arrayBuffer()), { level: 1 }).length;
     assert(bytes < 3_000, `${bytes} bytes`);
     // Unchanged, weakened by a proxy that compresses, and in a list.
     for (const known of [etag, `W/${etag}`, `"other", W/${etag}`]) {

@@ -90,9 +90,9 @@ async function assertSignedIn(
   { test, kind, userId }: { test: TestApp; kind: Kind; userId: string | null },
 ): Promise<void> {
   assert.deepEqual(await browser.kept(base.BASE_URL), userId === null ? [] : scopeOf(kind));
-  const answer = await browser.send(test, "/api/auth/me");
-  assert.equal((await answer.json()).user?.id ?? null, userId);
-  assert.deepEqual(answer.headers.getSetCookie(), [], "no further cookie changes");
+  const response = await browser.send(test, "/api/auth/me");
+  assert.equal((await response.json()).user?.id ?? null, userId);
+  assert.deepEqual(response.headers.getSetCookie(), [], "no further cookie changes");
   for (const [product, known] of Object.entries(products)) {
     const isKnown = (known as readonly Kind[]).includes(kind);
     const { user } = await me(test, await browser.cookieFor(product));
@@ -131,8 +131,8 @@ changeTest(
   "deleting the account with an old cookie removes the cookie",
   async ({ before, after, from, to }) => {
     const { browser } = await signedIn(before, from);
-    const answer = await browser.send(after, "/api/portal/account", { method: "DELETE" });
-    assert.equal(answer.status, 204, await answer.text());
+    const response = await browser.send(after, "/api/portal/account", { method: "DELETE" });
+    assert.equal(response.status, 204, await response.text());
     await assertSignedIn(browser, { test: after, kind: to, userId: null });
   },
 );
@@ -200,9 +200,9 @@ for (
       const own = COOKIE_DOMAIN ?? "auth.sso.example.com";
       const both = [".example.com/", `${own}/`].sort();
       const isSignedIn = async (test: TestApp) => {
-        const answer = await browser.send(test, "/api/auth/me");
-        assert.deepEqual(answer.headers.getSetCookie(), []);
-        return (await answer.json()).authenticated;
+        const response = await browser.send(test, "/api/auth/me");
+        assert.deepEqual(response.headers.getSetCookie(), []);
+        return (await response.json()).authenticated;
       };
       assert.deepEqual(await browser.kept(base.BASE_URL), both);
       for (const test of [first, second, first]) assert.equal(await isSignedIn(test), true);
@@ -231,8 +231,8 @@ Deno.test("forward auth never changes cookies, because its response reaches a br
     const { browser } = await signedIn(before, "wide");
     const cookie = await browser.cookieFor("https://app.example.com/");
     for (const query of ["", "?organization=org_0199d3c1a2b47c6e8f00112233445566"]) {
-      const answer = await after.send(`/api/auth/forward${query}`, { cookie });
-      assert.equal(answer.status, query === "" ? 200 : 403);
-      assert.deepEqual(answer.headers.getSetCookie(), []);
+      const response = await after.send(`/api/auth/forward${query}`, { cookie });
+      assert.equal(response.status, query === "" ? 200 : 403);
+      assert.deepEqual(response.headers.getSetCookie(), []);
     }
   }));

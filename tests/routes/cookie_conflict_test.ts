@@ -16,10 +16,10 @@ testApp("ignores planted invalid cookies, and rejects and clears cookies of two 
   ) {
     assert.equal((await me(test, cookie)).user?.id, ada.userId);
   }
-  const answer = await test.send("/api/auth/me", { cookie: `${ada.cookie}; ${eve.cookie}` });
-  assert.equal((await answer.json()).authenticated, false);
+  const response = await test.send("/api/auth/me", { cookie: `${ada.cookie}; ${eve.cookie}` });
+  assert.equal((await response.json()).authenticated, false);
   // Clears host-only and domain cookies, on every path where a sibling domain could have planted one.
-  const cleared = answer.headers.getSetCookie();
+  const cleared = response.headers.getSetCookie();
   for (const path of ["/", "/api", "/api/", "/api/auth", "/api/auth/me"]) {
     for (const domain of ["", "; Domain=.auth.example.com", "; Domain=.example.com"]) {
       const form = `access_token=; Max-Age=0${domain}; Path=${path}; HttpOnly; Secure; SameSite=Lax`;
@@ -29,11 +29,14 @@ testApp("ignores planted invalid cookies, and rejects and clears cookies of two 
   assert.match(test.logged(), /two users .*"req_\w+".*"127\.0\.0\.1"/);
   // Cookie paths repeat the request's path as it was sent, unless they would break the header or exceed a proxy's limit.
   const clearedAt = async (path: string) => {
-    const answer = await test.send(path, { method: "DELETE", cookie: `${ada.cookie}; ${eve.cookie}` });
-    await assertError(answer, 401, "unauthenticated");
-    const size = [...answer.headers].reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
+    const response = await test.send(path, { method: "DELETE", cookie: `${ada.cookie}; ${eve.cookie}` });
+    await assertError(response, 401, "unauthenticated");
+    const size = [...response.headers].reduce(
+      (sum, [name, value]) => sum + name.length + value.length + 4,
+      0,
+    );
     assert.ok(size < 3_500, `${path} ${size}`);
-    return answer.headers.getSetCookie().join("\n");
+    return response.headers.getSetCookie().join("\n");
   };
   assert.match(
     await clearedAt("/api/portal/api-keys/%E2%82%AC"),
@@ -56,9 +59,9 @@ testApp(
     const cookie = `${(await test.signUp()).cookie}; ${(await test.signUp()).cookie}`;
     const ids: string[] = [];
     const send = async (peerAddress: string) => {
-      const answer = await test.send("/api/auth/me", { cookie, peerAddress });
-      assert.ok(answer.headers.getSetCookie().length > 0);
-      ids.push(answer.headers.get("x-request-id") ?? "");
+      const response = await test.send("/api/auth/me", { cookie, peerAddress });
+      assert.ok(response.headers.getSetCookie().length > 0);
+      ids.push(response.headers.get("x-request-id") ?? "");
     };
     const logLines = () => test.logged().split("\n").filter((line) => line.includes("two users"));
     for (let i = 0; i < 5; i++) await send("192.0.2.1");

@@ -48,11 +48,11 @@ testApp(
     ];
     for (const path of ["/api/auth/sign-out", "/api/portal/api-keys", "/api/auth/sign-in"]) {
       for (const type of types) {
-        const answer = await sendPlain(test, path, {
+        const response = await sendPlain(test, path, {
           headers: { cookie, "content-type": type },
           body: "name=x",
         });
-        await assertError(answer, 403, "cross_site");
+        await assertError(response, 403, "cross_site");
       }
       // Scripts can send this to any site without a preflight.
       await assertError(await sendPlain(test, path, { headers: { cookie } }), 403, "cross_site");
@@ -81,8 +81,8 @@ testApp("rejects JSON from another site", async (test) => {
     ]
   ) {
     for (const method of ["POST", "DELETE"]) {
-      const answer = await sendPlain(test, "/api/auth/sessions", { method, headers });
-      assert.equal(answer.status, method === "DELETE" ? 403 : 405);
+      const response = await sendPlain(test, "/api/auth/sessions", { method, headers });
+      assert.equal(response.status, method === "DELETE" ? 403 : 405);
     }
     await assertError(
       await sendPlain(test, "/api/portal/api-keys", { headers, body: "{}" }),

@@ -64,12 +64,12 @@ testApp(
     const eve = await test.signUp();
     // With the cookies of two people, the attempt can't be attributed.
     await attack(`${ada.cookie}; ${eve.cookie}`);
-    const answer = await attack(ada.cookie);
-    await assertError(answer.clone(), 403, "cross_site");
+    const response = await attack(ada.cookie);
+    await assertError(response.clone(), 403, "cross_site");
     await attack(ada.cookie);
     const [event] = await waitForAudit(test, ada.cookie, "?action=access.denied");
     assert.equal(event?.actor.id, ada.userId);
-    assert.equal(event?.requestId, answer.headers.get("x-request-id"));
+    assert.equal(event?.requestId, response.headers.get("x-request-id"));
     assert.deepEqual(event?.details, { method: "POST", path: keysPath, reason: "cross_site" });
     const all = await test.opened.database.read(
       sql`SELECT id FROM audit_events WHERE action = 'access.denied'`,

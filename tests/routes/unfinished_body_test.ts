@@ -101,21 +101,21 @@ testApp("looks up a key before reading more than 16 KiB of a body", async (test)
         },
       }, { highWaterMark: 0 });
       const length = declared ? { "content-length": String(40 * 1024) } : { "transfer-encoding": "chunked" };
-      const answer = await test.send("/api/v1/usage/batch", {
+      const response = await test.send("/api/v1/usage/batch", {
         method: "POST",
         apiKey,
         body,
         headers: { ...json, ...length },
       });
       if (apiKey === fullKey) {
-        await assertError(answer, 400, "malformed_request");
+        await assertError(response, 400, "malformed_request");
         assert.equal(chunks, 40);
       } else {
-        await assertError(answer, 401, "invalid_api_key");
+        await assertError(response, 401, "invalid_api_key");
         // Without a declared size, a body is known to be large only once that much has arrived.
         const readMax = declared ? 0 : anonymousBodyBytesMax / 1024 + 1;
         assert.ok(chunks <= readMax, `${chunks} KiB were read`);
-        assert.equal(answer.headers.get("connection"), "close");
+        assert.equal(response.headers.get("connection"), "close");
       }
     }
   }

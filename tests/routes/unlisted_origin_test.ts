@@ -9,9 +9,9 @@ const settings = {
 } as const;
 const preflight = { "access-control-request-method": "POST" };
 
-async function message(answer: Response): Promise<string> {
-  const text = (await answer.clone().json()).error.message;
-  await assertError(answer, 403, "cross_site");
+async function message(response: Response): Promise<string> {
+  const text = (await response.clone().json()).error.message;
+  await assertError(response, 403, "cross_site");
   return text;
 }
 
@@ -49,8 +49,8 @@ testApp(
   "doesn't log allowed origins, the service's own, or those of applications behind a proxy",
   async (test) => {
     for (const origin of [settings.BASE_URL, "https://app.example.com"]) {
-      const answer = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
-      assert.equal(answer.status, 204);
+      const response = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
+      assert.equal(response.status, 204);
       const preflighted = await test.send("/api/auth/sign-out", {
         method: "OPTIONS",
         headers: { origin, ...preflight },
@@ -81,8 +81,8 @@ testApp("neither shows nor logs invalid origins", async (test) => {
       "javascript:alert(1)",
     ]
   ) {
-    const answer = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
-    assert.match(await message(answer), /^This origin isn't in ALLOWED_ORIGINS\./, origin);
+    const response = await test.send("/api/auth/sign-out", { method: "POST", headers: { origin } });
+    assert.match(await message(response), /^This origin isn't in ALLOWED_ORIGINS\./, origin);
   }
   assert.deepEqual(warnings(test), []);
 }, settings);

@@ -6,8 +6,8 @@ async function ask(test: TestApp, peerAddress: string, forwardedFor?: string): P
   const headers: Record<string, string> = forwardedFor === undefined
     ? {}
     : { "x-forwarded-for": forwardedFor };
-  const answer = await test.send("/api/auth/me", { peerAddress, headers });
-  assert.equal(answer.status, 200);
+  const response = await test.send("/api/auth/me", { peerAddress, headers });
+  assert.equal(response.status, 200);
 }
 
 function warnings(test: TestApp): string[] {

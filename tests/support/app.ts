@@ -111,9 +111,9 @@ export async function startTestApp(
       headers,
       ...(body === undefined ? {} : { body }),
     });
-    const answer = await app.fetch(request, { remoteAddr: { hostname: given.peerAddress ?? "127.0.0.1" } });
-    await assertDocumented(app, request, answer);
-    return answer;
+    const response = await app.fetch(request, { remoteAddr: { hostname: given.peerAddress ?? "127.0.0.1" } });
+    await assertDocumented(app, request, response);
+    return response;
   }
 
   return {
@@ -129,14 +129,14 @@ export async function startTestApp(
     send,
     async signUp(name = "Ada Lovelace") {
       const email = `person${++people}@example.com`;
-      const answer = await send("/api/auth/sign-up", {
+      const response = await send("/api/auth/sign-up", {
         json: { name, email, password: testPassword },
         // A separate address for each person, so that they don't share rate limits.
         peerAddress: `10.1.${people >> 8}.${people & 255}`,
       });
-      assert.equal(answer.status, 201, `${await answer.clone().text()} ${lines.join("\n")}`);
-      const body = await answer.json();
-      return { email, cookie: cookieOf(answer), userId: body.user.id, organizationId: body.organizationId };
+      assert.equal(response.status, 201, `${await response.clone().text()} ${lines.join("\n")}`);
+      const body = await response.json();
+      return { email, cookie: cookieOf(response), userId: body.user.id, organizationId: body.organizationId };
     },
     async mails() {
       const { mail } = services;
@@ -153,8 +153,8 @@ export async function startTestApp(
 }
 
 /** @returns The `Cookie` header that a browser sends after this response. */
-export function cookieOf(answer: Response): string {
-  return answer.headers.getSetCookie()
+export function cookieOf(response: Response): string {
+  return response.headers.getSetCookie()
     .filter((cookie) => !/max-age=0/i.test(cookie))
     .map((cookie) => cookie.slice(0, cookie.indexOf(";")))
     .join("; ");
@@ -166,22 +166,22 @@ export async function createTestKey(
   person: TestPerson,
   more: { name?: string; expiresAt?: string } = {},
 ): Promise<{ id: string; fullKey: string }> {
-  const answer = await test.send("/api/portal/api-keys", {
+  const response = await test.send("/api/portal/api-keys", {
     cookie: person.cookie,
     json: { name: "Production", ...more },
   });
-  assert.equal(answer.status, 201, await answer.clone().text());
-  const { apiKey, fullKey } = await answer.json();
+  assert.equal(response.status, 201, await response.clone().text());
+  const { apiKey, fullKey } = await response.json();
   return { id: apiKey.id, fullKey };
 }
 
 /** Asserts an error's status and code. @returns The body. */
-export async function assertError(answer: Response, status: number, code: string) {
-  const text = await answer.text();
-  assert.equal(answer.status, status, text);
+export async function assertError(response: Response, status: number, code: string) {
+  const text = await response.text();
+  assert.equal(response.status, status, text);
   const body = JSON.parse(text);
   assert.equal(body.error.code, code, text);
-  assert.equal(body.requestId, answer.headers.get("x-request-id"));
+  assert.equal(body.requestId, response.headers.get("x-request-id"));
   assert.equal(typeof body.error.message, "string");
   assert.doesNotMatch(text, /\.ts:|\bat \w+ \(|node_modules|SQLITE/);
   return body as { error: { code: string; message: string; details?: { path: string; message: string }[] } };

@@ -12,9 +12,9 @@ export async function listAudit(
   cookie: string,
   query = "",
 ): Promise<{ events: AuditEvent[]; nextCursor: string }> {
-  const answer = await test.send(`${auditPath}${query}`, { cookie });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return await answer.json();
+  const response = await test.send(`${auditPath}${query}`, { cookie });
+  assert.equal(response.status, 200, await response.clone().text());
+  return await response.json();
 }
 
 /** Waits for entries that are written in the background. */

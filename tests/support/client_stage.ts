@@ -29,15 +29,15 @@ export function clientTest(name: string, run: (stage: Stage) => Promise<void>): 
       return new Promise<Response>((resolve, reject) =>
         asked.push({
           request: `${method} ${url.replace(/.*\/api/, "/api")}`,
-          answer: (answer) => answer instanceof Error ? reject(answer) : resolve(answer),
+          answer: (response) => response instanceof Error ? reject(response) : resolve(response),
         })
       );
     };
-    const reply = async (answer: unknown, to?: string) => {
+    const reply = async (response: unknown, to?: string) => {
       const at = to === undefined ? 0 : asked.findIndex(({ request }) => request === to);
       const [first] = asked.splice(at, 1);
       assert(first !== undefined, "no pending request");
-      first.answer(answer as Response);
+      first.answer(response as Response);
       for (let i = 0; i < 50; i++) await Promise.resolve();
     };
     try {

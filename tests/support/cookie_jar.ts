@@ -26,11 +26,11 @@ export function cookieBrowser(): CookieBrowser {
     async send(test, path, options = {}) {
       const address = `${test.config.baseUrl.origin}${path}`;
       const cookie = await jar.getCookieString(address);
-      const answer = await test.send(path, { ...options, ...(cookie === "" ? {} : { cookie }) });
-      for (const one of answer.headers.getSetCookie()) {
+      const response = await test.send(path, { ...options, ...(cookie === "" ? {} : { cookie }) });
+      for (const one of response.headers.getSetCookie()) {
         await jar.setCookie(one, address, { ignoreError: true });
       }
-      return answer;
+      return response;
     },
     cookieFor: (address) => jar.getCookieString(address),
     take,

@@ -20,8 +20,8 @@ export function ask(test: TestApp, query = "", options: SendOptions = {}): Promi
 }
 
 /** @returns The status and each identity header, null if missing. */
-export function statusAndIdentity(answer: Response): { status: number; identity: (string | null)[] } {
-  return { status: answer.status, identity: identityNames.map((name) => answer.headers.get(name)) };
+export function statusAndIdentity(response: Response): { status: number; identity: (string | null)[] } {
+  return { status: response.status, identity: identityNames.map((name) => response.headers.get(name)) };
 }
 
 /** @returns The headers that a proxy sends when a browser loads a page. */

@@ -21,7 +21,7 @@ export async function sendJson(baseUrl: string, path: string, options: {
   cookie?: string;
   apiKey?: string;
 }): Promise<Response> {
-  const answer = await fetch(`${baseUrl}${path}`, {
+  const response = await fetch(`${baseUrl}${path}`, {
     method: options.method ?? (options.json === undefined ? "GET" : "POST"),
     headers: {
       origin: baseUrl,
@@ -31,8 +31,8 @@ export async function sendJson(baseUrl: string, path: string, options: {
     },
     ...(options.json === undefined ? {} : { body: JSON.stringify(options.json) }),
   });
-  const body = await answer.text();
-  return new Response(answer.body === null ? null : body, answer);
+  const body = await response.text();
+  return new Response(response.body === null ? null : body, response);
 }
 
 /** Signs up, creates a key, and records 1.5 twice under one idempotency key and 0.1 once. */
@@ -52,8 +52,11 @@ export async function signUpAndRecord(baseUrl: string, email = "ada@example.com"
       quantity: 0.1,
     }]
   ) {
-    const answer = await sendJson(baseUrl, "/api/v1/usage", { apiKey: fullKey, json: { ...usage, ...more } });
-    statuses.push(answer.status);
+    const response = await sendJson(baseUrl, "/api/v1/usage", {
+      apiKey: fullKey,
+      json: { ...usage, ...more },
+    });
+    statuses.push(response.status);
   }
   assert.deepEqual(statuses, [201, 200, 201]);
   await assertMonthSum(baseUrl, { fullKey, sum: 1.6 });
@@ -65,9 +68,9 @@ export async function assertMonthSum(
   baseUrl: string,
   options: { fullKey: string; sum: number },
 ): Promise<void> {
-  const answer = await sendJson(baseUrl, "/api/v1/usage?window=month", { apiKey: options.fullKey });
-  assert.equal(answer.status, 200);
-  assert.equal((await answer.json()).data[0].sum, options.sum);
+  const response = await sendJson(baseUrl, "/api/v1/usage?window=month", { apiKey: options.fullKey });
+  assert.equal(response.status, 200);
+  assert.equal((await response.json()).data[0].sum, options.sum);
 }
 
 /** Revokes the key and asserts that the next request with it is rejected. */

@@ -98,24 +98,24 @@ export async function sendRequest(
   baseUrl: string,
   { request, ledger }: { request: SentRequest; ledger: Ledger },
 ): Promise<boolean> {
-  const answer = await post(baseUrl, {
+  const response = await post(baseUrl, {
     path: request.isBatch ? "/api/v1/usage/batch" : "/api/v1/usage",
     apiKey: request.apiKey,
     json: request.isBatch
       ? { records: request.records.map(({ json }) => json) }
       : (request.records[0] as SentRequest["records"][number]).json,
   });
-  const surprise = (what: string) => ledger.surprises.push(`${what}: ${answer?.status} ${answer?.text}`);
-  if (answer === null || answer.status === 503) {
-    if (answer !== null && answer.retryAfter === null) surprise("503 without Retry-After");
+  const surprise = (what: string) => ledger.surprises.push(`${what}: ${response?.status} ${response?.text}`);
+  if (response === null || response.status === 503) {
+    if (response !== null && response.retryAfter === null) surprise("503 without Retry-After");
     if (request.isRepeatable) ledger.unanswered.push(request);
     return false;
   }
-  if (answer.status !== 201 && answer.status !== 200) {
+  if (response.status !== 201 && response.status !== 200) {
     surprise("unexpected response");
     return false;
   }
-  const body = JSON.parse(answer.text);
+  const body = JSON.parse(response.text);
   if (request.isBatch) {
     if (body.accepted + body.duplicates !== request.records.length) surprise("incomplete batch");
     if (request.isAcknowledged && body.accepted !== 0) surprise("a batch was recorded twice");
@@ -140,8 +140,8 @@ export async function repeatAll(baseUrl: string, ledger: Ledger): Promise<void> 
     );
     for (let start = 0; start < records.length; start += usageBatchRecordsMax) {
       const batch = records.slice(start, start + usageBatchRecordsMax).map(({ json }) => json);
-      const answer = await post(baseUrl, { path: "/api/v1/usage/batch", apiKey, json: { records: batch } });
-      assert.deepEqual(JSON.parse(answer?.text ?? "null"), { accepted: 0, duplicates: batch.length });
+      const response = await post(baseUrl, { path: "/api/v1/usage/batch", apiKey, json: { records: batch } });
+      assert.deepEqual(JSON.parse(response?.text ?? "null"), { accepted: 0, duplicates: batch.length });
     }
   }
 }

@@ -17,9 +17,12 @@ export async function openPage(
   options: Pick<SendOptions, "form" | "cookie" | "headers" | "peerAddress"> & { person?: TestPerson } = {},
 ): Promise<TestPage> {
   const { person, ...more } = options;
-  const answer = await test.send(path, { ...person === undefined ? {} : { cookie: person.cookie }, ...more });
-  const html = await answer.text();
-  return { status: answer.status, location: answer.headers.get("location"), html, answer };
+  const response = await test.send(path, {
+    ...person === undefined ? {} : { cookie: person.cookie },
+    ...more,
+  });
+  const html = await response.text();
+  return { status: response.status, location: response.headers.get("location"), html, answer: response };
 }
 
 /** Signs in from another browser. @returns The cookie of the new session. */

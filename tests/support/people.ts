@@ -23,8 +23,8 @@ export async function mailedToken(test: TestApp, to: string): Promise<string> {
 export async function verifiedPerson(test: TestApp, name?: string): Promise<TestPerson> {
   const person = await test.signUp(name);
   const token = await mailedToken(test, person.email);
-  const answer = await test.send("/api/auth/email/verify", { cookie: person.cookie, json: { token } });
-  assert.equal(answer.status, 200, await answer.text());
+  const response = await test.send("/api/auth/email/verify", { cookie: person.cookie, json: { token } });
+  assert.equal(response.status, 200, await response.text());
   return person;
 }
 
@@ -34,8 +34,8 @@ let invited = 0;
 export async function joinedPerson(test: TestApp, owner: TestPerson, role: Role): Promise<TestPerson> {
   const email = `joined${++invited}@example.com`;
   const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
-  const answer = await test.send(path, { cookie: owner.cookie, json: { email, role } });
-  assert.equal(answer.status, 201, await answer.text());
+  const response = await test.send(path, { cookie: owner.cookie, json: { email, role } });
+  assert.equal(response.status, 201, await response.text());
   const signUp = await test.send("/api/auth/sign-up", {
     json: {
       name: `Joined ${invited}`,
@@ -55,22 +55,22 @@ export async function signInAgain(
   email: string,
   password: string = testPassword,
 ): Promise<string> {
-  const answer = await test.send("/api/auth/sign-in", { json: { email, password } });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return cookieOf(answer);
+  const response = await test.send("/api/auth/sign-in", { json: { email, password } });
+  assert.equal(response.status, 200, await response.clone().text());
+  return cookieOf(response);
 }
 
 /** Confirms the password again, as sensitive actions require. */
 export async function reauthenticate(test: TestApp, cookie: string): Promise<void> {
-  const answer = await test.send("/api/portal/account/proof", { cookie, json: { password: testPassword } });
-  assert.equal(answer.status, 204, await answer.text());
+  const response = await test.send("/api/portal/account/proof", { cookie, json: { password: testPassword } });
+  assert.equal(response.status, 204, await response.text());
 }
 
 /** @returns The body of `GET /api/auth/me`. */
 export async function me(test: TestApp, cookie: string) {
-  const answer = await test.send("/api/auth/me", { cookie });
-  assert.equal(answer.status, 200);
-  return await answer.json() as {
+  const response = await test.send("/api/auth/me", { cookie });
+  assert.equal(response.status, 200);
+  return await response.json() as {
     authenticated: boolean;
     user: { id: string; name: string; email: string; emailVerified: boolean } | null;
     organizationId: string | null;

@@ -37,8 +37,8 @@ export async function invite(
   by: TestPerson,
   { email, role = "MEMBER" }: { email: string; role?: Role },
 ): Promise<{ path: string; token: string }> {
-  const answer = await submit(test, "/portal/members", { form: { email, role }, person: by });
-  assert.equal(answer.location, "/portal/members?done=invited", answer.html);
+  const response = await submit(test, "/portal/members", { form: { email, role }, person: by });
+  assert.equal(response.location, "/portal/members?done=invited", response.html);
   return await latestLink(test, email);
 }
 
@@ -59,12 +59,16 @@ export async function joinBy(
 ): Promise<TestPerson> {
   const email = `joiner${++joiners}@example.com`;
   const { token } = await invite(test, by, { email, role });
-  const answer = await test.send("/invitations/sign-up", {
+  const response = await test.send("/invitations/sign-up", {
     form: { token, name, password: testPassword },
     peerAddress: `10.2.${joiners >> 8}.${joiners & 255}`,
   });
-  assert.equal(answer.headers.get("location"), "/portal/members?done=joined", await answer.clone().text());
-  const cookie = cookieOf(answer);
+  assert.equal(
+    response.headers.get("location"),
+    "/portal/members?done=joined",
+    await response.clone().text(),
+  );
+  const cookie = cookieOf(response);
   const me = await (await test.send("/api/auth/me", { cookie })).json();
   return { email, cookie, userId: me.user.id, organizationId: me.organizationId };
 }
@@ -87,11 +91,11 @@ export function actionsOf(html: string, text: string): string[] {
   return [...row.matchAll(/(?:href|action)="[^"]*\/(\w+)"/g)].map(([, action = ""]) => action);
 }
 
-async function read(answer: Response): Promise<TestPage> {
+async function read(response: Response): Promise<TestPage> {
   return {
-    status: answer.status,
-    location: answer.headers.get("location"),
-    html: await answer.clone().text(),
-    answer,
+    status: response.status,
+    location: response.headers.get("location"),
+    html: await response.clone().text(),
+    answer: response,
   };
 }

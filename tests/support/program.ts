@@ -99,8 +99,8 @@ export async function isReady(program: Program): Promise<void> {
   program.ended().then((code) => ended = code);
   await poll(async () => {
     if (ended !== undefined) throw new Error(`the program exited with ${ended}:\n${program.output()}`);
-    const answer = await fetch(`${program.baseUrl}/health/ready`).catch(() => null);
-    await answer?.body?.cancel();
-    return answer?.ok === true;
+    const response = await fetch(`${program.baseUrl}/health/ready`).catch(() => null);
+    await response?.body?.cancel();
+    return response?.ok === true;
   });
 }

@@ -74,10 +74,10 @@ export async function withProxyScene(
   try {
     await isReady(program);
     const signUp = async (json: Record<string, unknown>): Promise<ScenePerson> => {
-      const answer = await api("/api/auth/sign-up", { password: testPassword, ...json });
-      assert.equal(answer.status, 201, answer.body);
-      const { user, organizationId } = JSON.parse(answer.body);
-      return { cookie: cookieFrom(answer), userId: user.id, email: user.email, organizationId };
+      const response = await api("/api/auth/sign-up", { password: testPassword, ...json });
+      assert.equal(response.status, 201, response.body);
+      const { user, organizationId } = JSON.parse(response.body);
+      return { cookie: cookieFrom(response), userId: user.id, email: user.email, organizationId };
     };
     const ada = await signUp({ name: "Zoë 100%", email: "ada@example.com" });
     await api("/api/auth/email/verify", { token: await mailedToken(program, ada.email) }, ada.cookie);
@@ -122,10 +122,10 @@ export async function withProxyScene(
       },
       async isBlocked(given) {
         const count = received.length;
-        const answer = await see(given);
-        assert(answer.status >= 300, `${JSON.stringify(given)} ${answer.status}`);
+        const response = await see(given);
+        assert(response.status >= 300, `${JSON.stringify(given)} ${response.status}`);
         assert.equal(received.length, count);
-        return answer;
+        return response;
       },
     });
   } finally {

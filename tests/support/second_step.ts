@@ -56,17 +56,17 @@ export async function reauthenticateWithCode(
   { cookie, secret }: { cookie: string; secret: string },
 ): Promise<void> {
   const json = { password: testPassword, code: codeOf(secret, test.now()) };
-  const answer = await test.send(`${account}/proof`, { cookie, json });
-  assert.equal(answer.status, 204, await answer.text());
+  const response = await test.send(`${account}/proof`, { cookie, json });
+  assert.equal(response.status, 204, await response.text());
   test.advance(totpPeriodMs);
 }
 
 /** Signs in with the password. @returns The token for the second step. */
 export async function firstStep(test: TestApp, email: string): Promise<string> {
-  const answer = await test.send("/api/auth/sign-in", { json: { email, password: testPassword } });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  assert.equal(cookieOf(answer), "");
-  const body = await answer.json();
+  const response = await test.send("/api/auth/sign-in", { json: { email, password: testPassword } });
+  assert.equal(response.status, 200, await response.clone().text());
+  assert.equal(cookieOf(response), "");
+  const body = await response.json();
   assert.equal(body.authenticated, false);
   return body.secondStep.token;
 }
@@ -185,27 +185,27 @@ export async function addPasskey(test: TestApp, cookie: string, name = "Laptop")
   id: string;
 }> {
   const passkey = new TestPasskey(test.config.baseUrl.origin);
-  const answer = await test.send(`${account}/passkeys`, {
+  const response = await test.send(`${account}/passkeys`, {
     cookie,
     json: { name, response: passkey.register(await passkeyOptions(test, cookie)) },
   });
-  assert.equal(answer.status, 201, await answer.clone().text());
-  const body = await answer.json();
+  assert.equal(response.status, 201, await response.clone().text());
+  const body = await response.json();
   return { passkey, id: body.passkey.id };
 }
 
 /** @returns The options for registering a passkey. */
 export async function passkeyOptions(test: TestApp, cookie: string) {
-  const answer = await test.send(`${account}/passkeys/options`, { method: "POST", cookie });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return (await answer.json()).options;
+  const response = await test.send(`${account}/passkeys/options`, { method: "POST", cookie });
+  assert.equal(response.status, 200, await response.clone().text());
+  return (await response.json()).options;
 }
 
 /** @returns The options for signing in with a passkey. */
 export async function signInOptions(test: TestApp, token?: string) {
-  const answer = await test.send("/api/auth/sign-in/passkey/options", {
+  const response = await test.send("/api/auth/sign-in/passkey/options", {
     json: token === undefined ? {} : { token },
   });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return (await answer.json()).options;
+  assert.equal(response.status, 200, await response.clone().text());
+  return (await response.json()).options;
 }

@@ -36,8 +36,8 @@ export interface Smtp {
 export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
   const received: ReceivedMail[] = [];
   let connections = 0;
-  const refusal = (answer: string) =>
-    Object.assign(new Error(answer.slice(4)), { responseCode: Number(answer.slice(0, 3)) });
+  const refusal = (response: string) =>
+    Object.assign(new Error(response.slice(4)), { responseCode: Number(response.slice(0, 3)) });
   const server = new SMTPServer({
     disabledCommands: ["AUTH", "STARTTLS"],
     authOptional: true,
@@ -48,8 +48,8 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
     },
     // deno-lint-ignore no-explicit-any -- the package's types are for its own streams
     onRcptTo: (address: any, _session: unknown, done: any) => {
-      const answer = options.onRecipient?.(address.address) ?? null;
-      return answer === null ? done() : done(refusal(answer));
+      const response = options.onRecipient?.(address.address) ?? null;
+      return response === null ? done() : done(refusal(response));
     },
     // deno-lint-ignore no-explicit-any -- as above
     onData: async (stream: any, session: any, done: any) => {
@@ -67,8 +67,8 @@ export async function startSmtp(options: SmtpOptions = {}): Promise<Smtp> {
         raw,
         messageId: headerOf(raw, "Message-ID") ?? "",
       };
-      const answer = await options.onMail?.(mail) ?? null;
-      if (answer !== null) return done(refusal(answer));
+      const response = await options.onMail?.(mail) ?? null;
+      if (response !== null) return done(refusal(response));
       received.push(mail);
       done();
     },

@@ -34,9 +34,9 @@ export async function startSqld(): Promise<Sqld> {
       stderr: "null",
     }).spawn();
     await poll(async () => {
-      const answer = await fetch(`${url}/health`).catch(() => null);
-      await answer?.body?.cancel();
-      return answer?.ok === true;
+      const response = await fetch(`${url}/health`).catch(() => null);
+      await response?.body?.cancel();
+      return response?.ok === true;
     });
     return process;
   };

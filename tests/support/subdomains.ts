@@ -57,15 +57,15 @@ export async function withSubdomains(
   async function answer(request: Request): Promise<Response> {
     const { host, pathname } = new URL(request.url);
     if (host.startsWith("auth.")) {
-      const answer = await current.app.fetch(request);
-      const { status, headers } = answer;
+      const response = await current.app.fetch(request);
+      const { status, headers } = response;
       seen.push({
         origin: request.headers.get("Origin"),
         request: `${request.method} ${pathname}`,
         status,
         headers,
       });
-      return answer;
+      return response;
     }
     // A product that redirects to another one.
     if (pathname === "/moved") return Response.redirect(`${origin("docs.example.test")}/?moved=1`, 302);

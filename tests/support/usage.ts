@@ -64,24 +64,24 @@ export async function recordAll(
 ): Promise<number> {
   let accepted = 0;
   for (let at = 0; at < records.length; at += 1000) {
-    const answer = await test.send("/api/v1/usage/batch", {
+    const response = await test.send("/api/v1/usage/batch", {
       apiKey,
       json: { records: records.slice(at, at + 1000) },
     });
-    assert.equal(answer.status, 201, await answer.clone().text());
-    accepted += (await answer.json()).accepted;
+    assert.equal(response.status, 201, await response.clone().text());
+    accepted += (await response.json()).accepted;
   }
   return accepted;
 }
 
 /** Records one record. @returns The record from the response. */
 export async function recordOne(test: TestApp, apiKey: string, more: Partial<SentRecord> = {}) {
-  const answer = await test.send("/api/v1/usage", {
+  const response = await test.send("/api/v1/usage", {
     apiKey,
     json: { productSlug: "tiles", metric: "requests", quantity: 1, ...more },
   });
-  assert.equal(answer.status, 201, await answer.clone().text());
-  return (await answer.json()).usageRecord as ListedRecord;
+  assert.equal(response.status, 201, await response.clone().text());
+  return (await response.json()).usageRecord as ListedRecord;
 }
 
 /** Voids a record. @returns The record from the response. */
@@ -89,16 +89,16 @@ export async function voidOne(
   test: TestApp,
   { apiKey, id, reason = "Sent twice." }: { apiKey: string; id: string; reason?: string },
 ): Promise<ListedRecord> {
-  const answer = await test.send(`/api/v1/usage/records/${id}/void`, { apiKey, json: { reason } });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return (await answer.json()).usageRecord;
+  const response = await test.send(`/api/v1/usage/records/${id}/void`, { apiKey, json: { reason } });
+  assert.equal(response.status, 200, await response.clone().text());
+  return (await response.json()).usageRecord;
 }
 
 /** Reads sums of usage. @param query Including the `?`. */
 export async function readSums(test: TestApp, apiKey: string, query = ""): Promise<ReadSum[]> {
-  const answer = await test.send(`/api/v1/usage${query}`, { apiKey });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return (await answer.json()).data;
+  const response = await test.send(`/api/v1/usage${query}`, { apiKey });
+  assert.equal(response.status, 200, await response.clone().text());
+  return (await response.json()).data;
 }
 
 /** Reads one page of a list. @param query Without the `?`. */
@@ -107,9 +107,9 @@ export async function listPage(
   apiKey: string,
   query = "",
 ): Promise<{ usageRecords: ListedRecord[]; nextCursor: string | null }> {
-  const answer = await test.send(`/api/v1/usage/records?${query}`, { apiKey });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return await answer.json();
+  const response = await test.send(`/api/v1/usage/records?${query}`, { apiKey });
+  assert.equal(response.status, 200, await response.clone().text());
+  return await response.json();
 }
 
 /** Reads all pages of a list. @param query Without the `?`. */

@@ -33,18 +33,18 @@ export function visit(port: number, given: Visit): Promise<Visited> {
         ...(body === undefined ? {} : { "content-length": String(new TextEncoder().encode(body).length) }),
         ...headers,
       },
-    }, (answer) => {
+    }, (response) => {
       let text = "";
-      answer.setEncoding("utf8");
-      answer.on("data", (part: string) => text += part);
-      answer.on("error", reject);
-      answer.on("end", () =>
+      response.setEncoding("utf8");
+      response.on("data", (part: string) => text += part);
+      response.on("error", reject);
+      response.on("end", () =>
         resolve({
-          status: answer.statusCode ?? 0,
+          status: response.statusCode ?? 0,
           headers: Object.fromEntries(
-            Object.entries(answer.headers).map(([name, value]) => [name, String(value ?? "")]),
+            Object.entries(response.headers).map(([name, value]) => [name, String(value ?? "")]),
           ),
-          setCookies: answer.headers["set-cookie"] ?? [],
+          setCookies: response.headers["set-cookie"] ?? [],
           body: text,
         }));
     });

@@ -60,8 +60,8 @@ export function secondStepRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): voi
     body: schemas.passkeySignInSchema,
     responses: signedIn,
     errors: ["invalid_credentials", "two_step_state", "rate_limited"],
-  }, async (c, { body: { response: answer, token } }) => {
-    const signIn = (client: ClientInfo) => signInWithPasskey(services, client, { answer, token });
+  }, async (c, { body: { response, token } }) => {
+    const signIn = (client: ClientInfo) => signInWithPasskey(services, client, { answer: response, token });
     const { session } = await beginSession(c, parts, signIn);
     return sessionUser(session);
   });

@@ -139,8 +139,8 @@ function passkeyRoutes(route: MountRoute<SessionActor>, services: Context): void
     body: schemas.addPasskeySchema,
     responses: { 201: { description: "Added.", schema: schemas.passkeyResponseSchema } },
     errors: ["proof_required", "limit_reached", "two_step_state"],
-  }, async (_c, { body: { name, response: answer } }, actor) => {
-    return { passkey: await addPasskey(services, actor, { name, answer }) };
+  }, async (_c, { body: { name, response } }, actor) => {
+    return { passkey: await addPasskey(services, actor, { name, answer: response }) };
   });
 
   route({

@@ -29,15 +29,15 @@ function through(test: TestApp, proxy: Proxy = {}): Send {
     if (proxy.sendsAddress !== false) headers.set("X-Forwarded-For", "203.0.113.9");
     for (const name of proxy.dropped ?? []) headers.delete(name);
     const request = new Request(address, { ...init, headers });
-    const answer = await test.app.fetch(request, { remoteAddr: { hostname: "127.0.0.1" } });
-    const changed = new Headers(answer.headers);
+    const response = await test.app.fetch(request, { remoteAddr: { hostname: "127.0.0.1" } });
+    const changed = new Headers(response.headers);
     // As the runtime's server does; the app has the test's clock.
     changed.set("date", new Date().toUTCString());
-    const body = await answer.arrayBuffer();
+    const body = await response.arrayBuffer();
     if (!changed.has("content-length")) changed.set("content-length", String(body.byteLength));
     const own = proxy.answer?.(request, changed);
-    return own ?? new Response([204, 304].includes(answer.status) ? null : body, {
-      status: answer.status,
+    return own ?? new Response([204, 304].includes(response.status) ? null : body, {
+      status: response.status,
       headers: changed,
     });
   };

@@ -56,10 +56,10 @@ Deno.test("after a COMMIT with an unknown outcome, doesn't write the next batch"
   const worker = new Worker(new URL("../../../db/engine/writer_worker.ts", import.meta.url), {
     type: "module",
   });
-  const answers: string[] = [];
+  const responses: string[] = [];
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   worker.onmessage = ({ data }: MessageEvent<WriterResponse>) => {
-    answers.push(data.type);
+    responses.push(data.type);
     if (data.type === "closed") resolve();
   };
   const texts = ["CREATE TABLE notes (text TEXT)", "COMMIT", "INSERT INTO notes VALUES ('at hand')"];
@@ -72,7 +72,7 @@ Deno.test("after a COMMIT with an unknown outcome, doesn't write the next batch"
   for (const request of requests) worker.postMessage(request);
   await closed;
   worker.terminate();
-  assert.deepEqual(answers, ["opened", "fatal", "closed"]);
+  assert.deepEqual(responses, ["opened", "fatal", "closed"]);
   const file = new Sqlite(place);
   assert.deepEqual(file.prepare("SELECT text FROM notes").all(), []);
   file.close();

@@ -13,10 +13,10 @@ const del = (test: TestApp, person: TestPerson, id: string) =>
 
 testApp("createApiKey() returns the full key once, and never its hash", async (test) => {
   const person = await test.signUp("Ada");
-  const answer = await test.send(path, { cookie: person.cookie, json: { name: "  Production  " } });
-  assert.equal(answer.status, 201);
-  assert.match(answer.headers.get("cache-control") ?? "", /no-store/);
-  const { apiKey, fullKey } = await answer.json();
+  const response = await test.send(path, { cookie: person.cookie, json: { name: "  Production  " } });
+  assert.equal(response.status, 201);
+  assert.match(response.headers.get("cache-control") ?? "", /no-store/);
+  const { apiKey, fullKey } = await response.json();
   assert.match(fullKey, /^service_live_[0-9A-Za-z]{38}$/);
   assert(isWellFormedApiKey(fullKey));
   assert.match(apiKey.keyPrefix, /^service_live_[0-9A-Za-z]{4,12}…$/);
@@ -108,8 +108,8 @@ testApp("a key expires at its time, and not before", async (test) => {
       "2027-02-30T00:00:00Z",
     ]
   ) {
-    const answer = await test.send(path, { cookie: person.cookie, json: { name: "A", expiresAt } });
-    const { error } = await assertError(answer, 422, "validation_failed");
+    const response = await test.send(path, { cookie: person.cookie, json: { name: "A", expiresAt } });
+    const { error } = await assertError(response, 422, "validation_failed");
     assert.equal(error.details?.[0]?.path, "expiresAt");
   }
 });
@@ -128,12 +128,12 @@ testApp("renameApiKey() changes only the name", async (test) => {
   const person = await test.signUp();
   const key = await createTestKey(test, person);
   const before = (await list(test, person)).apiKeys[0];
-  const answer = await test.send(`${path}/${key.id}`, {
+  const response = await test.send(`${path}/${key.id}`, {
     method: "PATCH",
     cookie: person.cookie,
     json: { name: "Staging" },
   });
-  assert.deepEqual((await answer.json()).apiKey, { ...before, name: "Staging" });
+  assert.deepEqual((await response.json()).apiKey, { ...before, name: "Staging" });
   assert.equal((await record(test, key.fullKey)).status, 201);
 });
 
@@ -148,9 +148,9 @@ testApp(
         ...(json === undefined ? {} : { json }),
       });
     const old = await createTestKey(test, person);
-    const answer = await rotate(old.id);
-    assert.equal(answer.status, 201, await answer.clone().text());
-    const next = await answer.json();
+    const response = await rotate(old.id);
+    assert.equal(response.status, 201, await response.clone().text());
+    const next = await response.json();
     assert.equal(next.apiKey.name, "Production");
     await assertError(await record(test, old.fullKey), 401, "invalid_api_key");
     assert.equal((await record(test, next.fullKey)).status, 201);
@@ -172,13 +172,13 @@ testApp(
 testApp("one of several concurrent rotations succeeds, and one active key is left", async (test) => {
   const person = await test.signUp();
   const old = await createTestKey(test, person);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from(
       { length: 8 },
       () => test.send(`${path}/${old.id}/rotate`, { method: "POST", cookie: person.cookie }),
     ),
   );
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(7).fill(422)]);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [201, ...Array(7).fill(422)]);
   const active = (await list(test, person)).apiKeys.filter(({ status }: { status: string }) =>
     status === "active"
   );
@@ -190,8 +190,8 @@ testApp(
   async (test) => {
     const person = await test.signUp();
     const make = () => test.send(path, { cookie: person.cookie, json: { name: "A" } });
-    const answers = await Promise.all(Array.from({ length: 110 }, make));
-    assert.equal(answers.filter(({ status }) => status === 201).length, 100);
+    const responses = await Promise.all(Array.from({ length: 110 }, make));
+    assert.equal(responses.filter(({ status }) => status === 201).length, 100);
     await assertError(await make(), 409, "key_limit_reached");
     const { apiKeys } = await list(test, person, "?limit=1");
     await del(test, person, apiKeys[0].id);

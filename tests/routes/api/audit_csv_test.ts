@@ -19,8 +19,8 @@ testApp(
     const ids: [id: string, requestId: string | null][] = [];
     for (const name of names) {
       const headers = { "user-agent": "@agent, 1" };
-      const answer = await test.send(keysPath, { cookie: ada.cookie, json: { name }, headers });
-      ids.push([(await answer.json()).apiKey.id, answer.headers.get("x-request-id")]);
+      const response = await test.send(keysPath, { cookie: ada.cookie, json: { name }, headers });
+      ids.push([(await response.json()).apiKey.id, response.headers.get("x-request-id")]);
     }
     const answer = await test.send(`${path}?action=api_key.created`, { cookie: ada.cookie });
     assert.equal(answer.status, 200);
@@ -73,8 +73,8 @@ testApp(
     assert.deepEqual(await named(""), all);
     assert.deepEqual(await named("?action=accounts"), all);
     assert.deepEqual(await named("?action=account.enabled"), all.filter((_, n) => n % 2 === 1));
-    const answer = await test.send(path, { cookie: ada.cookie });
-    const reader = answer.body?.getReader();
+    const response = await test.send(path, { cookie: ada.cookie });
+    const reader = response.body?.getReader();
     await reader?.read();
     assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 1 });
     await reader?.cancel();

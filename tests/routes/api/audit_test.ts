@@ -26,9 +26,9 @@ import { firstStep, twoStepPerson } from "../../support/second_step.ts";
 const keysPath = "/api/portal/api-keys";
 
 async function sendRejected(test: TestApp, to: string, options: SendOptions): Promise<Response> {
-  const answer = await test.send(to, options);
-  assert.ok(answer.status >= 400, `${to}: ${answer.status}`);
-  return answer;
+  const response = await test.send(to, options);
+  assert.ok(response.status >= 400, `${to}: ${response.status}`);
+  return response;
 }
 
 /** Sends a request with a distinctive address and user agent, and checks the one entry that it creates. */
@@ -42,7 +42,7 @@ async function sendRecorded(
   test.advance(60_000);
   const peerAddress = "198.51.100.23";
   const headers = { "user-agent": `Agent of ${request.action}` };
-  const answer = await test.send(request.path, {
+  const response = await test.send(request.path, {
     peerAddress,
     ...request.options,
     headers: { ...headers, ...request.options.headers },
@@ -57,13 +57,13 @@ async function sendRecorded(
   assert.equal(event.at, new Date(test.now()).toISOString());
   assert.equal(event.address, peerAddress);
   assert.equal(event.userAgent, headers["user-agent"]);
-  assert.equal(event.requestId, answer.headers.get("x-request-id"), request.action);
+  assert.equal(event.requestId, response.headers.get("x-request-id"), request.action);
   for (const name of ["actor", "target", "details"] as const) {
     if (request[name] !== undefined) {
       assert.deepEqual(event[name], request[name], `${request.action}: ${name}`);
     }
   }
-  return answer;
+  return response;
 }
 
 testApp("records each action with its actor, target, address, time and request", async (test) => {
@@ -183,8 +183,8 @@ testApp(
     }));
     await twiceOver(accountMailsPerHourMax, "/api/auth/email/verification", () => ({ cookie }));
     for (let n = 0; n < accountLinkMailsToRecipientPerHourMax + 2; n++) {
-      const answer = await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
-      assert.equal(answer.status, 202);
+      const response = await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
+      assert.equal(response.status, 202);
     }
     const { events } = await listAudit(test, cookie, "?action=mail.limited");
     assert.deepEqual(events.map(({ actor, target }) => [actor.id, target]), [
@@ -244,10 +244,10 @@ testApp(
     const json = { email: ada.email, password: "wrong" };
     for (let n = 0; n < 5; n++) await sendRejected(test, "/api/auth/sign-in", { json });
     for (let n = 0; n < 3; n++) {
-      const answer = await sendRejected(test, "/api/auth/sign-in", {
+      const response = await sendRejected(test, "/api/auth/sign-in", {
         json: { ...json, password: testPassword },
       });
-      assert.equal(answer.status, 429);
+      assert.equal(response.status, 429);
     }
     const [limited] = await waitForAudit(test, ada.cookie, "?action=session.limited");
     assert.deepEqual(limited?.target, { id: ada.userId, name: ada.email });
@@ -363,8 +363,8 @@ testApp("validates query parameters, and names the invalid one in the error", as
   };
   for (const [name, values] of Object.entries(bad)) {
     for (const value of values) {
-      const answer = await test.send(`${path}?${new URLSearchParams({ [name]: value })}`, { cookie });
-      const { error } = await assertError(answer, 422, "validation_failed");
+      const response = await test.send(`${path}?${new URLSearchParams({ [name]: value })}`, { cookie });
+      const { error } = await assertError(response, 422, "validation_failed");
       assert.deepEqual(error.details?.map((one) => one.path), [name], value);
     }
   }

@@ -67,13 +67,13 @@ testApp("rejects bodies that are not JSON objects", async (test) => {
 testApp("distinguishes wrong types from missing fields", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const detailsOf = async (body: string, type = "application/json") => {
-    const answer = await test.send("/api/v1/usage", {
+    const response = await test.send("/api/v1/usage", {
       method: "POST",
       apiKey,
       body,
       headers: { "content-type": type },
     });
-    const { error } = await assertError(answer, 422, "validation_failed");
+    const { error } = await assertError(response, 422, "validation_failed");
     return Object.fromEntries(error.details?.map(({ path, message }) => [path, message]) ?? []);
   };
   assert.deepEqual(await detailsOf('{"productSlug":5,"metric":null,"quantity":"1","properties":[]}'), {
@@ -119,8 +119,8 @@ testApp(
       },
     });
     const headers = { ...json, "content-length": "5", "transfer-encoding": "chunked" };
-    const answer = await test.send("/api/auth/sign-in", { method: "POST", body, headers });
-    await assertError(answer, 413, "body_too_large");
+    const response = await test.send("/api/auth/sign-in", { method: "POST", body, headers });
+    await assertError(response, 413, "body_too_large");
     assert.ok(chunks < 10, `${chunks} chunks were read`);
   },
 );
@@ -138,9 +138,9 @@ testApp("unknown paths get a 404, unsupported methods a 405 with Allow", async (
     ["BREW", "/api/auth/me", "GET, HEAD"],
   ] as const;
   for (const [method, path, allow] of wrong) {
-    const answer = await test.send(path, { method });
-    await assertError(answer, 405, "method_not_allowed");
-    assert.equal(answer.headers.get("allow"), allow);
+    const response = await test.send(path, { method });
+    await assertError(response, 405, "method_not_allowed");
+    assert.equal(response.headers.get("allow"), allow);
   }
   const page = await test.send("/nowhere/<script>");
   assert.equal(page.status, 404);
@@ -150,8 +150,8 @@ testApp("unknown paths get a 404, unsupported methods a 405 with Allow", async (
 
 testApp("rejects long URLs and headers first", async (test) => {
   await assertError(await test.send(`/api/auth/me?x=${"a".repeat(9000)}`), 414, "uri_too_long");
-  const answer = await test.send("/api/auth/me", { headers: { "x-long": "a".repeat(17_000) } });
-  await assertError(answer, 431, "headers_too_large");
+  const response = await test.send("/api/auth/me", { headers: { "x-long": "a".repeat(17_000) } });
+  await assertError(response, 431, "headers_too_large");
 });
 
 testApp(
@@ -169,23 +169,23 @@ testApp(
       "/api/openapi.json",
     ];
     for (const path of paths) {
-      const answer = await test.send(path, { cookie: person.cookie });
-      await answer.body?.cancel();
-      assert.match(answer.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/, path);
-      assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+      const response = await test.send(path, { cookie: person.cookie });
+      await response.body?.cancel();
+      assert.match(response.headers.get("x-request-id") ?? "", /^req_[0-9a-f]{32}$/, path);
+      assert.equal(response.headers.get("x-content-type-options"), "nosniff");
       const isJson = path.startsWith("/api/");
       if (!isJson) {
         assert.match(
-          answer.headers.get("content-security-policy") ?? "",
+          response.headers.get("content-security-policy") ?? "",
           /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/,
         );
       }
-      assert.equal(answer.headers.get("referrer-policy"), "strict-origin-when-cross-origin");
-      assert.equal(answer.headers.get("cross-origin-opener-policy"), "same-origin");
-      assert(answer.headers.has("cross-origin-resource-policy"));
-      assert.equal(answer.headers.has("strict-transport-security"), false);
+      assert.equal(response.headers.get("referrer-policy"), "strict-origin-when-cross-origin");
+      assert.equal(response.headers.get("cross-origin-opener-policy"), "same-origin");
+      assert(response.headers.has("cross-origin-resource-policy"));
+      assert.equal(response.headers.has("strict-transport-security"), false);
       if (/^\/(portal|api\/auth)/.test(path)) {
-        assert.match(answer.headers.get("cache-control") ?? "", /no-store/, path);
+        assert.match(response.headers.get("cache-control") ?? "", /no-store/, path);
       }
     }
   },
@@ -207,11 +207,11 @@ Deno.test("returns a 503 with Retry-After for an unavailable database, and a 500
   assert.doesNotMatch(await page.text(), /no such table/);
   // A closed writer can't write.
   await test.opened.database.close();
-  const answer = await test.send("/api/auth/sign-up", {
+  const response = await test.send("/api/auth/sign-up", {
     json: { name: "A", email: "a@b.example", password: "a long password 42" },
   });
-  await assertError(answer, 503, "unavailable");
-  assert.equal(answer.headers.get("retry-after"), "1");
+  await assertError(response, 503, "unavailable");
+  assert.equal(response.headers.get("retry-after"), "1");
   assert.equal((await test.send("/health/live")).status, 200);
   await test.services.close();
 });
@@ -228,8 +228,8 @@ testApp("the error of a batch lists all records with timestamps out of range", a
       timestamp: n % 2 === 0 ? old : undefined,
     }),
   );
-  const answer = await test.send("/api/v1/usage/batch", { apiKey, json: { records } });
-  const { error } = await assertError(answer, 422, "validation_failed");
+  const response = await test.send("/api/v1/usage/batch", { apiKey, json: { records } });
+  const { error } = await assertError(response, 422, "validation_failed");
   assert.deepEqual(
     error.details?.map(({ path }) => path),
     Array.from({ length: errorDetailsMax }, (_, n) => `records[${2 * n}].timestamp`),

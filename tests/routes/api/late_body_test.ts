@@ -75,7 +75,7 @@ testApp("an ended session can't turn on two-step sign-in", async (test) => {
   const stolen = await signInAgain(test, ada.email);
   const begun = await test.send(`${account}/two-step/totp`, { method: "POST", cookie: stolen });
   const { secret } = await begun.json();
-  const answer = await sendLate(test, `${account}/two-step/totp/confirm`, {
+  const response = await sendLate(test, `${account}/two-step/totp/confirm`, {
     cookie: stolen,
     json: { code: codeOf(secret, test.now()) },
     meanwhile: async () => {
@@ -83,18 +83,18 @@ testApp("an ended session can't turn on two-step sign-in", async (test) => {
       assert.equal(ended.status, 204);
     },
   });
-  await assertError(answer, 401, "unauthenticated");
+  await assertError(response, 401, "unauthenticated");
   assert.match(await signInAgain(test, ada.email), /access_token/, "the password alone still signs in");
 });
 
 testApp("a session ended by a password reset can't create a key", async (test) => {
   const squatter = await test.signUp();
-  const answer = await sendLate(test, "/api/portal/api-keys", {
+  const response = await sendLate(test, "/api/portal/api-keys", {
     cookie: squatter.cookie,
     json: { name: "Back door" },
     meanwhile: () => reset(test, squatter.email),
   });
-  await assertError(answer, 401, "unauthenticated");
+  await assertError(response, 401, "unauthenticated");
   const owner = await signInAgain(test, squatter.email, newPassword);
   assert.deepEqual((await (await test.send("/api/portal/api-keys", { cookie: owner })).json()).apiKeys, []);
 });
@@ -107,7 +107,7 @@ testApp("an ended session can't change the email address", async (test) => {
     json: { email: "eve@example.com" },
   });
   assert.equal(requested.status, 202);
-  const answer = await sendLate(test, "/api/auth/email/verify", {
+  const response = await sendLate(test, "/api/auth/email/verify", {
     cookie: stolen,
     json: { token: await mailedToken(test, "eve@example.com") },
     meanwhile: async () => {
@@ -115,7 +115,7 @@ testApp("an ended session can't change the email address", async (test) => {
       assert.equal(ended.status, 204);
     },
   });
-  await assertError(answer, 401, "unauthenticated");
+  await assertError(response, 401, "unauthenticated");
   assert.equal((await me(test, ada.cookie)).user?.email, ada.email);
 });
 
@@ -152,7 +152,7 @@ async function sendEnded(
   owner: { email: string; cookie: string },
   request: { method?: string; path: string; json: unknown },
 ): Promise<void> {
-  const answer = await sendLate(test, request.path, {
+  const response = await sendLate(test, request.path, {
     method: request.method,
     cookie: await signInAgain(test, owner.email),
     json: request.json,
@@ -161,7 +161,7 @@ async function sendEnded(
       assert.equal(ended.status, 204);
     },
   });
-  await assertError(answer, 401, "unauthenticated");
+  await assertError(response, 401, "unauthenticated");
 }
 
 testApp(

@@ -39,11 +39,11 @@ async function faultOf(
 ): Promise<string | null> {
   const world = await newWorld(test, caller);
   const attempt = await entry.attempt?.(world) ?? {};
-  const answer = await send(world, { route, attempt, caller });
-  const body = await answer.text();
-  const outcome = outcomeOf(answer, { body, also: entry.also ?? [] });
+  const response = await send(world, { route, attempt, caller });
+  const body = await response.text();
+  const outcome = outcomeOf(response, { body, also: entry.also ?? [] });
   if (outcome !== entry.who[caller]) {
-    return `is “${outcome}” and not “${entry.who[caller]}” (${answer.status} ${body.slice(0, 300)})`;
+    return `is “${outcome}” and not “${entry.who[caller]}” (${response.status} ${body.slice(0, 300)})`;
   }
   if (outcome !== "unknown" || entry.object === undefined) return null;
   const [param, prefix] = entry.object;
@@ -51,7 +51,7 @@ async function faultOf(
   const unknown = await send(world, { route, attempt: { ...attempt, params }, caller });
   const same =
     withoutIds(await unknown.text(), [params[param]]) === withoutIds(body, [attempt.params?.[param]]);
-  return same && unknown.status === answer.status
+  return same && unknown.status === response.status
     ? null
     : "tells another person's object from an unknown one";
 }

@@ -91,11 +91,11 @@ export async function sessionOf({ test }: World, { userId }: { userId: string })
 
 /** @returns The id of a record of the key. */
 export async function recordOf({ test, apiKey }: World): Promise<string> {
-  const answer = await test.send("/api/v1/usage", {
+  const response = await test.send("/api/v1/usage", {
     apiKey,
     json: { productSlug: "p", metric: "m", quantity: 1 },
   });
-  return (await answer.json()).usageRecord.id;
+  return (await response.json()).usageRecord.id;
 }
 
 /** @returns The id of a passkey of a person. */

@@ -38,14 +38,14 @@ export function send(
 
 /** @param options `also`: further statuses that mean that the request was allowed. @returns What the route did. */
 export function outcomeOf(
-  answer: Response,
+  response: Response,
   { body, also }: { body: string; also: readonly number[] },
 ): Outcome | string {
-  const { status } = answer;
+  const { status } = response;
   const code = body.startsWith("{") ? JSON.parse(body).error?.code : undefined;
   if (code === "unauthenticated") return "signIn";
   if (code === "invalid_api_key") return "key";
-  const location = answer.headers.get("location") ?? "";
+  const location = response.headers.get("location") ?? "";
   if (status >= 300 && status < 400 && location.startsWith("/sign-in?return_to=")) return "signIn";
   // People without an organization are redirected to where they can create one.
   if (status === 303 && location === "/portal/organizations") return "forbidden";

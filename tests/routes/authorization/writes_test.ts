@@ -57,8 +57,8 @@ Deno.test("no GET request of a signed-in person writes", async () => {
       const world = await newWorld(test, "owner");
       const tried = await attempt?.(world) ?? {};
       interrupter.arm(1, () => Promise.resolve());
-      const answer = await send(world, { route, attempt: tried, caller: "owner" });
-      await answer.body?.cancel();
+      const response = await send(world, { route, attempt: tried, caller: "owner" });
+      await response.body?.cancel();
       if (interrupter.disarm() > 0) writing.push(route);
     }
     assert.deepEqual(writing, []);
@@ -122,16 +122,16 @@ async function faultOf(
     await interrupt(database, { world, interruption });
     before = await stored(database);
   });
-  const answer = await send(world, { route, attempt, caller: "owner" });
-  const body = await answer.text();
-  const outcome = outcomeOf(answer, { body, also: [] });
+  const response = await send(world, { route, attempt, caller: "owner" });
+  const body = await response.text();
+  const outcome = outcomeOf(response, { body, also: [] });
   if (interrupter.disarm() < nth) {
     return outcome === "in"
       ? "not written"
       : `is “${outcome}” without an interruption (${body.slice(0, 300)})`;
   }
   const expected: readonly string[] = interruption === "ended" ? ["signIn"] : ["forbidden", "unknown"];
-  if (!expected.includes(outcome)) return `is “${outcome}” (${answer.status} ${body.slice(0, 300)})`;
+  if (!expected.includes(outcome)) return `is “${outcome}” (${response.status} ${body.slice(0, 300)})`;
   const changed = [...await stored(test.opened.database)].filter(([name, rows]) => rows !== before.get(name));
   return changed.length === 0 ? null : `changed ${changed.map(([name]) => name).join(", ")}`;
 }

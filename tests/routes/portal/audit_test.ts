@@ -12,9 +12,9 @@ const userAgent =
 
 async function auditPage(test: TestApp, cookie: string, query: Record<string, string> | string = {}) {
   const path = typeof query === "string" ? query : `/portal/audit?${new URLSearchParams(query)}`;
-  const answer = await test.send(path, { cookie });
-  const html = (await answer.text()).replaceAll(/ +>/g, ">");
-  assert.equal(answer.status, 200, `${path}: ${html.slice(0, 300)} ${test.logged()}`);
+  const response = await test.send(path, { cookie });
+  const html = (await response.text()).replaceAll(/ +>/g, ">");
+  assert.equal(response.status, 200, `${path}: ${html.slice(0, 300)} ${test.logged()}`);
   const text = (part: string) =>
     part.replaceAll(/<[^>]*>/g, " ").replaceAll("&amp;", "&").replaceAll(/\s+/g, " ").trim();
   const rows = [...html.matchAll(/<tr role="row">(.*?)<\/tr>/gs)].slice(1).map(([, row = ""]) =>
@@ -29,14 +29,14 @@ async function auditPage(test: TestApp, cookie: string, query: Record<string, st
 testApp("an entry has its time, actor, action, source and request", async (test) => {
   const ada = await test.signUp("Ada Lovelace");
   const eve = await joinedPerson(test, ada, "MEMBER");
-  const answer = await test.send(`/api/portal/organizations/${ada.organizationId}/members/${eve.userId}`, {
+  const response = await test.send(`/api/portal/organizations/${ada.organizationId}/members/${eve.userId}`, {
     cookie: ada.cookie,
     method: "PATCH",
     json: { role: "ADMIN" },
     headers: { "user-agent": userAgent },
     peerAddress: "198.51.100.7",
   });
-  const name = (await answer.json()).member.user.name;
+  const name = (await response.json()).member.user.name;
   test.advance(3 * 60_000);
   const { html, rows } = await auditPage(test, ada.cookie);
   assert.deepEqual(rows[0], [
@@ -44,7 +44,7 @@ testApp("an entry has its time, actor, action, source and request", async (test)
     "Ada Lovelace",
     `Changed ${name} &#39;s role from Member to Admin`,
     "198.51.100.7 Chrome on Linux",
-    answer.headers.get("x-request-id"),
+    response.headers.get("x-request-id"),
   ]);
   assert.match(html, /<time datetime="2026-11-21T14:03:11.250Z" title="Nov 21, 2026, 14:03:11 UTC">/);
   assert.match(html, /<a href="\/portal\/audit" aria-current="page">/);

@@ -23,9 +23,9 @@ const good = {
 
 /** @returns Each fact with the received value and the verdict. */
 async function facts(test: TestApp, options: SendOptions): Promise<Record<string, [string, string]>> {
-  const answer = await test.send("/portal/check", { peerAddress: "10.0.0.2", ...options });
-  const html = (await answer.text()).replaceAll(/ +>/g, ">");
-  assert.equal(answer.status, 200, html.slice(0, 300));
+  const response = await test.send("/portal/check", { peerAddress: "10.0.0.2", ...options });
+  const html = (await response.text()).replaceAll(/ +>/g, ">");
+  assert.equal(response.status, 200, html.slice(0, 300));
   assert(!html.includes((options.cookie ?? "=").split("=")[1] ?? ""), "a secret is shown");
   const text = (part = "") => part.replaceAll(/<[^>]*>/g, "").replaceAll(/\s+/g, " ").trim();
   return Object.fromEntries(
@@ -94,12 +94,12 @@ testApp(
       ["https://app.example.com", wrong],
       ["same-site", wrong],
     ]);
-    const answer = await test.app.request("/portal/check", {
+    const response = await test.app.request("/portal/check", {
       method: "POST",
       headers: { cookie: ada.cookie, ...good },
     });
-    assert.equal(answer.status, 200);
-    const lost = await answer.text();
+    assert.equal(response.status, 200);
+    const lost = await response.text();
     assert.equal(lost.split(`>${wrong}<`).length - 1, 2);
     // Only this exact path is exempt.
     for (const path of ["/portal/check/", "/portal/organization", "/portal/switch"]) {

@@ -5,10 +5,10 @@ import { testApp } from "../../support/app.ts";
 import { putMails, verifyMail } from "../../support/mails.ts";
 import { subjectOf } from "../../support/words/mail.ts";
 
-async function withoutRequestId(answer: Response): Promise<string> {
-  const id = answer.headers.get("x-request-id") ?? "";
-  const headers = [...answer.headers].filter(([name]) => name !== "x-request-id");
-  return JSON.stringify([answer.status, headers, (await answer.text()).replaceAll(id, "")]);
+async function withoutRequestId(response: Response): Promise<string> {
+  const id = response.headers.get("x-request-id") ?? "";
+  const headers = [...response.headers].filter(([name]) => name !== "x-request-id");
+  return JSON.stringify([response.status, headers, (await response.text()).replaceAll(id, "")]);
 }
 
 /** Asserts that a response is identical to that of an unknown page. */
@@ -76,9 +76,9 @@ testApp(
       await assertUnknown(test, path, { headers: { "X-Forwarded-For": "127.0.0.1" } });
       await assertUnknown(test, path, { headers: { Forwarded: "for=127.0.0.1" } });
       const rebound = new Request(`http://rebound.example.net:8000${path}`);
-      const answer = await test.app.fetch(rebound, { remoteAddr: { hostname: "127.0.0.1" } });
-      assert.equal(answer.status, 404);
-      await answer.body?.cancel();
+      const response = await test.app.fetch(rebound, { remoteAddr: { hostname: "127.0.0.1" } });
+      assert.equal(response.status, 404);
+      await response.body?.cancel();
     }
     await assertUnknown(test, "/dev/mail/mail_0");
     await assertUnknown(test, "/dev/mail/mail_0/html");

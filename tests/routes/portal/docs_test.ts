@@ -16,9 +16,9 @@ import { publicBadge } from "../../../views/docs.tsx";
 testApp(
   "/docs publicly lists every operation, error, parameter and field of the OpenAPI document",
   async (test) => {
-    const { status, html, answer } = await openPage(test, "/docs");
+    const { status, html, answer: response } = await openPage(test, "/docs");
     assert.equal(status, 200);
-    assert.match(answer.headers.get("cache-control") ?? "", /^public/);
+    assert.match(response.headers.get("cache-control") ?? "", /^public/);
     assert.match(html, /href="\/api\/openapi\.json"/);
     const document = documentOf(test.app);
     for (const [path, methods] of Object.entries(document.paths)) {

@@ -17,21 +17,24 @@ import { inPage, signInWords } from "../../support/words/sign_in.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const page = async (test: TestApp, path: string, person?: TestPerson) => {
-  const answer = await test.send(path, person === undefined ? {} : { cookie: person.cookie });
+  const response = await test.send(path, person === undefined ? {} : { cookie: person.cookie });
   return {
-    status: answer.status,
-    location: answer.headers.get("location"),
-    html: await answer.text(),
-    answer,
+    status: response.status,
+    location: response.headers.get("location"),
+    html: await response.text(),
+    answer: response,
   };
 };
 const submit = async (test: TestApp, path: string, form: Record<string, string>, person?: TestPerson) => {
-  const answer = await test.send(path, { form, ...(person === undefined ? {} : { cookie: person.cookie }) });
+  const response = await test.send(path, {
+    form,
+    ...(person === undefined ? {} : { cookie: person.cookie }),
+  });
   return {
-    status: answer.status,
-    location: answer.headers.get("location"),
-    html: await answer.text(),
-    answer,
+    status: response.status,
+    location: response.headers.get("location"),
+    html: await response.text(),
+    answer: response,
   };
 };
 const keyIn = (html: string) => /service_live_[0-9A-Za-z]{38}/.exec(html)?.[0];
@@ -248,11 +251,11 @@ testApp("assets are cached for ever under an address of their content", async (t
   const paths = [...html.matchAll(/(?:href|src)="(\/static\/[^"]+)"/g)].map(([, path = ""]) => path);
   assert(paths.length >= 3);
   for (const path of paths) {
-    const answer = await test.send(path);
-    assert.equal(answer.status, 200, path);
-    assert.match(answer.headers.get("cache-control") ?? "", /immutable/);
-    await answer.body?.cancel();
-    const again = await test.send(path, { headers: { "if-none-match": answer.headers.get("etag") ?? "" } });
+    const response = await test.send(path);
+    assert.equal(response.status, 200, path);
+    assert.match(response.headers.get("cache-control") ?? "", /immutable/);
+    await response.body?.cancel();
+    const again = await test.send(path, { headers: { "if-none-match": response.headers.get("etag") ?? "" } });
     assert.equal(again.status, 304);
   }
 });
@@ -267,9 +270,9 @@ Deno.test("signing out of the portal over https clears the browser's cache, and 
     const test = await startTestApp({ BASE_URL: baseUrl });
     try {
       const ada = await test.signUp();
-      const answer = await test.send("/sign-out", { form: {}, cookie: ada.cookie });
-      assert.equal(answer.status, 303);
-      assert.equal(answer.headers.get("clear-site-data"), cleared);
+      const response = await test.send("/sign-out", { form: {}, cookie: ada.cookie });
+      assert.equal(response.status, 303);
+      assert.equal(response.headers.get("clear-site-data"), cleared);
       const leaving = await test.send("/portal/access?return_to=/portal", {
         form: { act: "sign-out" },
         cookie: (await test.signUp()).cookie,

@@ -35,8 +35,8 @@ let address = 0;
 const send = async (test: TestApp, path: string, options: SendOptions = {}) => {
   address++;
   const peerAddress = `10.9.${address >> 8}.${address & 255}`;
-  const answer = await test.send(path, { peerAddress, ...options });
-  return { answer, location: answer.headers.get("location"), html: await answer.text() };
+  const response = await test.send(path, { peerAddress, ...options });
+  return { answer: response, location: response.headers.get("location"), html: await response.text() };
 };
 const query = (path: string, text: string) => `${path}?return_to=${encodeURIComponent(text)}`;
 /** @returns The return address of the page's forms, which is the same in all. */

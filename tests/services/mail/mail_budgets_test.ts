@@ -59,8 +59,8 @@ async function confirm(scene: Scene, { email, cookie }: { email: string; cookie:
   await inbox(scene);
   const mail = scene.smtp.received.findLast(({ to }) => to.includes(email));
   const token = new URL(linksOf(mail?.raw ?? "")[0] ?? "").searchParams.get("token");
-  const answer = await scene.apps[0].send("/api/auth/email/verify", { cookie, json: { token } });
-  assert.equal(answer.status, 200, await answer.text());
+  const response = await scene.apps[0].send("/api/auth/email/verify", { cookie, json: { token } });
+  assert.equal(response.status, 200, await response.text());
 }
 
 function invite(test: TestApp, from: { cookie: string; organizationId: string }, email = victim) {
@@ -135,10 +135,10 @@ Deno.test("tells an inviter when the recipient can get another email, and create
       await confirm(scene, { email, cookie: owner.cookie });
       owners.push(owner);
     }
-    const answers = [];
-    for (const owner of owners) answers.push(await invite(test, owner));
-    const last = answers.pop();
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
+    const responses = [];
+    for (const owner of owners) responses.push(await invite(test, owner));
+    const last = responses.pop();
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([201]));
     assert.equal(last?.status, 429);
     assert.equal(Number(last?.headers.get("retry-after")), 24 * 3_600);
     assert.match((await last?.json()).error.message, /received too many emails. Try again in 24 hours/);

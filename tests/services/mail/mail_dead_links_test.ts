@@ -30,8 +30,8 @@ async function invite(
   { email, role, owner = actor }: { email: string; role: Role; owner?: TestPerson },
 ): Promise<void> {
   const path = `/api/portal/organizations/${owner.organizationId}/invitations`;
-  const answer = await test.send(path, { cookie: actor.cookie, json: { email, role } });
-  assert.equal(answer.status, 201, await answer.text());
+  const response = await test.send(path, { cookie: actor.cookie, json: { email, role } });
+  assert.equal(response.status, 201, await response.text());
 }
 
 const ends: Record<string, (test: TestApp, inviter: TestPerson, owner: TestPerson) => Promise<Response>> = {
@@ -55,8 +55,8 @@ for (const [what, end] of Object.entries(ends)) {
     const admin = await joinedPerson(test, owner, "ADMIN");
     await invite(test, admin, { email: "late@example.com", role: "ADMIN", owner });
     await invite(test, owner, { email: "alive@example.com", role: "ADMIN" });
-    const answer = await end(test, admin, owner);
-    assert.ok(answer.ok, await answer.text());
+    const response = await end(test, admin, owner);
+    assert.ok(response.ok, await response.text());
     assert.deepEqual((await sentTo(test)).filter((to) => to !== admin.email), ["alive@example.com"]);
     assert.match(
       test.logged(),

@@ -25,16 +25,16 @@ function rejectsWith(code: ErrorCode) {
 
 /** @returns The status of a sign-in, and whether it takes a second step. */
 async function signIn(test: TestApp, email: string, password = testPassword): Promise<[number, boolean]> {
-  const answer = await test.send("/api/auth/sign-in", { json: { email, password } });
-  return [answer.status, (await answer.text()).includes("secondStep")];
+  const response = await test.send("/api/auth/sign-in", { json: { email, password } });
+  return [response.status, (await response.text()).includes("secondStep")];
 }
 
 /** @returns The status of choosing a password with a link. */
 async function choose(test: TestApp, link: { address: string } | null, password = other): Promise<number> {
   const token = new URL(link?.address ?? "").searchParams.get("token");
-  const answer = await test.send("/api/auth/password/reset", { json: { token, password } });
-  await answer.body?.cancel();
-  return answer.status;
+  const response = await test.send("/api/auth/password/reset", { json: { token, password } });
+  await response.body?.cancel();
+  return response.status;
 }
 
 async function isSignedIn(test: TestApp, cookie: string): Promise<boolean> {

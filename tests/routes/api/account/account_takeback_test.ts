@@ -25,21 +25,21 @@ async function inviteTo(
   to: { email: string; role: string },
 ): Promise<string> {
   const { organizationId, cookie } = from;
-  const answer = await test.send(`/api/portal/organizations/${organizationId}/invitations`, {
+  const response = await test.send(`/api/portal/organizations/${organizationId}/invitations`, {
     cookie,
     json: to,
   });
-  assert.equal(answer.status, 201, await answer.text());
+  assert.equal(response.status, 201, await response.text());
   return await mailedToken(test, to.email);
 }
 
 async function setRole(test: TestApp, by: TestPerson, of: TestPerson, role: string): Promise<void> {
-  const answer = await test.send(`/api/portal/organizations/${of.organizationId}/members/${of.userId}`, {
+  const response = await test.send(`/api/portal/organizations/${of.organizationId}/members/${of.userId}`, {
     method: "PATCH",
     cookie: by.cookie,
     json: { role },
   });
-  assert.equal(answer.status, 200, await answer.text());
+  assert.equal(response.status, 200, await response.text());
 }
 
 /** Sets a new password with an emailed link. @returns The page behind the link, and the session after signing in. */

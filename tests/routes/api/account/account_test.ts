@@ -11,9 +11,9 @@ const sessions = "/api/auth/sessions";
 const account = "/api/portal/account";
 
 async function list(test: TestApp, cookie: string) {
-  const answer = await test.send(sessions, { cookie });
-  assert.equal(answer.status, 200);
-  return (await answer.json()).sessions as {
+  const response = await test.send(sessions, { cookie });
+  assert.equal(response.status, 200);
+  return (await response.json()).sessions as {
     id: string;
     current: boolean;
     address: string;
@@ -78,12 +78,12 @@ testApp("lists the most recently used of very many sessions, and the current one
 
 testApp("changes a name", async (test) => {
   const ada = await test.signUp();
-  const answer = await test.send(account, {
+  const response = await test.send(account, {
     cookie: ada.cookie,
     method: "PATCH",
     json: { name: " Ada King " },
   });
-  assert.equal((await answer.json()).user.name, "Ada King");
+  assert.equal((await response.json()).user.name, "Ada King");
   await assertError(
     await test.send(account, { cookie: ada.cookie, method: "PATCH", json: { name: "" } }),
     422,
@@ -98,9 +98,9 @@ testApp(
     const bob = await joinedPerson(test, owner, "MEMBER");
     await test.send("/api/portal/organizations", { cookie: bob.cookie, json: { name: "Bob alone" } });
     const { fullKey } = await createTestKey(test, bob);
-    const answer = await test.send(account, { cookie: bob.cookie, method: "DELETE" });
-    assert.equal(answer.status, 204);
-    assert.match(answer.headers.get("set-cookie") ?? "", /Max-Age=0/);
+    const response = await test.send(account, { cookie: bob.cookie, method: "DELETE" });
+    assert.equal(response.status, 204);
+    assert.match(response.headers.get("set-cookie") ?? "", /Max-Age=0/);
     assert.equal((await me(test, bob.cookie)).authenticated, false);
     await assertError(
       await test.send("/api/v1/usage", {
@@ -179,10 +179,10 @@ testApp("keeps one of two remaining owners who delete their accounts at the same
   const ada = await test.signUp();
   const bob = await joinedPerson(test, ada, "OWNER");
   await joinedPerson(test, ada, "MEMBER");
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     [ada, bob].map(({ cookie }) => test.send(account, { cookie, method: "DELETE" })),
   );
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 409]);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [204, 409]);
 });
 
 testApp(

@@ -16,9 +16,9 @@ testApp(
     const token = await mailedToken(test, ada.email);
     await assertError(await test.send("/api/auth/email/verify", { json: { token } }), 401, "unauthenticated");
     await assertError(await verify(test, eve.cookie, token), 403, "wrong_account");
-    const answer = await verify(test, ada.cookie, token);
-    assert.equal(answer.status, 200);
-    assert.equal((await answer.json()).user.emailVerified, true);
+    const response = await verify(test, ada.cookie, token);
+    assert.equal(response.status, 200);
+    assert.equal((await response.json()).user.emailVerified, true);
     assert.equal((await me(test, older)).authenticated, false, "older sessions end");
     assert.equal((await me(test, ada.cookie)).authenticated, true);
     await assertError(await verify(test, ada.cookie, token), 404, "invalid_token");
@@ -65,9 +65,9 @@ testApp("changes an address only when the new one is confirmed, and notifies bot
   const token = await mailedToken(test, "new.address@example.com");
   await test.send("/api/auth/password/forgot", { json: { email: ada.email } });
   const oldReset = await mailedToken(test, ada.email);
-  const answer = await verify(test, ada.cookie, token);
-  assert.equal(answer.status, 200);
-  assert.deepEqual((await answer.json()).user, {
+  const response = await verify(test, ada.cookie, token);
+  assert.equal(response.status, 200);
+  assert.deepEqual((await response.json()).user, {
     id: ada.userId,
     name: "Ada Lovelace",
     email: "new.address@example.com",

@@ -23,8 +23,8 @@ testApp("resets a password once with an emailed link, and ends all sessions", as
   const ada = await verifiedPerson(test);
   const other = await signInAgain(test, ada.email);
   const { fullKey } = await createTestKey(test, ada);
-  const answer = await forgot(test, ` ${ada.email.toUpperCase()} `);
-  assert.equal(answer.status, 202);
+  const response = await forgot(test, ` ${ada.email.toUpperCase()} `);
+  assert.equal(response.status, 202);
   const token = await mailedToken(test, ada.email);
   assert.equal((await me(test, other)).authenticated, true, "a request must not end sessions");
   assert.equal((await reset(test, token)).status, 204);
@@ -42,10 +42,10 @@ testApp("resets a password once with an emailed link, and ends all sessions", as
 
 testApp("doesn't reveal whether an account exists when a link is requested", async (test) => {
   const ada = await test.signUp();
-  const answers = [await forgot(test, ada.email), await forgot(test, "nobody@example.com")];
-  const shown = await Promise.all(answers.map(async (answer) => {
-    const headers = [...answer.headers].filter(([name]) => name !== "x-request-id");
-    return JSON.stringify([answer.status, headers, await answer.text()]);
+  const responses = [await forgot(test, ada.email), await forgot(test, "nobody@example.com")];
+  const shown = await Promise.all(responses.map(async (response) => {
+    const headers = [...response.headers].filter(([name]) => name !== "x-request-id");
+    return JSON.stringify([response.status, headers, await response.text()]);
   }));
   assert.equal(shown[0], shown[1]);
   assert.equal((await test.mails()).filter(({ to }) => to === "nobody@example.com").length, 0);
@@ -71,10 +71,10 @@ testApp("accepts a link in only one of many concurrent requests", async (test) =
   const ada = await verifiedPerson(test);
   await forgot(test, ada.email);
   const token = await mailedToken(test, ada.email);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 5 }, (_, i) => reset(test, token, `another ${i} fine battery`)),
   );
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404, 404, 404]);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [204, 404, 404, 404, 404]);
 });
 
 testApp("rejects an invalid new password and keeps the link valid", async (test) => {
@@ -163,9 +163,9 @@ testApp(
       "validation_failed",
     );
     assert.equal(weak.error.details?.[0]?.path, "newPassword");
-    const answer = await change({ currentPassword: testPassword, newPassword });
-    assert.equal(answer.status, 204);
-    const fresh = cookieOf(answer);
+    const response = await change({ currentPassword: testPassword, newPassword });
+    assert.equal(response.status, 204);
+    const fresh = cookieOf(response);
     assert.notEqual(fresh, ada.cookie);
     assert.equal((await me(test, fresh)).authenticated, true);
     for (const cookie of [ada.cookie, other]) assert.equal((await me(test, cookie)).authenticated, false);
@@ -184,12 +184,12 @@ testApp(
     const ada = await test.signUp();
     const statuses = [];
     for (let i = 0; i < 7; i++) {
-      const answer = await test.send("/api/portal/account/proof", {
+      const response = await test.send("/api/portal/account/proof", {
         cookie: ada.cookie,
         json: { password: `guess number ${i}` },
         peerAddress: `10.6.0.${i}`,
       });
-      statuses.push(answer.status);
+      statuses.push(response.status);
     }
     assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429]);
     assert.equal((await signIn(test, ada.email, testPassword)).status, 200);

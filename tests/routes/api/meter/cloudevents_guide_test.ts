@@ -18,9 +18,9 @@ testApp("the CloudEvents guide works unchanged", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const statuses: number[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
-    const answer = await test.app.fetch(request, { remoteAddr: { hostname: "127.0.0.1" } });
-    statuses.push(answer.status);
-    return answer;
+    const response = await test.app.fetch(request, { remoteAddr: { hostname: "127.0.0.1" } });
+    statuses.push(response.status);
+    return response;
   });
   const here = (lines: string) =>
     lines.replaceAll("https://auth.example.com", `http://127.0.0.1:${server.addr.port}`);

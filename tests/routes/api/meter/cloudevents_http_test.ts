@@ -58,9 +58,9 @@ testApp("an attribute in a header is unquoted and percent-decoded, once", async 
     .then(({ usageRecord }) => usageRecord);
   const same = ["%C3%A9%20%22x%22%2050%2525", '"%c3%a9 \\"x\\" 50%2525"'];
   for (const id of same) {
-    const answer = await sendBinary(test, apiKey, { attributes: { ...event, id } });
-    assert.equal(answer.status, 200, await answer.clone().text());
-    assert.equal((await answer.json()).usageRecord.idempotencyKey, idempotencyKey);
+    const response = await sendBinary(test, apiKey, { attributes: { ...event, id } });
+    assert.equal(response.status, 200, await response.clone().text());
+    assert.equal((await response.json()).usageRecord.idempotencyKey, idempotencyKey);
   }
   // The JavaScript SDK does not encode, so a percent sign may stand for itself.
   await sendEvent(test, apiKey, { ...event, id: "100%" });
@@ -102,8 +102,8 @@ testApp("the body of a binary event is JSON or empty", async (test) => {
     assert.equal(error.details?.[0]?.path, "data");
   }
   // A plain record is data here, and its quantity counts.
-  const answer = await send(JSON.stringify({ quantity: 3 }), "application/json; charset=utf-8");
-  assert.equal((await answer.json()).usageRecord.quantity, 3);
+  const response = await send(JSON.stringify({ quantity: 3 }), "application/json; charset=utf-8");
+  assert.equal((await response.json()).usageRecord.quantity, 3);
   // The Python SDK sends no content type by default. Others send their own JSON content type.
   for (const type of [null, "application/vnd.acme.v1+json", "Text/JSON; charset=UTF-8"]) {
     const repeat = await send(JSON.stringify({ quantity: 3 }), type);
@@ -214,10 +214,10 @@ testApp("arbitrary events get a documented response", async (test) => {
   );
   const seen = new Set<number>();
   const expected = new Set([200, 201, 400, 409, 422]);
-  const look = async (answer: Response, told: unknown) => {
-    const text = await answer.text();
-    assert(expected.has(answer.status), `${answer.status} ${text} for ${JSON.stringify(told)}`);
-    seen.add(answer.status);
+  const look = async (response: Response, told: unknown) => {
+    const text = await response.text();
+    assert(expected.has(response.status), `${response.status} ${text} for ${JSON.stringify(told)}`);
+    seen.add(response.status);
   };
   await fc.assert(
     fc.asyncProperty(

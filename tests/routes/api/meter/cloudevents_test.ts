@@ -14,12 +14,12 @@ import { listAll, onEveryDatabase, readSums, unlimited } from "../../../support/
 
 const event = { specversion: "1.0", id: "1", source: "/products/tiles", type: "requests" };
 const newKey = async (test: TestApp) => (await createTestKey(test, await test.signUp())).fullKey;
-const recordOf = async (answer: Response) => {
-  assert.equal(answer.status, 201, await answer.clone().text());
-  return (await answer.json()).usageRecord;
+const recordOf = async (response: Response) => {
+  assert.equal(response.status, 201, await response.clone().text());
+  return (await response.json()).usageRecord;
 };
-const faultsOf = async (answer: Response) =>
-  (await assertError(answer, 422, "validation_failed")).error.details?.map(({ path }) => path);
+const faultsOf = async (response: Response) =>
+  (await assertError(response, 422, "validation_failed")).error.details?.map(({ path }) => path);
 
 onEveryDatabase("the SDK's events are recorded in each mode, and only once across modes", async (test) => {
   const apiKey = await newKey(test);
@@ -52,9 +52,9 @@ onEveryDatabase("the SDK's events are recorded in each mode, and only once acros
   }
   const others = [1, 2, 2].map((n) => sent.cloneWith({ id: `batch-${n}`, data: { quantity: n } }));
   for (const accepted of [2, 0]) {
-    const answer = await sendBatch(test, apiKey, [sent, ...others]);
-    assert.equal(answer.status, 201, await answer.clone().text());
-    assert.deepEqual(await answer.json(), { accepted, duplicates: 4 - accepted });
+    const response = await sendBatch(test, apiKey, [sent, ...others]);
+    assert.equal(response.status, 201, await response.clone().text());
+    assert.deepEqual(await response.json(), { accepted, duplicates: 4 - accepted });
   }
   assert.deepEqual((await readSums(test, apiKey)).map(({ sum, count }) => [sum, count]), [[5.5, 3]]);
 });
@@ -71,7 +71,7 @@ testApp("an event without data, time and quantity counts 1, now", async (test) =
     dataschema: null,
   };
   for (
-    const [n, answer] of [
+    const [n, response] of [
       await sendEvent(test, apiKey, event),
       await sendEvent(test, apiKey, { ...event, id: "2", ...unset }),
       await sendEvent(test, apiKey, {
@@ -89,7 +89,7 @@ testApp("an event without data, time and quantity counts 1, now", async (test) =
       ),
     ].entries()
   ) {
-    const { quantity, timestamp, properties } = await recordOf(answer);
+    const { quantity, timestamp, properties } = await recordOf(response);
     assert.deepEqual([quantity, timestamp, properties], [1, "2026-11-21T14:03:11.250Z", null], String(n));
   }
   // A later event without a time is still a repeat.
@@ -112,8 +112,8 @@ testApp("only source and id together identify an event", async (test) => {
     ["7:/tiles", "1"],
   ];
   for (const [source, id] of pairs) {
-    const answer = await sendEvent(test, apiKey, { ...event, source, id });
-    const { idempotencyKey, productSlug } = await recordOf(answer);
+    const response = await sendEvent(test, apiKey, { ...event, source, id });
+    const { idempotencyKey, productSlug } = await recordOf(response);
     assert.equal(productSlug, "tiles");
     assert.equal(idempotencyKey.length, 46);
   }

@@ -23,15 +23,15 @@ const metered = "?accept=key&meter=tiles/requests";
 /** @returns The count and the sum of a product and metric in a key's organization. */
 async function counted(test: TestApp, apiKey: string, product = "tiles", metric = "requests") {
   const query = `?window=month&productSlug=${product}&metric=${metric}`;
-  const answer = await test.send(`/api/v1/usage${query}`, { apiKey });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  const [row] = (await answer.json()).data;
+  const response = await test.send(`/api/v1/usage${query}`, { apiKey });
+  assert.equal(response.status, 200, await response.clone().text());
+  const [row] = (await response.json()).data;
   return row === undefined ? [0, 0] : [row.count, row.sum];
 }
 
 async function revoke(test: TestApp, person: TestPerson, id: string): Promise<void> {
-  const answer = await test.send(`/api/portal/api-keys/${id}`, { method: "DELETE", cookie: person.cookie });
-  assert.equal(answer.status, 200);
+  const response = await test.send(`/api/portal/api-keys/${id}`, { method: "DELETE", cookie: person.cookie });
+  assert.equal(response.status, 200);
 }
 
 for (const kind of databaseKinds) {
@@ -54,10 +54,10 @@ for (const kind of databaseKinds) {
           });
         }
         assert.deepEqual(await counted(test, fullKey), [2, 2]);
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           Array.from({ length: 50 }, () => ask(test, metered, { apiKey: fullKey })),
         );
-        assert(answers.every(({ status }) => status === 200));
+        assert(responses.every(({ status }) => status === 200));
         assert.deepEqual(await counted(test, fullKey), [52, 52]);
       } finally {
         await test.dispose();
@@ -69,8 +69,8 @@ for (const kind of databaseKinds) {
 testApp("an idempotency key of the client does not make two requests count as one", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   for (let i = 0; i < 3; i++) {
-    const answer = await ask(test, metered, { apiKey: fullKey, headers: { "idempotency-key": "always" } });
-    assert.equal(answer.status, 200);
+    const response = await ask(test, metered, { apiKey: fullKey, headers: { "idempotency-key": "always" } });
+    assert.equal(response.status, 200);
   }
   assert.deepEqual(await counted(test, fullKey), [3, 3]);
 });
@@ -80,9 +80,9 @@ testApp("keys are ignored unless accepted", async (test) => {
   const { fullKey } = await createTestKey(test, ada);
   for (const query of ["", "?accept=session"]) {
     await assertError(await ask(test, query, { apiKey: fullKey }), 401, "unauthenticated");
-    const answer = await ask(test, query, { apiKey: "service_live_wrong", cookie: ada.cookie });
-    assert.equal(answer.headers.get("remote-user"), ada.userId);
-    assert.equal(answer.headers.get("remote-api-key"), "");
+    const response = await ask(test, query, { apiKey: "service_live_wrong", cookie: ada.cookie });
+    assert.equal(response.headers.get("remote-user"), ada.userId);
+    assert.equal(response.headers.get("remote-api-key"), "");
   }
 });
 
@@ -107,16 +107,16 @@ testApp("rejects a request with an invalid key, regardless of its cookie", async
   const texts = new Set<string>();
   for (const authorization of headers) {
     for (const query of ["?accept=session,key", "?accept=key", `?accept=session,key&meter=a/b`]) {
-      const answer = await ask(test, query, {
+      const response = await ask(test, query, {
         cookie: ada.cookie,
         headers: { ...pageLoad("http://localhost:8000/"), authorization },
       });
-      assert.equal(answer.headers.get("www-authenticate"), "Bearer");
+      assert.equal(response.headers.get("www-authenticate"), "Bearer");
       for (const name of [...identityNames, "location", "ratelimit"]) {
-        assert.equal(answer.headers.get(name), null, name);
+        assert.equal(response.headers.get(name), null, name);
       }
-      texts.add((await answer.clone().text()).replace(/req_\w+/, ""));
-      await assertError(answer, 401, "invalid_api_key");
+      texts.add((await response.clone().text()).replace(/req_\w+/, ""));
+      await assertError(response, 401, "invalid_api_key");
       test.advance(2_000);
     }
   }
@@ -158,10 +158,10 @@ Deno.test("denies the request when the record cannot be written", async () => {
   const test = await startTestApp({}, { open: watched.open });
   const { fullKey } = await createTestKey(test, await test.signUp());
   watched.refuse("writes");
-  const answer = await ask(test, metered, { apiKey: fullKey });
-  assert.equal(answer.headers.get("retry-after"), "1");
-  for (const name of identityNames) assert.equal(answer.headers.get(name), null);
-  await assertError(answer, 503, "unavailable");
+  const response = await ask(test, metered, { apiKey: fullKey });
+  assert.equal(response.headers.get("retry-after"), "1");
+  for (const name of identityNames) assert.equal(response.headers.get(name), null);
+  await assertError(response, 503, "unavailable");
   watched.refuse("all");
   await assertError(await ask(test, "?accept=key", { apiKey: fullKey }), 503, "unavailable");
   watched.refuse("nothing");
@@ -173,8 +173,8 @@ Deno.test("denies the request when the record cannot be written", async () => {
 
 testApp("forward authentication and recording share the rate limit of a key", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
-  const answer = await ask(test, metered, { apiKey: fullKey });
-  assert.equal(answer.headers.get("ratelimit"), `"key";r=1;t=1`);
+  const response = await ask(test, metered, { apiKey: fullKey });
+  assert.equal(response.headers.get("ratelimit"), `"key";r=1;t=1`);
   const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
   assert.equal((await test.send("/api/v1/usage", { apiKey: fullKey, json })).status, 201);
   const third = await ask(test, metered, { apiKey: fullKey });

@@ -13,10 +13,10 @@ const page = "https://app.example.com/reports/7?tab=a&b=%2F";
 const signInFor = (address: string) => `${real.BASE_URL}/sign-in?return_to=${encodeURIComponent(address)}`;
 
 testApp("a browser that loads a page is redirected to sign in, and back", async (test) => {
-  const answer = await ask(test, "", { headers: pageLoad(page) });
-  assert.equal(answer.status, 302);
-  assert.equal(answer.headers.get("location"), signInFor(page));
-  for (const name of identityNames) assert.equal(answer.headers.get(name), null);
+  const response = await ask(test, "", { headers: pageLoad(page) });
+  assert.equal(response.status, 302);
+  assert.equal(response.headers.get("location"), signInFor(page));
+  for (const name of identityNames) assert.equal(response.headers.get(name), null);
   const isSent = async (headers: Record<string, string>, address = page) => {
     const sent = await ask(test, "", { headers });
     assert.equal(sent.headers.get("location"), signInFor(address), JSON.stringify(headers));
@@ -43,9 +43,9 @@ testApp("after signing in at the redirect address, the user returns to the page"
 }, real);
 
 testApp("nginx gets a 401 with the same address", async (test) => {
-  const answer = await ask(test, "?redirect=401", { headers: pageLoad(page) });
-  assert.equal(answer.headers.get("location"), signInFor(page));
-  await assertError(answer, 401, "unauthenticated");
+  const response = await ask(test, "?redirect=401", { headers: pageLoad(page) });
+  assert.equal(response.headers.get("location"), signInFor(page));
+  await assertError(response, 401, "unauthenticated");
   const script = await ask(test, "?redirect=401", { headers: pageLoad(page, { "sec-fetch-mode": "cors" }) });
   assert.equal(script.headers.get("location"), null);
   await assertError(script, 401, "unauthenticated");
@@ -64,8 +64,8 @@ testApp(
       ] as const
     ) {
       for (const query of ["", "?redirect=401"]) {
-        const answer = await ask(test, query, { headers: pageLoad(page, { "x-forwarded-uri": path }) });
-        const given = answer.headers.get("location");
+        const response = await ask(test, query, { headers: pageLoad(page, { "x-forwarded-uri": path }) });
+        const given = response.headers.get("location");
         assert.equal(given, signInFor(`${app}${back ?? path}`), path.slice(0, 40));
       }
     }
@@ -117,9 +117,9 @@ testApp(
         .map((path) => pageLoad(page, { "x-forwarded-uri": path })),
     ];
     for (const headers of refused) {
-      const answer = await ask(test, "", { headers });
-      assert.equal(answer.headers.get("location"), null, JSON.stringify(headers));
-      await assertError(answer, 401, "unauthenticated");
+      const response = await ask(test, "", { headers });
+      assert.equal(response.headers.get("location"), null, JSON.stringify(headers));
+      await assertError(response, 401, "unauthenticated");
     }
     // The path can't lead to another host.
     const slashes = await ask(test, "", {
@@ -139,13 +139,13 @@ testApp("without a cookie domain, only pages of the service's own host are retur
 
 testApp("conflicting session cookies are denied without a redirect loop", async (test) => {
   const [ada, eve] = [await test.signUp(), await test.signUp()];
-  const answer = await ask(test, "", { cookie: `${ada.cookie}; ${eve.cookie}`, headers: pageLoad(page) });
-  assert.equal(answer.status, 302);
-  const location = answer.headers.get("location") ?? "";
+  const response = await ask(test, "", { cookie: `${ada.cookie}; ${eve.cookie}`, headers: pageLoad(page) });
+  assert.equal(response.status, 302);
+  const location = response.headers.get("location") ?? "";
   assert.equal(location, `${signInFor(page)}&conflict=1`);
-  assert.ok(answer.headers.getSetCookie().every((cookie) => cookie.startsWith("access_token=; Max-Age=0")));
+  assert.ok(response.headers.getSetCookie().every((cookie) => cookie.startsWith("access_token=; Max-Age=0")));
   // For the requested address: browsers never request this one.
-  const cleared = answer.headers.getSetCookie().join("\n");
+  const cleared = response.headers.getSetCookie().join("\n");
   for (const path of ["/", "/reports", "/reports/", "/reports/7"]) {
     assert.ok(cleared.includes(`; Domain=.example.com; Path=${path};`), `${path} in ${cleared}`);
   }

@@ -22,15 +22,15 @@ const real = {
 
 testApp("a signed-in user is admitted and identified in every header", async (test) => {
   const ada = await verifiedPerson(test, "Ada Lovelace");
-  const answer = await ask(test, "", { cookie: ada.cookie });
-  assert.deepEqual(statusAndIdentity(answer), {
+  const response = await ask(test, "", { cookie: ada.cookie });
+  assert.deepEqual(statusAndIdentity(response), {
     status: 200,
     identity: [ada.userId, ada.email, "Ada Lovelace", ada.organizationId, "OWNER", ""],
   });
-  assert.equal(await answer.text(), "");
-  assert.match(answer.headers.get("cache-control") ?? "", /no-store/);
+  assert.equal(await response.text(), "");
+  assert.match(response.headers.get("cache-control") ?? "", /no-store/);
   const head = await ask(test, "", { method: "HEAD", cookie: ada.cookie });
-  assert.deepEqual(statusAndIdentity(head), statusAndIdentity(answer));
+  assert.deepEqual(statusAndIdentity(head), statusAndIdentity(response));
   await assertError(await ask(test, "", { method: "POST", cookie: ada.cookie }), 405, "method_not_allowed");
 });
 
@@ -40,9 +40,9 @@ testApp("only GET and HEAD can admit a request", async (test) => {
     for (const origin of ["https://app.example.com", "https://evil.example"]) {
       const headers = { origin, "access-control-request-method": "GET" };
       for (const cookie of [ada.cookie, undefined]) {
-        const answer = await ask(test, "?role=OWNER", { method, headers, ...(cookie ? { cookie } : {}) });
-        assert.ok(answer.status === 405 || answer.status === 403, `${method} ${answer.status}`);
-        assert.equal(answer.headers.get("remote-user"), null);
+        const response = await ask(test, "?role=OWNER", { method, headers, ...(cookie ? { cookie } : {}) });
+        assert.ok(response.status === 405 || response.status === 403, `${method} ${response.status}`);
+        assert.equal(response.headers.get("remote-user"), null);
       }
     }
   }
@@ -51,8 +51,8 @@ testApp("only GET and HEAD can admit a request", async (test) => {
 testApp("empty identity headers are present, so that they replace those of the client", async (test) => {
   const alone = await newPerson(test, null);
   const claims = Object.fromEntries(identityNames.map((name) => [name, "usr_forged"]));
-  const answer = await ask(test, "", { cookie: alone.cookie, headers: claims });
-  const { status, identity: [user, email, name, ...rest] } = statusAndIdentity(answer);
+  const response = await ask(test, "", { cookie: alone.cookie, headers: claims });
+  const { status, identity: [user, email, name, ...rest] } = statusAndIdentity(response);
   assert.equal(status, 200);
   assert.deepEqual([user, email], [alone.userId, alone.email]);
   assert.match(name ?? "", /^Person /);
@@ -71,9 +71,9 @@ testApp(
     await assertError(await ask(test, "?email=verified", { cookie: eve.cookie }), 403, "email_unverified");
     await assertError(await ask(test, "?email=any", { cookie: eve.cookie }), 422, "validation_failed");
     const ada = await verifiedPerson(test);
-    const answer = await ask(test, "?email=verified", { cookie: ada.cookie });
-    assert.equal(answer.status, 200);
-    assert.equal(answer.headers.get("remote-email-verified"), "true");
+    const response = await ask(test, "?email=verified", { cookie: ada.cookie });
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("remote-email-verified"), "true");
   },
 );
 
@@ -96,14 +96,14 @@ testApp("names and email addresses are encoded in ASCII, unambiguously", async (
       `${name}@x.example`,
       ada.userId,
     );
-    const answer = await ask(test, "", { cookie: ada.cookie });
-    assert.equal(answer.status, 200);
+    const response = await ask(test, "", { cookie: ada.cookie });
+    assert.equal(response.status, 200);
     for (const [header, plain] of [["remote-name", name], ["remote-email", `${name}@x.example`]] as const) {
-      const value = answer.headers.get(header) ?? "";
+      const value = response.headers.get(header) ?? "";
       assert.match(value, /^[\x20-\x7e]+$/);
       assert.equal(decodeURIComponent(value), plain);
     }
-    assert.equal(answer.headers.get("remote-role"), "OWNER");
+    assert.equal(response.headers.get("remote-role"), "OWNER");
   }
   await run(test, "UPDATE users SET name = 'Ada+O''Neil (x)' WHERE id = ?", ada.userId);
   assert.equal((await ask(test, "", { cookie: ada.cookie })).headers.get("remote-name"), "Ada+O'Neil (x)");
@@ -112,9 +112,9 @@ testApp("names and email addresses are encoded in ASCII, unambiguously", async (
 testApp("requests without a valid session get a 401 without identity headers", async (test) => {
   const ada = await test.signUp();
   const isRefused = async (cookie?: string) => {
-    const answer = await ask(test, "", cookie === undefined ? {} : { cookie });
-    for (const name of identityNames) assert.equal(answer.headers.get(name), null);
-    await assertError(answer, 401, "unauthenticated");
+    const response = await ask(test, "", cookie === undefined ? {} : { cookie });
+    for (const name of identityNames) assert.equal(response.headers.get(name), null);
+    await assertError(response, 401, "unauthenticated");
   };
   await isRefused();
   for (
@@ -147,9 +147,9 @@ testApp("role requires at least that role in the active organization", async (te
   const passes = { OWNER: ["OWNER"], ADMIN: ["OWNER", "ADMIN"], MEMBER: ["OWNER", "ADMIN", "MEMBER"] };
   for (const [least, through] of Object.entries(passes)) {
     for (const [role, person] of Object.entries(people)) {
-      const answer = await ask(test, `?role=${least}`, { cookie: person.cookie });
-      if (through.includes(role)) assert.equal(answer.headers.get("remote-role"), role);
-      else await assertError(answer, 403, "forbidden");
+      const response = await ask(test, `?role=${least}`, { cookie: person.cookie });
+      if (through.includes(role)) assert.equal(response.headers.get("remote-role"), role);
+      else await assertError(response, 403, "forbidden");
     }
   }
   const alone = await newPerson(test, null);
@@ -192,7 +192,7 @@ testApp(
       await ask(test, `?organization=${newId("org")}`, { cookie: stranger.cookie }),
     ];
     const [known, unknown] = await Promise.all(
-      denials.map((answer) => assertError(answer, 403, "forbidden")),
+      denials.map((response) => assertError(response, 403, "forbidden")),
     );
     assert.deepEqual(known?.error, unknown?.error);
     await assertError(await ask(test, inOwners), 401, "unauthenticated");
@@ -247,9 +247,9 @@ Deno.test("denies requests when the database is unavailable", async () => {
   const test = await startTestApp({}, { open: watched.open });
   const { cookie } = await test.signUp();
   watched.refuse("all");
-  const answer = await ask(test, "", { cookie, headers: pageLoad("http://localhost:8000/") });
-  assert.equal(answer.headers.get("retry-after"), "1");
-  await assertError(answer, 503, "unavailable");
+  const response = await ask(test, "", { cookie, headers: pageLoad("http://localhost:8000/") });
+  assert.equal(response.headers.get("retry-after"), "1");
+  await assertError(response, 503, "unavailable");
   watched.refuse("nothing");
   assert.equal((await ask(test, "", { cookie })).status, 200);
   await test.dispose();
@@ -260,8 +260,10 @@ Deno.test("a request with a session costs one database read", async () => {
   const test = await startTestApp({}, { open: watched.open });
   const { cookie, organizationId } = await test.signUp();
   const before = watched.operations();
-  const answer = await ask(test, `?role=OWNER&organization=${organizationId}&accept=session,key`, { cookie });
-  assert.equal(answer.status, 200);
+  const response = await ask(test, `?role=OWNER&organization=${organizationId}&accept=session,key`, {
+    cookie,
+  });
+  assert.equal(response.status, 200);
   assert.equal(watched.operations() - before, 1);
   // A denied request costs no more, except for an audit entry once a minute.
   const deny = () => ask(test, `?organization=${newId("org")}`, { cookie });

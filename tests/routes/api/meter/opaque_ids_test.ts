@@ -4,13 +4,13 @@ import { createTestKey, startTestApp, type TestApp, testApp } from "../../../sup
 import { databaseKinds } from "../../../support/database.ts";
 
 async function record(test: TestApp, apiKey: string): Promise<{ id: string; requestId: string }> {
-  const answer = await test.send("/api/v1/usage", {
+  const response = await test.send("/api/v1/usage", {
     apiKey,
     json: { productSlug: "tiles", metric: "requests", quantity: 1 },
   });
-  assert.equal(answer.status, 201, await answer.clone().text());
-  const { usageRecord } = await answer.json();
-  return { id: usageRecord.id, requestId: answer.headers.get("x-request-id") ?? "" };
+  assert.equal(response.status, 201, await response.clone().text());
+  const { usageRecord } = await response.json();
+  return { id: usageRecord.id, requestId: response.headers.get("x-request-id") ?? "" };
 }
 
 /** The differences between the parts after the time. */

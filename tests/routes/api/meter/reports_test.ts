@@ -38,7 +38,9 @@ testApp("other requests are handled while an organization runs reports", async (
   const own = await test.send(`/api/v1/usage${month}`, { apiKey });
   assert.equal((await own.json()).data[0].count, 4);
   assert.ok(finished < reports.length, "all reports finished first");
-  for (const answer of await Promise.all(reports)) assert.equal((await answer.json()).data.length, 10_000);
+  for (const response of await Promise.all(reports)) {
+    assert.equal((await response.json()).data.length, 10_000);
+  }
   assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 0 });
 }, unlimited);
 

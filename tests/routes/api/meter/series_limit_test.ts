@@ -92,7 +92,7 @@ onEveryDatabase("rejecting a request leaves the others of its group alone", asyn
   const { apiKey, organizationId } = await nearlyFull(test, 3);
   const { fullKey: neighbourKey } = await createTestKey(test, await test.signUp());
   // Sent concurrently, so that they are committed together.
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     batch(test, apiKey, ["a", "b", "c", "d"].map(newSeries)),
     single(test, apiKey, existing),
     batch(test, apiKey, ["e", "f"].map(newSeries)),
@@ -102,7 +102,7 @@ onEveryDatabase("rejecting a request leaves the others of its group alone", asyn
     single(test, apiKey, newSeries("i")),
     single(test, apiKey, newSeries("j")),
   ]);
-  const accepted = answers.map(({ status }) => status === 201);
+  const accepted = responses.map(({ status }) => status === 201);
   assert.deepEqual([accepted[0], accepted[1], accepted[3], accepted[5]], [false, true, true, true]);
   // In any order, the accepted records fill the limit exactly.
   const opened = [[2, ["e", "f"]], [4, ["g", "h"]], [5, ["e"]], [6, ["i"]], [7, ["j"]]] as const;
@@ -136,13 +136,13 @@ Deno.test({
     });
     try {
       const { apiKey, organizationId } = await nearlyFull(test, 7);
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from(
           { length: 40 },
           (_, n) => single([test, other][n % 2] ?? test, apiKey, newSeries(`n${n}`)),
         ),
       );
-      const statuses = answers.map(({ status }) => status);
+      const statuses = responses.map(({ status }) => status);
       assert.equal(statuses.filter((status) => status === 201).length, 7, JSON.stringify(statuses));
       assert.equal(statuses.filter((status) => status === 422).length, 33);
       assert.deepEqual(await seriesOf(test, organizationId), { stored: usageSeriesMax, used: 7 });

@@ -12,9 +12,9 @@ import { recordOne, unlimited, voidOne } from "../../../support/usage.ts";
 const maxQuantity = Number.MAX_SAFE_INTEGER;
 
 async function csv(test: TestApp, cookie: string, query = ""): Promise<string> {
-  const answer = await test.send(`/api/portal/usage.csv${query}`, { cookie });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return await answer.text();
+  const response = await test.send(`/api/portal/usage.csv${query}`, { cookie });
+  assert.equal(response.status, 200, await response.clone().text());
+  return await response.text();
 }
 
 /** Parses CSV (RFC 4180). */
@@ -43,17 +43,17 @@ testApp(
     const voided = await recordOne(test, apiKey, { quantity: 5, productSlug: "voided" });
     await voidOne(test, { apiKey, id: voided.id });
     await recordOne(test, apiKey, { quantity: 0, productSlug: "search" });
-    const answer = await test.send("/api/portal/usage.csv", { cookie: person.cookie });
-    assert.equal(answer.status, 200);
-    assert.match(answer.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
+    const response = await test.send("/api/portal/usage.csv", { cookie: person.cookie });
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
     assert.equal(
-      answer.headers.get("content-disposition"),
+      response.headers.get("content-disposition"),
       'attachment; filename="usage-2026-11-01-2026-12-01.csv"',
     );
-    assert.match(answer.headers.get("cache-control") ?? "", /\bno-store\b/);
-    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+    assert.match(response.headers.get("cache-control") ?? "", /\bno-store\b/);
+    assert.equal(response.headers.get("x-content-type-options"), "nosniff");
     assert.equal(
-      await answer.text(),
+      await response.text(),
       "start,end,metric,sum,count,min,max\r\n" +
         "2026-11-20T00:00:00.000Z,2026-11-21T00:00:00.000Z,requests,18014398509481982.100001,4,0.000001," +
         "9007199254740991\r\n" +
@@ -102,15 +102,15 @@ testApp("a key gets the same file as its organization's members", async (test) =
   await recordOne(test, apiKey, { quantity: 2.5 });
   await recordOne(test, apiKey, { metric: "bytes", quantity: 7 });
   const query = "?window=total&from=2026-10-01&to=2026-12-01&timezone=Europe/Berlin";
-  const answer = await test.send(`/api/v1/usage.csv${query}`, { apiKey });
-  assert.equal(answer.status, 200);
-  assert.match(answer.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
+  const response = await test.send(`/api/v1/usage.csv${query}`, { apiKey });
+  assert.equal(response.status, 200);
+  assert.match(response.headers.get("content-type") ?? "", /^text\/csv; ?charset=utf-8\b/);
   // The days in the file name are in the time zone.
   assert.equal(
-    answer.headers.get("content-disposition"),
+    response.headers.get("content-disposition"),
     'attachment; filename="usage-2026-10-01-2026-12-01.csv"',
   );
-  const table = await answer.text();
+  const table = await response.text();
   const ends = ["2026-10-01T00:00:00.000+02:00", "2026-12-01T00:00:00.000+01:00"];
   assert.deepEqual(cellsOf(table), [
     ["start", "end", "metric", "sum", "count", "min", "max"],
@@ -177,9 +177,9 @@ testApp("invalid queries get an error instead of a file", async (test) => {
     ["format=xlsx", "format"],
   ];
   for (const [query, path] of wrong) {
-    const answer = await test.send(`/api/portal/usage.csv?${query}`, { cookie: person.cookie });
-    assert.match(answer.headers.get("content-type") ?? "", /^application\/json/);
-    const { error } = await assertError(answer, 422, "validation_failed");
+    const response = await test.send(`/api/portal/usage.csv?${query}`, { cookie: person.cookie });
+    assert.match(response.headers.get("content-type") ?? "", /^application\/json/);
+    const { error } = await assertError(response, 422, "validation_failed");
     assert.equal(error.details?.[0]?.path, path, query);
   }
   const long = await test.send("/api/portal/usage.csv?window=hour&from=2026-01-01&to=2026-12-01", {
@@ -222,8 +222,8 @@ testApp("waits for a slow reader, and ends the report when it disconnects", asyn
   const { id: keyId } = await createTestKey(test, person);
   await test.opened.database.write(manySums({ series: 200, hours: 900, keyId, from }));
   const { reports } = test.services;
-  const answer = await test.send(`/api/portal/usage.csv${hoursQuery(900)}`, { cookie: person.cookie });
-  const reader = answer.body?.getReader();
+  const response = await test.send(`/api/portal/usage.csv${hoursQuery(900)}`, { cookie: person.cookie });
+  const reader = response.body?.getReader();
   assert.ok(reader);
   for (let n = 0; n < 3; n++) {
     assert.equal((await reader.read()).done, false);
@@ -257,13 +257,13 @@ Deno.test({
       for (const statement of manySums({ series, hours, keyId, from })) connection.run(statement);
       connection.close();
       const me = async () => {
-        const answer = await sendJson(baseUrl, "/api/auth/me", { cookie });
-        assert.equal((await answer.json()).authenticated, true);
+        const response = await sendJson(baseUrl, "/api/auth/me", { cookie });
+        assert.equal((await response.json()).authenticated, true);
       };
       const read = async (query: string, eachChunk: (text: string) => void) => {
-        const answer = await fetch(`${baseUrl}/api/portal/usage.csv${query}`, { headers: { cookie } });
-        assert.equal(answer.status, 200);
-        for await (const text of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) eachChunk(text);
+        const response = await fetch(`${baseUrl}/api/portal/usage.csv${query}`, { headers: { cookie } });
+        assert.equal(response.status, 200);
+        for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) eachChunk(text);
       };
       // Warms up everything first.
       for (let n = 0; n < 100; n++) await me();

@@ -18,8 +18,8 @@ testApp("without an active key, a request gets no validation errors", async (tes
   const type = { "content-type": "application/json" };
   for (const apiKey of [fullKey, "garbage"]) {
     for (const body of ["{", "[]", `{"productSlug":"${"a".repeat(1_100_000)}"}`]) {
-      const answer = await test.send("/api/v1/usage", { method: "POST", apiKey, body, headers: type });
-      await assertError(answer, 401, "invalid_api_key");
+      const response = await test.send("/api/v1/usage", { method: "POST", apiKey, body, headers: type });
+      await assertError(response, 401, "invalid_api_key");
     }
     await assertError(await test.send("/api/v1/usage?window=x", { apiKey }), 401, "invalid_api_key");
   }
@@ -43,8 +43,8 @@ testApp("rejects a property with an unusable name", async (test) => {
   const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
   const body = `{"productSlug":"a","metric":"b","quantity":1,"properties":{"__proto__":"x","c":"1"}}`;
   const headers = { "content-type": "application/json" };
-  const answer = await test.send("/api/v1/usage", { method: "POST", apiKey, body, headers });
-  const { error } = await assertError(answer, 422, "validation_failed");
+  const response = await test.send("/api/v1/usage", { method: "POST", apiKey, body, headers });
+  const { error } = await assertError(response, 422, "validation_failed");
   assert.equal(error.details?.[0]?.message, reservedName);
 });
 
@@ -53,11 +53,11 @@ testApp("sums very many series and windows in steps", async (test) => {
   const records = (from: number, count: number) =>
     Array.from({ length: count }, (_, n) => ({ ...usage, metric: `m${from + n}` }));
   for (const [from, count] of [[0, 1000], [1000, 1]] as const) {
-    const answer = await test.send("/api/v1/usage/batch", {
+    const response = await test.send("/api/v1/usage/batch", {
       apiKey,
       json: { records: records(from, count) },
     });
-    assert.equal(answer.status, 201);
+    assert.equal(response.status, 201);
   }
   const hours = "window=hour&from=2026-10-11T00:00:00Z&to=2026-11-21T16:00:00Z";
   const wide = await (await test.send(`/api/v1/usage?${hours}`, { apiKey })).json();
@@ -80,8 +80,8 @@ Deno.test({
     const key = await createTestKey(a, person);
     const record = (test: typeof a) =>
       test.send("/api/v1/usage", { apiKey: key.fullKey, json: { ...usage, idempotencyKey: "once" } });
-    const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => record(n % 2 === 0 ? a : b)));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(29).fill(200), 201]);
+    const responses = await Promise.all(Array.from({ length: 30 }, (_, n) => record(n % 2 === 0 ? a : b)));
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [...Array(29).fill(200), 201]);
     const revoked = await b.send(`/api/portal/api-keys/${key.id}`, {
       method: "DELETE",
       cookie: person.cookie,

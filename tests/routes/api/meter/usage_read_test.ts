@@ -8,9 +8,9 @@ const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const batch = (test: TestApp, apiKey: string, records: unknown[]) =>
   test.send("/api/v1/usage/batch", { apiKey, json: { records } });
 const read = async (test: TestApp, apiKey: string, query = "") => {
-  const answer = await test.send(`/api/v1/usage${query}`, { apiKey });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return await answer.json();
+  const response = await test.send(`/api/v1/usage${query}`, { apiKey });
+  assert.equal(response.status, 200, await response.clone().text());
+  return await response.json();
 };
 
 testApp("windows, groups and filters add up the same records", async (test) => {

@@ -173,9 +173,9 @@ onEveryDatabase("a record is found by its id, by its organization alone", async 
   const { fullKey: other } = await createTestKey(test, await test.signUp());
   const record = await recordOne(test, apiKey, { quantity: 2.5, idempotencyKey: "a" });
   const read = (id: string, key: string) => test.send(`/api/v1/usage/records/${id}`, { apiKey: key });
-  const answer = await read(record.id, apiKey);
-  assert.equal(answer.status, 200);
-  assert.deepEqual(await answer.json(), { usageRecord: record });
+  const response = await read(record.id, apiKey);
+  assert.equal(response.status, 200);
+  assert.deepEqual(await response.json(), { usageRecord: record });
   await voidOne(test, { apiKey, id: record.id });
   const voided = (await (await read(record.id, apiKey)).json()).usageRecord;
   assert.deepEqual([voided.id, voided.voidReason], [record.id, "Sent twice."]);
@@ -347,8 +347,8 @@ testApp("rejects invalid parameters by name, and an invalid key first", async (t
     ["metric=%00", "metric"],
   ];
   for (const [query, path] of wrong) {
-    const answer = await test.send(`/api/v1/usage/records?${query}`, { apiKey });
-    const { error } = await assertError(answer, 422, "validation_failed");
+    const response = await test.send(`/api/v1/usage/records?${query}`, { apiKey });
+    const { error } = await assertError(response, 422, "validation_failed");
     assert.equal(error.details?.[0]?.path, path, query);
   }
   const { fullKey: unknown } = generateApiKey();

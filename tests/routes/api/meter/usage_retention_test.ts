@@ -79,11 +79,11 @@ onEveryDatabase(
     await retain(test);
     assert.deepEqual((await listAll(test, apiKey)).map(({ id }) => id), [younger.id, border.id]);
     const repeat = async (idempotencyKey: string) => {
-      const answer = await test.send("/api/v1/usage", {
+      const response = await test.send("/api/v1/usage", {
         apiKey,
         json: { ...usage, quantity: 1, idempotencyKey },
       });
-      return [answer.status, (await answer.json()).usageRecord.id];
+      return [response.status, (await response.json()).usageRecord.id];
     };
     assert.deepEqual(await repeat("on the border"), [200, border.id]);
     assert.deepEqual(await repeat("younger"), [200, younger.id]);

@@ -13,9 +13,9 @@ const record = (
 const batch = (test: TestApp, apiKey: string, records: unknown[]) =>
   test.send("/api/v1/usage/batch", { apiKey, json: { records } });
 const read = async (test: TestApp, apiKey: string, query = "") => {
-  const answer = await test.send(`/api/v1/usage${query}`, { apiKey });
-  assert.equal(answer.status, 200, await answer.clone().text());
-  return await answer.json();
+  const response = await test.send(`/api/v1/usage${query}`, { apiKey });
+  assert.equal(response.status, 200, await response.clone().text());
+  return await response.json();
 };
 const total = async (test: TestApp, apiKey: string, query = "?window=month") =>
   (await read(test, apiKey, query)).data[0];
@@ -43,9 +43,9 @@ for (const kind of databaseKinds) {
       idempotencyKey: "a b~",
       properties: { b: "2", a: "1" },
     };
-    const answer = await record(test, fullKey, given);
-    assert.equal(answer.status, 201);
-    const { usageRecord, ...rest } = await answer.json();
+    const response = await record(test, fullKey, given);
+    assert.equal(response.status, 201);
+    const { usageRecord, ...rest } = await response.json();
     assert.deepEqual(rest, {});
     assert.match(usageRecord.id, /^use_[0-9a-f]{24}$/);
     assert.deepEqual(usageRecord, {
@@ -175,11 +175,11 @@ for (const kind of databaseKinds) {
 
   on("sixty identical concurrent requests create one record", async (test) => {
     const { fullKey } = await createTestKey(test, await test.signUp());
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 60 }, () => record(test, fullKey, { idempotencyKey: "once" })),
     );
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(59).fill(200), 201]);
-    const ids = await Promise.all(answers.map(async (answer) => (await answer.json()).usageRecord.id));
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [...Array(59).fill(200), 201]);
+    const ids = await Promise.all(responses.map(async (response) => (await response.json()).usageRecord.id));
     assert.equal(new Set(ids).size, 1);
     assert.equal((await total(test, fullKey)).count, 1);
   });
@@ -187,9 +187,9 @@ for (const kind of databaseKinds) {
   on("a batch is all or nothing, counts repeats once, and keeps out nobody else's records", async (test) => {
     const { fullKey } = await createTestKey(test, await test.signUp());
     const keyed = (key: string, quantity = 1) => ({ ...usage, quantity, idempotencyKey: key });
-    const answer = await batch(test, fullKey, [keyed("a"), keyed("b"), keyed("a"), usage, usage]);
-    assert.equal(answer.status, 201);
-    assert.deepEqual(await answer.json(), { accepted: 4, duplicates: 1 });
+    const response = await batch(test, fullKey, [keyed("a"), keyed("b"), keyed("a"), usage, usage]);
+    assert.equal(response.status, 201);
+    assert.deepEqual(await response.json(), { accepted: 4, duplicates: 1 });
     // A retry after a lost response, with further records.
     assert.deepEqual(await (await batch(test, fullKey, [keyed("a"), keyed("b"), keyed("c")])).json(), {
       accepted: 1,
@@ -232,8 +232,8 @@ for (const kind of databaseKinds) {
               timestamp: new Date(test.now() - n * 400_000).toISOString(),
             }))
       );
-      const answers = await Promise.all(requests.map((send) => send()));
-      assert(answers.every(({ status }) => status === 201));
+      const responses = await Promise.all(requests.map((send) => send()));
+      assert(responses.every(({ status }) => status === 201));
       const rows = await test.opened.database.read<Record<string, number>>({
         sql:
           `SELECT (SELECT count(*) FROM usage_records) AS records, (SELECT sum(count) FROM usage_rollups) AS counted,
@@ -270,16 +270,16 @@ testApp(
     for (const [method, end] of [["POST", ""], ["POST", "/batch"], ["GET", ""]] as const) {
       const bodies = new Set<string>();
       for (const headers of bad) {
-        const answer = await test.send(`/api/v1/usage${end}`, {
+        const response = await test.send(`/api/v1/usage${end}`, {
           method,
           headers,
           ...(method === "POST" ? { json: end === "" ? usage : { records: [usage] } } : {}),
         });
-        const { error } = await assertError(answer, 401, "invalid_api_key");
+        const { error } = await assertError(response, 401, "invalid_api_key");
         assert.equal(error.message, "Invalid or missing API key.");
-        assert.equal(answer.headers.get("www-authenticate"), "Bearer");
-        answer.headers.delete("x-request-id");
-        bodies.add(JSON.stringify([error, [...answer.headers]]));
+        assert.equal(response.headers.get("www-authenticate"), "Bearer");
+        response.headers.delete("x-request-id");
+        bodies.add(JSON.stringify([error, [...response.headers]]));
       }
       assert.equal(bodies.size, 1, [...bodies].join("\n"));
     }
@@ -297,9 +297,9 @@ testApp(
 testApp("limits an address with invalid keys, but not its active keys", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
   for (let n = 0; n < 60; n++) await assertError(await record(test, "wrong"), 401, "invalid_api_key");
-  const answer = await record(test, "wrong");
-  await assertError(answer, 429, "rate_limited");
-  assert.equal(answer.headers.get("retry-after"), "60");
+  const response = await record(test, "wrong");
+  await assertError(response, 429, "rate_limited");
+  assert.equal(response.headers.get("retry-after"), "60");
   assert.equal((await record(test, fullKey)).status, 201);
   test.advance(60_000);
   await assertError(await record(test, "wrong"), 401, "invalid_api_key");
@@ -307,11 +307,11 @@ testApp("limits an address with invalid keys, but not its active keys", async (t
 
 testApp("limits the requests of a key per second, and says how many are left", async (test) => {
   const { fullKey } = await createTestKey(test, await test.signUp());
-  const answers = await Promise.all(Array.from({ length: 5 }, () => record(test, fullKey)));
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 201, 201, 429, 429]);
-  assert.equal(answers[0]?.headers.get("ratelimit"), '"key";r=2;t=1');
-  assert.equal(answers[0]?.headers.get("ratelimit-policy"), '"key";q=3;w=1');
-  assert.equal(answers[4]?.headers.get("retry-after"), "1");
+  const responses = await Promise.all(Array.from({ length: 5 }, () => record(test, fullKey)));
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 201, 201, 429, 429]);
+  assert.equal(responses[0]?.headers.get("ratelimit"), '"key";r=2;t=1');
+  assert.equal(responses[0]?.headers.get("ratelimit-policy"), '"key";q=3;w=1');
+  assert.equal(responses[4]?.headers.get("retry-after"), "1");
   test.advance(1_000);
   assert.equal((await record(test, fullKey)).status, 201);
 }, { API_KEY_REQUESTS_PER_SECOND: "3" });
@@ -355,12 +355,12 @@ testApp("reports each invalid field, and records nothing", async (test) => {
       '{"productSlug":"a","metric":"b","quantity":9007199254740993}',
     ]
   ) {
-    const answer = await test.send("/api/v1/usage", {
+    const response = await test.send("/api/v1/usage", {
       apiKey: fullKey,
       body: raw,
       headers: { "content-type": "application/json" },
     });
-    await assertError(answer, 422, "validation_failed");
+    await assertError(response, 422, "validation_failed");
   }
   for (const records of [[], Array(1001).fill(usage), "x", null]) {
     const answer = await test.send("/api/v1/usage/batch", { apiKey: fullKey, json: { records } });

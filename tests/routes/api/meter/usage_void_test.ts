@@ -82,18 +82,18 @@ onEveryDatabase(
     assert.deepEqual(await total(test, a.fullKey), [3, 14, 2, 8]);
 
     const id = records[1]?.id ?? "";
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from(
         { length: 12 },
         (_, n) => voidOne(test, { apiKey: (n % 2 === 0 ? a : b).fullKey, id, reason: `Reason ${n}` }),
       ),
     );
     assert.equal(
-      new Set(answers.map((answer) => JSON.stringify(answer))).size,
+      new Set(responses.map((response) => JSON.stringify(response))).size,
       1,
     );
     assert.deepEqual(await total(test, a.fullKey), [2, 12, 4, 8]);
-    assert.deepEqual((await listAll(test, a.fullKey)).filter((listed) => listed.id === id), [answers[0]]);
+    assert.deepEqual((await listAll(test, a.fullKey)).filter((listed) => listed.id === id), [responses[0]]);
   },
 );
 
@@ -205,10 +205,10 @@ onEveryDatabase("who may not void a record learns nothing of it and changes noth
       `${id}%20`,
     ]
   ) {
-    const answer = await send(record, stranger.fullKey);
-    const requestId = answer.headers.get("x-request-id") ?? "";
-    assert.equal(answer.status, 404, record);
-    bodies.push((await answer.text()).replace(requestId, ""));
+    const response = await send(record, stranger.fullKey);
+    const requestId = response.headers.get("x-request-id") ?? "";
+    assert.equal(response.status, 404, record);
+    bodies.push((await response.text()).replace(requestId, ""));
   }
   assert.deepEqual([...new Set(bodies)].length, 1, bodies.join("\n"));
   assert.equal(JSON.parse(bodies[0] ?? "").error.code, "not_found");

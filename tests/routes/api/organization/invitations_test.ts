@@ -39,9 +39,9 @@ async function invited(
   owner: TestPerson,
   email: string,
 ): Promise<{ id: string; token: string }> {
-  const answer = await invite(test, owner, { email });
-  assert.equal(answer.status, 201, await answer.clone().text());
-  const { invitation } = await answer.json();
+  const response = await invite(test, owner, { email });
+  assert.equal(response.status, 201, await response.clone().text());
+  const { invitation } = await response.json();
   return { id: invitation.id, token: await mailedToken(test, email) };
 }
 
@@ -55,9 +55,9 @@ function signUpBy(test: TestApp, token: string, more: Record<string, unknown> = 
 
 testApp("the email of an invitation names the inviter and the organization", async (test) => {
   const owner = await test.signUp("Ada <b>Lovelace</b>");
-  const answer = await invite(test, owner, { email: " Bob@Example.COM ", role: "ADMIN" });
-  assert.equal(answer.status, 201);
-  const { invitation } = await answer.json();
+  const response = await invite(test, owner, { email: " Bob@Example.COM ", role: "ADMIN" });
+  assert.equal(response.status, 201);
+  const { invitation } = await response.json();
   assert.equal(invitation.email, "bob@example.com");
   assert.equal(invitation.status, "pending");
   assert.equal(Date.parse(invitation.expiresAt) - test.now(), sevenDays);
@@ -75,15 +75,15 @@ testApp(
   async (test) => {
     const owner = await test.signUp();
     const { token } = await invited(test, owner, "bob@example.com");
-    const answer = await signUpBy(test, token);
-    assert.equal(answer.status, 201);
-    const body = await answer.json();
+    const response = await signUpBy(test, token);
+    assert.equal(response.status, 201);
+    const body = await response.json();
     assert.equal(body.user.email, "bob@example.com");
     assert.equal(body.user.emailVerified, true);
     assert.deepEqual(body.memberships.map(({ role }: { role: string }) => role), ["MEMBER"]);
     assert.equal(body.organizationId, owner.organizationId);
     await assertError(await signUpBy(test, token), 404, "invalid_token");
-    assert.equal((await me(test, cookieOf(answer))).memberships.length, 1);
+    assert.equal((await me(test, cookieOf(response))).memberships.length, 1);
   },
 );
 
@@ -127,9 +127,9 @@ testApp("accepting requires a confirmed address and makes the organization activ
     "email_unverified",
   );
   await test.send("/api/auth/email/verify", { cookie: bob.cookie, json: { token: confirmation } });
-  const answer = await test.send(accept, { cookie: bob.cookie, json: { token } });
-  assert.equal(answer.status, 200);
-  const body = await answer.json();
+  const response = await test.send(accept, { cookie: bob.cookie, json: { token } });
+  assert.equal(response.status, 200);
+  const body = await response.json();
   assert.equal(body.organizationId, owner.organizationId);
   assert.equal(body.role, "MEMBER");
   assert.equal(body.memberships.length, 2);
@@ -140,10 +140,10 @@ testApp("accepting twice at the same time creates one membership", async (test) 
   const owner = await test.signUp();
   const bob = await verifiedPerson(test, "Bob");
   const { token } = await invited(test, owner, bob.email);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 8 }, () => test.send(accept, { cookie: bob.cookie, json: { token } })),
   );
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(7).fill(404)]);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [200, ...Array(7).fill(404)]);
   const joined = await test.opened.database.read({
     sql: "SELECT * FROM audit_events WHERE action = 'member.joined' AND organization_id = ?",
     args: [owner.organizationId],
@@ -189,8 +189,8 @@ testApp(
 
 testApp("never sends a link that was replaced before its email was sent", async (test) => {
   const owner = await test.signUp();
-  const answer = await invite(test, owner, { email: "a@example.com" });
-  const { invitation } = await answer.json();
+  const response = await invite(test, owner, { email: "a@example.com" });
+  const { invitation } = await response.json();
   await test.send(at(owner, `/${invitation.id}`), { cookie: owner.cookie, method: "DELETE" });
   assert.equal((await test.mails()).filter(({ to }) => to === "a@example.com").length, 0);
 });
@@ -311,12 +311,12 @@ testApp("a role change revokes the invitations that the member may no longer sen
   };
   const [asOwner = "", asAdmin = "", asMember = ""] = await byRole(["OWNER", "ADMIN", "MEMBER"]);
   const demote = async (role: string) => {
-    const answer = await test.send(member(`/members/${second.userId}`), {
+    const response = await test.send(member(`/members/${second.userId}`), {
       cookie: owner.cookie,
       method: "PATCH",
       json: { role },
     });
-    assert.equal(answer.status, 200, await answer.text());
+    assert.equal(response.status, 200, await response.text());
   };
   await demote("ADMIN");
   await assertError(await signUpBy(test, asOwner), 404, "invalid_token");

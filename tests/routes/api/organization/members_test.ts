@@ -43,8 +43,8 @@ testApp("every member can list the members, page by page", async (test) => {
   const seen: string[] = [];
   let cursor = "";
   do {
-    const answer = await test.send(`${at(owner)}?limit=3${cursor}`, { cookie: people[3]?.cookie ?? "" });
-    const { members, nextCursor } = await answer.json();
+    const response = await test.send(`${at(owner)}?limit=3${cursor}`, { cookie: people[3]?.cookie ?? "" });
+    const { members, nextCursor } = await response.json();
     seen.push(...members.map(({ user }: { user: { email: string } }) => user.email));
     cursor = nextCursor === null ? "" : `&cursor=${nextCursor}`;
   } while (cursor !== "");
@@ -86,9 +86,9 @@ testApp("only owners change roles", async (test) => {
       );
     }
   }
-  const answer = await changeRole(test, owner, { owner, userId: member.userId, role: "ADMIN" });
-  assert.equal(answer.status, 200);
-  assert.equal((await answer.json()).member.role, "ADMIN");
+  const response = await changeRole(test, owner, { owner, userId: member.userId, role: "ADMIN" });
+  assert.equal(response.status, 200);
+  assert.equal((await response.json()).member.role, "ADMIN");
   assert.equal((await me(test, member.cookie)).role, "ADMIN");
   await assertError(
     await changeRole(test, owner, { owner, userId: member.userId, role: "BOSS" }),
@@ -154,8 +154,8 @@ async function twoOwnersAtOnce(test: TestApp): Promise<void> {
         () => remove(test, bob, { owner: ada, userId: ada.userId }),
       ],
     ][round % 3] ?? [];
-    const answers = await Promise.all(acts.map((act) => act()));
-    assert.equal(answers.filter(({ status }) => status < 300).length, 1, `round ${round}`);
+    const responses = await Promise.all(acts.map((act) => act()));
+    assert.equal(responses.filter(({ status }) => status < 300).length, 1, `round ${round}`);
     const owners = await test.opened.database.read<{ userId: string }>({
       sql: "SELECT user_id AS userId FROM memberships WHERE organization_id = ? AND role = 'OWNER'",
       args: [ada.organizationId],
@@ -282,10 +282,10 @@ testApp(
   async (test) => {
     const ada = await test.signUp();
     const [bob] = [await joinedPerson(test, ada, "OWNER"), await joinedPerson(test, ada, "OWNER")];
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       changeRole(test, ada, { owner: ada, userId: bob.userId, role: "MEMBER" }),
       changeRole(test, bob, { owner: ada, userId: ada.userId, role: "MEMBER" }),
     ]);
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 403]);
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 403]);
   },
 );

@@ -103,12 +103,12 @@ async function allRowsOf(test: TestApp, number: number): Promise<Record<string, 
 
 async function deleteOrganization(test: TestApp, { person }: Recorded): Promise<void> {
   const me = await (await test.send("/api/auth/me", { cookie: person.cookie })).json();
-  const answer = await test.send(`/api/portal/organizations/${person.organizationId}`, {
+  const response = await test.send(`/api/portal/organizations/${person.organizationId}`, {
     method: "DELETE",
     cookie: person.cookie,
     json: { name: me.memberships[0].name },
   });
-  assert.equal(answer.status, 204, await answer.text());
+  assert.equal(response.status, 204, await response.text());
 }
 
 /** Deletes all data. @returns The number of steps. */
@@ -257,10 +257,10 @@ onEveryDatabase(
       if (n % 10 === 9) await bobs.at(-1);
     }
     const finished = finish(test);
-    const answers = await Promise.all(adas);
-    for (const { status } of answers) assert.ok([201, 401, 204].includes(status), String(status));
-    assert.equal(answers.at(-1)?.status, 401);
-    for (const answer of [...answers, ...await Promise.all(bobs)]) await answer.body?.cancel();
+    const responses = await Promise.all(adas);
+    for (const { status } of responses) assert.ok([201, 401, 204].includes(status), String(status));
+    assert.equal(responses.at(-1)?.status, 401);
+    for (const response of [...responses, ...await Promise.all(bobs)]) await response.body?.cancel();
     await finished;
     await finish(test);
     await assertGone(test, { ada, bobsRows: await allRowsOf(test, bob.number) });

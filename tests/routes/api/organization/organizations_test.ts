@@ -9,9 +9,9 @@ const tenMinutes = 10 * 60_000;
 
 testApp("creates an organization that the person owns, and keeps the active one", async (test) => {
   const ada = await test.signUp();
-  const answer = await test.send(path, { cookie: ada.cookie, json: { name: "  Analytical Engines " } });
-  assert.equal(answer.status, 201);
-  const { organization } = await answer.json();
+  const response = await test.send(path, { cookie: ada.cookie, json: { name: "  Analytical Engines " } });
+  assert.equal(response.status, 201);
+  const { organization } = await response.json();
   assert.equal(organization.name, "Analytical Engines");
   assert.equal(organization.role, "OWNER");
   assert.equal(organization.memberCount, 1);
@@ -80,12 +80,12 @@ testApp("switching applies to this session and the next sign-in", async (test) =
   const { organization } = await (await test.send(path, { cookie: ada.cookie, json: { name: "Second" } }))
     .json();
   const other = await signInAgain(test, ada.email);
-  const answer = await test.send("/api/auth/organization", {
+  const response = await test.send("/api/auth/organization", {
     cookie: ada.cookie,
     json: { organizationId: organization.id },
   });
-  assert.equal(answer.status, 200);
-  assert.equal((await answer.json()).organizationId, organization.id);
+  assert.equal(response.status, 200);
+  assert.equal((await response.json()).organizationId, organization.id);
   assert.equal((await me(test, ada.cookie)).organizationId, organization.id);
   assert.equal(
     (await me(test, other)).organizationId,
@@ -100,15 +100,15 @@ testApp("another person's organization can't be switched to, read or changed", a
   const unknown = `org_${"0".repeat(32)}`;
   for (const id of [ada.organizationId, unknown, "x"]) {
     const { cookie } = eve;
-    const answers = [
+    const responses = [
       await test.send("/api/auth/organization", { cookie, json: { organizationId: id } }),
       await test.send(`${path}/${id}`, { cookie }),
       await test.send(`${path}/${id}`, { cookie, method: "PATCH", json: { name: "Mine" } }),
       await test.send(`${path}/${id}`, { cookie, method: "DELETE", json: { name: "Mine" } }),
       await test.send(`${path}/${id}/transfer`, { cookie, json: { userId: eve.userId } }),
     ];
-    for (const answer of answers) {
-      const { error } = await assertError(answer, 404, "not_found");
+    for (const response of responses) {
+      const { error } = await assertError(response, 404, "not_found");
       assert.equal(error.message, notFoundError().message);
     }
   }
@@ -125,9 +125,9 @@ testApp("only owners rename an organization", async (test) => {
       "forbidden",
     );
   }
-  const answer = await test.send(one, { cookie: ada.cookie, method: "PATCH", json: { name: "Engines" } });
-  assert.equal(answer.status, 200);
-  assert.equal((await answer.json()).organization.name, "Engines");
+  const response = await test.send(one, { cookie: ada.cookie, method: "PATCH", json: { name: "Engines" } });
+  assert.equal(response.status, 200);
+  assert.equal((await response.json()).organization.name, "Engines");
   assert.equal((await me(test, ada.cookie)).memberships[0]?.name, "Engines");
 });
 

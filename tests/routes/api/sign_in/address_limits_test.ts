@@ -44,10 +44,10 @@ testApp("successes with another account don't reset failures", async (test) => {
 });
 
 testApp("of many simultaneous wrong guesses from one address, ten are checked", async (test) => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 30 }, (_, n) => signIn(test, `person${n}@example.com`, wrong)),
   );
-  const statuses = answers.map(({ status }) => status);
+  const statuses = responses.map(({ status }) => status);
   assert.equal(statuses.filter((status) => status === 401).length, addressFailuresMax);
   assert.equal(statuses.filter((status) => status === 429).length, 30 - addressFailuresMax);
 });

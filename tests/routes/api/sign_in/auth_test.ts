@@ -13,11 +13,11 @@ const me = async (test: TestApp, cookie?: string) =>
   await (await test.send("/api/auth/me", cookie === undefined ? {} : { cookie })).json();
 
 testApp("sign-up creates a user who owns a new organization, and signs them in", async (test) => {
-  const answer = await test.send("/api/auth/sign-up", {
+  const response = await test.send("/api/auth/sign-up", {
     json: signUp({ organizationName: "Northwind Maps" }),
   });
-  assert.equal(answer.status, 201);
-  const body = await answer.json();
+  assert.equal(response.status, 201);
+  const body = await response.json();
   assert.equal(body.authenticated, true);
   assert.deepEqual({ ...body.user, id: "" }, {
     id: "",
@@ -32,26 +32,26 @@ testApp("sign-up creates a user who owns a new organization, and signs them in",
     name: "Northwind Maps",
     role: "OWNER",
   }]);
-  const [cookie = ""] = answer.headers.getSetCookie();
+  const [cookie = ""] = response.headers.getSetCookie();
   assert.match(cookie, /^access_token=[A-Za-z0-9_-]{43}; /);
   assert.match(cookie, /HttpOnly/);
   assert.match(cookie, /SameSite=Lax/);
   assert.match(cookie, /Path=\//);
   assert.match(cookie, /Max-Age=2592000/);
   assert.doesNotMatch(cookie, /Domain|Secure/);
-  assert.match(answer.headers.get("cache-control") ?? "", /no-store/);
-  assert.deepEqual(await me(test, cookieOf(answer)), body);
+  assert.match(response.headers.get("cache-control") ?? "", /no-store/);
+  assert.deepEqual(await me(test, cookieOf(response)), body);
 });
 
 testApp("sets a Secure cookie for the whole domain if configured", async (test) => {
-  const answer = await test.send("/api/auth/sign-up", { json: signUp() });
-  const cookies = answer.headers.getSetCookie();
+  const response = await test.send("/api/auth/sign-up", { json: signUp() });
+  const cookies = response.headers.getSetCookie();
   assert.equal(cookies.length, 2);
   // The host-only cookie from before the domain was set is cleared.
   assert.match(cookies[0] ?? "", /^access_token=; Max-Age=0;.*Secure/);
   assert.doesNotMatch(cookies[0] ?? "", /Domain/);
   assert.match(cookies[1] ?? "", /Domain=\.example\.com;.*Secure/);
-  assert.match(answer.headers.get("strict-transport-security") ?? "", /max-age=63072000/);
+  assert.match(response.headers.get("strict-transport-security") ?? "", /max-age=63072000/);
 }, { BASE_URL: "https://auth.example.com", COOKIE_DOMAIN: ".example.com" });
 
 testApp("responds without an error if nobody is signed in", async (test) => {
@@ -75,9 +75,9 @@ testApp("sign-out ends the session on the server, and no others", async (test) =
   const second = cookieOf(
     await test.send("/api/auth/sign-in", { json: { email: "ada@example.com", password: testPassword } }),
   );
-  const answer = await test.send("/api/auth/sign-out", { method: "POST", cookie: first });
-  assert.equal(answer.status, 204);
-  assert.match(answer.headers.getSetCookie()[0] ?? "", /^access_token=; Max-Age=0/);
+  const response = await test.send("/api/auth/sign-out", { method: "POST", cookie: first });
+  assert.equal(response.status, 204);
+  assert.match(response.headers.getSetCookie()[0] ?? "", /^access_token=; Max-Age=0/);
   assert.deepEqual(await me(test, first), nobody);
   assert.equal((await me(test, second)).authenticated, true);
   assert.equal((await test.send("/api/auth/sign-out", { method: "POST" })).status, 204);
@@ -85,11 +85,11 @@ testApp("sign-out ends the session on the server, and no others", async (test) =
 
 testApp("sign-up with a taken email address is rejected and changes nothing", async (test) => {
   await test.send("/api/auth/sign-up", { json: signUp() });
-  const answer = await test.send("/api/auth/sign-up", {
+  const response = await test.send("/api/auth/sign-up", {
     json: signUp({ email: "ADA@example.com", name: "Eve" }),
   });
-  await assertError(answer, 409, "email_taken");
-  assert.deepEqual(answer.headers.getSetCookie(), []);
+  await assertError(response, 409, "email_taken");
+  assert.deepEqual(response.headers.getSetCookie(), []);
   const counts = await test.opened.database.read<{ n: number }>({
     sql: "SELECT count(*) AS n FROM organizations",
     args: [],
@@ -98,13 +98,13 @@ testApp("sign-up with a taken email address is rejected and changes nothing", as
 });
 
 testApp("sixteen concurrent sign-ups with one email address create one account", async (test) => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from(
       { length: 16 },
       (_, n) => test.send("/api/auth/sign-up", { json: signUp(), peerAddress: `10.0.0.${n}` }),
     ),
   );
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, ...Array(15).fill(409)]);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [201, ...Array(15).fill(409)]);
 });
 
 testApp("rejects short, common and personal passwords, naming the field", async (test) => {
@@ -141,8 +141,8 @@ testApp("a wrong password and an unknown email address get the same response", a
     "invalid_credentials",
   );
   for (const email of ["nobody@example.com", "no address", ""]) {
-    const answer = await test.send("/api/auth/sign-in", { json: { email, password: testPassword } });
-    assert.deepEqual((await assertError(answer, 401, "invalid_credentials")).error, wrong.error);
+    const response = await test.send("/api/auth/sign-in", { json: { email, password: testPassword } });
+    assert.deepEqual((await assertError(response, 401, "invalid_credentials")).error, wrong.error);
   }
 });
 
@@ -187,10 +187,10 @@ testApp("limits an IP address after ten failures, and its IPv6 neighbors with it
 testApp("successful sign-ins are not limited", async (test) => {
   await test.send("/api/auth/sign-up", { json: signUp() });
   for (let n = 0; n < 12; n++) {
-    const answer = await test.send("/api/auth/sign-in", {
+    const response = await test.send("/api/auth/sign-in", {
       json: { email: "ada@example.com", password: testPassword },
     });
-    assert.equal(answer.status, 200);
+    assert.equal(response.status, 200);
   }
 });
 
@@ -243,14 +243,14 @@ testApp(
     for (const path of ["/api/portal/api-keys", "/api/auth/sign-in", "/api/auth/sign-out", "/sign-in"]) {
       for (const headers of rejected) {
         const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ""));
-        const answer = await test.app.request(`http://localhost:8000${path}`, {
+        const response = await test.app.request(`http://localhost:8000${path}`, {
           method: "POST",
           headers: { ...given, cookie: person.cookie, "content-type": "application/json" },
           body: "{}",
         });
-        assert.equal(answer.status, 403, `${path} ${JSON.stringify(headers)}`);
-        assert.equal(answer.headers.get("vary"), "Origin");
-        await answer.body?.cancel();
+        assert.equal(response.status, 403, `${path} ${JSON.stringify(headers)}`);
+        assert.equal(response.headers.get("vary"), "Origin");
+        await response.body?.cancel();
       }
       const bare = await test.app.request(`http://localhost:8000${path}`, {
         method: "POST",
@@ -272,10 +272,10 @@ testApp(
 testApp("CORS lets allowed origins read and sign in with cookies, and no others", async (test) => {
   const person = await test.signUp();
   for (const origin of ["https://app.example.com", "https://docs.products.example.com"]) {
-    const answer = await test.send("/api/auth/me", { cookie: person.cookie, headers: { origin } });
-    assert.equal(answer.headers.get("access-control-allow-origin"), origin);
-    assert.equal(answer.headers.get("access-control-allow-credentials"), "true");
-    assert.match(answer.headers.get("vary") ?? "", /Origin/);
+    const response = await test.send("/api/auth/me", { cookie: person.cookie, headers: { origin } });
+    assert.equal(response.headers.get("access-control-allow-origin"), origin);
+    assert.equal(response.headers.get("access-control-allow-credentials"), "true");
+    assert.match(response.headers.get("vary") ?? "", /Origin/);
     const preflight = await test.send("/api/auth/sign-out", {
       method: "OPTIONS",
       headers: { origin, "access-control-request-method": "POST" },

@@ -61,17 +61,17 @@ testApp(
       assert.equal((await signIn(test, { response: passkey.signIn(await signInOptions(test)) })).status, 200);
     }
     passkey.counter = 7;
-    const answer = await signIn(test, { response: passkey.signIn(asked) });
-    assert.equal(answer.status, 200, await answer.clone().text());
-    assert.equal((await me(test, cookieOf(answer))).user?.id, ada.userId);
+    const response = await signIn(test, { response: passkey.signIn(asked) });
+    assert.equal(response.status, 200, await response.clone().text());
+    assert.equal((await me(test, cookieOf(response))).user?.id, ada.userId);
     const entry = await lastEntry(test, "session.created");
     assert.deepEqual(JSON.parse(String(entry?.["details"])), { method: "passkey" });
-    const list = await (await test.send(`${account}/passkeys`, { cookie: cookieOf(answer) })).json();
+    const list = await (await test.send(`${account}/passkeys`, { cookie: cookieOf(response) })).json();
     const at = new Date(test.now()).toISOString();
     assert.deepEqual(list.passkeys, [{ id, name: "Laptop", createdAt: at, lastUsedAt: at }]);
     // It counts as a recent authentication.
     assert.equal(
-      (await test.send(`${account}/two-step/totp`, { method: "POST", cookie: cookieOf(answer) })).status,
+      (await test.send(`${account}/two-step/totp`, { method: "POST", cookie: cookieOf(response) })).status,
       200,
     );
     // The password alone still signs in: adding a passkey doesn't turn on two-step sign-in.
@@ -111,10 +111,10 @@ testApp(
     );
 
     const asked = await Promise.all([signInOptions(test, token), signInOptions(test, token)]);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       asked.map((options) => signIn(test, { token, response: passkey.signIn(options) })),
     );
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 409]);
     const entry = await lastEntry(test, "session.created");
     assert.deepEqual(JSON.parse(String(entry?.["details"])), { method: "password and passkey" });
     await assertError(
@@ -296,8 +296,8 @@ testApp("rejects a registration that is forged, late, repeated, or of another us
 testApp("an account has at most twenty passkeys, even if two are added concurrently", async (test) => {
   const ada = await test.signUp();
   for (let n = 1; n < passkeysPerUserMax; n++) await addPasskey(test, ada.cookie, `Key ${n}`);
-  const answers = await Promise.all([register(test, ada), register(test, ada)]);
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409]);
+  const responses = await Promise.all([register(test, ada), register(test, ada)]);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 409]);
   await assertError(
     await test.send(`${account}/passkeys/options`, { method: "POST", cookie: ada.cookie }),
     409,

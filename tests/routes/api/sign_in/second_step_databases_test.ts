@@ -25,12 +25,12 @@ for (const { name, ignore, open } of databaseKinds) {
         const { passkey, id } = await addPasskey(test, ada.cookie);
         const tokens = [await firstStep(test, ada.email), await firstStep(test, ada.email)];
         const once = async (code: string) => {
-          const answers = await Promise.all(
+          const responses = await Promise.all(
             tokens.map((token, n) => secondStep(test, { token, code }, `10.7.1.${n}`)),
           );
-          const [signedIn] = answers.filter(({ status }) => status === 200);
+          const [signedIn] = responses.filter(({ status }) => status === 200);
           assert.ok(signedIn);
-          assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+          assert.equal(responses.filter(({ status }) => status === 200).length, 1);
           assert.equal((await me(test, cookieOf(signedIn))).user?.id, ada.userId);
           tokens.splice(0, 2, await firstStep(test, ada.email), await firstStep(test, ada.email));
         };

@@ -32,11 +32,11 @@ testApp(
 
     const eve = await twoStepPerson(test, "Eve");
     const hers = await firstStep(test, eve.email);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, n) => secondStep(test, { token: hers, code: wrong }, `10.6.0.${n}`)),
     );
-    assert.ok(answers.filter(({ status }) => status === 401).length <= 5);
-    assert.ok(!answers.some(({ status }) => status === 200));
+    assert.ok(responses.filter(({ status }) => status === 401).length <= 5);
+    assert.ok(!responses.some(({ status }) => status === 200));
   },
 );
 

@@ -132,8 +132,8 @@ testApp(
     const ada = await twoStepPerson(test);
     await setWrongCodes(test, ada, totpWrongCodesMax - 2);
     const wrong = wrongCode(ada.secret, test.now());
-    const answers = await Promise.all(Array.from({ length: 4 }, () => guess(test, ada, wrong)));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [401, 401, 403, 403]);
+    const responses = await Promise.all(Array.from({ length: 4 }, () => guess(test, ada, wrong)));
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [401, 401, 403, 403]);
     assert.equal(await wrongCodes(test, ada), totpWrongCodesMax);
     assert.equal((await lockMails(test)).length, 1);
     // The sixth code of a sign-in is not checked and not counted.
@@ -172,9 +172,9 @@ testApp("the second step shows the lock, with a link to use a recovery code", as
   const signIn = await test.send("/sign-in", { form: { email: ada.email, password: testPassword } });
   const cookie = (signIn.headers.getSetCookie()[0] ?? "").split(";")[0] ?? "";
   const form = { code: rightCode(test, ada) };
-  const answer = await test.send("/sign-in/second-step", { form, cookie, peerAddress: "10.9.0.2" });
-  assert.equal(answer.status, 403);
-  const html = await answer.text();
+  const response = await test.send("/sign-in/second-step", { form, cookie, peerAddress: "10.9.0.2" });
+  assert.equal(response.status, 403);
+  const html = await response.text();
   assert.match(html, inPage(signInWords.codesLocked));
   assert.match(html, /Use a recovery code<\/a>/);
 });

@@ -20,8 +20,8 @@ testApp("of thirty concurrent guesses after a delay, one is checked", async (tes
   await signUp(test);
   for (let n = 0; n < 5; n++) assert.equal((await attempt(test, "wrong password")).status, 401);
   test.advance(1_000);
-  const answers = await Promise.all(Array.from({ length: 30 }, () => attempt(test, "wrong password")));
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [401, ...Array(29).fill(429)]);
+  const responses = await Promise.all(Array.from({ length: 30 }, () => attempt(test, "wrong password")));
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [401, ...Array(29).fill(429)]);
 });
 
 testApp("a clock that is set back by a day doesn't lock an account for a day", async (test) => {
@@ -90,8 +90,8 @@ testApp("guesses rejected during an overload are not counted", async (test) => {
   const statuses: number[] = [];
   while (statuses.at(-1) !== 429 && statuses.length < 20) {
     const json = { email: ada.email, password: "a wrong but long one" };
-    const answer = await test.send("/api/auth/sign-in", { json, peerAddress: "10.8.1.1" });
-    statuses.push(answer.status);
+    const response = await test.send("/api/auth/sign-in", { json, peerAddress: "10.8.1.1" });
+    statuses.push(response.status);
   }
   assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429]);
 });

@@ -52,7 +52,7 @@ testApp(
     assert.equal(
       (await test.send("/api/auth/sign-in", {
         json: { email: ada.email, password: "correct horse 9 battery" },
-      }).then((answer) => answer.json())).authenticated,
+      }).then((response) => response.json())).authenticated,
       true,
     );
 
@@ -123,19 +123,19 @@ testApp("between the steps every route responds as without a session", async (te
     const [method = "", path = ""] = route.split(" ");
     const json = method === "GET" ? {} : { json: { name: "X" } };
     const ask = async (headers: Record<string, string>) => {
-      const answer = await test.send(path.replaceAll(/:\w+/g, id), {
+      const response = await test.send(path.replaceAll(/:\w+/g, id), {
         method,
         ...json,
         headers,
         peerAddress: `10.9.${++address >> 8}.${address & 255}`,
       });
-      const text = (await answer.text()).replaceAll(/req_[0-9a-f]+/g, "").replaceAll(
+      const text = (await response.text()).replaceAll(/req_[0-9a-f]+/g, "").replaceAll(
         /"challenge":"[^"]+"/g,
         "",
       );
-      const shown = [...answer.headers].filter(([name]) => name !== "x-request-id");
+      const shown = [...response.headers].filter(([name]) => name !== "x-request-id");
       // Metrics change with every request.
-      return JSON.stringify([answer.status, path === "/metrics" ? "" : text, shown]);
+      return JSON.stringify([response.status, path === "/metrics" ? "" : text, shown]);
     };
     const nobody = await ask({});
     const cookie = `access_token=${token}; sign_in_step=${token}`;
@@ -172,8 +172,8 @@ testApp("accepts codes one time step away, and rejects codes two steps away", as
   test.advance(10 * totpPeriodMs);
   for (const steps of [-2, 2]) {
     const code = codeOf(ada.secret, test.now() + steps * totpPeriodMs);
-    const answer = await secondStep(test, { token: await firstStep(test, ada.email), code });
-    await assertError(answer, 401, "invalid_code");
+    const response = await secondStep(test, { token: await firstStep(test, ada.email), code });
+    await assertError(response, 401, "invalid_code");
   }
   for (const steps of [-1, 0, 1]) {
     const code = codeOf(ada.secret, test.now() + steps * totpPeriodMs);
@@ -220,8 +220,8 @@ testApp(
     const ada = await twoStepPerson(test);
     const [first = "", second = ""] = ada.recoveryCodes;
     const typed = ` ${first.toLowerCase().replaceAll("-", "").replaceAll("0", "o").replaceAll("1", "L")} `;
-    const answer = await secondStep(test, { token: await firstStep(test, ada.email), code: typed });
-    assert.equal(answer.status, 200, await answer.clone().text());
+    const response = await secondStep(test, { token: await firstStep(test, ada.email), code: typed });
+    assert.equal(response.status, 200, await response.clone().text());
     assert.match((await lastMail(test, ada.email)).text, /\b9\b/);
     assert.equal((await status(test, ada.cookie)).recoveryCodesLeft, 9);
     const token = await firstStep(test, ada.email);
@@ -244,11 +244,11 @@ testApp(
 testApp("new recovery codes replace the old ones, and don't work for another account", async (test) => {
   const ada = await twoStepPerson(test);
   const eve = await twoStepPerson(test, "Eve");
-  const answer = await test.send(`${account}/two-step/recovery-codes`, {
+  const response = await test.send(`${account}/two-step/recovery-codes`, {
     method: "POST",
     cookie: ada.cookie,
   });
-  const { recoveryCodes } = await answer.json();
+  const { recoveryCodes } = await response.json();
   assert.equal(recoveryCodes.length, 10);
   assert.match((await lastMail(test, ada.email)).subject, /recovery codes/i);
   const token = await firstStep(test, ada.email);
@@ -276,10 +276,10 @@ testApp(
     for (const table of [sql`totp`, sql`recovery_codes`, sql`pending_sign_ins`]) {
       assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM ${table}`), []);
     }
-    const answer = await test.send("/api/auth/sign-in", {
+    const response = await test.send("/api/auth/sign-in", {
       json: { email: ada.email, password: "correct horse 9 battery" },
     });
-    assert.equal((await answer.json()).authenticated, true);
+    assert.equal((await response.json()).authenticated, true);
   },
 );
 

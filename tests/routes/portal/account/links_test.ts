@@ -12,8 +12,8 @@ import { inPage, signInWords } from "../../../support/words/sign_in.ts";
 const newPassword = "nine purple otters sing";
 const isSignedIn = async (test: TestApp, cookie: string) =>
   (await openPage(test, "/portal/account", { cookie })).status === 200;
-const noReferrer = ({ answer }: { answer: Response }) =>
-  assert.equal(answer.headers.get("referrer-policy"), "no-referrer");
+const noReferrer = ({ answer: response }: { answer: Response }) =>
+  assert.equal(response.headers.get("referrer-policy"), "no-referrer");
 /** @returns The newest email to an address, with the path of its link. */
 async function lastMail(test: TestApp, to: string): Promise<{ subject: string; path: string | null }> {
   const mail = (await test.mails()).findLast((one) => one.to === to);
@@ -51,13 +51,13 @@ testApp(
     assert.match(bad.html, /value="&lt;b&gt;&quot;ada&quot;"/);
     assert.equal((await openPage(test, "/forgot-password", { form: {} })).status, 422);
     for (let i = 0; i <= addressLinkRequestsMax; i++) {
-      const { status, html, answer } = await openPage(test, "/forgot-password", {
+      const { status, html, answer: response } = await openPage(test, "/forgot-password", {
         form: { email: "ada@example.com" },
       });
       assert.equal(status, i < addressLinkRequestsMax ? 200 : 429);
       if (status === 429) {
         assert.match(html, rejectedNotice);
-        assert(Number(answer.headers.get("retry-after")) > 0);
+        assert(Number(response.headers.get("retry-after")) > 0);
       }
     }
   },

@@ -26,9 +26,9 @@ const page = "http://app.example.com/reports/7?tab=a&b=%2F";
 
 /** @returns The path that a browser loading the page is redirected to. */
 async function sentTo(test: TestApp, query: string, { cookie }: { cookie: string }): Promise<string> {
-  const answer = await ask(test, query, { headers: pageLoad(page), cookie });
-  assert.equal(answer.status, 302, query);
-  const address = answer.headers.get("location") ?? "";
+  const response = await ask(test, query, { headers: pageLoad(page), cookie });
+  assert.equal(response.status, 302, query);
+  const address = response.headers.get("location") ?? "";
   assert(address.startsWith(`${real.BASE_URL}/`), address);
   return address.slice(real.BASE_URL.length);
 }
@@ -43,8 +43,8 @@ testApp("redirects a browser to the page, and sends other clients the error as J
   const path = await sentTo(test, "?email=verified", eve);
   assert.equal(path, `/portal/access?return_to=${encodeURIComponent(page)}&email=verified`);
   for (const name of ["Remote-User", "Remote-Email"]) {
-    const answer = await ask(test, "?email=verified", { headers: pageLoad(page), cookie: eve.cookie });
-    assert.equal(answer.headers.get(name), null);
+    const response = await ask(test, "?email=verified", { headers: pageLoad(page), cookie: eve.cookie });
+    assert.equal(response.headers.get(name), null);
   }
   const nginx = await ask(test, "?email=verified&redirect=401", {
     headers: pageLoad(page),

@@ -11,17 +11,17 @@ async function record(
   apiKey: string,
   record: Partial<typeof nothing> & { timestamp?: string },
 ): Promise<string> {
-  const answer = await test.send("/api/v1/usage", { apiKey, json: { ...nothing, ...record } });
-  const body = await answer.json();
-  assert.equal(answer.status, 201, JSON.stringify(body));
+  const response = await test.send("/api/v1/usage", { apiKey, json: { ...nothing, ...record } });
+  const body = await response.json();
+  assert.equal(response.status, 201, JSON.stringify(body));
   return body.usageRecord.id;
 }
 
 async function usagePage(test: TestApp, person: TestPerson, query: Record<string, string> | string = {}) {
   const path = typeof query === "string" ? query : `/portal/usage?${new URLSearchParams(query)}`;
-  const answer = await test.send(path, { cookie: person.cookie });
-  const html = await answer.text();
-  assert.equal(answer.status, 200, `${path}: ${html.slice(0, 300)} ${test.logged()}`);
+  const response = await test.send(path, { cookie: person.cookie });
+  const html = await response.text();
+  assert.equal(response.status, 200, `${path}: ${html.slice(0, 300)} ${test.logged()}`);
   return { html, ...shownOn(html) };
 }
 

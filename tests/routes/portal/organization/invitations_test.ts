@@ -23,10 +23,10 @@ async function idOf(
   test: Parameters<typeof page>[0],
   person: { cookie: string; organizationId: string },
 ): Promise<string> {
-  const answer = await test.send(`/api/portal/organizations/${person.organizationId}/invitations`, {
+  const response = await test.send(`/api/portal/organizations/${person.organizationId}/invitations`, {
     cookie: person.cookie,
   });
-  return (await answer.json()).invitations[0].id;
+  return (await response.json()).invitations[0].id;
 }
 
 testApp(
@@ -50,11 +50,11 @@ testApp(
         ["x@example.com", "KING", 422, "role", ""],
       ] as const
     ) {
-      const answer = await send(email, role);
-      assert.equal(answer.status, status, email);
-      assert.match(answer.html, new RegExp(`id="${field}-error".*${message}`), email);
-      assert.ok(answer.html.includes(`name="email" value="${email}"`), email);
-      assert.equal(answer.html.includes(`<option value="ADMIN" selected`), role === "ADMIN", email);
+      const response = await send(email, role);
+      assert.equal(response.status, status, email);
+      assert.match(response.html, new RegExp(`id="${field}-error".*${message}`), email);
+      assert.ok(response.html.includes(`name="email" value="${email}"`), email);
+      assert.equal(response.html.includes(`<option value="ADMIN" selected`), role === "ADMIN", email);
     }
     assert.equal((await test.mails()).filter(({ to }) => to === "grace@example.com").length, 1);
   },

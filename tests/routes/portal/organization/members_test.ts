@@ -23,10 +23,10 @@ async function team(test: TestApp) {
 
 /** Reads the members and their roles over the API. */
 async function rolesOf(test: TestApp, person: TestPerson): Promise<Record<string, string>> {
-  const answer = await test.send(`/api/portal/organizations/${person.organizationId}/members`, {
+  const response = await test.send(`/api/portal/organizations/${person.organizationId}/members`, {
     cookie: person.cookie,
   });
-  const { members } = await answer.json();
+  const { members } = await response.json();
   return Object.fromEntries(
     members.map((one: { user: { name: string }; role: string }) => [one.user.name, one.role]),
   );

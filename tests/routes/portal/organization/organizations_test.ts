@@ -207,8 +207,8 @@ testApp("leaving twice leaves only the organization that the page was about", as
     });
     assert.equal(location, "/portal/organizations?done=left");
   }
-  const answer = await test.send("/api/auth/me", { cookie: member.cookie });
-  const { memberships } = await answer.json();
+  const response = await test.send("/api/auth/me", { cookie: member.cookie });
+  const { memberships } = await response.json();
   assert.deepEqual(memberships.map(({ name }: { name: string }) => name), ["Other"]);
 });
 

@@ -124,8 +124,8 @@ testApp(
     assert.match(await page.text(), /Open this link where you are signed in/);
     assert.equal(page.headers.get("referrer-policy"), "no-referrer");
     assert.equal(await isOn(test, ada.cookie), true, "opening the page doesn't use the link");
-    const answers = await Promise.all(Array.from({ length: 4 }, () => use(token, ada.cookie)));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 404, 404, 404]);
+    const responses = await Promise.all(Array.from({ length: 4 }, () => use(token, ada.cookie)));
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [204, 404, 404, 404]);
     assert.equal(await isOn(test, ada.cookie), false);
     assert.match((await lastMail(test, ada.email)).subject, /two-step sign-in is off/i);
     assert.deepEqual(await test.opened.database.read(sql`SELECT * FROM recovery_codes`), []);

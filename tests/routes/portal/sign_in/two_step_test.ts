@@ -16,12 +16,12 @@ import { inPage, signInWords } from "../../../support/words/sign_in.ts";
 const minuteMs = 60_000;
 const account = "/portal/account";
 const open = async (test: TestApp, path: string, options: SendOptions = {}) => {
-  const answer = await test.send(path, options);
+  const response = await test.send(path, options);
   return {
-    answer,
-    status: answer.status,
-    location: answer.headers.get("location"),
-    html: await answer.text(),
+    answer: response,
+    status: response.status,
+    location: response.headers.get("location"),
+    html: await response.text(),
   };
 };
 const password = async (test: TestApp, email: string, returnTo = "") => {
