@@ -5,16 +5,8 @@ import { matchedRoutes } from "hono/route";
 import { AppError, notFoundError } from "../domain/errors.ts";
 import type { AppContext, AppEnv } from "./env.ts";
 
-/** The methods that the paths of an app support. */
-export interface KnownRoutes {
-  /** @returns Whether a route matches the request. */
-  isKnown(c: AppContext): boolean;
-  /** @returns The error for a request that no route matches. */
-  unmatchedError(c: AppContext): AppError;
-}
-
-/** @param app The app with every route mounted. @returns Its routes. */
-export function knownRoutes(app: Hono<AppEnv>): KnownRoutes {
+/** @param app The app with every route mounted. @returns Whether a route matches a request, and the error if none does. */
+export function knownRoutes(app: Hono<AppEnv>) {
   const routes = app.routes
     .filter(({ method, path }) => method !== "ALL" && !path.endsWith("*"))
     .map(({ method, path }) => {
@@ -25,8 +17,8 @@ export function knownRoutes(app: Hono<AppEnv>): KnownRoutes {
   const methodsOf = (c: AppContext) =>
     new Set(routes.filter(({ form }) => form.test(c.req.path)).map(({ method }) => method));
   return {
-    isKnown: (c) => methodsOf(c).has(c.req.method),
-    unmatchedError(c) {
+    isKnown: (c: AppContext) => methodsOf(c).has(c.req.method),
+    unmatchedError(c: AppContext) {
       const methods = methodsOf(c);
       if (methods.size === 0) return notFoundError();
       if (methods.has("GET")) methods.add("HEAD");

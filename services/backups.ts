@@ -92,11 +92,6 @@ export interface BackupState {
   readonly failures: number;
 }
 
-/** The log of the schedule. */
-export type BackupLog = Readonly<
-  Record<"info" | "error", (message: string, values: Record<string, unknown>) => void>
->;
-
 const nameForm = /^gatehouse-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.db$/;
 const unfinishedForm = /^gatehouse-\d{8}T\d{6}Z\.db\.[0-9a-f]{8}\.part$/;
 
@@ -106,7 +101,7 @@ export interface ScheduleOptions {
   readonly path: string;
   readonly plan: BackupPlan;
   readonly clock: () => number;
-  readonly log: BackupLog;
+  readonly log: Record<"info" | "error", (message: string, values: Record<string, unknown>) => void>;
 }
 
 /** Makes backups when they are due. Its only state is the names of the files, so that restarts don't matter. */

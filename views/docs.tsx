@@ -84,14 +84,7 @@ export function docsPage({ assets, content }: { assets: Assets; content: DocsCon
       <Section id="authentication" title="Authentication">
         <Card title="Security schemes">
           <dl class="docs-fields">
-            {content.schemes.map(({ name, description }) => (
-              <div>
-                <dt>{name}</dt>
-                <dd>
-                  <Prose text={description} />
-                </dd>
-              </div>
-            ))}
+            {content.schemes.map(({ name, description }) => <Definition term={name} text={description} />)}
           </dl>
         </Card>
       </Section>
@@ -108,14 +101,7 @@ export function docsPage({ assets, content }: { assets: Assets; content: DocsCon
         <Card title="Error codes">
           <dl class="docs-fields">
             {content.errors.map(({ code, status, meaning }) => (
-              <div id={`error-${code}`}>
-                <dt>
-                  <code>{code}</code> <span class="muted small">{status}</span>
-                </dt>
-                <dd>
-                  <Prose text={meaning} />
-                </dd>
-              </div>
+              <Definition id={`error-${code}`} term={<code>{code}</code>} note={status} text={meaning} />
             ))}
           </dl>
         </Card>
@@ -258,22 +244,28 @@ function Fields({ fields }: { fields: readonly DocsField[] }) {
   return (
     <dl class="docs-fields">
       {fields.map(({ name, type, isRequired, description }) => (
-        <div>
-          <dt>
-            <code>{name}</code>{" "}
-            <span class="muted small">
-              {type}
-              {isRequired ? <strong>, required</strong> : null}
-            </span>
-          </dt>
-          {description === null ? null : (
-            <dd>
-              <Prose text={description} />
-            </dd>
-          )}
-        </div>
+        <Definition
+          term={<code>{name}</code>}
+          note={isRequired ? [type, <strong>, required</strong>] : type}
+          text={description}
+        />
       ))}
     </dl>
+  );
+}
+
+function Definition(
+  { id, term, note, text }: { id?: string; term: Child; note?: Child; text: string | null },
+) {
+  return (
+    <div id={id}>
+      <dt>{term} {note && <span class="muted small">{note}</span>}</dt>
+      {text && (
+        <dd>
+          <Prose text={text} />
+        </dd>
+      )}
+    </div>
   );
 }
 

@@ -54,9 +54,6 @@ export interface DevelopmentMail extends EmailContent {
   readonly sentAt: number;
 }
 
-/** Attempts to send, by result. */
-export type MailCounts = Readonly<Record<"sent" | "postponed" | "given_up", number>>;
-
 /** Where the worker logs. Values are never secrets, except for `info` in development. */
 export interface MailLog {
   readonly debug?: ((message: string, values: Record<string, unknown>) => void) | undefined;
@@ -105,7 +102,7 @@ export class Mail {
   }
 
   /** What became of the attempts to send since the start; updated in place. */
-  get counts(): MailCounts {
+  get counts(): Readonly<Record<"sent" | "postponed" | "given_up", number>> {
     return this.#counts;
   }
 

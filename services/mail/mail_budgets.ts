@@ -23,14 +23,6 @@ export interface RequestedMail {
   readonly isConfirmed?: boolean;
 }
 
-/** Whose limit it is, for the audit log. */
-export interface MailLimit {
-  /** Entries with the same subject are written at most every ten minutes. */
-  readonly subject: string;
-  readonly actor: Actor;
-  readonly about: () => About;
-}
-
 const hourMs = 3_600_000;
 
 /** The budgets of all recipients. */
@@ -71,8 +63,13 @@ export class MailBudgets {
     }
   }
 
-  /** Runs an action that sends an email, and writes an audit entry if it throws `rate_limited`. */
-  async auditLimit<T>({ subject, actor, about }: MailLimit, act: () => Promise<T>): Promise<T> {
+  /**
+   * Runs an action that sends an email, and writes an audit entry if it throws `rate_limited`.
+   *
+   * @param limit Whose limit it is. Entries with the same subject are written at most every ten minutes.
+   */
+  async auditLimit<T>(limit: { subject: string; actor: Actor; about: () => About }, act: () => Promise<T>) {
+    const { subject, actor, about } = limit;
     try {
       return await act();
     } catch (error) {

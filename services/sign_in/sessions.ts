@@ -17,20 +17,12 @@ import type { SessionContext } from "../context.ts";
 import { requireMembership } from "../organization/membership.ts";
 import { sessionBounds, sessionIdleMs, sessionMaxMs } from "./session_tokens.ts";
 
-/** A session in a person's own list. Times are ISO 8601 UTC. */
-export interface SessionInfo {
-  readonly id: string;
-  /** Whether it is the session that makes the request. */
-  readonly current: boolean;
-  readonly createdAt: string;
-  readonly lastSeenAt: string;
-  readonly expiresAt: string;
-  readonly address: string;
-  readonly userAgent: string;
-}
-
-/** Lists the person's own sessions, last used first. The current one is always included. */
-export async function listSessions(context: SessionContext, actor: SessionActor): Promise<SessionInfo[]> {
+/**
+ * Lists the person's own sessions, last used first. The one that makes the request is always included.
+ *
+ * @returns Times in ISO 8601 UTC.
+ */
+export async function listSessions(context: SessionContext, actor: SessionActor) {
   const { config, database, clock } = context;
   const rows = await listSessionsOfUser(database, actor.user.id, {
     bounds: sessionBounds(config, clock()),

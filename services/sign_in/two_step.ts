@@ -34,27 +34,12 @@ import { newRecoveryCodes } from "./second_step_codes.ts";
 import { wellFormedHash } from "./session_tokens.ts";
 import { newTotpSecret, totpStep, totpUrl } from "./totp.ts";
 
-/** The state of a person's two-step sign-in. Times are ISO 8601 UTC. */
-export interface TwoStepStatus {
-  readonly totp: {
-    readonly enabled: boolean;
-    readonly confirmedAt: string | null;
-    /** Since when codes are rejected, after too many wrong ones, until the password changes. */
-    readonly lockedAt: string | null;
-  };
-  readonly recoveryCodesLeft: number;
-}
-
-/** What an authenticator app needs. */
-export interface TotpSetup {
-  /** Base32, to type. */
-  readonly secret: string;
-  /** An `otpauth:` URL, to open or to scan as a QR code. */
-  readonly otpauthUrl: string;
-}
-
-/** Reads the state of the person's two-step sign-in. */
-export async function getTwoStepStatus(context: SessionContext, actor: SessionActor): Promise<TwoStepStatus> {
+/**
+ * Reads the state of the person's two-step sign-in.
+ *
+ * @returns Times in ISO 8601 UTC. From `lockedAt` on, codes are rejected until the password changes.
+ */
+export async function getTwoStepStatus(context: SessionContext, actor: SessionActor) {
   const { confirmedAt = null, lockedAt = null } = await findTotp(context.database, actor.user.id) ?? {};
   return {
     totp: {
@@ -66,8 +51,13 @@ export async function getTwoStepStatus(context: SessionContext, actor: SessionAc
   };
 }
 
-/** Starts setting up an authenticator app, with a new secret. @throws {AppError} `proof_required`, `two_step_state`. */
-export async function beginTotp(context: SessionContext, actor: SessionActor): Promise<TotpSetup> {
+/**
+ * Starts setting up an authenticator app.
+ *
+ * @returns The new secret in Base32, and the `otpauth:` URL to open or to scan as a QR code.
+ * @throws {AppError} `proof_required`, `two_step_state`.
+ */
+export async function beginTotp(context: SessionContext, actor: SessionActor) {
   const now = context.clock();
   requireRecentAuthentication(actor, now);
   const secret = await newTotpSecret();
@@ -224,7 +214,7 @@ export async function turnOffTwoStepByLink(context: SessionContext, actor: Sessi
   if (!isOff) throw invalidTokenError();
 }
 
-async function toSetup({ config }: SessionContext, actor: SessionActor, secret: string): Promise<TotpSetup> {
+async function toSetup({ config }: SessionContext, actor: SessionActor, secret: string) {
   const otpauthUrl = await totpUrl({ secret, host: config.baseUrl.host, email: actor.user.email });
   return { secret, otpauthUrl };
 }

@@ -16,7 +16,6 @@ export function SubmitButton(
   );
 }
 
-/** The parts of a {@linkcode ButtonLink}. */
 export interface ButtonLinkProps {
   readonly tone?: ButtonTone;
   readonly href: string;

@@ -9,7 +9,6 @@ import { Notice } from "./notice.tsx";
 import { PageHead, type PageLink } from "./page_head.tsx";
 import type { Place } from "./side.tsx";
 
-/** The parts of a confirmation page. */
 export interface ConfirmPageProps extends Omit<FormProps, "class" | "children"> {
   readonly frame: PortalFrame;
   readonly place: Place | null;
@@ -26,7 +25,6 @@ export interface ConfirmPageProps extends Omit<FormProps, "class" | "children"> 
   readonly tone?: ButtonTone;
   /** The page to return to. */
   readonly back: PageLink;
-  /** Fields, if any. */
   readonly children?: Child;
 }
 

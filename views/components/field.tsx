@@ -34,14 +34,6 @@ export interface TextFieldProps extends FieldProps {
   readonly readonly?: boolean;
 }
 
-/** A date field. */
-export interface DateFieldProps extends FieldProps {
-  /** The first and the last allowed day, such as `2026-11-01`. */
-  readonly min: string;
-  readonly max: string;
-  readonly isOptional?: boolean;
-}
-
 /** An option of a {@linkcode SelectField} or {@linkcode RadioGroup}. */
 export interface Choice {
   readonly value: string;
@@ -127,8 +119,8 @@ export function UsernameField({ email }: { email: string }) {
   );
 }
 
-/** A date input; in browsers without a date picker, people type `2026-11-01`. */
-export function DateField(props: DateFieldProps) {
+/** A date input; without a date picker, people type `2026-11-01`. `min` and `max`: the first and the last allowed day. */
+export function DateField(props: FieldProps & { min: string; max: string; isOptional?: boolean }) {
   return (
     <Field {...props}>
       <input

@@ -9,10 +9,8 @@ export interface FormErrors {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** The parts of a form. */
 export interface FormProps {
   readonly class?: string;
-  /** The form's target. */
   readonly action: string;
   /** Hidden fields by name. */
   readonly hidden?: Readonly<Record<string, string>> | undefined;

@@ -4,7 +4,6 @@ import { type GateFrame, GatePage, type Page } from "../layout.tsx";
 import { Form } from "./form.tsx";
 import { Notice } from "./notice.tsx";
 
-/** The parts of the card. */
 interface GateCardProps {
   readonly frame: GateFrame;
   readonly title: string;

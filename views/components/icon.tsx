@@ -26,21 +26,18 @@ const paths = {
 /** An icon's name. */
 export type IconName = keyof typeof paths;
 
+const strokes = {
+  "fill": "none",
+  "stroke": "currentColor",
+  "stroke-linecap": "round",
+  "stroke-linejoin": "round",
+  "aria-hidden": "true",
+} as const;
+
 /** An icon of 16 px, hidden from screen readers because the text next to it says the same. */
 export function Icon({ name }: { name: IconName }) {
   return (
-    <svg
-      class="icon"
-      width="16"
-      height="16"
-      viewBox="0 0 16 16"
-      fill="none"
-      stroke="currentColor"
-      stroke-width="1.5"
-      stroke-linecap="round"
-      stroke-linejoin="round"
-      aria-hidden="true"
-    >
+    <svg class="icon" width="16" height="16" viewBox="0 0 16 16" stroke-width="1.5" {...strokes}>
       <path d={paths[name]} />
     </svg>
   );
@@ -50,17 +47,7 @@ export function Icon({ name }: { name: IconName }) {
 export function Brand({ href }: { href: string }) {
   return (
     <a class="brand" href={href}>
-      <svg
-        width="22"
-        height="22"
-        viewBox="0 0 24 24"
-        fill="none"
-        stroke="currentColor"
-        stroke-width="2"
-        stroke-linecap="round"
-        stroke-linejoin="round"
-        aria-hidden="true"
-      >
+      <svg width="22" height="22" viewBox="0 0 24 24" stroke-width="2" {...strokes}>
         <path d="M3 21V4.500h4V7h3V4.500h4V7h3V4.500h4V21h-5.500v-4.500a3.500 3.500 0 0 0-7 0V21z" />
       </svg>
       Gatehouse

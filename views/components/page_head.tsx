@@ -2,13 +2,11 @@
 import type { Child } from "hono/jsx";
 import { Icon } from "./icon.tsx";
 
-/** A link to another page. */
 export interface PageLink {
   readonly href: string;
   readonly label: string;
 }
 
-/** The parts of a heading. */
 export interface PageHeadProps {
   /** The page above it. */
   readonly back?: PageLink;
@@ -17,7 +15,6 @@ export interface PageHeadProps {
   readonly name?: string | undefined;
   /** A sentence about the page. */
   readonly text?: Child;
-  /** At the side. */
   readonly children?: Child;
 }
 

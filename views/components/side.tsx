@@ -41,7 +41,6 @@ const ownPlaces: readonly PlaceLink[] = [
   { place: "security", href: "/portal/account/security", label: "Security", icon: "shield" },
 ];
 
-/** The parts of the sidebar. */
 export interface SideProps {
   readonly session: Session;
   /** The current page; null for pages that are not in the sidebar. */

@@ -5,22 +5,18 @@ import type { Assets } from "../layout.tsx";
 import { type ButtonTone, SubmitButton } from "../components/button.tsx";
 import { HiddenFields, returnField } from "../components/form.tsx";
 
-/** The parts of a form. */
 export interface PasskeyFormProps {
   readonly assets: Assets;
   /** Whether to create a passkey or ask for one. */
   readonly ceremony: "create" | "get";
   /** The URL of the options. */
   readonly options: string;
-  /** The form's target. */
   readonly action: string;
   /** The page to open if the options require a recent authentication. */
   readonly reauthenticate?: string;
-  /** The next page. */
   readonly returnTo?: string | null;
   readonly tone?: ButtonTone;
   readonly submit: string;
-  /** Fields. */
   readonly children?: Child;
 }
 
