@@ -18,7 +18,7 @@ import {
 import type { AppContext, AppParts } from "./env.ts";
 
 /**
- * @returns The session, or null if nobody is signed in. Cookies of two people sign nobody in and are cleared. A cookie from
+ * @returns The session, or null if there is none. Conflicting cookies of two people are cleared and not accepted. A cookie from
  *   before `COOKIE_DOMAIN` changed is reissued with the current settings.
  */
 export async function findSession(c: AppContext, parts: AppParts): Promise<Session | null> {
@@ -35,7 +35,7 @@ export async function findSession(c: AppContext, parts: AppParts): Promise<Sessi
 /**
  * The same for forward auth. The request is for another host, whose cookie a new one would become, so none is set.
  *
- * @returns Like {@linkcode findSession}. `conflict`: nobody is signed in because there are cookies of two people.
+ * @returns Like {@linkcode findSession}. `conflict`: there is no session because the cookies belong to two people.
  */
 export async function findForwardedSession(
   c: AppContext,

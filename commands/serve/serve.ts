@@ -31,7 +31,7 @@ import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
 const sweepIntervalMs = 1_000;
 
 /**
- * Runs the server until it is told to stop.
+ * Runs the server until SIGTERM or SIGINT.
  *
  * @returns The exit status: 0 after a signal, 70 if the data file can no longer be trusted.
  * @throws {CommandError}

@@ -49,7 +49,7 @@ export class MailBudgets {
     });
   }
 
-  /** The same for an action whose result must not depend on the budget. It is told whether it may write the email. */
+  /** The same for an action whose result must not depend on the budget. It receives whether it may write the email. */
   async spendIfLeft<T>(mail: RequestedMail, act: (isLeft: boolean) => Promise<T>): Promise<T> {
     const { database, clock } = this.#context;
     const budget = budgetOf(mail);

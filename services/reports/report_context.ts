@@ -21,7 +21,7 @@ export interface ReportScope {
 }
 
 const encoder = new TextEncoder();
-/** How much is sent at once: larger parts are fewer messages, smaller ones less memory for each client. */
+/** The size of one message. Larger ones mean fewer messages, smaller ones less memory per client. */
 const partCharacters = 64 * 1024;
 
 /** A text that is sent while it is written. */

@@ -1,4 +1,4 @@
-// Argon2id in its own threads, with a bounded number running at once: hashing is the cheapest way to make this server work hard.
+// Argon2id in a limited number of threads, because hashing is the cheapest way to overload the server.
 import pLimit from "p-limit";
 import { unavailableError } from "../../domain/errors.ts";
 import { passwordHashesWaitingMax } from "../../domain/limits.ts";
@@ -24,7 +24,7 @@ export class PasswordHasher {
   readonly #workers = new Set<Worker>();
 
   /**
-   * @param concurrency Hashes at once, each in its own thread; usually the number of cores.
+   * @param concurrency The number of threads, each with one hash at a time; usually the number of cores.
    * @param options `startNow`: starts the threads now instead of when they are first needed. A server wants that: Deno aborts
    *   the process when a thread can't start for lack of file descriptors.
    */

@@ -9,7 +9,7 @@ import { sessionBounds, sessionMaxMs, wellFormedHash } from "./session_tokens.ts
 export interface FoundTokens {
   /** The person who is signed in, or null. */
   readonly session: Session | null;
-  /** There are valid tokens of different users, so nobody is signed in. */
+  /** The valid tokens belong to different users, so none is accepted. */
   readonly conflict: boolean;
   /** The tokens that belong to live sessions of anyone. */
   readonly known: readonly string[];

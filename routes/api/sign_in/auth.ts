@@ -31,7 +31,7 @@ export function authRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     route: "GET /api/auth/me",
     operationId: "getSessionUser",
     summary: "Get the signed-in user",
-    description: "If nobody is signed in, `authenticated` is false; that is not an error.",
+    description: "Returns 200 with `authenticated: false` if there is no valid session.",
     responses: { 200: { description: "The signed-in user.", schema: schemas.sessionUserSchema } },
   }, {
     authenticate: (c) => findSession(c, parts),

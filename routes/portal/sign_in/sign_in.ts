@@ -21,7 +21,7 @@ const notices: readonly (readonly [parameter: string, notice: NoticeProps])[] = 
   ["signed_out", { tone: "done", text: "You're signed out." }],
   ["reset", { tone: "done", text: "Password changed. Sign in with the new one." }],
   ["deleted", { tone: "done", text: "Your account has been deleted." }],
-  ["conflict", { tone: "refused", text: "You were signed in to two accounts at once. Sign in again." }],
+  ["conflict", { tone: "refused", text: "You were signed in to two accounts. Sign in again." }],
 ];
 
 /** Mounts `/`, `/sign-in`, `/sign-in/continue`, `/sign-up` and `/sign-out`. */

@@ -31,7 +31,7 @@ export const signInWords = {
   othersEnded: "You're signed out everywhere else.",
   signedOut: "You're signed out.",
   accountDeleted: "Your account has been deleted.",
-  conflict: "You were signed in to two accounts at once. Sign in again.",
+  conflict: "You were signed in to two accounts. Sign in again.",
 };
 
 /** @returns An expression that finds a text in a page. */
