@@ -1,4 +1,7 @@
-// Fixed-window rate limits in memory. For why this is not a library, see docs/decisions/0004.
+// Fixed-window rate limits, counted by all threads of a process together. For why this is not a library, see
+// docs/decisions/0004.
+import { hash } from "node:crypto";
+import { type RateLimitWindows, tagOf } from "./rate_limit_memory.ts";
 
 /** The remaining points of a name. */
 export interface RateLimitState {
@@ -9,70 +12,81 @@ export interface RateLimitState {
   readonly resetMs: number;
 }
 
-/** With this many names, those whose window has ended are deleted. */
-const namesBeforeSweep = 10_000;
+/** Options of a {@linkcode RateLimiter}. */
+export interface RateLimiterOptions {
+  /** Points per window. */
+  readonly points: number;
+  /** How long a window lasts. `Infinity`: until the process ends. */
+  readonly windowMs: number;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** Where points are counted. */
+  readonly windows: RateLimitWindows;
+  /** Whether all names are SHA-256 hashes as lowercase hex digits, so they needn't be hashed. */
+  readonly hashedNames?: boolean;
+}
 
 /** Counts points by name, in windows that begin with a name's first point. */
 export class RateLimiter {
   readonly #points: number;
   readonly #windowMs: number;
   readonly #clock: () => number;
-  readonly #windows = new Map<string, { endsAt: number; used: number }>();
-  #sweepAt = namesBeforeSweep;
+  readonly #windows: RateLimitWindows;
+  readonly #hashedNames: boolean;
 
-  /** @param options `points` per window of `windowMs` milliseconds. `clock`: milliseconds since 1970. */
-  constructor(options: { points: number; windowMs: number; clock: () => number }) {
+  constructor(options: RateLimiterOptions) {
     this.#points = options.points;
     this.#windowMs = options.windowMs;
     this.#clock = options.clock;
+    this.#windows = options.windows;
+    this.#hashedNames = options.hashedNames ?? false;
   }
 
-  /** The number of names; 0 when no point was taken recently. */
-  get size(): number {
-    return this.#windows.size;
+  /** Whether every name has all points: faster than asking for one name. False for up to a second longer. */
+  get isUnused(): boolean {
+    return this.#windows.latestEnd <= this.#clock();
   }
 
   /** Takes one point if there is one. */
   take(name: string): RateLimitState {
-    const window = this.#window(name);
-    const isAllowed = window.used < this.#points;
-    if (isAllowed) window.used++;
-    return this.#state(window, isAllowed);
+    return this.#count(name, 1);
   }
 
   /** Checks for a point without taking it. */
   peek(name: string): RateLimitState {
-    const now = this.#clock();
-    const window = this.#windows.get(name);
-    const isRunning = window !== undefined && window.endsAt > now && window.endsAt <= now + this.#windowMs;
-    const current = isRunning ? window : { endsAt: now + this.#windowMs, used: 0 };
-    return this.#state(current, current.used < this.#points);
+    return this.#count(name, 0);
   }
 
   /** Returns one point. */
   giveBack(name: string): void {
-    const window = this.#window(name);
-    if (window.used > 0) window.used--;
+    this.#count(name, -1);
   }
 
-  #state(window: { endsAt: number; used: number }, isAllowed: boolean): RateLimitState {
-    return { isAllowed, remaining: this.#points - window.used, resetMs: window.endsAt - this.#clock() };
-  }
-
-  #window(name: string): { endsAt: number; used: number } {
-    const now = this.#clock();
-    let window = this.#windows.get(name);
-    // The last condition replaces a window that would not end for long, because the clock was set back.
-    if (window === undefined || window.endsAt <= now || window.endsAt > now + this.#windowMs) {
-      window = { endsAt: now + this.#windowMs, used: 0 };
-      this.#windows.set(name, window);
-      if (this.#windows.size >= this.#sweepAt) this.#sweep(now);
+  #count(name: string, change: 1 | 0 | -1): RateLimitState {
+    const nameHash = this.#hashedNames ? name : hash("sha256", name, "hex");
+    const tag = tagOf(nameHash);
+    const windows = this.#windows;
+    const bucket = windows.lock(nameHash);
+    try {
+      // Read while the bucket is locked: a window that another thread has just begun must not seem to be in the future.
+      const now = this.#clock();
+      const latestEnd = now + this.#windowMs;
+      const found = windows.find(bucket, tag);
+      let used = 0;
+      let endsAt = latestEnd;
+      // A window that ends later than a new one began before the clock was set back.
+      if (found !== undefined && windows.endsAt(found) > now && windows.endsAt(found) <= latestEnd) {
+        used = windows.used(found);
+        endsAt = windows.endsAt(found);
+      }
+      const isAllowed = used < this.#points;
+      if (change === 1 ? isAllowed : change === -1 && used > 0) {
+        used += change;
+        windows.set(found ?? windows.leastUsed(bucket, now), { tag, endsAt, used });
+      }
+      return { isAllowed, remaining: this.#points - used, resetMs: endsAt - now };
+    } finally {
+      windows.unlock(bucket);
     }
-    return window;
-  }
-
-  #sweep(now: number): void {
-    for (const [name, { endsAt }] of this.#windows) if (endsAt <= now) this.#windows.delete(name);
-    this.#sweepAt = Math.max(namesBeforeSweep, this.#windows.size * 2);
   }
 }

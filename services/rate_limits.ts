@@ -1,4 +1,4 @@
-// All rate limits that are counted in memory. Each server counts for itself.
+// All rate limits that are counted in memory. The threads of a server count together; each server counts for itself.
 import {
   accountMailsPerHourMax,
   addressFailuresMax,
@@ -17,6 +17,7 @@ import {
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
 import type { BaseContext } from "./base_context.ts";
+import { RateLimitMemory } from "./rate_limit_memory.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 
 const minuteMs = 60_000;
@@ -25,12 +26,23 @@ const hourMs = 60 * minuteMs;
 /** The rate limits, by what they limit. */
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-/** @returns The rate limits of one server, unused. */
-export function createRateLimits({ config, clock }: Pick<BaseContext, "config" | "clock">) {
-  const limit = (points: number, windowMs: number) => new RateLimiter({ points, windowMs, clock });
+/** What {@linkcode createRateLimits} needs. */
+export interface RateLimitsContext extends Pick<BaseContext, "config" | "clock"> {
+  /** That of the process; new by default. */
+  readonly memory?: RateLimitMemory;
+}
+
+/** @returns The rate limits of one server. */
+export function createRateLimits(
+  { config, clock, memory = new RateLimitMemory() }: RateLimitsContext,
+) {
+  // Every thread creates the same limiters in the same order.
+  let limiters = 0;
+  const limit = (points: number, windowMs: number, options?: { hashedNames: true }) =>
+    new RateLimiter({ ...options, points, windowMs, clock, windows: memory.windows(limiters++) });
   return {
-    /** By API key. */
-    apiKeyCalls: limit(config.apiKeyRequestsPerSecond, 1_000),
+    /** By the hash of an API key. */
+    apiKeyCalls: limit(config.apiKeyRequestsPerSecond, 1_000, { hashedNames: true }),
     /** Updates of when a key was last used. By key. */
     apiKeyUses: limit(1, apiKeyUsedIntervalMs),
     /** By client address. */

@@ -32,7 +32,7 @@ export function apiKeyAuth({ config, services }: AppParts) {
   }
 
   const hasSentInvalidKeys = (c: AppContext) =>
-    rejectedApiKeys.size > 0 && !rejectedApiKeys.peek(addressGroup(c.get("client").address)).isAllowed;
+    !rejectedApiKeys.isUnused && !rejectedApiKeys.peek(addressGroup(c.get("client").address)).isAllowed;
 
   return {
     /** @returns The key's hash. @throws {AppError} `invalid_api_key`, `rate_limited`. */
