@@ -10,9 +10,12 @@ export interface Account {
   readonly sessionUser: string;
 }
 
-/** Signs up and creates API keys. @param keys How many keys to create. */
-export async function signUp(baseUrl: string, keys: number): Promise<Account> {
-  const json = { name: "Ada Lovelace", email: "ada@example.com", password: testPassword };
+/** Signs up with {@linkcode testPassword} and creates API keys. @param options `keys`: how many keys to create. */
+export async function signUp(
+  baseUrl: string,
+  { email = "ada@example.com", keys }: { email?: string; keys: number },
+): Promise<Account> {
+  const json = { name: "Ada Lovelace", email, password: testPassword };
   const response = await sendJson(baseUrl, "/api/auth/sign-up", { json });
   const sessionUser = await response.text();
   if (response.status !== 201) throw new Error(sessionUser);

@@ -1,55 +1,73 @@
 // Measures how soon the compiled binary responds after its start, and how much memory it uses when idle.
 import { startProgram } from "../tests/support/program.ts";
-import { median } from "./load.ts";
 import { valueLine, verdict } from "./report.ts";
+import { median } from "./statistics.ts";
 
 const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
 const starts = 5;
 const idleSeconds = 3;
 const firstAnswerMsMax = 400;
-const residentMbMax = 150;
+const residentMbMax = 146;
+const threadMbMax = 40;
+/** To measure what each HTTP thread after the first adds. */
+const manyThreads = 4;
+
+interface Start {
+  readonly firstAnswerMs: number;
+  readonly residentMb: number;
+}
 
 /** Measures the binary. @param print Prints a line. */
 export async function measureBinary(print: (line: string) => void): Promise<void> {
   const isThere = await Deno.stat(binary).then(() => true, () => false);
   if (!isThere) return print("\nno dist/gatehouse: run `./denow task compile` to measure the binary");
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-bench-" });
-  const firstAnswers: number[] = [];
-  const residentMb: number[] = [];
+  const [one, many]: [Start[], Start[]] = [[], []];
   // The first start creates the database. The others open it.
+  await start(folder, 1);
   for (let n = 0; n < starts; n++) {
-    const begin = performance.now();
-    const program = startProgram({ folder, binary });
-    for (;;) {
-      const response = await fetch(`${program.baseUrl}/health/ready`).catch(() => null);
-      await response?.body?.cancel();
-      if (response?.ok) break;
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
-    firstAnswers.push(performance.now() - begin);
-    await new Promise((resolve) => setTimeout(resolve, idleSeconds * 1000));
-    const status = await Deno.readTextFile(`/proc/${program.pid}/status`);
-    residentMb.push(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024);
-    program.kill("SIGTERM");
-    await program.ended();
+    one.push(await start(folder, 1));
+    many.push(await start(folder, manyThreads));
   }
   await Deno.remove(folder, { recursive: true });
-  const list = (values: readonly number[]) => values.map((value) => value.toFixed(0)).join(" ");
-  const line = (
-    name: string,
-    { unit, values, atMost }: { unit: string; values: number[]; atMost: number },
-  ) => {
+  const line = (name: string, unit: string, { values, atMost }: { values: number[]; atMost: number }) => {
+    const all = values.map((value) => value.toFixed(0)).join(" ");
     const middle = median(values);
-    print(valueLine(name, `${middle.toFixed(0)} ${unit} (${list(values)})`, verdict({ atMost }, middle)));
+    print(
+      valueLine(`binary, ${name}`, `${middle.toFixed(0)} ${unit} (${all})${verdict({ atMost }, middle)}`),
+    );
   };
-  line("binary, first response after start", {
-    unit: "ms",
-    values: firstAnswers,
+  const firstAnswers = (starts: Start[]) => starts.map(({ firstAnswerMs }) => firstAnswerMs);
+  line("first response, 1 thread", "ms", { values: firstAnswers(one), atMost: firstAnswerMsMax });
+  line(`first response, ${manyThreads} threads`, "ms", {
+    values: firstAnswers(many),
     atMost: firstAnswerMsMax,
   });
-  line(`binary, resident after ${idleSeconds} s idle`, {
-    unit: "MB",
-    values: residentMb,
+  line("idle memory, 1 thread", "MB", {
+    values: one.map(({ residentMb }) => residentMb),
     atMost: residentMbMax,
   });
+  line("idle memory, each further thread", "MB", {
+    values: one.map(({ residentMb }, n) =>
+      ((many[n]?.residentMb ?? Number.NaN) - residentMb) / (manyThreads - 1)
+    ),
+    atMost: threadMbMax,
+  });
+}
+
+async function start(folder: string, threads: number): Promise<Start> {
+  const begin = performance.now();
+  const program = startProgram({ folder, binary, env: { HTTP_THREADS: String(threads) } });
+  for (;;) {
+    const response = await fetch(`${program.baseUrl}/health/ready`).catch(() => null);
+    await response?.body?.cancel();
+    if (response?.ok) break;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  const firstAnswerMs = performance.now() - begin;
+  await new Promise((resolve) => setTimeout(resolve, idleSeconds * 1000));
+  const status = await Deno.readTextFile(`/proc/${program.pid}/status`);
+  program.kill("SIGTERM");
+  await program.ended();
+  return { firstAnswerMs, residentMb: Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024 };
 }

@@ -1,10 +1,15 @@
-// Defines the figures measured with requests: what to send where, what to compare it with, and the aim.
+// Defines the figures that are measured with requests: what to send where, what to compare it with, and the aim.
+import { testPassword } from "../tests/support/app.ts";
+import { signUp } from "./account.ts";
 import { keyPlace, type LoadRequest } from "./lua.ts";
 import { allSeries } from "./prefill.ts";
 import { delayMs, type Site, type SiteName, smallRecords } from "./sites.ts";
 
-/** A measure: records or requests per second, or the response time. */
-export type Measure = "perSecond" | "p50Ms" | "p99Ms";
+/**
+ * A measure: records or requests per second, the response time, or the processor time of a request in microseconds (of all
+ * threads, or of those that serve HTTP).
+ */
+export type Measure = "perSecond" | "p50Ms" | "p99Ms" | "totalCpu" | "httpCpu";
 
 /** A target value, in the measure's unit or as a ratio. */
 export interface Aim {
@@ -12,6 +17,9 @@ export interface Aim {
   readonly atLeast?: number;
   readonly atMost?: number;
 }
+
+/** What to send to a site. */
+type RequestOf = (site: Site) => LoadRequest | Promise<LoadRequest>;
 
 /** One measurement. */
 export interface Figure {
@@ -25,16 +33,23 @@ export interface Figure {
   readonly aims: readonly Aim[];
   /** Whether to measure the response time of single requests instead of throughput. */
   readonly isSequential?: boolean;
-  /** @param open Starts another site, if the request needs data from it. */
-  readonly request: (
-    site: Site,
-    open: (name: SiteName) => Promise<Site>,
-  ) => LoadRequest | Promise<LoadRequest>;
+  /** Send at half of the rate that this figure has just reached, whether or not the server keeps up. */
+  readonly halfRateOf?: string;
+  /** Other requests that are sent at the same time, at a steady rate. */
+  readonly meanwhile?: { readonly records: number; readonly perSecond: number; readonly request: RequestOf };
+  /** Whether to measure it with the program of BENCH_BEFORE too. */
+  readonly hasBefore?: boolean;
+  readonly request: RequestOf;
 }
 
 const batchRecords = 1_000;
 const manyConnections = 128;
 const batchConnections = 8;
+/** Sign-ins at a time. Of more, some would be rejected: each counts as a failed attempt until it succeeds. */
+const signInConnections = 4;
+/** Records per second that are recorded during sign-ins, and how many in a request. */
+const recordsMeanwhile = 10_000;
+const smallBatchRecords = 10;
 /**
  * Each connection waits for its commit, so N connections get at most N responses per delay. With 128 of them, their
  * number would be the limit.
@@ -49,90 +64,142 @@ const oneRecord = JSON.stringify(single);
 const oneRecordWithKey = JSON.stringify({ ...single, idempotencyKey: keyPlace });
 const batch = batchOf({});
 const batchWithKeys = batchOf({ idempotencyKey: keyPlace });
+const count = (value: number) => value.toLocaleString("en");
 /** Any series but the first, which has a record in every quarter hour, even in the small database. */
 const someSeries = 77;
 
-/** @returns All figures. @param records Number of records in the full database. */
-export function figuresOf(records: number): Figure[] {
-  const count = (value: number) => value.toLocaleString("en");
-  const small = `month by day, ${count(smallRecords)} records`;
-  const smallFilled = `month by day, ${count(smallRecords)}, no gaps`;
+/**
+ * @returns All figures.
+ * @param options `records`: number of records in the full database. `before`: the folder of an older checkout to compare with.
+ */
+export function figuresOf({ records, before }: { records: number; before: string | undefined }): Figure[] {
+  const figures = [
+    ...sessionFigures,
+    ...singleFigures,
+    ...batchFigures(records),
+    signIns,
+    ...remoteFigures,
+    ...readingFigures(records),
+  ];
+  return before === undefined ? figures : figures.flatMap(withBefore);
+}
+
+const sessionFigures: readonly Figure[] = [
+  {
+    ...echoing("GET of a session's JSON", ""),
+    request: ({ origin, account }) => ({ method: "GET", url: origin, headers: { Cookie: account.cookie } }),
+  },
+  {
+    ...checking("GET /api/auth/me"),
+    ratios: [
+      { to: "GET of a session's JSON", of: "httpCpu", atMost: 2.5 },
+      { to: "GET of a session's JSON", of: "perSecond" },
+    ],
+  },
+  {
+    ...checking("GET /api/auth/me, 2 threads"),
+    site: "two",
+    ratios: [
+      { to: "GET /api/auth/me", of: "perSecond", atLeast: 1.6 },
+      { to: "GET of a session's JSON", of: "perSecond" },
+    ],
+    hasBefore: true,
+  },
+];
+
+const singleFigures: readonly Figure[] = [
+  echoing("echo of a record", oneRecord),
+  {
+    ...recording("singles", oneRecord),
+    site: "one",
+    ratios: [
+      { to: "echo of a record", of: "httpCpu", atMost: 1.7 },
+      { to: "echo of a record", of: "perSecond" },
+    ],
+  },
+  {
+    ...recording("singles, 2 threads", oneRecord),
+    ratios: [
+      { to: "echo of a record", of: "perSecond", atLeast: 0.6 },
+      { to: "singles", of: "perSecond" },
+    ],
+    hasBefore: true,
+  },
+  {
+    ...recording("singles, 2 threads, half the rate", oneRecord),
+    halfRateOf: "singles, 2 threads",
+    aims: [{ of: "p99Ms", atMost: 15 }],
+  },
+  {
+    ...recording("singles with keys, 2 threads", oneRecordWithKey),
+    ratios: [{ to: "echo of a record", of: "perSecond" }],
+  },
+];
+
+function batchFigures(records: number): Figure[] {
   return [
-    {
-      ...echoing("echo of a session", ""),
-      request: async ({ origin }, open) => ({
-        method: "POST",
-        url: `${origin}/echo`,
-        headers: json,
-        body: (await open("empty")).account.sessionUser,
-      }),
-    },
-    {
-      name: "GET /api/auth/me",
-      site: "empty",
-      connections: manyConnections,
-      records: 0,
-      ratios: [{ to: "echo of a session", of: "perSecond", atLeast: 0.5 }],
-      aims: [],
-      request: ({ origin, account: { cookie } }) => ({
-        method: "GET",
-        url: `${origin}/api/auth/me`,
-        headers: { Cookie: cookie },
-      }),
-    },
-    echoing("echo of a record", oneRecord),
-    {
-      ...echoing("the same with our headers", oneRecord),
-      ratios: [{ to: "echo of a record", of: "perSecond" }],
-      request: ({ origin }) => ({ method: "POST", url: `${origin}/headers`, headers: json, body: oneRecord }),
-    },
-    {
-      ...recording("singles", oneRecord),
-      ratios: [{ to: "echo of a record", of: "perSecond", atLeast: 0.6 }],
-      aims: [{ of: "p99Ms", atMost: 15 }],
-    },
-    {
-      ...recording("singles with keys", oneRecordWithKey),
-      ratios: [{ to: "echo of a record", of: "perSecond" }],
-    },
     { ...echoing("echo of a batch", batch), connections: batchConnections, records: batchRecords },
     {
       ...recording("batches", batch, batchRecords),
       ratios: [{ to: "echo of a batch", of: "perSecond" }],
       aims: [{ of: "perSecond", atLeast: 250_000 }],
+      hasBefore: true,
     },
     {
       ...recording(`batches with keys, ${count(records)} stored`, batchWithKeys, batchRecords),
       site: "full",
       aims: [{ of: "perSecond", atLeast: 100_000 }],
     },
-    {
-      ...recording("the same, read and discarded", batchWithKeys, batchRecords),
-      site: "echo",
-      request: ({ origin }) => ({
-        method: "POST",
-        url: `${origin}/read`,
-        headers: json,
-        body: batchWithKeys,
-      }),
-    },
-    {
-      ...recording("remote singles", oneRecord),
-      site: "remote",
-      ratios: [{ to: "echo of a record", of: "perSecond", atLeast: 0.3 }],
-    },
-    {
-      ...recording("remote batches", batch, batchRecords),
-      site: "remote",
-      ratios: [{ to: "batches", of: "perSecond" }],
-    },
-    { ...recording("remote batches with keys", batchWithKeys, batchRecords), site: "remote" },
-    {
-      ...recording(`remote singles, ${delayMs} ms away`, oneRecord),
-      site: "far",
-      connections: farConnections,
-      aims: [{ of: "perSecond", atLeast: 5_000 }],
-    },
+  ];
+}
+
+/** Each sign-in writes to the same file as the records. */
+const signIns: Figure = {
+  name: `sign-ins during ${count(recordsMeanwhile)} records/s`,
+  site: "two",
+  connections: signInConnections,
+  records: 0,
+  ratios: [],
+  aims: [],
+  hasBefore: true,
+  meanwhile: {
+    records: smallBatchRecords,
+    perSecond: recordsMeanwhile / smallBatchRecords,
+    request: usageRequest("/api/v1/usage/batch", batchOf({}, smallBatchRecords)),
+  },
+  request: async ({ origin }) => {
+    // Another account: the oldest sessions of one that signs in so often end.
+    const email = "grace@example.com";
+    await signUp(origin.replace("127.0.0.1", "localhost"), { email, keys: 0 });
+    const body = JSON.stringify({ email, password: testPassword });
+    return { method: "POST", url: `${origin}/api/auth/sign-in`, headers: json, body };
+  },
+};
+
+const remoteFigures: readonly Figure[] = [
+  {
+    ...recording("remote singles", oneRecord),
+    site: "remote",
+    ratios: [{ to: "echo of a record", of: "perSecond", atLeast: 0.3 }],
+  },
+  {
+    ...recording("remote batches", batch, batchRecords),
+    site: "remote",
+    ratios: [{ to: "batches", of: "perSecond" }],
+  },
+  { ...recording("remote batches with keys", batchWithKeys, batchRecords), site: "remote" },
+  {
+    ...recording(`remote singles, ${delayMs} ms away`, oneRecord),
+    site: "far",
+    connections: farConnections,
+    aims: [{ of: "perSecond", atLeast: 5_000 }],
+  },
+];
+
+function readingFigures(records: number): Figure[] {
+  const small = `month by day, ${count(smallRecords)} records`;
+  const smallFilled = `month by day, ${count(smallRecords)}, no gaps`;
+  return [
     reading(small, "small", someSeries),
     reading(smallFilled, "small", 0),
     {
@@ -143,11 +210,24 @@ export function figuresOf(records: number): Figure[] {
   ];
 }
 
+/** @returns The figure, and the same with the older program. */
+function withBefore(figure: Figure): Figure[] {
+  if (figure.hasBefore !== true) return [figure];
+  const to = `${figure.name}, before`;
+  const ratios = [
+    ...figure.ratios,
+    { to, of: "perSecond" },
+    // With other requests meanwhile, the time of each can't be told apart.
+    ...(figure.meanwhile === undefined ? [{ to, of: "totalCpu" }] as const : []),
+  ] as const;
+  return [{ ...figure, name: to, site: "before", ratios: [], aims: [] }, { ...figure, ratios }];
+}
+
 /** @returns The figures with matching names, and those that they are compared with. */
 export function chosenFigures(figures: readonly Figure[], only: RegExp): Figure[] {
   const chosen = figures.filter(({ name }) => only.test(name));
-  const ceilings = new Set(chosen.flatMap(({ ratios }) => ratios.map(({ to }) => to)));
-  return figures.filter((figure) => chosen.includes(figure) || ceilings.has(figure.name));
+  const others = chosen.flatMap(({ ratios, halfRateOf }) => [...ratios.map(({ to }) => to), halfRateOf]);
+  return figures.filter((figure) => chosen.includes(figure) || others.includes(figure.name));
 }
 
 function echoing(name: string, body: string): Figure {
@@ -158,25 +238,45 @@ function echoing(name: string, body: string): Figure {
     records: 0,
     ratios: [],
     aims: [],
-    request: ({ origin }) => ({ method: "POST", url: `${origin}/echo`, headers: json, body }),
+    request: ({ origin }) => ({ method: "POST", url: origin, headers: json, body }),
+  };
+}
+
+function checking(name: string): Figure {
+  return {
+    name,
+    site: "one",
+    connections: manyConnections,
+    records: 0,
+    ratios: [],
+    aims: [],
+    request: ({ origin, account: { cookie } }) => ({
+      method: "GET",
+      url: `${origin}/api/auth/me`,
+      headers: { Cookie: cookie },
+    }),
   };
 }
 
 function recording(name: string, body: string, records = 1): Figure {
   return {
     name,
-    site: "empty",
+    site: "two",
     connections: records === 1 ? manyConnections : batchConnections,
     records,
     ratios: [],
     aims: [],
-    request: ({ origin, account }) => ({
-      method: "POST",
-      url: `${origin}/api/v1/usage${records === 1 ? "" : "/batch"}`,
-      headers: { ...json, Authorization: `Bearer ${account.apiKeys[0]?.fullKey}` },
-      body,
-    }),
+    request: records === 1 ? usageRequest("/api/v1/usage", body) : usageRequest("/api/v1/usage/batch", body),
   };
+}
+
+function usageRequest(path: string, body: string): RequestOf {
+  return ({ origin, account }) => ({
+    method: "POST",
+    url: `${origin}${path}`,
+    headers: { ...json, Authorization: `Bearer ${account.apiKeys[0]?.fullKey}` },
+    body,
+  });
 }
 
 function reading(name: string, site: "full" | "small", place: number): Figure {
@@ -210,9 +310,9 @@ function reading(name: string, site: "full" | "small", place: number): Figure {
 }
 
 /** @returns A batch as a collector sends it, with mixed usage of one key. */
-function batchOf(more: Readonly<Record<string, string>>): string {
+function batchOf(more: Readonly<Record<string, string>>, length = batchRecords): string {
   const kinds = allSeries.filter(({ key }) => key === 0);
-  const records = Array.from({ length: batchRecords }, (_, n) => {
+  const records = Array.from({ length }, (_, n) => {
     const kind = kinds[n % kinds.length];
     return {
       productSlug: kind?.productSlug,

@@ -65,7 +65,7 @@ export async function openFilled(
 }
 
 async function fill(path: string, records: number): Promise<Filled> {
-  const account = await withServer(path, (server) => signUp(server.baseUrl, seriesKeys));
+  const account = await withServer(path, (server) => signUp(server.baseUrl, { keys: seriesKeys }));
   const now = Date.now();
   const from = now - filledDays * dayMs;
   const apiKeys = account.apiKeys.map(({ fullKey }) => fullKey);

@@ -1,4 +1,4 @@
-// Runs the load generator wrk with a script from lua.ts, and parses its output.
+// Runs the load generator wrk, which sends as fast as the server responds, with a script from lua.ts, and parses its output.
 import { type LoadRequest, luaScript } from "./lua.ts";
 import { SetUpError } from "./settings.ts";
 
@@ -9,7 +9,7 @@ export interface LoadResult {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Cores used by wrk itself. Near 1, wrk is the bottleneck. */
+  /** Cores used by the load generator, which has one thread. Near 1, it is the bottleneck. */
   readonly loadCores: number;
 }
 
@@ -71,17 +71,6 @@ export async function runLoad(
   };
 }
 
-/** @returns The processor time of a process in seconds, or NaN if unknown. */
-export async function cpuSeconds(pid: number): Promise<number> {
-  const text = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-  // Fields after the name, which may contain spaces: the first is the state, the 12th and 13th are user and system time.
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
-}
-
-/** Clock ticks in /proc, the same on every Linux. */
-const ticksPerSecond = 100;
-
 function percentileMs(text: string, percent: number): number {
   const [, value = "", unit = ""] = new RegExp(`${percent}%\\s+([\\d.]+)(us|ms|s)`).exec(text) ?? [];
   return Number(value) * (unit === "us" ? 0.001 : unit === "s" ? 1000 : 1);
@@ -91,9 +80,4 @@ function childSeconds(text: string): number {
   const last = text.trimEnd().split("\n").at(-1) ?? "";
   const times = [...last.matchAll(/(\d+)m([\d.]+)s/g)];
   return times.reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds), 0);
-}
-
-/** @returns The median. */
-export function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

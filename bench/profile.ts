@@ -19,15 +19,15 @@ interface CpuProfile {
 const partShown = 0.004;
 
 async function main(): Promise<void> {
-  const { seconds, records, kept, only } = readSettings();
-  const figure = figuresOf(records).find(({ name, site }) => only.test(name) && site !== "echo");
+  const { seconds, only, ...settings } = readSettings();
+  const figure = figuresOf(settings).find(({ name, site }) => only.test(name) && site !== "echo");
   if (figure === undefined) throw new SetUpError(`BENCH_ONLY: no server figure matches ${only}`);
   await requireWrk();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-profile-" });
-  const sites = new Sites({ folder, records, kept, print: printLine, profileFolder: folder });
+  const sites = new Sites({ ...settings, folder, print: printLine, profileFolder: folder });
   try {
     const site = await sites.open(figure.site);
-    const request = await figure.request(site, (name) => sites.open(name));
+    const request = await figure.request(site);
     const { requests, perSecond } = await runLoad(request, { connections: figure.connections, seconds });
     printLine(`${figure.name}: ${Math.round(perSecond)} requests a second under the profiler`);
     // The server writes its profiles when it exits.

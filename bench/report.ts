@@ -1,22 +1,19 @@
-// Prints the table of results: all rounds, ratios, and whether each aim was reached.
+// Prints the results: all rounds, ratios, and whether each aim was reached.
 import type { Aim, Figure, Measure } from "./figures.ts";
-import { median } from "./load.ts";
-
-/** The results of one round. */
-export interface Round extends Readonly<Record<Measure, number>> {
-  /** Cores used by the server. */
-  readonly serverCores: number;
-  /** Cores used by wrk. */
-  readonly loadCores: number;
-}
+import type { Round } from "./measure.ts";
+import { median } from "./statistics.ts";
 
 const labels: Readonly<Record<Measure, string>> = {
   perSecond: "per second",
-  p50Ms: "milliseconds, median,",
-  p99Ms: "milliseconds, 99th percentile,",
+  p50Ms: "median response time",
+  p99Ms: "99th percentile",
+  totalCpu: "CPU per request",
+  httpCpu: "CPU per request of the HTTP threads",
 };
-const nameWidth = 40;
+const nameWidth = 42;
 const valueWidth = 38;
+/** Cores of a load generator with one thread from which it may be the bottleneck. */
+const loadCoresFull = 0.9;
 
 /**
  * Formats a figure.
@@ -31,43 +28,63 @@ export function figureLines(
   all: ReadonlyMap<string, readonly Round[]>,
 ): string[] {
   const values = (of: Measure) => rounds.map((round) => round[of]);
-  const middle = (of: Measure) => median(values(of));
+  const middle = (pick: (round: Round) => number | undefined) =>
+    median(rounds.map((round) => pick(round) ?? Number.NaN));
   const measured = figure.isSequential
-    ? `${middle("p50Ms").toFixed(2)} ms (${list(values("p50Ms"), 2)})`
-    : `${whole(middle("perSecond"))}/s (${values("perSecond").map(whole).join(" ")})`;
-  const cores = (of: "serverCores" | "loadCores") => median(rounds.map((round) => round[of])).toFixed(1);
+    ? `${middle((round) => round.p50Ms).toFixed(2)} ms (${list(values("p50Ms"), 2)})`
+    : `${whole(middle((round) => round.perSecond))}/s (${values("perSecond").map(whole).join(" ")})`;
+  const loadCores = middle((round) => round.loadCores);
   const lines = [
-    `${figure.name.padEnd(nameWidth)} ${measured.padEnd(valueWidth)} p99 ${
-      middle("p99Ms").toFixed(1).padStart(6)
-    } ms  cores ${cores("serverCores")} + load ${cores("loadCores")}`,
+    `${valueLine(figure.name, measured.padEnd(valueWidth))} p99 ${
+      middle((round) => round.p99Ms).toFixed(1)
+    } ms  cores ${middle((round) => round.serverCores).toFixed(2)} + load ${loadCores.toFixed(2)}${
+      loadCores < loadCoresFull ? "" : " (the load generator is the limit)"
+    }`,
   ];
   const note = (text: string) => lines.push(`  ${text}`);
+  if (figure.meanwhile === undefined) {
+    const cpu = (of: "http" | "workers" | "runtime") => middle((round) => round.cpu[of]).toFixed(1);
+    note(
+      `CPU per request: HTTP threads ${cpu("http")}, workers ${cpu("workers")}, rest ${cpu("runtime")} µs`,
+    );
+  } else {
+    const perSecond = middle((round) => round.meanwhile?.perSecond);
+    note(
+      `meanwhile ${whole(perSecond)} records/s, p99 ${
+        middle((round) => round.meanwhile?.p99Ms).toFixed(1)
+      } ms`,
+    );
+  }
   for (const aim of figure.aims) {
-    note(`${labels[aim.of]} ${whole(middle(aim.of))}: ${verdict(aim, middle(aim.of))}`);
+    const value = middle((round) => round[aim.of]);
+    note(`${labels[aim.of]} ${whole(value)}${verdict(aim, value)}`);
   }
   for (const aim of figure.ratios) {
     const others = all.get(aim.to);
     if (others === undefined) continue;
     const ratios = rounds.map((round, n) => round[aim.of] / (others[n]?.[aim.of] ?? Number.NaN));
+    const value = median(ratios);
     note(
-      `ratio to “${aim.to}” ${median(ratios).toFixed(2)} (${list(ratios, 2)})${
-        aim.atLeast === undefined && aim.atMost === undefined ? "" : `: ${verdict(aim, median(ratios))}`
-      }`,
+      `${labels[aim.of]} over “${aim.to}”: ${value.toFixed(2)} (${list(ratios, 2)})${verdict(aim, value)}`,
     );
   }
   return lines;
 }
 
-/** @returns A line of the table for a value that isn't measured with requests. */
-export function valueLine(name: string, measured: string, verdictText: string): string {
-  return `${name.padEnd(nameWidth)} ${measured.padEnd(valueWidth)} ${verdictText}`.trimEnd();
+/** @returns A line of the table. */
+export function valueLine(name: string, measured: string): string {
+  return `${name.padEnd(nameWidth)} ${measured}`;
 }
 
-/** @returns The aim, and whether a value reaches it. */
-export function verdict(aim: Pick<Aim, "atLeast" | "atMost">, value: number): string {
-  const { atLeast = -Infinity, atMost = Infinity } = aim;
-  const bound = aim.atLeast === undefined ? `at most ${whole(atMost)}` : `at least ${whole(atLeast)}`;
-  return `aim ${bound}, ${value >= atLeast && value <= atMost ? "reached" : "MISSED"}`;
+/** @returns The aim and whether a value reaches it, or nothing if there is no aim. */
+export function verdict({ atLeast, atMost }: Pick<Aim, "atLeast" | "atMost">, value: number): string {
+  if (atLeast !== undefined) {
+    return `; aim at least ${whole(atLeast)}, ${value >= atLeast ? "reached" : "MISSED"}`;
+  }
+  if (atMost !== undefined) {
+    return `; aim at most ${whole(atMost)}, ${value <= atMost ? "reached" : "MISSED"}`;
+  }
+  return "";
 }
 
 function list(values: readonly number[], digits: number): string {

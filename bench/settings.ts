@@ -13,18 +13,24 @@ export interface Settings {
   readonly records: number;
   /** Path of a full database to keep for later runs. */
   readonly kept: string | undefined;
+  /** The folder of an older checkout to compare with. */
+  readonly before: string | undefined;
   /** Matches the names of figures to measure. */
   readonly only: RegExp;
 }
 
 /** Reads the settings. @throws {SetUpError} When one is invalid. */
 export function readSettings(): Settings {
-  const kept = Deno.env.get("BENCH_DATABASE");
+  const path = (name: string) => {
+    const value = Deno.env.get(name);
+    return value === undefined ? undefined : resolve(value);
+  };
   return {
     rounds: whole("BENCH_ROUNDS", 3),
     seconds: whole("BENCH_SECONDS", 4),
     records: whole("BENCH_RECORDS", 10_000_000),
-    kept: kept === undefined ? undefined : resolve(kept),
+    kept: path("BENCH_DATABASE"),
+    before: path("BENCH_BEFORE"),
     only: pattern("BENCH_ONLY"),
   };
 }

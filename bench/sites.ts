@@ -1,5 +1,5 @@
 // The servers to measure, each with its own database, started when first needed.
-import { isReady, startProgram } from "../tests/support/program.ts";
+import { isReady, sourceCommand, startProgram } from "../tests/support/program.ts";
 import { poll } from "../tests/support/poll.ts";
 import { freePort, type Sqld, sqldMissing, startSqld } from "../tests/support/sqld.ts";
 import { type Account, signUp } from "./account.ts";
@@ -7,10 +7,11 @@ import { type Filled, openFilled } from "./filled.ts";
 import { SetUpError } from "./settings.ts";
 
 /**
- * `echo`: the bare Hono server. `empty`: a new data file. `full`: BENCH_RECORDS records. `small`: 100,000 records.
- * `remote`: a libSQL server on this machine. `far`: the same behind a delay.
+ * `echo`: the bare Hono server. `one` and `two`: a new data file, with as many HTTP threads. `before`: like `two`, but the
+ * program of BENCH_BEFORE. `full`: BENCH_RECORDS records. `small`: 100,000 records. `remote`: a libSQL server on this machine.
+ * `far`: the same behind a delay. The last four have the default number of HTTP threads.
  */
-export type SiteName = "echo" | "empty" | "full" | "small" | "remote" | "far";
+export type SiteName = "echo" | "one" | "two" | "before" | "full" | "small" | "remote" | "far";
 
 /** A running server. */
 export interface Site {
@@ -26,6 +27,8 @@ export interface SiteOptions {
   readonly folder: string;
   readonly records: number;
   readonly kept: string | undefined;
+  /** The folder of an older checkout, for `before`. */
+  readonly before: string | undefined;
   readonly print: (line: string) => void;
   /** Where servers write a CPU profile when they exit. Default: none. */
   readonly profileFolder?: string;
@@ -63,12 +66,16 @@ export class Sites {
   }
 
   async #start(name: SiteName): Promise<Site> {
-    const { folder, records, kept, print } = this.#options;
+    const { folder, records, kept, before, print } = this.#options;
     switch (name) {
       case "echo":
         return await this.#startEcho();
-      case "empty":
-        return await this.#startServer(`file:${folder}/empty.db`);
+      case "one":
+      case "two":
+        return await this.#startServer(`file:${folder}/${name}.db`, { threads: name === "one" ? 1 : 2 });
+      case "before":
+        if (before === undefined) throw new SiteMissing("BENCH_BEFORE is not set");
+        return await this.#startServer(`file:${folder}/before.db`, { threads: 2, root: `${before}/` });
       case "full":
       case "small": {
         const filled = await openFilled(
@@ -79,7 +86,7 @@ export class Sites {
             Math.round(filled.perSecond).toLocaleString("en")
           } a second`,
         );
-        return await this.#startServer(`file:${filled.path}`, filled);
+        return await this.#startServer(`file:${filled.path}`, { filled });
       }
       case "remote":
         return await this.#startServer((await this.#startSqld()).url);
@@ -90,26 +97,36 @@ export class Sites {
     }
   }
 
-  async #startServer(databaseUrl: string, filled?: Filled): Promise<Site> {
+  async #startServer(
+    databaseUrl: string,
+    { threads, root, filled }: { threads?: number; root?: string; filled?: Filled } = {},
+  ): Promise<Site> {
     const { folder, profileFolder } = this.#options;
+    const [binary = "", ...args] = sourceCommand({
+      ...(root === undefined ? {} : { root }),
+      flags: profileFolder === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`],
+    });
+    const env = { DATABASE_URL: databaseUrl, API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning" };
     const server = startProgram({
       folder,
-      ...(profileFolder === undefined ? {} : profiled(profileFolder)),
-      env: { DATABASE_URL: databaseUrl, API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning" },
+      binary,
+      args,
+      env: { ...env, ...(threads === undefined ? {} : { HTTP_THREADS: String(threads) }) },
     });
     this.#endings.push(async () => {
       server.kill("SIGTERM");
       await server.ended();
     });
     await isReady(server);
-    const account = filled?.account ?? await signUp(server.baseUrl, 1);
+    const account = filled?.account ?? await signUp(server.baseUrl, { keys: 1 });
     const origin = server.baseUrl.replace("localhost", "127.0.0.1");
     return { origin, pid: server.pid, account, ...(filled === undefined ? {} : { filled }) };
   }
 
   async #startEcho(): Promise<Site> {
+    const { account } = await this.open("one");
     const port = freePort();
-    const child = this.#spawn("echo.ts", [String(port)], "null");
+    const child = this.#spawn("echo.ts", [String(port), account.sessionUser], "null");
     const origin = `http://127.0.0.1:${port}`;
     await poll(() =>
       fetch(origin).then(async (response) => {
@@ -117,7 +134,7 @@ export class Sites {
         return true;
       }, () => false)
     );
-    return { origin, pid: child.pid, account: { cookie: "", apiKeys: [], sessionUser: "" } };
+    return { origin, pid: child.pid, account: { ...account, apiKeys: [] } };
   }
 
   async #startSqld(): Promise<Sqld> {
@@ -154,14 +171,4 @@ export class Sites {
     });
     return child;
   }
-}
-
-/** @returns The command that runs the program from its source with V8's profiler. */
-function profiled(folder: string): { binary: string; args: string[] } {
-  const root = new URL("../", import.meta.url).pathname;
-  const flags = ["--no-prompt", "--cached-only", "--allow-all", `--config=${root}deno.json`];
-  return {
-    binary: Deno.execPath(),
-    args: ["run", "--cpu-prof", `--cpu-prof-dir=${folder}`, ...flags, `${root}main.ts`],
-  };
 }

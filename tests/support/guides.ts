@@ -123,7 +123,7 @@ export async function runLines(
 export async function installGatehouse(folder: string): Promise<string> {
   const bin = `${folder}/bin`;
   await Deno.mkdir(bin);
-  const program = sourceCommand.map((word) => `'${word}'`).join(" ");
+  const program = sourceCommand().map((word) => `'${word}'`).join(" ");
   await Deno.writeTextFile(`${bin}/gatehouse`, `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 });
   return bin;
 }

@@ -26,17 +26,19 @@ export interface ProgramOptions {
   readonly bareEnvironment?: boolean;
 }
 
-const root = new URL("../../", import.meta.url).pathname;
+const thisRoot = new URL("../../", import.meta.url).pathname;
 
-/** The command that runs the program from its source. */
-export const sourceCommand: readonly string[] = [
-  Deno.execPath(),
-  "run",
-  "--cached-only",
-  `--config=${root}deno.json`,
-  ...permissionFlags,
-  `${root}main.ts`,
-];
+/**
+ * The command that runs the program from its source.
+ *
+ * @param options `root`: the folder of another checkout, with a slash at its end. `flags`: more flags of `deno run`.
+ */
+export function sourceCommand(
+  { root = thisRoot, flags = [] }: { root?: string; flags?: readonly string[] } = {},
+): string[] {
+  const config = `--config=${root}deno.json`;
+  return [Deno.execPath(), "run", "--cached-only", config, ...flags, ...permissionFlags, `${root}main.ts`];
+}
 
 /** @returns The command that starts the program. */
 export function programCommand(
@@ -45,7 +47,7 @@ export function programCommand(
 ): Deno.Command {
   const [command = "", ...rest] = [
     ...options.through ?? [],
-    ...options.binary === undefined ? sourceCommand : [options.binary],
+    ...options.binary === undefined ? sourceCommand() : [options.binary],
     ...options.args ?? [],
   ];
   return new Deno.Command(command, {
