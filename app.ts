@@ -11,7 +11,6 @@ import { requestLifecycle, requestSize, wellFormedHost } from "./routes/middlewa
 import { cors, preflight } from "./routes/middleware/cors.ts";
 import { crossSite } from "./routes/middleware/cross_site.ts";
 import { untrustedProxy } from "./routes/middleware/untrusted_proxy.ts";
-import { createMetrics } from "./routes/metrics.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { portalRoutes } from "./routes/portal/routes.ts";
 import { pageError } from "./routes/portal/errors.ts";
@@ -20,7 +19,6 @@ import { pageError } from "./routes/portal/errors.ts";
 export function createApp(parts: AppParts, options: { version: string }): App {
   const { config } = parts;
   const app = new OpenAPIHono<AppEnv>();
-  const metrics = createMetrics(parts, options);
 
   const errorResponse = (error: unknown, c: AppContext) => {
     const appError = toAppError(error, c, parts);
@@ -36,12 +34,12 @@ export function createApp(parts: AppParts, options: { version: string }): App {
       crossSite(config, (c) => known.isKnown(c)),
     ],
     errorResponse,
-    onResponse: metrics.countResponse,
+    onResponse: parts.metrics.countResponse,
   }));
   app.use("/api/auth/*", preflight(config));
 
   apiRoutes(app, parts, options);
-  operationRoutes(app, parts, metrics);
+  operationRoutes(app, parts);
 
   browserClientRoutes(app);
   const assets = assetRoutes(app);

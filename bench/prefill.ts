@@ -6,6 +6,7 @@ import { hashApiKey } from "../domain/api_key.ts";
 import { recorderCommitRecordsMax, recorderQueueRecordsMax, rollupQuarterMs } from "../domain/limits.ts";
 import type { UsageInput } from "../domain/meter/usage_record.ts";
 import { recordUsage } from "../services/meter/usage_records.ts";
+import { createProcessParts } from "../services/process_parts.ts";
 import { createServices } from "../services/services.ts";
 
 /** A combination of key, product and metric. */
@@ -59,7 +60,8 @@ export async function prefill(path: string, filling: Filling): Promise<number> {
   // Records are recorded at their own timestamps, so recorded_at and everything derived from it is in order.
   let now = filling.from;
   const context = { config: result.config, database, clock: () => now };
-  const services = createServices(context, { onBackgroundError: note });
+  const parts = createProcessParts(context, { onBackgroundError: note });
+  const services = createServices(context, { parts, onBackgroundError: note });
   const keyHashes = filling.apiKeys.map(hashApiKey);
   const begin = performance.now();
   const waiting: Promise<unknown>[] = [];
@@ -77,6 +79,7 @@ export async function prefill(path: string, filling: Filling): Promise<number> {
   await Promise.all(waiting);
   const perSecond = filling.records / (performance.now() - begin) * 1000;
   await services.close();
+  await parts.close();
   await database.close();
   return perSecond;
 }

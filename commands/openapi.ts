@@ -2,6 +2,8 @@
 import { createApp } from "../app.ts";
 import type { Settings } from "../config.ts";
 import { type Database, DatabaseError } from "../db/engine/database.ts";
+import { createMetrics } from "../routes/metrics.ts";
+import { createProcessParts } from "../services/process_parts.ts";
 import { createServices } from "../services/services.ts";
 import { readSettings } from "./settings.ts";
 import { writeLine } from "./terminal.ts";
@@ -17,8 +19,14 @@ export async function openApiCommand(environment: Settings, options: { version: 
     write: fail,
     close: () => Promise.resolve(),
   };
-  const services = createServices({ config, database, clock: Date.now }, { onBackgroundError: () => {} });
+  const base = { config, database, clock: Date.now };
+  const onBackgroundError = () => {};
+  const parts = createProcessParts(base, { onBackgroundError });
+  const services = createServices(base, { parts, onBackgroundError });
   const log = { debug: undefined, warn: () => {}, error: () => {} };
-  const response = await createApp({ config, services, log }, options).request("/api/openapi.json");
+  const metrics = createMetrics(services);
+  const allMetrics = () => Promise.resolve([]);
+  const app = createApp({ config, services, log, metrics, allMetrics }, options);
+  const response = await app.request("/api/openapi.json");
   return writeLine(JSON.stringify(await response.json(), null, 2));
 }

@@ -156,6 +156,9 @@ export const apiKeyUsedIntervalMs = 60_000;
 /** Rejected API keys of a client address in a minute. */
 export const rejectedApiKeysPerMinuteMax = 60;
 
+/** How long `/metrics` waits for the other threads. Prometheus waits 10 s for the response. */
+export const metricsTimeoutMs = 5_000;
+
 // Usage
 
 /** Series of an organization: distinct combinations of product, metric and key. */

@@ -3,9 +3,9 @@ import type { Context, Hono, MiddlewareHandler } from "hono";
 import type { Config } from "../config.ts";
 import type { ClientInfo, SessionActor } from "../domain/actor.ts";
 import type { ErrorCode } from "../domain/errors.ts";
-import type { BackupState } from "../services/backups.ts";
 import type { Deadlines } from "../services/deadlines.ts";
 import type { Services } from "../services/services.ts";
+import type { CollectMetrics, MetricValues } from "./metric_set.ts";
 
 /** The context of one request. */
 export interface AppEnv {
@@ -50,6 +50,13 @@ export interface Log {
   error(message: string, values: Record<string, unknown>): void;
 }
 
+/** The metrics of one thread. */
+export interface Metrics {
+  readonly collect: CollectMetrics;
+  /** Counts a response. @param startedAt When its request arrived, by `performance.now()`. */
+  countResponse(c: AppContext, startedAt: number): void;
+}
+
 /** The parts of the app. */
 export interface AppParts {
   readonly config: Config;
@@ -57,6 +64,8 @@ export interface AppParts {
   readonly log: Log;
   /** Prints a line on the terminal, in addition to the log. */
   readonly print?: (line: string) => void;
-  /** The state of scheduled backups; undefined without a schedule. */
-  readonly backups?: (() => BackupState) | undefined;
+  /** Of this thread. */
+  readonly metrics: Metrics;
+  /** @returns The metrics of all threads and of the process. @throws {AppError} As `collectAll`. */
+  readonly allMetrics: () => Promise<readonly MetricValues[]>;
 }

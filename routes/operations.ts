@@ -1,15 +1,16 @@
 // Health checks and metrics, for the operator's monitoring.
 import { timingSafeEqual } from "node:crypto";
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
+import { Registry } from "prom-client";
 import { notFoundError } from "../domain/errors.ts";
 import { describe } from "./api/endpoint.ts";
 import { commonErrors } from "./api/openapi/error_responses.ts";
 import { isLocalRequest } from "./client_address.ts";
 import type { AppContext, AppEnv, AppParts } from "./env.ts";
-import type { Metrics } from "./metrics.ts";
+import { metricsText } from "./metric_set.ts";
 
 /** Mounts `/health/*` and `/metrics`. */
-export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, metrics: Metrics): void {
+export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   describeOperations(app);
 
   app.get("/health/live", (c) => c.json({ status: "ok" }));
@@ -23,7 +24,8 @@ export function operationRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, metri
   app.get("/metrics", async (c) => {
     // Without permission, the page seems not to exist.
     if (!maySeeMetrics(c, parts.config.metricsToken)) throw notFoundError();
-    return c.body(await metrics.registry.metrics(), 200, { "Content-Type": metrics.registry.contentType });
+    const text = await metricsText(await parts.allMetrics());
+    return c.body(text, 200, { "Content-Type": Registry.PROMETHEUS_CONTENT_TYPE });
   });
 }
 

@@ -10,6 +10,9 @@ import {
   shutdownNoticeMs,
   shutdownTimeoutMs,
 } from "../../domain/limits.ts";
+import { collectAll } from "../../routes/metric_set.ts";
+import { createMetrics } from "../../routes/metrics.ts";
+import { processMetrics } from "../../routes/process_metrics.ts";
 import { BackupSchedule } from "../../services/backups.ts";
 import { checkSettingNames } from "../check/setting_names.ts";
 import { mailMode } from "../../services/mail/mail.ts";
@@ -17,6 +20,7 @@ import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
 import { sleep } from "../../services/sleep.ts";
 import { deleteOldAuditEvents } from "../../services/audit.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
+import { createProcessParts } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
 import { Listener, settlesWithin } from "./listen.ts";
@@ -114,21 +118,39 @@ function startServer({ config: settings, log, opened, backups, version }: Server
   });
   // The port is known only now if the settings leave it to the operating system.
   const config = withPort(settings, listener.port);
-  const services = createServices({ config, database: opened.database, clock: Date.now }, {
-    onBackgroundError: (error) => log.warn("background work failed", { error }),
-    emailTexts,
-    mailLog: log,
+  const base = { config, database: opened.database, clock: Date.now };
+  const onBackgroundError = (error: unknown) => log.warn("background work failed", { error });
+  const parts = createProcessParts(base, {
+    onBackgroundError,
+    mail: { log, texts: emailTexts },
     startThreads: true,
   });
-  const print = (line: string) => void writeLine(`gatehouse: ${line}`, "stderr");
-  const app = createApp({ config, services, log, print, backups: backups && (() => backups.state) }, {
+  const services = createServices(base, { parts, onBackgroundError });
+  const metrics = createMetrics(services);
+  const ofProcess = processMetrics({
+    parts,
+    backups: backups && (() => backups.state),
     version,
+    clock: Date.now,
   });
+  const print = (line: string) => void writeLine(`gatehouse: ${line}`, "stderr");
+  const app = createApp({
+    config,
+    services,
+    log,
+    print,
+    metrics,
+    allMetrics: () => collectAll([ofProcess, metrics.collect]),
+  }, { version });
   announce(config, log);
   const stopping = new AbortController();
   const { signal } = stopping;
   const sweeping = setInterval(() => services.deadlines.sweep(), sweepIntervalMs);
-  const working = [deleteOldData(services, { log, signal }), services.mail.run(signal), backups?.run(signal)];
+  const working = [
+    deleteOldData(services, { log, signal }),
+    parts.mailWorker.run(signal),
+    backups?.run(signal),
+  ];
   return async function stop() {
     services.drain();
     stopping.abort();
@@ -139,6 +161,7 @@ function startServer({ config: settings, log, opened, backups, version }: Server
     if (!isClean) log.warn("some connections did not end in time", {});
     const close = async () => {
       await Promise.all([...working, services.close()]);
+      await parts.close();
       if (!isClean) await delay(shutdownFlushMs);
       await opened.close();
     };

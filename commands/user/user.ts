@@ -16,6 +16,7 @@ import {
   type PasswordLink,
   resetUserPassword,
 } from "../../services/operator/users.ts";
+import { createProcessParts } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { userHelp } from "../help.ts";
 import { databaseName, openForCommand } from "../open_database.ts";
@@ -68,12 +69,15 @@ async function run(parsed: UserArguments, environment: Settings): Promise<void> 
   const opened = await openForCommand(config, { isGuest: true, onlyReads: verb === "list" });
   writeLine(`Database: ${databaseName(config)}`, "stderr");
   const base = { config, database: opened.database, clock: Date.now };
-  const services = createServices(base, { onBackgroundError: () => {} });
+  const onBackgroundError = () => {};
+  const parts = createProcessParts(base, { onBackgroundError });
+  const services = createServices(base, { parts, onBackgroundError });
   const client = { address: "", userAgent: `gatehouse user ${verb}`, requestId: null };
   try {
     await verbs[verb]({ ...parsed, services, actor: { type: "operator", client }, password });
   } finally {
     await services.close();
+    await parts.close();
     await opened.close();
   }
 }

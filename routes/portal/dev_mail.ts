@@ -21,30 +21,30 @@ export function devMailRoutes(app: App, parts: PortalParts): void {
   if (mail.mode !== "development" || !isLoopbackHost(baseUrl.hostname)) return;
   const frame = gateFrame(parts);
 
-  function findMails(c: AppContext): readonly DevelopmentMail[] {
+  function findMails(c: AppContext): Promise<readonly DevelopmentMail[]> {
     if (!isThisMachine(c, baseUrl.hostname)) throw notFoundError();
     return mail.developmentMails();
   }
 
-  function findMail(c: AppContext): DevelopmentMail {
-    const found = findMails(c).findLast(({ id }) => id === c.req.param("id"));
+  async function findMail(c: AppContext): Promise<DevelopmentMail> {
+    const found = (await findMails(c)).findLast(({ id }) => id === c.req.param("id"));
     if (found === undefined) throw notFoundError();
     return found;
   }
 
   app.get(
     "/dev/mail",
-    (c) => sendPage(c, devMailsPage({ frame, mails: findMails(c).toReversed(), now: clock() })),
+    async (c) => sendPage(c, devMailsPage({ frame, mails: (await findMails(c)).toReversed(), now: clock() })),
   );
 
-  app.get("/dev/mail/:id", (c) => {
-    const found = findMail(c);
+  app.get("/dev/mail/:id", async (c) => {
+    const found = await findMail(c);
     c.set("responseHeaders", [["content-security-policy", pagePolicy]]);
     return sendPage(c, devMailPage({ frame, mail: found, home: baseUrl.origin, now: clock() }));
   });
 
-  app.get("/dev/mail/:id/html", (c) => {
-    const { html } = findMail(c);
+  app.get("/dev/mail/:id/html", async (c) => {
+    const { html } = await findMail(c);
     c.set("responseHeaders", [["content-security-policy", mailPolicy], ["referrer-policy", "no-referrer"]]);
     return c.html(html);
   });

@@ -1,45 +1,10 @@
-// The outbox and its worker. An email leaves the outbox only when the mail server has it, so it arrives at least once, with
-// the same Message-ID each time. A link's token is created for each attempt, and only its SHA-256 is stored.
+// Writing emails to the outbox, in any thread. `mail_worker.ts` sends them.
 import type { Config } from "../../config.ts";
 import type { Audited } from "../../db/audit.ts";
 import type { Statement } from "../../db/engine/database.ts";
-import { deleteExpiredLinks, insertMailedLinkToken } from "../../db/mail/link_tokens.ts";
-import { deleteExpiredMailBudgets } from "../../db/mail/mail_budgets.ts";
-import {
-  capMailDelays,
-  type ClaimedMail,
-  claimMails,
-  deleteMails,
-  deleteOldMails,
-  findNextMailDue,
-  insertMail,
-  updateMailDue,
-} from "../../db/mail/outbox.ts";
-import { mailUnavailableError, messageOf } from "../../domain/errors.ts";
-import {
-  developmentMailsMax,
-  endedLinksIntervalMs,
-  mailGiveUpMs,
-  mailLeaseMs,
-  mailPollIntervalMs,
-  mailRetryMaxMs,
-  mailRetryMinMs,
-  mailsAtOnceMax,
-  mailShutdownGraceMs,
-  mailsLookedAtMax,
-} from "../../domain/limits.ts";
-import {
-  type EmailContent,
-  type EmailTexts,
-  linkLifetimesMs,
-  type LinkPurpose,
-  linkPurpose,
-  type NewMail,
-} from "../../domain/mail/mail.ts";
-import type { BaseContext } from "../base_context.ts";
-import { sleep } from "../sleep.ts";
-import { hashToken, newToken } from "../sign_in/session_tokens.ts";
-import { MailError, type MailMessage, type MailTransport, smtpTransport } from "./mail_transport.ts";
+import { insertMail } from "../../db/mail/outbox.ts";
+import { mailUnavailableError } from "../../domain/errors.ts";
+import type { EmailContent, LinkPurpose, NewMail } from "../../domain/mail/mail.ts";
 
 /** Where emails go: to a mail server; to the log and `/dev/mail`; nowhere. */
 export type MailMode = "smtp" | "development" | "none";
@@ -54,61 +19,22 @@ export interface DevelopmentMail extends EmailContent {
   readonly sentAt: number;
 }
 
-/** Where the worker logs. Values are never secrets, except for `info` in development. */
-export interface MailLog {
-  readonly debug?: ((message: string, values: Record<string, unknown>) => void) | undefined;
-  info(message: string, values: Record<string, unknown>): void;
-  warn(message: string, values: Record<string, unknown>): void;
+/** The process's mail worker, from any thread. */
+export interface MailAccess {
+  /** Makes it send what was just written, immediately. */
+  wake(): void;
+  /** @returns The latest emails that were kept in development, newest last. */
+  developmentMails(): Promise<readonly DevelopmentMail[]>;
 }
 
-/** What the outbox is created with. */
-export interface MailOptions {
-  readonly log: MailLog;
-  /** Emails can be written to the outbox, but not sent, without it. */
-  readonly texts?: EmailTexts | undefined;
-  /** Replaces SMTP in the mode `smtp`. */
-  readonly transport?: MailTransport | undefined;
-}
-
-/** An email with its text and a link that works. */
-interface WrittenMail {
-  readonly claimed: ClaimedMail;
-  readonly link: string | null;
-  readonly message: MailMessage;
-}
-
-/** The outbox and its worker. */
+/** Writes emails to the outbox. */
 export class Mail {
   readonly mode: MailMode;
-  readonly #base: BaseContext;
-  readonly #options: MailOptions;
-  readonly #transport: MailTransport | null;
-  readonly #counts = { sent: 0, postponed: 0, given_up: 0 };
-  readonly #kept: DevelopmentMail[] = [];
-  /** Emails that were sent but are still in the outbox, because the database didn't respond. */
-  readonly #delivered = new Set<string>();
-  readonly #stopped = new AbortController();
-  #woken = new AbortController();
-  #isFailing = false;
+  readonly #worker: MailAccess;
 
-  constructor(base: BaseContext, options: MailOptions) {
-    this.#base = base;
-    this.#options = options;
-    this.mode = mailMode(base.config);
-    const { smtpUrl = "", mailFrom = "", baseUrl } = base.config;
-    this.#transport = this.mode === "smtp"
-      ? options.transport ?? smtpTransport({ smtpUrl, mailFrom, baseUrl })
-      : null;
-  }
-
-  /** What became of the attempts to send since the start; updated in place. */
-  get counts(): Readonly<Record<"sent" | "postponed" | "given_up", number>> {
-    return this.#counts;
-  }
-
-  /** @returns The latest emails that were kept in development, newest last. */
-  developmentMails(): readonly DevelopmentMail[] {
-    return [...this.#kept];
+  constructor(config: Config, worker: MailAccess) {
+    this.mode = mailMode(config);
+    this.#worker = worker;
   }
 
   /** @throws {AppError} `mail_unavailable` where emails go nowhere. */
@@ -121,178 +47,14 @@ export class Mail {
     return this.mode === "none" ? [] : insertMail(mail, audited);
   }
 
-  /** Makes the worker send what was just written, immediately. */
+  /** See {@linkcode MailAccess.wake}. */
   wake(): void {
-    this.#woken.abort();
+    this.#worker.wake();
   }
 
-  /** Sends what is due until the signal; then it ends within {@linkcode mailShutdownGraceMs}. */
-  async run(signal: AbortSignal): Promise<void> {
-    let grace: ReturnType<typeof setTimeout> | undefined;
-    signal.addEventListener("abort", () => {
-      grace = setTimeout(() => this.#stopped.abort(), mailShutdownGraceMs);
-    }, { once: true });
-    let cleanedUpAt = -Infinity;
-    while (!signal.aborted) {
-      let restMs = mailPollIntervalMs;
-      try {
-        // Also when the clock was set back by as much.
-        if (Math.abs(this.#base.clock() - cleanedUpAt) >= endedLinksIntervalMs) {
-          cleanedUpAt = this.#base.clock();
-          await this.#cleanUp();
-        }
-        const { nextDueAt } = await this.deliverDue();
-        if (nextDueAt !== null) restMs = Math.max(0, Math.min(restMs, nextDueAt - this.#base.clock()));
-      } catch (error) {
-        this.#options.log.warn("retrying failed delivery of emails", { error });
-      }
-      await sleep(restMs, AbortSignal.any([signal, this.#woken.signal]));
-      this.#woken = new AbortController();
-    }
-    clearTimeout(grace);
-  }
-
-  /**
-   * Sends a few emails that are due. No email is sent by two servers, or by two calls at the same time.
-   *
-   * @returns How many were sent, and when the next one is due, in milliseconds since 1970; null for an empty outbox.
-   * @throws {DatabaseError}
-   */
-  async deliverDue(): Promise<{ sent: number; nextDueAt: number | null }> {
-    const texts = this.#options.texts;
-    if (this.mode === "none" || texts === undefined) return { sent: 0, nextDueAt: null };
-    const dueAt = await findNextMailDue(this.#base.database, texts.kinds);
-    if (dueAt === null || dueAt > this.#base.clock()) return { sent: 0, nextDueAt: dueAt };
-    const written = await this.#write(await this.#claim(texts), texts);
-    const sent = await Promise.all(written.map((mail) => this.#deliver(mail)));
-    return {
-      sent: sent.filter((isSent) => isSent).length,
-      nextDueAt: await findNextMailDue(this.#base.database, texts.kinds),
-    };
-  }
-
-  async #claim({ kinds }: EmailTexts): Promise<ClaimedMail[]> {
-    const done = [...this.#delivered];
-    const [, result] = await this.#base.database.write([
-      deleteMails(done),
-      claimMails(kinds, {
-        now: this.#base.clock(),
-        leaseMs: mailLeaseMs,
-        limit: mailsAtOnceMax,
-        lookedAt: mailsLookedAtMax,
-      }),
-    ]);
-    for (const id of done) this.#delivered.delete(id);
-    const claimed = (result?.rows ?? []) as unknown as ClaimedMail[];
-    return claimed.sort((a, b) => a.id < b.id ? -1 : 1);
-  }
-
-  /** Leaves out emails that were withdrawn since they were claimed, and drops those whose links have become invalid. */
-  async #write(claimed: readonly ClaimedMail[], texts: EmailTexts): Promise<WrittenMail[]> {
-    const now = this.#base.clock();
-    const tokens = new Map<string, string>();
-    const statements = claimed.flatMap((mail) => {
-      const purpose = linkPurpose(mail.kind);
-      if (purpose === null || mail.subject === null) return [];
-      const token = newToken();
-      tokens.set(mail.id, token);
-      const expiresAt = now + linkLifetimesMs[purpose];
-      const { subject, recipient: email } = mail;
-      return insertMailedLinkToken(
-        { tokenHash: hashToken(token), purpose, subject, email, now, expiresAt },
-        mail,
-      );
-    });
-    const results = statements.length === 0 ? [] : await this.#base.database.write(statements);
-    const rows = results.flatMap((result) => result.rows);
-    const valid = new Set(rows.map(({ tokenHash }) => tokenHash));
-    const dropped = new Set(rows.map(({ droppedId }) => droppedId));
-    return claimed.flatMap((mail) => {
-      const { id: mailId, kind } = mail;
-      if (dropped.has(mailId)) {
-        this.#options.log.debug?.("dropped an email with an invalid link", { mailId, kind });
-      }
-      const token = tokens.get(mailId);
-      if (token !== undefined && !valid.has(hashToken(token))) return [];
-      return [this.#compose(mail, { texts, token, now })];
-    });
-  }
-
-  #compose(
-    claimed: ClaimedMail,
-    { texts, token, now }: { texts: EmailTexts; token: string | undefined; now: number },
-  ): WrittenMail {
-    const { baseUrl } = this.#base.config;
-    const purpose = linkPurpose(claimed.kind);
-    const link = purpose === null || token === undefined
-      ? null
-      : linkAddress(this.#base.config, { purpose, token });
-    const content = texts.render(claimed.kind, JSON.parse(claimed.fields), {
-      home: baseUrl.origin,
-      link,
-      linkLifetimeMs: purpose === null ? 0 : linkLifetimesMs[purpose],
-    });
-    const messageId = `<${claimed.id}@${baseUrl.hostname}>`;
-    return { claimed, link, message: { ...content, messageId, to: claimed.recipient, date: now } };
-  }
-
-  /** @returns Whether it was sent. */
-  async #deliver(mail: WrittenMail): Promise<boolean> {
-    const { id } = mail.claimed;
-    try {
-      if (this.#transport === null) this.#keep(mail);
-      else await this.#transport(mail.message, this.#stopped.signal);
-    } catch (error) {
-      await this.#postpone(mail.claimed, error);
-      return false;
-    }
-    if (this.#isFailing) this.#options.log.info("the mail server accepts emails again", {});
-    this.#isFailing = false;
-    this.#counts.sent++;
-    this.#delivered.add(id);
-    await this.#base.database.write([deleteMails([id])]);
-    this.#delivered.delete(id);
-    return true;
-  }
-
-  #keep({ claimed: { id }, link, message: { to, subject, text, html, date } }: WrittenMail): void {
-    this.#kept.push({ id, to, subject, text, html, link, sentAt: date });
-    if (this.#kept.length > developmentMailsMax) this.#kept.shift();
-    this.#options.log.info("email not sent: SMTP_URL is not set", { to, subject, text });
-  }
-
-  async #postpone(claimed: ClaimedMail, error: unknown): Promise<void> {
-    const { id: mailId, kind, attempts, createdAt } = claimed;
-    const reason = messageOf(error);
-    const failed = error instanceof MailError ? error.kind : null;
-    const giveUpAt = createdAt + mailGiveUpMs;
-    if (failed === "rejected" || this.#base.clock() >= giveUpAt) {
-      this.#options.log.warn("gave up on an email", { mailId, kind, attempts, reason });
-      this.#counts.given_up++;
-      await this.#base.database.write([deleteMails([mailId])]);
-      return;
-    }
-    this.#counts.postponed++;
-    if (!this.#isFailing && failed === "server" && !this.#stopped.signal.aborted) {
-      this.#isFailing = true;
-      this.#options.log.warn("the mail server accepts no emails; retrying", { reason });
-    }
-    const waitMs = Math.min(mailRetryMaxMs, mailRetryMinMs * 2 ** (attempts - 1));
-    // The last attempt is made exactly when the time is up.
-    await this.#base.database.write([
-      updateMailDue(claimed, Math.min(this.#base.clock() + waitMs, giveUpAt)),
-    ]);
-  }
-
-  async #cleanUp(): Promise<void> {
-    const now = this.#base.clock();
-    await this.#base.database.write([
-      capMailDelays({ now, waitMaxMs: mailRetryMaxMs }),
-      deleteExpiredLinks(now),
-      deleteExpiredMailBudgets(now),
-      // Without a mail server, what an earlier configuration left in the outbox would stay forever.
-      ...(this.mode === "none" ? [deleteOldMails(now - mailGiveUpMs)] : []),
-    ]);
+  /** See {@linkcode MailAccess.developmentMails}. */
+  developmentMails(): Promise<readonly DevelopmentMail[]> {
+    return this.#worker.developmentMails();
   }
 }
 

@@ -1,11 +1,21 @@
-// The messages between the main thread and the reports thread.
-import { DatabaseError, type DatabaseErrorKind, type DatabaseSource } from "../../db/engine/database.ts";
-import { AppError } from "../../domain/errors.ts";
+// The messages to and from the reports thread.
+import type { DatabaseSource } from "../../db/engine/database.ts";
+import type { SentError } from "../sent_errors.ts";
 import type { ReportInput, ReportName } from "./report_types.ts";
 
-/** What the main thread sends: first `open`, then reports, then `close`. */
-export type ReportsRequest =
+/** What the main thread sends: first `open`, then the port of each thread that wants reports, then `close`. */
+export type ReportsThreadRequest =
   | { readonly type: "open"; readonly source: DatabaseSource }
+  | { readonly type: "connect"; readonly port: MessagePort }
+  | { readonly type: "close" };
+
+/** What the main thread receives. */
+export interface ReportsThreadResponse {
+  readonly type: "closed";
+}
+
+/** What a thread sends on its port. Ids are its own. */
+export type ReportsRequest =
   | {
     readonly type: "report";
     readonly id: number;
@@ -14,9 +24,10 @@ export type ReportsRequest =
   }
   /** The client has taken a part and can take another one, or it is gone. */
   | { readonly type: "more" | "cancel"; readonly id: number }
+  /** `drain`: the program stops. `close`: the thread needs no more reports. */
   | { readonly type: "drain" | "close" };
 
-/** What the reports thread responds. A report ends with `done` or `failed`. */
+/** What it receives. A report ends with `done` or `failed`. */
 export type ReportsResponse =
   | { readonly type: "closed" }
   | { readonly type: "started"; readonly id: number }
@@ -27,27 +38,3 @@ export type ReportsResponse =
   /** `value`: the result of the report; the last bytes, if it sends bytes. */
   | { readonly type: "done"; readonly id: number; readonly value: unknown }
   | { readonly type: "failed"; readonly id: number; readonly error: SentError };
-
-/** An error as plain values. */
-export type SentError =
-  | Pick<AppError, "code" | "message" | "details" | "retryAfterSeconds"> & { readonly type: "app" }
-  | { readonly type: "database"; readonly kind: DatabaseErrorKind; readonly message: string }
-  | { readonly type: "fault"; readonly text: string };
-
-/** @returns An error as plain values. */
-export function sentError(error: unknown): SentError {
-  if (error instanceof AppError) {
-    const { code, message, details, retryAfterSeconds } = error;
-    return { type: "app", code, message, details, retryAfterSeconds };
-  }
-  if (error instanceof DatabaseError) return { type: "database", kind: error.kind, message: error.message };
-  return { type: "fault", text: error instanceof Error ? error.stack ?? error.message : String(error) };
-}
-
-/** @returns The error of plain values. */
-export function receivedError(sent: SentError): Error {
-  if (sent.type === "database") return new DatabaseError(sent.kind, sent.message);
-  if (sent.type === "fault") return new Error(`in the reports thread: ${sent.text}`);
-  const { code, message, details, retryAfterSeconds } = sent;
-  return new AppError(code, message, { details, retryAfterSeconds });
-}

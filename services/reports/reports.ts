@@ -1,7 +1,9 @@
-// Access to the reports thread. Expensive work happens there; only bytes pass through here.
-import { DatabaseError, type DatabaseSource } from "../../db/engine/database.ts";
-import { receivedError, type ReportsRequest, type ReportsResponse } from "./report_messages.ts";
+// A thread's access to the reports thread. Expensive work happens there; only bytes pass through here.
+import { DatabaseError } from "../../db/engine/database.ts";
+import { receivedError } from "../sent_errors.ts";
+import type { ReportsRequest, ReportsResponse } from "./report_messages.ts";
 import type { ReportInput, ReportName, ReportResult } from "./report_types.ts";
+import type { ReportsConnector } from "./reports_thread.ts";
 
 /** A report as bytes. */
 export interface ReportBytes {
@@ -22,35 +24,17 @@ interface OpenReport {
   readonly reject: (error: Error) => void;
 }
 
-/** @returns The reports thread, not yet connected to a database. */
-export function newReportsWorker(): Worker {
-  return new Worker(new URL("./reports_worker.ts", import.meta.url), { type: "module" });
-}
-
-/** Runs reports. Starts the thread when it is first needed, and again after it failed. */
+/** Runs reports. Connects when the first one is needed, and again after the reports thread failed. */
 export class Reports {
-  readonly #source: DatabaseSource;
-  readonly #onFailure: (error: Error) => void;
+  readonly #thread: ReportsConnector;
   readonly #open = new Map<number, OpenReport>();
-  readonly #newWorker: () => Worker;
-  #worker: Worker | undefined;
+  #port: MessagePort | undefined;
   #lastId = 0;
   #isDraining = false;
   #onClosed: (() => void) | undefined;
 
-  /** @param source What to read. @param options `onFailure`: called when the thread failed. `newWorker`: for tests. */
-  constructor(
-    source: DatabaseSource,
-    options: { onFailure: (error: Error) => void; newWorker?: () => Worker },
-  ) {
-    this.#source = source;
-    this.#onFailure = options.onFailure;
-    this.#newWorker = options.newWorker ?? newReportsWorker;
-  }
-
-  /** Starts the thread before the first report, when there may be no free file descriptors left. */
-  start(): void {
-    this.#worker ??= this.#start();
+  constructor(thread: ReportsConnector) {
+    this.#thread = thread;
   }
 
   /** How many reports are running, and how many wait to start or for their clients. */
@@ -87,18 +71,18 @@ export class Reports {
   /** Starts no more reports; those that are running continue. */
   drain(): void {
     this.#isDraining = true;
-    this.#worker?.postMessage({ type: "drain" } satisfies ReportsRequest);
+    this.#port?.postMessage({ type: "drain" } satisfies ReportsRequest);
   }
 
-  /** Ends all reports and the thread. */
+  /** Ends the reports of this thread. */
   async close(): Promise<void> {
     this.#isDraining = true;
-    const worker = this.#worker;
-    if (worker === undefined) return;
+    const port = this.#port;
+    if (port === undefined) return;
     const closed = new Promise<void>((resolve) => this.#onClosed = resolve);
-    worker.postMessage({ type: "close" } satisfies ReportsRequest);
+    port.postMessage({ type: "close" } satisfies ReportsRequest);
     await closed;
-    this.#end(worker, closedError());
+    this.#end(port, closedError());
   }
 
   async #run(
@@ -133,32 +117,28 @@ export class Reports {
   }
 
   #send(request: ReportsRequest): void {
-    this.#worker ??= this.#start();
-    this.#worker.postMessage(request);
+    this.#port ??= this.#connect();
+    this.#port.postMessage(request);
   }
 
   #cancel(id: number): void {
-    if (this.#open.delete(id)) this.#worker?.postMessage({ type: "cancel", id } satisfies ReportsRequest);
+    if (this.#open.delete(id)) this.#port?.postMessage({ type: "cancel", id } satisfies ReportsRequest);
   }
 
-  #start(): Worker {
-    const worker = this.#newWorker();
-    worker.onmessage = ({ data }: MessageEvent<ReportsResponse>) => this.#receive(data);
-    worker.onerror = (event) => {
-      event.preventDefault();
-      const error = new DatabaseError("unavailable", `the reports thread failed: ${event.message}`);
-      this.#end(worker, error);
-      this.#onClosed?.();
-      this.#onFailure(error);
-    };
-    worker.postMessage({ type: "open", source: this.#source } satisfies ReportsRequest);
-    return worker;
+  #connect(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = ({ data }: MessageEvent<ReportsResponse>) => this.#receive(data);
+    const ended = this.#thread.connect(port2);
+    ended.then(() => this.#end(port1, closedError()), (error) => this.#end(port1, error));
+    return port1;
   }
 
-  #end(worker: Worker, error: Error): void {
-    worker.terminate();
-    this.#worker = undefined;
+  #end(port: MessagePort, error: Error): void {
+    port.close();
+    if (this.#port !== port) return;
+    this.#port = undefined;
     for (const id of [...this.#open.keys()]) this.#fail(id, error);
+    this.#onClosed?.();
   }
 
   #receive(response: ReportsResponse): void {

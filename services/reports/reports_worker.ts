@@ -9,14 +9,20 @@ import {
   reportsOpenPerOrganizationMax,
   reportsRunningPerOrganizationMax,
 } from "../../domain/limits.ts";
-import { type ReportsRequest, type ReportsResponse, sentError } from "./report_messages.ts";
+import { sentError } from "../sent_errors.ts";
+import type {
+  ReportsRequest,
+  ReportsResponse,
+  ReportsThreadRequest,
+  ReportsThreadResponse,
+} from "./report_messages.ts";
 import { ReportScheduler } from "./report_scheduler.ts";
 import { runReport } from "./report_types.ts";
 
 /** The part of a worker's global scope used here. */
 interface WorkerScope {
-  onmessage: ((event: MessageEvent<ReportsRequest>) => void) | null;
-  postMessage(response: ReportsResponse, transfer?: Transferable[]): void;
+  onmessage: ((event: MessageEvent<ReportsThreadRequest>) => void) | null;
+  postMessage(response: ReportsThreadResponse): void;
   close(): void;
 }
 
@@ -28,15 +34,19 @@ interface OpenReport {
   more: () => void;
 }
 
-class ReportsThread {
-  readonly #scope: WorkerScope;
+/** A thread that runs reports here, and its reports by id. */
+interface Caller {
+  readonly reports: Map<number, OpenReport>;
+  send(response: ReportsResponse, transfer?: Transferable[]): void;
+}
+
+class ReportsServer {
   readonly #scheduler: ReportScheduler;
   readonly #source: DatabaseSource;
+  readonly #callers = new Set<Caller>();
   #database: Promise<Database> | undefined;
-  readonly #reports = new Map<number, OpenReport>();
 
-  constructor(scope: WorkerScope, source: DatabaseSource) {
-    this.#scope = scope;
+  constructor(source: DatabaseSource) {
     this.#scheduler = new ReportScheduler({
       slicesMax: source.kind === "remote" ? reportSlicesRemoteMax : 1,
       runningPerOrganizationMax: reportsRunningPerOrganizationMax,
@@ -48,6 +58,35 @@ class ReportsThread {
     this.#open().catch(() => {});
   }
 
+  connect(port: MessagePort): void {
+    const caller: Caller = {
+      reports: new Map(),
+      send: (response, transfer = []) => port.postMessage(response, transfer),
+    };
+    this.#callers.add(caller);
+    port.onmessage = ({ data }: MessageEvent<ReportsRequest>) => this.#handle(data, caller);
+  }
+
+  async close(): Promise<void> {
+    this.#scheduler.drain();
+    await Promise.all([...this.#callers].map(endReports));
+    await this.#database?.then((database) => database.close(), () => {});
+  }
+
+  #handle(request: ReportsRequest, caller: Caller): void {
+    if (request.type === "report") this.#start(request, caller);
+    else if (request.type === "more") caller.reports.get(request.id)?.more();
+    else if (request.type === "cancel") caller.reports.get(request.id)?.cancel.abort();
+    else if (request.type === "drain") this.#scheduler.drain();
+    else this.#disconnect(caller);
+  }
+
+  async #disconnect(caller: Caller): Promise<void> {
+    await endReports(caller);
+    this.#callers.delete(caller);
+    caller.send({ type: "closed" });
+  }
+
   #open(): Promise<Database> {
     return this.#database ??= openReader(this.#source).catch((error) => {
       this.#database = undefined;
@@ -55,82 +94,76 @@ class ReportsThread {
     });
   }
 
-  handle(request: Exclude<ReportsRequest, { type: "open" }>): void {
-    if (request.type === "report") this.#start(request);
-    else if (request.type === "more") this.#reports.get(request.id)?.more();
-    else if (request.type === "cancel") this.#reports.get(request.id)?.cancel.abort();
-    else if (request.type === "drain") this.#scheduler.drain();
-    else this.#close();
-  }
-
-  #start(request: Extract<ReportsRequest, { type: "report" }>): void {
+  #start(request: Extract<ReportsRequest, { type: "report" }>, caller: Caller): void {
     const report = { cancel: new AbortController(), more: () => {}, finished: Promise.resolve() };
-    this.#reports.set(request.id, report);
-    report.finished = this.#run(request, report);
+    caller.reports.set(request.id, report);
+    report.finished = this.#run(request, { caller, report });
   }
 
   async #run(
     { id, name, input }: Extract<ReportsRequest, { type: "report" }>,
-    report: OpenReport,
+    { caller, report }: { caller: Caller; report: OpenReport },
   ): Promise<void> {
     let leave = () => {};
     try {
       const scheduled = this.#scheduler.enter(input.organizationId, report.cancel);
       leave = () => scheduled.leave();
       await scheduled.start();
-      this.#scope.postMessage({ type: "started", id });
+      caller.send({ type: "started", id });
       const value = await runReport(name, {
         database: await this.#open(),
         pause: () => scheduled.pause(),
-        head: (head) => this.#scope.postMessage({ type: "head", id, head }),
+        head: (head) => caller.send({ type: "head", id, head }),
         send: (bytes) => {
-          this.#scope.postMessage({ type: "part", id, bytes }, [bytes.buffer]);
-          return scheduled.waitFor(this.#untilMore(report));
+          caller.send({ type: "part", id, bytes }, [bytes.buffer]);
+          return scheduled.waitFor(untilMore(report));
         },
       }, input);
       const transfer = value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : [];
-      this.#scope.postMessage({ type: "done", id, value }, transfer);
+      caller.send({ type: "done", id, value }, transfer);
     } catch (error) {
-      this.#scope.postMessage({ type: "failed", id, error: sentError(error) });
+      caller.send({ type: "failed", id, error: sentError(error, "reports thread") });
     } finally {
       leave();
-      this.#reports.delete(id);
+      caller.reports.delete(id);
     }
   }
+}
 
-  /** Waits until the client has taken what was sent, for a limited time. */
-  #untilMore(report: OpenReport): Promise<void> {
-    const { signal } = report.cancel;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const onAbort = () => reject(signal.reason);
-    const timer = setTimeout(
-      () => report.cancel.abort(new DatabaseError("unavailable", "the client did not read its report")),
-      reportClientTimeoutMs,
-    );
-    report.more = resolve;
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort);
-    return promise.finally(() => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-    });
-  }
+async function endReports({ reports }: Caller): Promise<void> {
+  const open = [...reports.values()];
+  for (const { cancel } of open) cancel.abort();
+  await Promise.all(open.map(({ finished }) => finished));
+}
 
-  async #close(): Promise<void> {
-    this.#scheduler.drain();
-    for (const { cancel } of this.#reports.values()) cancel.abort();
-    await Promise.all([...this.#reports.values()].map(({ finished }) => finished));
-    await this.#database?.then((database) => database.close(), () => {});
-    this.#scope.postMessage({ type: "closed" });
-    this.#scope.close();
-  }
+/** Waits until the client has taken what was sent, for a limited time. */
+function untilMore(report: OpenReport): Promise<void> {
+  const { signal } = report.cancel;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onAbort = () => reject(signal.reason);
+  const timer = setTimeout(
+    () => report.cancel.abort(new DatabaseError("unavailable", "the client did not read its report")),
+    reportClientTimeoutMs,
+  );
+  report.more = resolve;
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  });
 }
 
 if ("DedicatedWorkerGlobalScope" in globalThis) {
   const scope = globalThis as unknown as WorkerScope;
-  let thread: ReportsThread | undefined;
-  scope.onmessage = ({ data }) => {
-    if (data.type === "open") thread = new ReportsThread(scope, data.source);
-    else thread?.handle(data);
+  let server: ReportsServer | undefined;
+  scope.onmessage = async ({ data }) => {
+    if (data.type === "open") server = new ReportsServer(data.source);
+    else if (data.type === "connect") server?.connect(data.port);
+    else {
+      await server?.close();
+      scope.postMessage({ type: "closed" });
+      scope.close();
+    }
   };
 }

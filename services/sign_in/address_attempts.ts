@@ -10,8 +10,32 @@ interface Running {
   readonly waiting: (() => void)[];
 }
 
-/** Counts failed attempts by address. */
-export class AddressAttempts {
+/** Counts failed attempts by address, of all threads. */
+export interface AttemptCounter {
+  /**
+   * Counts an attempt as a failure before it is decided, so that concurrent guesses get no further than sequential ones.
+   * If it is allowed, {@linkcode AttemptCounter.end} must follow.
+   */
+  begin(address: string): Promise<RateLimitState>;
+  /** Ends an attempt that was allowed. Its count is given back unless it failed. */
+  end(address: string, outcome: AttemptOutcome): Promise<void>;
+}
+
+/** The counters of attempts by client address. */
+export interface Attempts {
+  /** Failed sign-ins, codes and passkeys. */
+  readonly failures: AttemptCounter;
+  /** Never counts a failure; only bounds how many password checks of one address run at the same time. */
+  readonly sessionChecks: AttemptCounter;
+}
+
+/** How an attempt ended. */
+export interface AttemptOutcome {
+  readonly isFailure: boolean;
+}
+
+/** The counter itself, on the main thread. */
+export class AddressAttempts implements AttemptCounter {
   readonly #failures: RateLimiter;
   readonly #running = new Map<string, Running>();
 
@@ -20,10 +44,6 @@ export class AddressAttempts {
     this.#failures = failures;
   }
 
-  /**
-   * Counts an attempt as a failure before it is decided, so that concurrent guesses get no further than sequential ones.
-   * If it is allowed, {@linkcode end} must follow.
-   */
   async begin(address: string): Promise<RateLimitState> {
     for (;;) {
       const state = this.#failures.take(address);
@@ -38,14 +58,16 @@ export class AddressAttempts {
     }
   }
 
-  /** Ends an attempt that was allowed. Its count is given back unless it failed. */
-  end(address: string, { isFailure }: { isFailure: boolean }): void {
+  end(address: string, { isFailure }: AttemptOutcome): Promise<void> {
     if (!isFailure) this.#failures.giveBack(address);
     const running = this.#running.get(address);
-    if (running === undefined) return;
+    if (running === undefined) return Promise.resolve();
     running.count--;
-    if (running.count > 0) return running.waiting.shift()?.();
-    this.#running.delete(address);
-    for (const resume of running.waiting) resume();
+    if (running.count > 0) running.waiting.shift()?.();
+    else {
+      this.#running.delete(address);
+      for (const resume of running.waiting) resume();
+    }
+    return Promise.resolve();
   }
 }

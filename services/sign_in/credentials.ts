@@ -20,8 +20,8 @@ import type { Session } from "../../domain/sign_in/session.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { RateLimits } from "../rate_limits.ts";
 import type { RateLimitState } from "../rate_limiter.ts";
-import { AddressAttempts } from "./address_attempts.ts";
-import type { PasswordHasher } from "./password_hasher.ts";
+import type { Attempts } from "./address_attempts.ts";
+import type { PasswordHashing } from "./password_hasher.ts";
 
 /** The account that a guess is about, for the audit log. */
 export type About = Pick<AuditEntry, "organizationId" | "target">;
@@ -39,7 +39,8 @@ export interface Guess {
 
 /** What {@linkcode Credentials} are made from. */
 export interface CredentialsParts {
-  readonly hasher: PasswordHasher;
+  readonly hasher: PasswordHashing;
+  readonly attempts: Attempts;
   readonly rateLimits: RateLimits;
   readonly onBackgroundError: (error: unknown) => void;
 }
@@ -53,20 +54,15 @@ const wrongGuess: ReadonlySet<ErrorCode> = new Set(["invalid_credentials", "inva
 
 /** Checks passwords and counts guesses. */
 export class Credentials {
-  readonly hasher: PasswordHasher;
+  readonly hasher: PasswordHashing;
   readonly #base: BaseContext;
   readonly #parts: CredentialsParts;
-  readonly #attempts: AddressAttempts;
-  /** Never counts a failure; only bounds how many password checks of one address run at the same time. */
-  readonly #sessionAttempts: AddressAttempts;
   #commonPasswords: ReadonlySet<string> | undefined;
 
   constructor(base: BaseContext, parts: CredentialsParts) {
     this.hasher = parts.hasher;
     this.#base = base;
     this.#parts = parts;
-    this.#attempts = new AddressAttempts(parts.rateLimits.addressFailures);
-    this.#sessionAttempts = new AddressAttempts(parts.rateLimits.sessionPasswordChecks);
   }
 
   /**
@@ -158,7 +154,8 @@ export class Credentials {
   /** Runs an attempt that counts for its address until it turns out not to be a wrong guess. */
   async #attempt<T>(client: ClientInfo, action: () => Promise<T>): Promise<T> {
     const group = addressGroup(client.address);
-    this.#requireAllowed(await this.#attempts.begin(group), client);
+    const { failures } = this.#parts.attempts;
+    this.#requireAllowed(await failures.begin(group), client);
     let isFailure = false;
     try {
       return await action();
@@ -166,19 +163,20 @@ export class Credentials {
       isFailure = error instanceof AppError && (wrongGuess.has(error.code) || error.code === "email_taken");
       throw error;
     } finally {
-      this.#attempts.end(group, { isFailure });
+      await failures.end(group, { isFailure });
     }
   }
 
   /** Runs a guess of a session. Those of one address wait for each other, so they can't occupy the whole hasher. */
   async #inTurn<T>(client: ClientInfo, action: () => Promise<T>): Promise<T> {
     const group = addressGroup(client.address);
-    const { isAllowed } = await this.#sessionAttempts.begin(group);
+    const { sessionChecks } = this.#parts.attempts;
+    const { isAllowed } = await sessionChecks.begin(group);
     if (!isAllowed) throw unavailableError("Too many passwords are being checked. Try again in a moment.");
     try {
       return await action();
     } finally {
-      this.#sessionAttempts.end(group, { isFailure: false });
+      await sessionChecks.end(group, { isFailure: false });
     }
   }
 

@@ -17,8 +17,19 @@ export function needsRehash(phc: string): boolean {
   return !phc.startsWith(current);
 }
 
-/** Hashes and checks passwords. */
-export class PasswordHasher {
+/** Hashes and checks passwords, in threads of the process. */
+export interface PasswordHashing {
+  /** @returns A PHC string. @throws {AppError} `unavailable` when too many are waiting. */
+  hash(password: string): Promise<string>;
+  /**
+   * @param phc The stored hash, or undefined for an unknown user: the check takes as long and returns false.
+   * @throws {AppError} `unavailable` when too many are waiting.
+   */
+  verify(phc: string | undefined, password: string): Promise<boolean>;
+}
+
+/** Owns the threads. */
+export class PasswordHasher implements PasswordHashing {
   readonly #limit: ReturnType<typeof pLimit>;
   readonly #idle: Worker[] = [];
   readonly #workers = new Set<Worker>();
@@ -33,17 +44,12 @@ export class PasswordHasher {
     if (startNow) { for (let count = 0; count < concurrency; count++) this.#idle.push(this.#start()); }
   }
 
-  /** @returns A PHC string. @throws {AppError} `unavailable` when too many are waiting. */
   async hash(password: string): Promise<string> {
     const response = await this.#request({ type: "hash", password: normalizedPassword(password) });
     if ("hash" in response) return response.hash;
     throw new Error("fault" in response ? response.fault : "no hash");
   }
 
-  /**
-   * @param phc The stored hash, or undefined for an unknown user: the check takes as long and returns false.
-   * @throws {AppError} `unavailable` when too many are waiting.
-   */
   async verify(phc: string | undefined, password: string): Promise<boolean> {
     const response = await this.#request({
       type: "verify",

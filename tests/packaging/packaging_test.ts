@@ -6,7 +6,9 @@ import { validate } from "npm:dockerfile-utils@0.16.3";
 // deno-lint-ignore no-import-prefix -- as above
 import { parse } from "npm:yaml@2.9.1";
 import { settings } from "../../config.ts";
+import { collectAll, metricsText } from "../../routes/metric_set.ts";
 import { createMetrics } from "../../routes/metrics.ts";
+import { processMetrics } from "../../routes/process_metrics.ts";
 import { startTestApp } from "../support/app.ts";
 import { programsMissing } from "../support/missing.ts";
 
@@ -127,10 +129,10 @@ Deno.test("alerts and the dashboard use only existing metrics, and each alert li
   const test = await startTestApp();
   let known: Set<string>;
   try {
-    const { config, services } = test;
-    const log = { debug: undefined, warn: () => {}, error: () => {} };
+    const { services, parts, now: clock } = test;
     const backups = () => ({ lastAt: null, failures: 0 });
-    const text = await createMetrics({ config, services, log, backups }, { version: "0" }).registry.metrics();
+    const ofProcess = processMetrics({ parts, backups, version: "0", clock });
+    const text = await metricsText(await collectAll([ofProcess, createMetrics(services).collect]));
     known = new Set(
       [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)].flatMap(([, name = "", type]) =>
         type === "histogram" ? ["_bucket", "_sum", "_count"].map((end) => name + end) : [name]

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { mailLeaseMs, shutdownTimeoutMs } from "../../domain/limits.ts";
-import { Mail } from "../../services/mail/mail.ts";
+import { MailWorker } from "../../services/mail/mail_worker.ts";
 import { MailError, type MailMessage, smtpTransport } from "../../services/mail/mail_transport.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
 import { mailLog } from "../support/words/mail.ts";
@@ -101,7 +101,7 @@ Deno.test({
 Deno.test("sends one sender, one recipient, text and HTML, and headers that a name can't inject into", async () => {
   const server = await startSmtp();
   const test = await startTestApp();
-  const mail = new Mail({
+  const mail = new MailWorker({
     ...test,
     database: test.opened.database,
     clock: test.now,
@@ -156,7 +156,7 @@ Deno.test("drops an email after a permanent error, retries it after others, and 
     lines.push(`${text} ${JSON.stringify(values)}`);
   };
   const test = await startTestApp();
-  const mail = new Mail({
+  const mail = new MailWorker({
     database: test.opened.database,
     clock: test.now,
     config: { ...test.config, baseUrl, smtpUrl: `smtp://127.0.0.1:${server.port}`, mailFrom },

@@ -3,8 +3,12 @@ import assert from "node:assert/strict";
 import { createApp } from "../../app.ts";
 import { type Config, parseConfig, type Settings } from "../../config.ts";
 import type { App } from "../../routes/env.ts";
+import { collectAll } from "../../routes/metric_set.ts";
+import { createMetrics } from "../../routes/metrics.ts";
+import { processMetrics } from "../../routes/process_metrics.ts";
 import type { DevelopmentMail } from "../../services/mail/mail.ts";
 import type { MailTransport } from "../../services/mail/mail_transport.ts";
+import { createProcessParts, type OwnedProcessParts } from "../../services/process_parts.ts";
 import { PasswordHasher } from "../../services/sign_in/password_hasher.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
@@ -24,6 +28,7 @@ export interface TestApp {
   readonly app: App;
   readonly config: Config;
   readonly services: Services;
+  readonly parts: OwnedProcessParts;
   readonly opened: TestDatabase;
   /** All log output so far. */
   readonly logged: () => string;
@@ -84,16 +89,27 @@ export async function startTestApp(
       `${message} ${JSON.stringify(values, (_name, value) => value instanceof Error ? value.stack : value)}`,
     );
   };
-  const services = createServices({ config, database: opened.database, clock: () => now }, {
-    onBackgroundError: (error) => write("background", { error }),
-    mailLog: { debug: write, info: write, warn: write },
-    mailTransport: options.mailTransport,
-    emailTexts,
+  const base = { config, database: opened.database, clock: () => now };
+  const onBackgroundError = (error: unknown) => write("background", { error });
+  const parts = createProcessParts(base, {
+    onBackgroundError,
+    mail: {
+      log: { debug: write, info: write, warn: write },
+      texts: emailTexts,
+      transport: options.mailTransport,
+    },
     passwordHasher,
   });
-  const app = createApp({ config, services, log: { debug: undefined, warn: write, error: write } }, {
-    version: "0.0.0",
-  });
+  const services = createServices(base, { parts, onBackgroundError });
+  const metrics = createMetrics(services);
+  const ofProcess = processMetrics({ parts, version: "0.0.0", clock: base.clock });
+  const app = createApp({
+    config,
+    services,
+    log: { debug: undefined, warn: write, error: write },
+    metrics,
+    allMetrics: () => collectAll([ofProcess, metrics.collect]),
+  }, { version: "0.0.0" });
 
   async function send(path: string, given: SendOptions = {}): Promise<Response> {
     const headers = new Headers({ origin: config.baseUrl.origin, ...given.headers });
@@ -120,6 +136,7 @@ export async function startTestApp(
     app,
     config,
     services,
+    parts,
     opened,
     logged: () => lines.join("\n"),
     advance: (ms) => {
@@ -139,14 +156,15 @@ export async function startTestApp(
       return { email, cookie: cookieOf(response), userId: body.user.id, organizationId: body.organizationId };
     },
     async mails() {
-      const { mail } = services;
+      const { mailWorker } = parts;
       for (;;) {
-        const { nextDueAt } = await mail.deliverDue();
-        if (nextDueAt === null || nextDueAt > now) return mail.developmentMails();
+        const { nextDueAt } = await mailWorker.deliverDue();
+        if (nextDueAt === null || nextDueAt > now) return await mailWorker.developmentMails();
       }
     },
     async dispose() {
       await services.close();
+      await parts.close();
       await opened.dispose();
     },
   };

@@ -21,7 +21,7 @@ async function assertUnknown(test: TestApp, path: string, options: SendOptions =
 async function paths(test: TestApp): Promise<string[]> {
   await putMails(test.opened.database, [verifyMail(1)], test.now());
   await test.mails();
-  const id = test.services.mail.developmentMails()[0]?.id ?? "mail_1";
+  const id = (await test.services.mail.developmentMails())[0]?.id ?? "mail_1";
   return ["/dev/mail", `/dev/mail/${id}`, `/dev/mail/${id}/html`];
 }
 
@@ -58,7 +58,7 @@ testApp(
     assert.doesNotMatch(policies.html, /script/);
     assert.doesNotMatch(policies.list, /frame-src|unsafe/);
     const text = await (await test.send(html)).text();
-    assert.equal(text, test.services.mail.developmentMails()[0]?.html);
+    assert.equal(text, (await test.services.mail.developmentMails())[0]?.html);
   },
 );
 

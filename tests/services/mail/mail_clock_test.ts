@@ -6,7 +6,7 @@ import { testApp } from "../../support/app.ts";
 import { poll } from "../../support/poll.ts";
 
 testApp("doesn't delay an email by a day when the clock is set back by a day", async (test) => {
-  const { mail } = test.services;
+  const { mailWorker } = test.parts;
   const ada = await test.signUp();
   test.advance(-24 * 3_600_000);
   const bob = await test.signUp("Bob");
@@ -15,9 +15,9 @@ testApp("doesn't delay an email by a day when the clock is set back by a day", a
     sql`UPDATE outbox SET due_at = ${test.now() + mailRetryMaxMs} WHERE recipient = ${bob.email}`,
   ]);
   const ended = new AbortController();
-  const running = mail.run(ended.signal);
-  await poll(() => mail.developmentMails().length > 0);
+  const running = mailWorker.run(ended.signal);
+  await poll(async () => (await mailWorker.developmentMails()).length > 0);
   ended.abort();
   await running;
-  assert.deepEqual(mail.developmentMails().map(({ to }) => to), [ada.email]);
+  assert.deepEqual((await mailWorker.developmentMails()).map(({ to }) => to), [ada.email]);
 });

@@ -57,7 +57,7 @@ for (const { name, ignore, open } of databaseKinds) {
         try {
           await run(test, async () => {
             sent = [];
-            await test.services.mail.deliverDue();
+            await test.parts.mailWorker.deliverDue();
             return sent.sort();
           });
         } finally {

@@ -12,7 +12,7 @@ import {
   mailsAtOnceMax,
 } from "../../../domain/limits.ts";
 import { linkLifetimesMs } from "../../../domain/mail/mail.ts";
-import { Mail } from "../../../services/mail/mail.ts";
+import { MailWorker } from "../../../services/mail/mail_worker.ts";
 import { MailError, type MailMessage } from "../../../services/mail/mail_transport.ts";
 import { emailTexts } from "../../../views/mail/mails.tsx";
 import { startTestApp, type TestApp, testApp } from "../../support/app.ts";
@@ -54,9 +54,9 @@ async function withServer(
 function otherInstance(
   test: TestApp,
   options: { sent: MailMessage[]; before: (batch: readonly Statement[]) => Promise<void> },
-): Mail {
+): MailWorker {
   const { database } = test.opened;
-  return new Mail({
+  return new MailWorker({
     config: test.config,
     clock: test.now,
     database: {
@@ -79,10 +79,10 @@ function otherInstance(
 }
 
 /** Sends all due emails. @returns Their number. */
-async function deliverAll({ services, now }: TestApp): Promise<number> {
+async function deliverAll({ parts, now }: TestApp): Promise<number> {
   let count = 0;
   for (;;) {
-    const { sent, nextDueAt } = await services.mail.deliverDue();
+    const { sent, nextDueAt } = await parts.mailWorker.deliverDue();
     count += sent;
     if (nextDueAt === null || nextDueAt > now()) return count;
   }
@@ -130,7 +130,7 @@ for (const { name, ignore, open } of databaseKinds) {
         const { database } = test.opened;
         await putMails(database, [verifyMail(1)], test.now());
         // A server that has died: this never resolves.
-        test.services.mail.deliverDue();
+        test.parts.mailWorker.deliverDue();
         await poll(() => messages.length > 0);
         isDead = false;
         test.advance(mailLeaseMs - 1);
@@ -163,12 +163,12 @@ Deno.test("retries a failed email with growing delays up to an hour, and gives u
     await putMails(database, [verifyMail(1)], start);
     const waits: number[] = [];
     for (;;) {
-      await test.services.mail.deliverDue();
+      await test.parts.mailWorker.deliverDue();
       const [waiting] = await waitingMails(database);
       if (waiting === undefined) break;
       waits.push(waiting.dueAt - test.now());
       test.advance(waiting.dueAt - test.now() - 1);
-      await test.services.mail.deliverDue();
+      await test.parts.mailWorker.deliverDue();
       assert.equal(attempts, waits.length);
       test.advance(1);
     }
@@ -232,9 +232,9 @@ Deno.test("creates no link and sends nothing on a server whose lease has ended, 
   const calls: PromiseWithResolvers<void>[] = [];
   await withServer(async (test, sent) => {
     const { database } = test.opened;
-    const { mail } = test.services;
+    const { mailWorker } = test.parts;
     await putMails(database, [verifyMail(1)], test.now());
-    const first = mail.deliverDue();
+    const first = mailWorker.deliverDue();
     await poll(() => calls.length === 1);
     test.advance(mailLeaseMs);
     let writes = 0;
@@ -244,7 +244,7 @@ Deno.test("creates no link and sends nothing on a server whose lease has ended, 
       async before() {
         if (++writes !== 2) return;
         test.advance(mailLeaseMs);
-        second = mail.deliverDue();
+        second = mailWorker.deliverDue();
         await poll(() => calls.length === 2);
       },
     });
@@ -284,7 +284,7 @@ Deno.test("expires a link after its lifetime, which begins when the email is sen
     const count = async () => (await database.read({ sql: "SELECT 1 FROM link_tokens", args: [] })).length;
     assert.equal(await count(), 1);
     const ended = new AbortController();
-    const running = test.services.mail.run(ended.signal);
+    const running = test.parts.mailWorker.run(ended.signal);
     await poll(async () => await count() === 0);
     ended.abort();
     await running;
@@ -313,7 +313,7 @@ Deno.test("doesn't send an email again if the database failed after it was accep
 Deno.test("wakes the worker for a new email, and stops it on the signal", () =>
   withServer(async (test, sent) => {
     const ended = new AbortController();
-    const running = test.services.mail.run(ended.signal);
+    const running = test.parts.mailWorker.run(ended.signal);
     for (const number of [1, 2, 3]) {
       await putMails(test.opened.database, [verifyMail(number)], test.now());
       test.services.mail.wake();
@@ -328,7 +328,7 @@ Deno.test("never stores or logs a token with SMTP, for any response of the serve
   await withServer(async (test, sent) => {
     const { database, place } = test.opened;
     await putMails(database, [verifyMail(1), verifyMail("bad"), verifyMail("later")], test.now());
-    await test.services.mail.deliverDue();
+    await test.parts.mailWorker.deliverDue();
     const fields = { organization: "Acme", inviter: "Ada", role: "MEMBER" };
     await putMails(
       database,
@@ -382,9 +382,9 @@ testApp(
     const { database } = test.opened;
     await putMails(database, [verifyMail(1)], test.now() - mailGiveUpMs - 1);
     await putMails(database, [verifyMail(2)], test.now());
-    assert.deepEqual(await mail.deliverDue(), { sent: 0, nextDueAt: null });
+    assert.deepEqual(await test.parts.mailWorker.deliverDue(), { sent: 0, nextDueAt: null });
     const ended = new AbortController();
-    const running = mail.run(ended.signal);
+    const running = test.parts.mailWorker.run(ended.signal);
     await poll(async () => (await waitingMails(database)).length === 1);
     ended.abort();
     await running;

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { AppError } from "../../../domain/errors.ts";
 import { DatabaseError } from "../../../db/engine/database.ts";
 import { makeBackup } from "../../../services/backups.ts";
-import { newReportsWorker, Reports } from "../../../services/reports/reports.ts";
+import { Reports } from "../../../services/reports/reports.ts";
+import { newReportsWorker, ReportsThread } from "../../../services/reports/reports_thread.ts";
 import { embeddedTestDatabase } from "../../support/database.ts";
 
 const input = { organizationId: "org_none", now: Date.UTC(2026, 10, 21), limit: 10 };
@@ -12,7 +13,7 @@ Deno.test("reports a failure of the thread, and runs the next report in a new on
   const { database, dispose } = await embeddedTestDatabase();
   const workers: Worker[] = [];
   const failures: string[] = [];
-  const reports = new Reports(database.source, {
+  const thread = new ReportsThread(database.source, {
     onFailure: (error) => failures.push(error.message),
     newWorker: () => {
       const worker = newReportsWorker();
@@ -20,6 +21,7 @@ Deno.test("reports a failure of the thread, and runs the next report in a new on
       return worker;
     },
   });
+  const reports = new Reports(thread);
   try {
     assert.deepEqual(await reports.read("readUsageRecordPage", input), {
       usageRecords: [],
@@ -40,13 +42,15 @@ Deno.test("reports a failure of the thread, and runs the next report in a new on
     assert.equal(workers.length, 2);
   } finally {
     await reports.close();
+    await thread.close();
     await dispose();
   }
 });
 
 Deno.test("passes on errors of the thread unchanged", async () => {
   const { database, dispose } = await embeddedTestDatabase();
-  const reports = new Reports(database.source, { onFailure: assert.fail });
+  const thread = new ReportsThread(database.source, { onFailure: assert.fail });
+  const reports = new Reports(thread);
   try {
     await assert.rejects(
       reports.read("readUsageRecordPage", { ...input, cursor: "none" }),
@@ -56,6 +60,7 @@ Deno.test("passes on errors of the thread unchanged", async () => {
     );
   } finally {
     await reports.close();
+    await thread.close();
     await dispose();
   }
   await assert.rejects(reports.read("readUsageRecordPage", input), { name: "DatabaseError" });
@@ -65,7 +70,8 @@ Deno.test("reports fail until the database can be opened", async () => {
   const { place, dispose } = await embeddedTestDatabase();
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-reports-" });
   const path = `${folder}/later/gatehouse.db`;
-  const reports = new Reports({ kind: "file", path }, { onFailure: assert.fail });
+  const thread = new ReportsThread({ kind: "file", path }, { onFailure: assert.fail });
+  const reports = new Reports(thread);
   try {
     await assert.rejects(reports.read("readUsageRecordPage", input), { name: "DatabaseError" });
     await assert.rejects(reports.read("readUsageRecordPage", input), { name: "DatabaseError" });
@@ -77,6 +83,7 @@ Deno.test("reports fail until the database can be opened", async () => {
     });
   } finally {
     await reports.close();
+    await thread.close();
     await dispose();
     await Deno.remove(folder, { recursive: true });
   }

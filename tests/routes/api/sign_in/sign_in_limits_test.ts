@@ -4,7 +4,6 @@ import { unavailableError } from "../../../../domain/errors.ts";
 import { Credentials } from "../../../../services/sign_in/credentials.ts";
 import { PasswordHasher } from "../../../../services/sign_in/password_hasher.ts";
 import { assertError, type TestApp, testApp, testPassword } from "../../../support/app.ts";
-import { createRateLimits } from "../../../../services/rate_limits.ts";
 
 const email = "ada@example.com";
 let addresses = 0;
@@ -73,8 +72,8 @@ testApp("guesses rejected during an overload are not counted", async (test) => {
   const { config, now: clock } = test;
   const base = { config, database: test.opened.database, clock };
   const credentials = new Credentials(base, {
-    hasher: Object.assign(new PasswordHasher(1), { hash: full, verify: full }),
-    rateLimits: createRateLimits(base),
+    ...test.parts,
+    hasher: { hash: full, verify: full },
     onBackgroundError: () => {},
   });
   const client = { address: "10.8.1.1", userAgent: "", requestId: null };

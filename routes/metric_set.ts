@@ -1,0 +1,114 @@
+// Metrics for Prometheus, and their sum over threads. Labels never contain names, addresses or ids.
+import { AggregatorRegistry, type Metric, Registry } from "prom-client";
+import { unavailableError } from "../domain/errors.ts";
+import { metricsTimeoutMs } from "../domain/limits.ts";
+import type { Histogram } from "../services/histogram.ts";
+
+/** The metrics of one thread at one time. They can be cloned. */
+export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>;
+
+/** Reads the metrics of one thread. */
+export type CollectMetrics = () => Promise<MetricValues>;
+
+/** The labels of a sample. */
+export type Labels = Readonly<Record<string, string>>;
+/** A value with its labels. */
+export type Sample = readonly [labels: Labels, value: number, metricName?: string];
+
+type GaugeValue = number | Sample[] | null;
+
+interface Definition {
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly collect: () => Iterable<Sample> | Promise<Iterable<Sample>>;
+  readonly aggregator?: Aggregator | undefined;
+}
+
+/** How the values of several threads become one. */
+type Aggregator = "sum" | "max";
+
+/** Metrics of one thread, or of the process. They are counted elsewhere: counting with the library is slow. */
+export class MetricSet {
+  readonly #registry = new Registry();
+
+  /** @returns The values of now. */
+  collect(): Promise<MetricValues> {
+    return this.#registry.getMetricsAsJSON();
+  }
+
+  counter(name: string, { help, counts }: { help: string; counts: () => Iterable<Sample> }): void {
+    this.#add(name, { type: "counter", help, collect: counts });
+  }
+
+  /** @param options `value`: one value, samples by label, or null for no sample. `aggregator`: of threads, by default `sum`. */
+  gauge(
+    name: string,
+    { help, value, aggregator }: {
+      help: string;
+      value: () => GaugeValue | Promise<GaugeValue>;
+      aggregator?: Aggregator;
+    },
+  ): void {
+    const collect = async () => {
+      const values = await value();
+      return typeof values === "number" ? [[{}, values]] as Sample[] : values ?? [];
+    };
+    this.#add(name, { type: "gauge", help, collect, aggregator });
+  }
+
+  histogram(
+    name: string,
+    { help, histograms }: { help: string; histograms: () => Iterable<readonly [Labels, Histogram]> },
+  ): void {
+    const collect = () =>
+      [...histograms()].flatMap(([labels, histogram]) => samplesOf(histogram, { name, labels }));
+    this.#add(name, { type: "histogram", help, collect });
+  }
+
+  #add(name: string, { type, help, collect, aggregator = "sum" }: Definition): void {
+    const get = async () => {
+      const toValue = ([labels, value, metricName = name]: Sample) => ({ labels, value, metricName });
+      return { name, help, type, values: Array.from(await collect(), toValue), aggregator };
+    };
+    this.#registry.registerMetric({ name, help, type, get } as unknown as Metric);
+  }
+}
+
+function samplesOf(histogram: Histogram, { name, labels }: { name: string; labels: Labels }): Sample[] {
+  const counts = histogram.cumulativeCounts();
+  const bounds = [...histogram.bounds.map(String), "+Inf"];
+  return [
+    ...bounds.map((le, index): Sample => [{ ...labels, le }, counts[index] ?? 0, `${name}_bucket`]),
+    [labels, histogram.sum, `${name}_sum`],
+    [labels, counts.at(-1) ?? 0, `${name}_count`],
+  ];
+}
+
+/** @returns What all sources return. @throws {AppError} `unavailable` when one of them does not respond in time. */
+export async function collectAll(sources: readonly CollectMetrics[]): Promise<MetricValues[]> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(unavailableError("The metrics are incomplete: a thread did not respond in time.")),
+    metricsTimeoutMs,
+  );
+  try {
+    return await Promise.race([Promise.all(sources.map((collect) => collect())), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** @param all From each thread. @returns Their sum, in Prometheus text format. */
+export function metricsText(all: readonly MetricValues[]): Promise<string> {
+  return AggregatorRegistry.aggregate([...all]).metrics();
+}
+
+/** @returns Counts by name as samples with one label. */
+export function byLabel(label: string, counts: object): Sample[] {
+  return Object.entries(counts).map(([value, count]) => [{ [label]: value }, count]);
+}
+
+/** @returns The time since `from`, in seconds; 0 for null. Both are in milliseconds. */
+export function ageSeconds(from: number | null, now: number): number {
+  return from === null ? 0 : Math.max(0, now - from) / 1000;
+}

@@ -1,0 +1,103 @@
+// Metrics that a process has once, however many threads serve HTTP.
+import process from "node:process";
+import type { BackupState } from "../services/backups.ts";
+import { countFileDescriptors } from "../services/file_descriptors.ts";
+import type { OwnedProcessParts } from "../services/process_parts.ts";
+import { ageSeconds, byLabel, type CollectMetrics, MetricSet } from "./metric_set.ts";
+
+/** What {@linkcode processMetrics} reads. */
+export interface ProcessMetricsOptions {
+  readonly parts: OwnedProcessParts;
+  /** The state of scheduled backups; undefined without a schedule. */
+  readonly backups?: (() => BackupState) | undefined;
+  /** Of the program. */
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+/** @returns A function that reads the metrics of the process. */
+export function processMetrics({ parts, backups, version, clock }: ProcessMetricsOptions): CollectMetrics {
+  const set = new MetricSet();
+  addDatabaseMetrics(set, parts);
+  addMailMetrics(set, { parts, clock });
+  if (backups !== undefined) addBackupMetrics(set, backups);
+  addProcessMetrics(set, version);
+  return () => set.collect();
+}
+
+/** A libSQL server has its own metrics: then there are no samples. */
+function addDatabaseMetrics(set: MetricSet, parts: OwnedProcessParts): void {
+  set.gauge("gatehouse_database_bytes", {
+    help: "Size of the data file and of its write-ahead log.",
+    async value() {
+      const size = await parts.databaseSize();
+      return size === null ? null : [[{ file: "data" }, size.dataBytes], [{ file: "log" }, size.logBytes]];
+    },
+  });
+}
+
+function addMailMetrics(
+  set: MetricSet,
+  { parts, clock }: Pick<ProcessMetricsOptions, "parts" | "clock">,
+): void {
+  // Both gauges share one query, and have no samples when it fails.
+  let outbox = Promise.resolve<Awaited<ReturnType<OwnedProcessParts["outboxState"]>> | null>(null);
+  set.gauge("gatehouse_mail_outbox_emails", {
+    help: "Emails waiting to be sent.",
+    async value() {
+      outbox = parts.outboxState().catch(() => null);
+      return (await outbox)?.emails ?? null;
+    },
+  });
+  set.gauge("gatehouse_mail_outbox_oldest_seconds", {
+    help: "Age of the oldest of these.",
+    async value() {
+      const state = await outbox;
+      return state === null ? null : ageSeconds(state.oldestAt, clock());
+    },
+  });
+  set.counter("gatehouse_mail_attempts_total", {
+    help: "Attempts to send an email by result: sent, postponed or given_up.",
+    counts: () => byLabel("result", parts.mailWorker.counts),
+  });
+}
+
+/** The age of the newest backup is `time() - gatehouse_backup_last_success_timestamp_seconds`. */
+function addBackupMetrics(set: MetricSet, state: () => BackupState): void {
+  set.gauge("gatehouse_backup_last_success_timestamp_seconds", {
+    help: "Time of the newest scheduled backup, in seconds since 1970; 0 for none.",
+    value: () => (state().lastAt ?? 0) / 1000,
+  });
+  set.counter("gatehouse_backup_failures_total", {
+    help: "Scheduled backups that failed since the start.",
+    counts: () => [[{}, state().failures]],
+  });
+}
+
+function addProcessMetrics(set: MetricSet, version: string): void {
+  const startedAt = Date.now() / 1000 - process.uptime();
+  set.gauge("gatehouse_build_info", {
+    help: "The running version; always 1.",
+    value: () => [[{ version, deno: Deno.version.deno }, 1]],
+  });
+  set.gauge("process_start_time_seconds", {
+    help: "When the process started, in seconds since 1970.",
+    value: () => startedAt,
+  });
+  set.counter("process_cpu_seconds_total", {
+    help: "CPU time of all threads.",
+    counts() {
+      const { user, system } = process.cpuUsage();
+      return [[{}, (user + system) / 1e6]];
+    },
+  });
+  set.gauge("process_open_fds", {
+    help: "Open file descriptors, including connections.",
+    value: countFileDescriptors,
+  });
+  set.gauge("process_resident_memory_bytes", {
+    help: "Resident memory.",
+    value: () => Deno.memoryUsage().rss,
+  });
+}

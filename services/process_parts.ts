@@ -1,0 +1,128 @@
+// What a process has one of, however many threads serve HTTP. The main thread owns it; other threads call it.
+import { dataFileSize } from "../db/engine/data_file.ts";
+import { findOutboxState, type OutboxState } from "../db/mail/outbox.ts";
+import type { BaseContext } from "./base_context.ts";
+import type { DevelopmentMail, MailAccess } from "./mail/mail.ts";
+import { MailWorker, type MailWorkerOptions } from "./mail/mail_worker.ts";
+import type { RateLimitState } from "./rate_limiter.ts";
+import { createRateLimits, type RateLimits } from "./rate_limits.ts";
+import { type ReportsConnector, ReportsThread } from "./reports/reports_thread.ts";
+import {
+  AddressAttempts,
+  type AttemptCounter,
+  type AttemptOutcome,
+  type Attempts,
+} from "./sign_in/address_attempts.ts";
+import { PasswordHasher, type PasswordHashing } from "./sign_in/password_hasher.ts";
+
+/** The parts as a thread uses them. */
+export interface ProcessParts {
+  readonly hasher: PasswordHashing;
+  readonly attempts: Attempts;
+  readonly rateLimits: RateLimits;
+  readonly reportsThread: ReportsConnector;
+  readonly mailWorker: MailAccess;
+}
+
+/** The parts themselves. */
+export interface OwnedProcessParts extends ProcessParts {
+  readonly mailWorker: MailWorker;
+  /** @throws {DatabaseError} */
+  outboxState(): Promise<OutboxState>;
+  /** @returns The size of the data file; null for a remote database. */
+  databaseSize(): ReturnType<typeof dataFileSize>;
+  /** Ends the threads. To be called after all services are closed. */
+  close(): Promise<void>;
+}
+
+/** Options of {@linkcode createProcessParts}. */
+export interface ProcessPartsOptions {
+  /** Receives errors that no request waits for. */
+  readonly onBackgroundError: (error: unknown) => void;
+  /** By default, no email is sent. */
+  readonly mail?: MailWorkerOptions;
+  /** A shared hasher, which stays open. */
+  readonly passwordHasher?: PasswordHasher;
+  /** Starts all threads now instead of when they are first needed: see {@linkcode PasswordHasher}. */
+  readonly startThreads?: boolean;
+}
+
+/** Creates the parts, in the main thread. */
+export function createProcessParts(
+  base: BaseContext,
+  { onBackgroundError, mail, passwordHasher, startThreads = false }: ProcessPartsOptions,
+): OwnedProcessParts {
+  const hasher = passwordHasher ??
+    new PasswordHasher(navigator.hardwareConcurrency, { startNow: startThreads });
+  const reportsThread = new ReportsThread(base.database.source, { onFailure: onBackgroundError });
+  if (startThreads) reportsThread.start();
+  const rateLimits = createRateLimits(base);
+  return {
+    hasher,
+    attempts: {
+      failures: new AddressAttempts(rateLimits.addressFailures),
+      sessionChecks: new AddressAttempts(rateLimits.sessionPasswordChecks),
+    },
+    rateLimits,
+    reportsThread,
+    mailWorker: new MailWorker(base, mail ?? { log: { info: () => {}, warn: () => {} } }),
+    outboxState: () => findOutboxState(base.database),
+    databaseSize: () => dataFileSize(base.config.database),
+    close: async () => {
+      await reportsThread.close();
+      if (passwordHasher === undefined) hasher.close();
+    },
+  };
+}
+
+/** What other threads call in the main thread. All arguments and results can be cloned or transferred. */
+export interface ProcessCalls {
+  hashPassword(password: string): Promise<string>;
+  verifyPassword(phc: string | undefined, password: string): Promise<boolean>;
+  beginAttempt(kind: keyof Attempts, address: string): Promise<RateLimitState>;
+  endAttempt(kind: keyof Attempts, ended: AttemptOutcome & { readonly address: string }): Promise<void>;
+  /** Transfers the port. */
+  connectReports(port: MessagePort): Promise<void>;
+  wakeMail(): Promise<void>;
+  developmentMails(): Promise<readonly DevelopmentMail[]>;
+}
+
+/** @returns The calls, for the main thread. */
+export function servedCalls(
+  { hasher, attempts, reportsThread, mailWorker }: ProcessParts,
+): ProcessCalls {
+  return {
+    hashPassword: (password) => hasher.hash(password),
+    verifyPassword: (phc, password) => hasher.verify(phc, password),
+    beginAttempt: (kind, address) => attempts[kind].begin(address),
+    endAttempt: (kind, { address, isFailure }) => attempts[kind].end(address, { isFailure }),
+    connectReports: (port) => reportsThread.connect(port),
+    wakeMail: () => Promise.resolve(mailWorker.wake()),
+    developmentMails: () => mailWorker.developmentMails(),
+  };
+}
+
+/** @param options `calls`: see {@linkcode servedCalls}. @returns The parts, for any other thread. */
+export function remoteProcessParts(
+  base: Pick<BaseContext, "config" | "clock">,
+  { calls }: { calls: ProcessCalls },
+): ProcessParts {
+  const counter = (kind: keyof Attempts): AttemptCounter => ({
+    begin: (address) => calls.beginAttempt(kind, address),
+    end: (address, { isFailure }) => calls.endAttempt(kind, { address, isFailure }),
+  });
+  return {
+    hasher: {
+      hash: (password) => calls.hashPassword(password),
+      verify: (phc, password) => calls.verifyPassword(phc, password),
+    },
+    attempts: { failures: counter("failures"), sessionChecks: counter("sessionChecks") },
+    rateLimits: createRateLimits(base),
+    reportsThread: { connect: (port) => calls.connectReports(port) },
+    mailWorker: {
+      // If the call fails, the worker finds the email by itself a little later.
+      wake: () => void calls.wakeMail().catch(() => {}),
+      developmentMails: () => calls.developmentMails(),
+    },
+  };
+}

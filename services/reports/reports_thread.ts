@@ -1,0 +1,89 @@
+// Owns the reports thread, in the main thread. Other threads talk to it directly, each on a port of its own.
+import { DatabaseError, type DatabaseSource } from "../../db/engine/database.ts";
+import type { ReportsThreadRequest, ReportsThreadResponse } from "./report_messages.ts";
+
+/** Connects threads to the reports thread. */
+export interface ReportsConnector {
+  /**
+   * Transfers a port to the reports thread, and starts that thread if necessary.
+   *
+   * @returns Resolves when the reports thread was closed.
+   * @throws {DatabaseError} `unavailable` when it failed or is closed. The next port goes to a new thread.
+   */
+  connect(port: MessagePort): Promise<void>;
+}
+
+interface Running {
+  readonly worker: Worker;
+  /** Settles when the thread has ended. */
+  readonly ended: PromiseWithResolvers<void>;
+}
+
+/** @returns The reports thread, not yet connected to a database. */
+export function newReportsWorker(): Worker {
+  return new Worker(new URL("./reports_worker.ts", import.meta.url), { type: "module" });
+}
+
+/** Starts the reports thread when it is first needed, and again after it failed. */
+export class ReportsThread implements ReportsConnector {
+  readonly #source: DatabaseSource;
+  readonly #onFailure: (error: Error) => void;
+  readonly #newWorker: () => Worker;
+  #running: Running | undefined;
+  #isClosed = false;
+
+  /** @param source What to read. @param options `onFailure`: called when the thread failed. `newWorker`: for tests. */
+  constructor(
+    source: DatabaseSource,
+    options: { onFailure: (error: Error) => void; newWorker?: () => Worker },
+  ) {
+    this.#source = source;
+    this.#onFailure = options.onFailure;
+    this.#newWorker = options.newWorker ?? newReportsWorker;
+  }
+
+  /** Starts the thread before the first report, when there may be no free file descriptors left. */
+  start(): void {
+    this.#running ??= this.#start();
+  }
+
+  async connect(port: MessagePort): Promise<void> {
+    if (this.#isClosed) throw new DatabaseError("unavailable", "the reports thread is closed");
+    const { worker, ended } = this.#running ??= this.#start();
+    worker.postMessage({ type: "connect", port } satisfies ReportsThreadRequest, [port]);
+    await ended.promise;
+  }
+
+  /** Ends all reports and the thread. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#running === undefined) return;
+    const { worker, ended } = this.#running;
+    worker.postMessage({ type: "close" } satisfies ReportsThreadRequest);
+    await ended.promise.catch(() => {});
+  }
+
+  #start(): Running {
+    const worker = this.#newWorker();
+    const ended = Promise.withResolvers<void>();
+    // Without connected threads, nobody waits for it.
+    ended.promise.catch(() => {});
+    const end = () => {
+      worker.terminate();
+      this.#running = undefined;
+    };
+    worker.onmessage = (_closed: MessageEvent<ReportsThreadResponse>) => {
+      end();
+      ended.resolve();
+    };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      end();
+      const error = new DatabaseError("unavailable", `the reports thread failed: ${event.message}`);
+      ended.reject(error);
+      this.#onFailure(error);
+    };
+    worker.postMessage({ type: "open", source: this.#source } satisfies ReportsThreadRequest);
+    return { worker, ended };
+  }
+}
