@@ -3,7 +3,7 @@
 import { parseConfig } from "../config.ts";
 import { openDatabase } from "../db/engine/open.ts";
 import { hashApiKey } from "../domain/api_key.ts";
-import { recorderCommitRecordsMax, recorderQueueRecordsMax, rollupQuarterMs } from "../domain/limits.ts";
+import { recorderCommitRecordsMax, recorderShareRecordsMax, rollupQuarterMs } from "../domain/limits.ts";
 import type { UsageInput } from "../domain/meter/usage_record.ts";
 import { recordUsage } from "../services/meter/usage_records.ts";
 import { createProcessParts } from "../services/process_parts.ts";
@@ -30,7 +30,7 @@ export const seriesKeys = keys;
 const recordBytes = 150;
 /** Number of groups in progress or waiting, so that the next one is ready when one is on disk. */
 const groupsWaiting = 3;
-const groupRecords = Math.min(recorderCommitRecordsMax, Math.floor(recorderQueueRecordsMax / groupsWaiting));
+const groupRecords = Math.min(recorderCommitRecordsMax, Math.floor(recorderShareRecordsMax / groupsWaiting));
 
 /** The records to create. Times in milliseconds since 1970. */
 export interface Filling {
