@@ -36,6 +36,7 @@ interface OpenReport {
 
 /** A thread that runs reports here, and its reports by id. */
 interface Caller {
+  readonly port: MessagePort;
   readonly reports: Map<number, OpenReport>;
   send(response: ReportsResponse, transfer?: Transferable[]): void;
 }
@@ -60,6 +61,7 @@ class ReportsServer {
 
   connect(port: MessagePort): void {
     const caller: Caller = {
+      port,
       reports: new Map(),
       send: (response, transfer = []) => port.postMessage(response, transfer),
     };
@@ -85,6 +87,7 @@ class ReportsServer {
     await endReports(caller);
     this.#callers.delete(caller);
     caller.send({ type: "closed" });
+    caller.port.close();
   }
 
   #open(): Promise<Database> {

@@ -1,0 +1,36 @@
+// Calls between two threads. Errors keep their classes, and ports are transferred.
+import type { MessagePort } from "node:worker_threads";
+import { type BirpcReturn, createBirpc } from "birpc";
+import { receivedError, type SentError, sentError } from "./sent_errors.ts";
+
+/** A message of birpc: a call with arguments, or its result or error. */
+interface CallMessage {
+  readonly a?: readonly unknown[];
+  readonly e?: unknown;
+}
+
+/**
+ * Connects this thread with the one at the other end of a port. Calls have no time limit.
+ *
+ * @param functions What the other thread may call. @param options `thread`: the name of this one, for errors.
+ * @returns What the other thread offers.
+ */
+export function connectCalls<Theirs extends object, Own extends object>(
+  port: MessagePort,
+  functions: Own,
+  { thread }: { thread: string },
+): BirpcReturn<Theirs, Own> {
+  return createBirpc<Theirs, Own>(functions, {
+    post: (message: CallMessage) => port.postMessage(message, message.a?.filter(isPort) ?? []),
+    on: (receive) => port.on("message", receive),
+    serialize: (message: CallMessage) =>
+      message.e === undefined ? message : { ...message, e: sentError(message.e, thread) },
+    deserialize: (message: CallMessage) =>
+      message.e === undefined ? message : { ...message, e: receivedError(message.e as SentError) },
+    timeout: -1,
+  });
+}
+
+function isPort(value: unknown): value is MessagePort {
+  return value instanceof globalThis.MessagePort;
+}
