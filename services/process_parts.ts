@@ -5,6 +5,7 @@ import type { BaseContext } from "./base_context.ts";
 import type { DevelopmentMail, MailAccess } from "./mail/mail.ts";
 import { MailWorker, type MailWorkerOptions } from "./mail/mail_worker.ts";
 import type { RateLimitState } from "./rate_limiter.ts";
+import { RateLimitMemory } from "./rate_limit_memory.ts";
 import { createRateLimits, type RateLimits } from "./rate_limits.ts";
 import { type ReportsConnector, ReportsThread } from "./reports/reports_thread.ts";
 import {
@@ -27,6 +28,8 @@ export interface ProcessParts {
 /** The parts themselves. */
 export interface OwnedProcessParts extends ProcessParts {
   readonly mailWorker: MailWorker;
+  /** For {@linkcode remoteProcessParts}. */
+  readonly rateLimitBuffer: SharedArrayBuffer;
   /** @throws {DatabaseError} */
   outboxState(): Promise<OutboxState>;
   /** @returns The size of the data file; null for a remote database. */
@@ -56,7 +59,8 @@ export function createProcessParts(
     new PasswordHasher(navigator.hardwareConcurrency, { startNow: startThreads });
   const reportsThread = new ReportsThread(base.database.source, { onFailure: onBackgroundError });
   if (startThreads) reportsThread.start();
-  const rateLimits = createRateLimits(base);
+  const memory = new RateLimitMemory();
+  const rateLimits = createRateLimits({ ...base, memory });
   return {
     hasher,
     attempts: {
@@ -64,6 +68,7 @@ export function createProcessParts(
       sessionChecks: new AddressAttempts(rateLimits.sessionPasswordChecks),
     },
     rateLimits,
+    rateLimitBuffer: memory.buffer,
     reportsThread,
     mailWorker: new MailWorker(base, mail ?? { log: { info: () => {}, warn: () => {} } }),
     outboxState: () => findOutboxState(base.database),
@@ -102,10 +107,13 @@ export function servedCalls(
   };
 }
 
-/** @param options `calls`: see {@linkcode servedCalls}. @returns The parts, for any other thread. */
+/**
+ * @param options From the main thread. `calls`: see {@linkcode servedCalls}.
+ * @returns The parts, for any other thread.
+ */
 export function remoteProcessParts(
-  base: Pick<BaseContext, "config" | "clock">,
-  { calls }: { calls: ProcessCalls },
+  { config, clock }: Pick<BaseContext, "config" | "clock">,
+  { calls, rateLimitBuffer }: { calls: ProcessCalls; rateLimitBuffer: SharedArrayBuffer },
 ): ProcessParts {
   const counter = (kind: keyof Attempts): AttemptCounter => ({
     begin: (address) => calls.beginAttempt(kind, address),
@@ -117,7 +125,7 @@ export function remoteProcessParts(
       verify: (phc, password) => calls.verifyPassword(phc, password),
     },
     attempts: { failures: counter("failures"), sessionChecks: counter("sessionChecks") },
-    rateLimits: createRateLimits(base),
+    rateLimits: createRateLimits({ config, clock, memory: new RateLimitMemory(rateLimitBuffer) }),
     reportsThread: { connect: (port) => calls.connectReports(port) },
     mailWorker: {
       // If the call fails, the worker finds the email by itself a little later.
