@@ -25,7 +25,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
     noteDenied(c, appError, parts);
     return isForPrograms(c.req.path) ? jsonError(c, appError) : pageError(c, appError, { ...parts, assets });
   };
-  app.use("/api/auth/*", cors(config, parts.log));
+  app.use("/api/auth/*", cors(parts));
   app.use(requestLifecycle(parts, {
     guards: [
       requestSize(),

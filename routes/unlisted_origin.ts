@@ -1,8 +1,7 @@
 // Reports origins that are missing from ALLOWED_ORIGINS, the most common mistake in setting up a product. Only well-formed origins
 // are printed.
 import type { Config } from "../config.ts";
-import { unlistedOriginsLoggedMax } from "../domain/limits.ts";
-import type { AppContext, Log } from "./env.ts";
+import type { AppContext, AppParts } from "./env.ts";
 
 /** Longer than any origin with a valid host name and port. */
 const originCharactersMax = 300;
@@ -23,20 +22,18 @@ export function unlistedOriginText(origin: string, { baseUrl }: Pick<Config, "ba
   return `${name} isn't in ALLOWED_ORIGINS. Requests are also accepted from ${baseUrl.origin} itself.`;
 }
 
-/** @returns A function that logs each origin once. Clients can't exhaust memory: the number is limited. */
-export function createUnlistedOriginLog(log: Pick<Log, "warn">): (origin: string) => void {
-  const logged = new Set<string>();
-  return (origin) => {
-    if (logged.size >= unlistedOriginsLoggedMax || logged.has(origin) || !isOrigin(origin)) return;
-    // `gatehouse check` sends this reserved name (RFC 2606).
-    if (new URL(origin).hostname.endsWith(".invalid")) return;
-    logged.add(origin);
-    const isLast = logged.size === unlistedOriginsLoggedMax;
-    log.warn("an origin is missing from ALLOWED_ORIGINS: its pages can't use the sign-in API", {
-      origin,
-      ...(isLast ? { note: "no more origins are logged until the next start" } : {}),
-    });
-  };
+/** Logs each origin once, and only so many of them that clients can't fill the log. */
+export function logUnlistedOrigin(origin: string, { log, services }: AppParts): void {
+  const { unlistedOrigins, warnings } = services.rateLimits;
+  // `gatehouse check` sends a reserved name (RFC 2606).
+  if (!isOrigin(origin) || new URL(origin).hostname.endsWith(".invalid")) return;
+  if (!unlistedOrigins.peek("").isAllowed || !warnings.take(origin).isAllowed) return;
+  const { isAllowed, remaining } = unlistedOrigins.take("");
+  if (!isAllowed) return;
+  log.warn("an origin is missing from ALLOWED_ORIGINS: its pages can't use the sign-in API", {
+    origin,
+    ...(remaining === 0 ? { note: "no more origins are logged until the next start" } : {}),
+  });
 }
 
 function isOrigin(text: string): boolean {

@@ -14,6 +14,8 @@ import {
   passkeyChallengesMax,
   rejectedApiKeysPerMinuteMax,
   sessionConflictNotedIntervalMs,
+  sessionWritesWaitingMax,
+  unlistedOriginsLoggedMax,
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
 import type { BaseContext } from "./base_context.ts";
@@ -77,5 +79,11 @@ export function createRateLimits(
     deniedLookups: limit(auditLookUpsMax, auditNotedIntervalMs),
     /** Log lines about conflicting session cookies. By client address. */
     sessionConflicts: limit(1, sessionConflictNotedIntervalMs),
+    /** Changes that wait for the database at the same time. By user. If one is never given back, it counts for an hour. */
+    sessionWrites: limit(sessionWritesWaitingMax, hourMs),
+    /** Warnings that the log contains once. By what they are about. */
+    warnings: limit(1, Infinity),
+    /** Warnings about different origins. */
+    unlistedOrigins: limit(unlistedOriginsLoggedMax, Infinity),
   };
 }

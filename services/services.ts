@@ -42,7 +42,7 @@ export function createServices(base: BaseContext, { parts, onBackgroundError }: 
   const mail = new Mail(base.config, parts.mailWorker);
   const context: Context = {
     ...base,
-    writeAs: createWriteAs(base),
+    writeAs: createWriteAs(base, rateLimits),
     rateLimits,
     credentials,
     secondStepCodes: new SecondStepCodes(base, { credentials, mail }),

@@ -1,8 +1,8 @@
 // CORS with credentials, for the origins in ALLOWED_ORIGINS only.
 import type { Config } from "../../config.ts";
 import { AppError } from "../../domain/errors.ts";
-import type { AppContext, AppMiddleware, Log } from "../env.ts";
-import { createUnlistedOriginLog, unlistedOrigin, unlistedOriginText } from "../unlisted_origin.ts";
+import type { AppContext, AppMiddleware, AppParts } from "../env.ts";
+import { logUnlistedOrigin, unlistedOrigin, unlistedOriginText } from "../unlisted_origin.ts";
 
 const methods = "GET, HEAD, POST, DELETE";
 const preflightSeconds = 600;
@@ -12,11 +12,9 @@ const withoutPreflight = "/api/auth/forward";
 /**
  * Adds CORS headers to every response. Must be the outermost middleware: to a page, a response that it can't read looks like a
  * network error.
- *
- * @param log Names each origin that is missing from `allowedOrigins` once.
  */
-export function cors(config: Pick<Config, "baseUrl" | "allowedOrigins">, log: Log): AppMiddleware {
-  const logUnlisted = createUnlistedOriginLog(log);
+export function cors(parts: AppParts): AppMiddleware {
+  const { config } = parts;
   return async function corsMiddleware(c, next) {
     await next();
     const { headers } = c.res;
@@ -25,7 +23,9 @@ export function cors(config: Pick<Config, "baseUrl" | "allowedOrigins">, log: Lo
     if (origin === undefined) return;
     if (!config.allowedOrigins.some((allowed) => allowed.matches(origin))) {
       // Proxies forward the origin of their application's own pages.
-      if (origin !== config.baseUrl.origin && c.req.path !== withoutPreflight) logUnlisted(origin);
+      if (origin !== config.baseUrl.origin && c.req.path !== withoutPreflight) {
+        logUnlistedOrigin(origin, parts);
+      }
       return;
     }
     headers.set("Access-Control-Allow-Origin", origin);

@@ -4,7 +4,7 @@ import type { AppParts } from "../env.ts";
 import type { Guard } from "./request_lifecycle.ts";
 
 /** @returns A guard that warns once, at the first request with `X-Forwarded-For` from an untrusted peer, and rejects nothing. */
-export function untrustedProxy({ config, log, print }: AppParts): Guard {
+export function untrustedProxy({ config, services, log, print }: AppParts): Guard {
   let isDone = false;
   // Most connections are from the same proxy.
   let trusted: string | undefined;
@@ -17,6 +17,7 @@ export function untrustedProxy({ config, log, print }: AppParts): Guard {
       return;
     }
     isDone = true;
+    if (!services.rateLimits.warnings.take("untrusted proxy").isAllowed) return;
     const warning =
       "ignoring X-Forwarded-For from an address that is not in TRUSTED_PROXIES. If this is your proxy, add it: " +
       "until then, everyone behind it shares its address and rate limits";

@@ -13,10 +13,10 @@ import {
   unauthenticatedError,
   unavailableError,
 } from "../../domain/errors.ts";
-import { sessionWritesWaitingMax } from "../../domain/limits.ts";
 import { rolesWith } from "../../domain/permissions.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { Permit } from "../organization/membership.ts";
+import type { RateLimits } from "../rate_limits.ts";
 import { sessionBounds } from "./session_tokens.ts";
 
 /**
@@ -34,22 +34,19 @@ export type WriteAs = (
 ) => Promise<readonly WriteResult[]>;
 
 /** @returns The function that writes for sessions. */
-export function createWriteAs({ config, database, clock }: BaseContext): WriteAs {
-  /** The number of batches that wait for the database, by user: one person must not block everyone else. */
-  const waiting = new Map<string, number>();
-
+export function createWriteAs(
+  { config, database, clock }: BaseContext,
+  { sessionWrites }: Pick<RateLimits, "sessionWrites">,
+): WriteAs {
+  /** One person's waiting batches must not block everyone else. */
   async function limitWaiting<T>({ user: { id } }: SessionActor, write: () => Promise<T>): Promise<T> {
-    const before = waiting.get(id) ?? 0;
-    if (before >= sessionWritesWaitingMax) {
+    if (!sessionWrites.take(id).isAllowed) {
       throw unavailableError("Too many of your changes are waiting. Try again in a moment.");
     }
-    waiting.set(id, before + 1);
     try {
       return await write();
     } finally {
-      const others = (waiting.get(id) ?? 1) - 1;
-      if (others > 0) waiting.set(id, others);
-      else waiting.delete(id);
+      sessionWrites.giveBack(id);
     }
   }
 

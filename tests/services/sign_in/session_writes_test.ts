@@ -6,7 +6,6 @@ import { AppError } from "../../../domain/errors.ts";
 import { sessionWritesWaitingMax } from "../../../domain/limits.ts";
 import type { Permission } from "../../../domain/permissions.ts";
 import { requireMembership } from "../../../services/organization/membership.ts";
-import { createWriteAs } from "../../../services/sign_in/session_writes.ts";
 import { startTestApp, type TestApp } from "../../support/app.ts";
 import { databaseKinds } from "../../support/database.ts";
 
@@ -32,8 +31,7 @@ async function rename(
   { test, actor, organizationId }: Stage,
   permission: Permission | null,
 ): Promise<string | null> {
-  const { config, opened: { database }, now } = test;
-  const writeAs = createWriteAs({ config, database, clock: now });
+  const { opened: { database }, services: { writeAs } } = test;
   const by = permission === null ? actor : requireMembership(actor, { organizationId, permission });
   const before = await nameOf(database, actor);
   const to = `${before}+`;
@@ -104,8 +102,7 @@ for (const { name, ignore, open } of databaseKinds) {
       const test = await startTestApp({}, { open });
       try {
         const { actor } = await signedIn(test);
-        const { config, opened: { database }, now } = test;
-        const writeAs = createWriteAs({ config, database, clock: now });
+        const { writeAs } = test.services;
         const broken = sql`UPDATE memberships SET role = 'KING' WHERE user_id = ${actor.user.id}`;
         await assert.rejects(
           writeAs(actor, [broken]),
@@ -123,8 +120,7 @@ Deno.test("one person's waiting changes don't block everyone else's", async () =
   try {
     const { actor } = await signedIn(test);
     const other = await signedIn(test);
-    const { config, opened: { database }, now } = test;
-    const writeAs = createWriteAs({ config, database, clock: now });
+    const { writeAs } = test.services;
     const rename = (by: SessionActor) =>
       writeAs(by, [sql`UPDATE users SET name = 'New' WHERE id = ${by.user.id}`]);
     const flood = Promise.allSettled(
