@@ -1,7 +1,7 @@
 // Opens and migrates the database for a command.
 import { resolve } from "node:path";
 import type { Config } from "../config.ts";
-import { type Database, DatabaseError } from "../db/engine/database.ts";
+import { type Database, DatabaseError, type MainDatabase } from "../db/engine/database.ts";
 import { lockDataFile } from "../db/engine/data_file.ts";
 import { checkSchema, migrate, MigrationError } from "../db/engine/migrate.ts";
 import { openDatabase } from "../db/engine/open.ts";
@@ -11,7 +11,7 @@ import { writeLine } from "./terminal.ts";
 
 /** A migrated database. */
 export interface OpenedDatabase {
-  readonly database: Database;
+  readonly database: MainDatabase;
   /** The numbers of the migrations that were just applied. */
   readonly applied: readonly number[];
   close(): Promise<void>;
@@ -39,7 +39,7 @@ export interface OpenOptions {
 export async function openForCommand(config: Config, options: OpenOptions = {}): Promise<OpenedDatabase> {
   const { onFatal = () => {}, isGuest = false, onlyReads = false } = options;
   const { database: target } = config;
-  let database: Database | undefined;
+  let database: MainDatabase | undefined;
   let unlock: (() => void) | null = () => {};
   try {
     database = await openDatabase(target, { onFatal, isGuest, mayCreate: !isGuest });

@@ -262,7 +262,9 @@ export const backupRetryMs = 10 * 60_000;
 /** Time without changes after which an unfinished backup counts as abandoned. */
 export const backupAbandonedMs = 6 * 3_600_000;
 export const remoteRequestTimeoutMs = 10_000;
-/** Write batches that run or wait; others are rejected with 503. */
+/** How long a transaction of the writer accepts more batches. */
+export const commitFillMs = 10;
+/** Write batches of a thread that run or wait; others are rejected with 503. */
 export const databaseWritesWaitingMax = 1_000;
 /** Of these, batches of one signed-in user. */
 export const sessionWritesWaitingMax = 120;

@@ -61,6 +61,28 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** What another thread needs to open the same database. Can be posted once, with `port` as a transferred object. */
+export type DatabaseShare =
+  | {
+    readonly kind: "file";
+    readonly path: string;
+    readonly port: MessagePort;
+    readonly signal: Int32Array<SharedArrayBuffer>;
+  }
+  | (DatabaseSource & { readonly kind: "remote" });
+
+/** The database in the thread that opened it. */
+export interface MainDatabase extends Database {
+  /** @returns A share for one other thread. That thread must close its database before this one is closed. */
+  share(): DatabaseShare;
+}
+
+/** The database in another thread. */
+export interface SharedDatabase extends Database {
+  /** Rejects all waiting and later batches, when the writer has died. A libSQL server has no writer, so nothing happens. */
+  fail(message: string): void;
+}
+
 /**
  * The cause of an error. `constraint`: violates the schema. `unavailable`: locked, full, unreachable or too slow, so try again.
  * `fault`: anything else, such as a bug or a damaged file.

@@ -1,16 +1,26 @@
-// The driver for a data file: reads on this thread, writes in a worker thread that owns the only writing connection.
+// The driver for a data file: each thread reads on its own connection and writes through a port of the writer, the thread that
+// owns the only writing connection.
 import { databaseWritesWaitingMax } from "../../domain/limits.ts";
 import { Connection, filesReleased } from "./connection.ts";
 import { createIfMissing, type MissingFile } from "./data_file.ts";
 import {
-  type Database,
   DatabaseError,
+  type DatabaseShare,
   type DatabaseSource,
+  type MainDatabase,
+  type SharedDatabase,
   type Statement,
   type WriteOptions,
   type WriteResult,
 } from "./database.ts";
-import type { WriterRequest, WriterResponse } from "./writer_worker.ts";
+import {
+  type BatchRequest,
+  type PortResponse,
+  send,
+  type WriteOutcome,
+  type WriterSignal,
+} from "./writer.ts";
+import type { OpenRequest, WriterRequest, WriterResponse } from "./writer_worker.ts";
 
 interface EmbeddedOptions {
   readonly path: string;
@@ -21,72 +31,126 @@ interface EmbeddedOptions {
   readonly onFatal: (error: DatabaseError) => void;
 }
 
-/** Batches sent to the worker: one being written, and the next. */
-const batchesAtWorkerMax = 2;
-
-interface Waiting {
-  readonly batch: readonly Statement[];
-  /** See {@linkcode WriterRequest}; set when the batch is sent. */
-  round?: number;
-  readonly resolve: (results: readonly WriteResult[]) => void;
-  readonly reject: (error: DatabaseError) => void;
-}
-
 /**
  * Opens the data file, or creates one with mode 0600.
  *
  * @returns The database, ready to write.
  * @throws {DatabaseError} When the file or its folder is missing, or the file is empty, not a database, or can't be opened.
  */
-export async function openEmbedded(options: EmbeddedOptions): Promise<Database> {
-  createIfMissing(options.path, options.create);
-  const reader = new Connection(options.path, { readOnly: true });
-  const writer = new Worker(new URL("./writer_worker.ts", import.meta.url), { type: "module" });
-  const database = new EmbeddedDatabase(options, { reader, writer });
+export async function openEmbedded(options: EmbeddedOptions): Promise<MainDatabase> {
+  const { path, isGuest = false, onFatal } = options;
+  createIfMissing(path, options.create);
+  const reader = new Connection(path, { readOnly: true });
+  const writer = new WriterThread();
   try {
-    await database.open(options);
+    await writer.open({ path, isGuest });
   } catch (error) {
     reader.close();
     writer.terminate();
     throw error;
   }
-  return database;
+  return new MainEmbeddedDatabase({ path, reader, writer, onFatal });
 }
 
-class EmbeddedDatabase implements Database {
+/** Opens the data file in another thread. @throws {DatabaseError} When it can't be opened. */
+export function openSharedFile(
+  share: DatabaseShare & { kind: "file" },
+  { onFatal }: Pick<EmbeddedOptions, "onFatal">,
+): SharedDatabase {
+  const reader = new Connection(share.path, { readOnly: true });
+  return new EmbeddedDatabase({ ...share, reader, onFatal });
+}
+
+/** The main thread's side of the writer. */
+class WriterThread {
+  readonly signal: WriterSignal = new Int32Array(new SharedArrayBuffer(4));
+  /** Resolves with the reason when the thread has died. */
+  readonly died: Promise<string>;
+  readonly #worker = new Worker(new URL("./writer_worker.ts", import.meta.url), { type: "module" });
+  readonly #channel = new MessageChannel();
+
+  constructor() {
+    this.died = new Promise((resolve) => {
+      this.#worker.onerror = (event) => {
+        event.preventDefault();
+        resolve(event.message);
+      };
+    });
+  }
+
+  /** @throws {DatabaseError} When the file can't be opened. */
+  async open({ path, isGuest }: { path: string; isGuest: boolean }): Promise<void> {
+    const { port1: control } = this.#channel;
+    const opened = this.#response();
+    this.#worker.postMessage({ path, isGuest, control, signal: this.signal } satisfies OpenRequest, [
+      control,
+    ]);
+    const response = await opened;
+    if (response.type === "open-failed") throw new DatabaseError(response.kind, response.message);
+  }
+
+  /** @returns A port for the batches of one thread. */
+  connect(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    this.#send({ type: "connect", port: port1 }, [port1]);
+    return port2;
+  }
+
+  /** Resolves when the writer has released the file. */
+  async close(): Promise<void> {
+    const closed = this.#response();
+    this.#send({ type: "close" });
+    await closed.catch(() => {});
+  }
+
+  terminate(): void {
+    this.#channel.port2.close();
+    this.#worker.terminate();
+  }
+
+  #send(request: WriterRequest, transfer: MessagePort[] = []): void {
+    send(request, { port: this.#channel.port2, signal: this.signal, transfer });
+  }
+
+  /** @returns The next response. @throws {DatabaseError} When the thread has died. */
+  #response(): Promise<WriterResponse> {
+    const response = new Promise<WriterResponse>((resolve) => {
+      this.#worker.onmessage = ({ data }: MessageEvent<WriterResponse>) => resolve(data);
+    });
+    const died = this.died.then((message) => Promise.reject(new DatabaseError("fault", message)));
+    return Promise.race([response, died]);
+  }
+}
+
+interface PortOptions extends Pick<EmbeddedOptions, "path" | "onFatal"> {
+  readonly reader: Connection;
+  readonly port: MessagePort;
+  readonly signal: WriterSignal;
+}
+
+class EmbeddedDatabase implements SharedDatabase {
   readonly source: DatabaseSource;
   readonly #reader: Connection;
-  readonly #writer: Worker;
-  readonly #onFatal: (error: DatabaseError) => void;
-  /** All batches in order. The first ones are at the worker. */
-  readonly #waiting: Waiting[] = [];
-  /** How many are at the worker. */
-  #sent = 0;
-  #round = 0;
-  /** The numbers of SQL texts that the worker already has. */
+  readonly #port: MessagePort;
+  readonly #signal: WriterSignal;
+  readonly #onFatal: EmbeddedOptions["onFatal"];
+  /** Batches at the writer, in order. */
+  readonly #waiting: PromiseWithResolvers<readonly WriteResult[]>[] = [];
+  /** The numbers of SQL texts that the writer already has. */
   readonly #texts = new Map<string, number>();
   #whenIdle: (() => void) | undefined;
   #dead: DatabaseError | undefined;
-  #settleLifecycle: ((response: WriterResponse) => void) | undefined;
 
-  constructor(
-    { path, onFatal }: EmbeddedOptions,
-    { reader, writer }: { reader: Connection; writer: Worker },
-  ) {
+  constructor({ path, reader, port, signal, onFatal }: PortOptions) {
     this.source = { kind: "file", path };
     this.#reader = reader;
-    this.#writer = writer;
+    this.#port = port;
+    this.#signal = signal;
     this.#onFatal = onFatal;
-    writer.onmessage = ({ data }: MessageEvent<WriterResponse>) => this.#receive(data);
-    writer.onerror = (event) => {
-      event.preventDefault();
-      this.#die(event.message);
+    port.onmessage = ({ data }: MessageEvent<PortResponse>) => {
+      if (data.type === "fatal") this.die(data.message);
+      else this.#settle(data.outcomes);
     };
-  }
-
-  async open({ path, isGuest = false }: EmbeddedOptions): Promise<void> {
-    const response = await this.#lifecycle({ type: "open", path, isGuest });
-    if (response.type === "open-failed") throw new DatabaseError(response.kind, response.message);
   }
 
   // deno-lint-ignore require-await -- reading is synchronous here; the interface is not
@@ -104,81 +168,82 @@ class EmbeddedDatabase implements Database {
     if (this.#waiting.length >= databaseWritesWaitingMax && options?.bypassesQueueLimit !== true) {
       return Promise.reject(new DatabaseError("unavailable", "too many writes are waiting"));
     }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ batch, resolve, reject });
-      this.#sendMore();
-    });
+    send(this.#request(batch), { port: this.#port, signal: this.#signal });
+    const settled = Promise.withResolvers<readonly WriteResult[]>();
+    this.#waiting.push(settled);
+    return settled.promise;
+  }
+
+  fail(message: string): void {
+    this.#dead ??= new DatabaseError("unavailable", `the writer stopped: ${message}`);
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#dead);
+    this.#whenIdle?.();
   }
 
   async close(): Promise<void> {
     // Accepted batches are written first. A dead writer leaves none.
     if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
-    const isWriterAlive = this.#dead === undefined;
     this.#dead ??= new DatabaseError("unavailable", "the database is closed");
+    this.#port.close();
     this.#reader.close();
-    if (isWriterAlive) {
-      // The writer closes last: it moves the log into the data file, and SQLite then removes the log.
-      await filesReleased();
-      await this.#lifecycle({ type: "close" });
-    }
-    this.#writer.terminate();
+    await filesReleased();
   }
 
-  #lifecycle(request: WriterRequest): Promise<WriterResponse> {
-    return new Promise((resolve) => {
-      this.#settleLifecycle = resolve;
-      this.#writer.postMessage(request);
-    });
+  protected get isDead(): boolean {
+    return this.#dead !== undefined;
   }
 
-  #receive(response: WriterResponse): void {
-    if (response.type === "fatal") return this.#die(response.message);
-    if (response.type !== "written" && response.type !== "failed") {
-      this.#settleLifecycle?.(response);
-      return;
-    }
-    const first = this.#waiting.shift();
-    this.#sent--;
-    if (response.type === "written") first?.resolve(response.results);
-    else {
-      const error = new DatabaseError(response.kind, response.message);
-      first?.reject(error);
-      if (response.isLocked && first?.round === this.#round) {
-        // The worker rejects its other batches of this round. The ones that wait here are rejected here.
-        this.#round++;
-        for (const waiting of this.#waiting.splice(this.#sent)) waiting.reject(error);
+  protected die(message: string): void {
+    if (this.#dead !== undefined) return;
+    this.fail(message);
+    this.#onFatal(new DatabaseError("unavailable", `the writer stopped: ${message}`));
+  }
+
+  /** Sends texts that the writer already has as numbers: copying them costs more than all the rest. */
+  #request(batch: readonly Statement[]): BatchRequest {
+    const texts: string[] = [];
+    const numbered = batch.map(({ sql, args }) => {
+      let text = this.#texts.get(sql);
+      if (text === undefined) {
+        text = this.#texts.size;
+        this.#texts.set(sql, text);
+        texts.push(sql);
       }
+      return [text, args] as const;
+    });
+    return { texts, batch: numbered };
+  }
+
+  #settle(outcomes: readonly WriteOutcome[]): void {
+    for (const [n, { resolve, reject }] of this.#waiting.splice(0, outcomes.length).entries()) {
+      const outcome = outcomes[n] as WriteOutcome;
+      if (outcome.type === "written") resolve(outcome.results);
+      else reject(new DatabaseError(outcome.kind, outcome.message));
     }
-    this.#sendMore();
     if (this.#waiting.length === 0) this.#whenIdle?.();
   }
+}
 
-  #sendMore(): void {
-    for (; this.#sent < batchesAtWorkerMax; this.#sent++) {
-      const next = this.#waiting[this.#sent];
-      if (next === undefined) return;
-      // Texts that the worker has are sent as numbers: copying them costs more than all the rest.
-      const texts: string[] = [];
-      const batch = next.batch.map(({ sql, args }) => {
-        let text = this.#texts.get(sql);
-        if (text === undefined) {
-          text = this.#texts.size;
-          this.#texts.set(sql, text);
-          texts.push(sql);
-        }
-        return [text, args] as const;
-      });
-      next.round = this.#round;
-      this.#writer.postMessage({ type: "write", texts, batch, round: this.#round } satisfies WriterRequest);
-    }
+class MainEmbeddedDatabase extends EmbeddedDatabase implements MainDatabase {
+  readonly #path: string;
+  readonly #writer: WriterThread;
+
+  constructor({ writer, ...options }: Omit<PortOptions, "port" | "signal"> & { writer: WriterThread }) {
+    super({ ...options, port: writer.connect(), signal: writer.signal });
+    this.#path = options.path;
+    this.#writer = writer;
+    writer.died.then((message) => this.die(message));
   }
 
-  #die(message: string): void {
-    this.#settleLifecycle?.({ type: "open-failed", kind: "fault", message });
-    if (this.#dead !== undefined) return;
-    this.#dead = new DatabaseError("unavailable", `the writer stopped: ${message}`);
-    for (const { reject } of this.#waiting.splice(0)) reject(this.#dead);
-    this.#whenIdle?.();
-    this.#onFatal(this.#dead);
+  share(): DatabaseShare {
+    return { kind: "file", path: this.#path, port: this.#writer.connect(), signal: this.#writer.signal };
+  }
+
+  override async close(): Promise<void> {
+    const wasDead = this.isDead;
+    await super.close();
+    // The writer closes last: it moves the log into the data file, and SQLite then removes the log.
+    if (!wasDead) await this.#writer.close();
+    this.#writer.terminate();
   }
 }

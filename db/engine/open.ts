@@ -1,8 +1,16 @@
-// Opens the database with either driver: for the program, or for a thread that only reads.
+// Opens the database with either driver: for the program, or for another thread.
 import type { DatabaseTarget } from "../../config.ts";
 import { Connection, filesReleased } from "./connection.ts";
-import { type Database, DatabaseError, type DatabaseSource, type Statement } from "./database.ts";
-import { openEmbedded } from "./embedded.ts";
+import {
+  type Database,
+  DatabaseError,
+  type DatabaseShare,
+  type DatabaseSource,
+  type MainDatabase,
+  type SharedDatabase,
+  type Statement,
+} from "./database.ts";
+import { openEmbedded, openSharedFile } from "./embedded.ts";
 
 /**
  * Opens the database that the settings name.
@@ -15,7 +23,7 @@ import { openEmbedded } from "./embedded.ts";
 export async function openDatabase(
   target: DatabaseTarget,
   options: { onFatal: (error: DatabaseError) => void; isGuest?: boolean; mayCreate?: boolean },
-): Promise<Database> {
+): Promise<MainDatabase> {
   if (target.kind === "remote") return await openRemoteDatabase(target);
   return await openEmbedded({
     path: target.path,
@@ -23,6 +31,20 @@ export async function openDatabase(
     onFatal: options.onFatal,
     isGuest: options.isGuest ?? false,
   });
+}
+
+/**
+ * Opens a database that another thread has open.
+ *
+ * @param share From {@linkcode MainDatabase.share}.
+ * @param options `onFatal`: see {@linkcode openEmbedded}; not called after `fail()`.
+ * @throws {DatabaseError} When the file can't be opened.
+ */
+export async function openShared(
+  share: DatabaseShare,
+  { onFatal }: { onFatal: (error: DatabaseError) => void },
+): Promise<SharedDatabase> {
+  return share.kind === "remote" ? await openRemoteDatabase(share) : openSharedFile(share, { onFatal });
 }
 
 /** Opens a database that another thread has open, for reading only. @throws {DatabaseError} When the file can't be opened. */
@@ -45,7 +67,7 @@ export async function openReader(source: DatabaseSource): Promise<Database> {
 }
 
 /** Loads the driver only when it is needed: most servers use a file. */
-async function openRemoteDatabase(source: DatabaseSource & { kind: "remote" }): Promise<Database> {
+async function openRemoteDatabase(source: DatabaseSource & { kind: "remote" }) {
   const { openRemote } = await import("./remote.ts");
   return openRemote(source);
 }

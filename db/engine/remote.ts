@@ -10,9 +10,10 @@ import {
 } from "../../domain/limits.ts";
 import {
   checkArguments,
-  type Database,
   DatabaseError,
   databaseErrorKind,
+  type MainDatabase,
+  type SharedDatabase,
   type Statement,
   type WriteOptions,
   type WriteResult,
@@ -30,7 +31,7 @@ interface RemoteOptions {
 const concurrentRequestsMax = 64;
 
 /** Creates the database of a libSQL server. The first read or write connects to it. */
-export function openRemote(options: RemoteOptions): Database {
+export function openRemote(options: RemoteOptions): MainDatabase & SharedDatabase {
   const timeoutMs = options.timeoutMs ?? remoteRequestTimeoutMs;
   const connect = (send: (request: Request, signal: AbortSignal) => Promise<Response>) =>
     createClient({
@@ -81,8 +82,11 @@ export function openRemote(options: RemoteOptions): Database {
     return rowObjects(result) as T[];
   }
 
+  const source = { kind: "remote", url: options.url, authToken: options.authToken } as const;
   return {
-    source: { kind: "remote", url: options.url, authToken: options.authToken },
+    source,
+    share: () => source,
+    fail: () => {},
     read,
     readFirst: async <T>(statement: Statement) => (await read<T>(statement))[0],
     async write(batch: readonly Statement[], options?: WriteOptions): Promise<readonly WriteResult[]> {

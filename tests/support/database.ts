@@ -1,20 +1,20 @@
 // Opens a new, migrated database for each test, embedded or remote.
-import type { Database } from "../../db/engine/database.ts";
+import type { Database, MainDatabase } from "../../db/engine/database.ts";
 import { openEmbedded } from "../../db/engine/embedded.ts";
 import { migrate } from "../../db/engine/migrate.ts";
 import { openRemote } from "../../db/engine/remote.ts";
 import { sqldMissing, startSqld } from "./sqld.ts";
 
 /** A database for one test. */
-export interface TestDatabase {
-  readonly database: Database;
+export interface TestDatabase<Kind extends Database = Database> {
+  readonly database: Kind;
   /** The path of the data file, or the server's URL. */
   readonly place: string;
   dispose(): Promise<void>;
 }
 
 /** @returns A new data file in its own folder. */
-export async function embeddedTestDatabase(): Promise<TestDatabase> {
+export async function embeddedTestDatabase(): Promise<TestDatabase<MainDatabase>> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-test-" });
   const place = `${folder}/gatehouse.db`;
   const database = await openEmbedded({
@@ -36,7 +36,7 @@ export async function embeddedTestDatabase(): Promise<TestDatabase> {
 }
 
 /** @returns An empty database on its own server. */
-export async function remoteTestDatabase(): Promise<TestDatabase> {
+export async function remoteTestDatabase(): Promise<TestDatabase<MainDatabase>> {
   const server = await startSqld();
   const database = openRemote({ url: server.url, authToken: undefined });
   await migrate(database, { now: 0 });
@@ -51,8 +51,11 @@ export async function remoteTestDatabase(): Promise<TestDatabase> {
 }
 
 /** The kinds of database to test with. The remote one is ignored where its server can't run. */
-export const databaseKinds: readonly { name: string; ignore: boolean; open: () => Promise<TestDatabase> }[] =
-  [
-    { name: "embedded", ignore: false, open: embeddedTestDatabase },
-    { name: "remote", ignore: sqldMissing() !== null, open: remoteTestDatabase },
-  ];
+export const databaseKinds: readonly {
+  name: string;
+  ignore: boolean;
+  open: () => Promise<TestDatabase<MainDatabase>>;
+}[] = [
+  { name: "embedded", ignore: false, open: embeddedTestDatabase },
+  { name: "remote", ignore: sqldMissing() !== null, open: remoteTestDatabase },
+];

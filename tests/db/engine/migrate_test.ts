@@ -61,3 +61,7 @@ for (const kind of databaseKinds) {
     await dispose();
   });
 }
+
+Deno.test("the schema has no deferred constraints: they would fail the commit of all batches together", () => {
+  for (const { name, text } of migrations) assert.doesNotMatch(text, /\bDEFER|defer_foreign_keys/i, name);
+});

@@ -1,0 +1,192 @@
+// Commits the batches of all threads that wait in one transaction: they share one fsync. A batch is reported as written only
+// after COMMIT succeeded.
+import { type MessagePort as NodePort, receiveMessageOnPort } from "node:worker_threads";
+import { messageOf } from "../../domain/errors.ts";
+import { commitFillMs } from "../../domain/limits.ts";
+import type { Connection } from "./connection.ts";
+import { DatabaseError, type DatabaseErrorKind, type Statement, type WriteResult } from "./database.ts";
+
+/** One number, which {@linkcode send} raises. The writer sleeps while it stays the same. */
+export type WriterSignal = Int32Array<SharedArrayBuffer>;
+
+/** Sends a message to the writer, and wakes it up. */
+export function send<T>(
+  message: T,
+  { port, signal, transfer = [] }: { port: MessagePort; signal: WriterSignal; transfer?: MessagePort[] },
+): void {
+  port.postMessage(message, transfer);
+  Atomics.add(signal, 0, 1);
+  Atomics.notify(signal, 0);
+}
+
+/** Takes a message from a port without returning to the event loop. @returns Undefined if there is none. */
+export function receive<T>(port: MessagePort): T | undefined {
+  return receiveMessageOnPort(port as unknown as NodePort)?.message as T | undefined;
+}
+
+/** A batch that a port receives. */
+export interface BatchRequest {
+  /** New SQL texts. Statements refer to texts by their position among all that the port received. */
+  readonly texts: readonly string[];
+  readonly batch: readonly (readonly [text: number, args: Statement["args"]])[];
+}
+
+/** The outcome of a batch. */
+export type WriteOutcome =
+  | { readonly type: "written"; readonly results: readonly WriteResult[] }
+  | { readonly type: "failed"; readonly kind: DatabaseErrorKind; readonly message: string };
+
+/**
+ * What a port sends: the outcomes of its oldest batches, in order. After `fatal` the outcome of the last transaction is unknown,
+ * and the program must stop.
+ */
+export type PortResponse =
+  | { readonly type: "settled"; readonly outcomes: readonly WriteOutcome[] }
+  | { readonly type: "fatal"; readonly message: string };
+
+/** A thread that writes. */
+interface Client {
+  readonly port: MessagePort;
+  readonly texts: string[];
+  /** The outcomes of its batches in the current transaction. */
+  readonly outcomes: WriteOutcome[];
+}
+
+/** A batch that was taken from its port and has no outcome yet. */
+interface Taken {
+  readonly client: Client;
+  readonly batch: readonly Statement[];
+}
+
+/**
+ * Failures of COMMIT with a known outcome: no space for the log (or a limit of file sizes, or a quota), or for its index. SQLite
+ * has rolled back the transaction, and the next commit overwrites it in the log. If only the index had no space, a crash before
+ * that commit restores the complete transaction, though it was reported as failed. A failed fsync is not among them.
+ */
+const outOfSpace = /^SQLITE_(FULL|IOERR_WRITE|IOERR_SHMSIZE)\b/;
+
+const savepoint = { sql: "SAVEPOINT batch", args: [] };
+const rollBackToSavepoint = { sql: "ROLLBACK TO batch", args: [] };
+const releaseSavepoint = { sql: "RELEASE batch", args: [] };
+
+/** Writes the batches of all threads. */
+export class Writer {
+  readonly #connection: Connection;
+  readonly #fillMs: number;
+  readonly #clients: Client[] = [];
+  /** How often a client had its turn. */
+  #turns = 0;
+  #hasStopped = false;
+
+  /**
+   * @param connection The writing connection.
+   * @param options `fillMs`: how long a transaction accepts more batches.
+   */
+  constructor(connection: Connection, { fillMs = commitFillMs }: { fillMs?: number } = {}) {
+    this.#connection = connection;
+    this.#fillMs = fillMs;
+  }
+
+  /** Accepts {@linkcode BatchRequest}s from a port, and responds with {@linkcode PortResponse}s. */
+  connect(port: MessagePort): void {
+    this.#clients.push({ port, texts: [], outcomes: [] });
+  }
+
+  /** Writes waiting batches in one transaction. @returns Whether any were waiting. */
+  commit(): boolean {
+    let next = this.#next();
+    if (next === undefined) return false;
+    let step: "begin" | "batches" | "commit" = "begin";
+    try {
+      // Takes the lock, so that only this statement can be "busy".
+      this.#connection.exec("BEGIN IMMEDIATE");
+      step = "batches";
+      const fullAt = performance.now() + this.#fillMs;
+      while (next !== undefined) {
+        next.client.outcomes.push(this.#write(next.batch));
+        next = performance.now() < fullAt ? this.#next() : undefined;
+      }
+      step = "commit";
+      this.#connection.exec("COMMIT");
+    } catch (error) {
+      const failed = failure(error);
+      const unknown = step === "begin" ? null : this.#rollBack(failed, { isCommit: step === "commit" });
+      if (unknown !== null) {
+        this.#stop(unknown);
+        return true;
+      }
+      for (const { outcomes } of this.#clients) outcomes.fill(failed);
+      next?.client.outcomes.push(failed);
+      // The others would wait for the lock as long again.
+      if (step === "begin") { while ((next = this.#next()) !== undefined) next.client.outcomes.push(failed); }
+    }
+    this.#respond();
+    return true;
+  }
+
+  /** @returns The next batch: ports are taken in turn. */
+  #next(): Taken | undefined {
+    if (this.#hasStopped) return undefined;
+    for (let n = this.#clients.length; n > 0; n--) {
+      const client = this.#clients[this.#turns++ % this.#clients.length] as Client;
+      const request = receive<BatchRequest>(client.port);
+      if (request === undefined) continue;
+      client.texts.push(...request.texts);
+      return {
+        client,
+        batch: request.batch.map(([text, args]) => ({ sql: client.texts[text] ?? "", args })),
+      };
+    }
+    return undefined;
+  }
+
+  /** Runs one batch; a failure rolls back only this one. @throws {DatabaseError} When the transaction can't continue. */
+  #write(batch: readonly Statement[]): WriteOutcome {
+    const connection = this.#connection;
+    connection.run(savepoint);
+    try {
+      const results = batch.map((statement) => connection.run(statement)) as WriteResult[];
+      connection.run(releaseSavepoint);
+      return { type: "written", results };
+    } catch (error) {
+      // Some errors, such as a full disk, roll back the whole transaction.
+      if (!connection.inTransaction) throw error;
+      connection.run(rollBackToSavepoint);
+      connection.run(releaseSavepoint);
+      return failure(error);
+    }
+  }
+
+  /** @returns Null when it is certain that nothing was written, or the reason why it isn't. */
+  #rollBack({ kind, message }: WriteFailure, { isCommit }: { isCommit: boolean }): string | null {
+    const { inTransaction } = this.#connection;
+    const isKnown = isCommit ? outOfSpace.test(message) : inTransaction || kind === "unavailable";
+    if (!isKnown) return message;
+    try {
+      if (inTransaction) this.#connection.exec("ROLLBACK");
+      return null;
+    } catch (error) {
+      return `${message}; then ROLLBACK failed: ${String(error)}`;
+    }
+  }
+
+  /** Batches that are already waiting must not be written. */
+  #stop(message: string): void {
+    this.#hasStopped = true;
+    for (const { port } of this.#clients) port.postMessage({ type: "fatal", message } satisfies PortResponse);
+  }
+
+  #respond(): void {
+    for (const { port, outcomes } of this.#clients) {
+      if (outcomes.length === 0) continue;
+      port.postMessage({ type: "settled", outcomes: outcomes.splice(0) } satisfies PortResponse);
+    }
+  }
+}
+
+type WriteFailure = WriteOutcome & { type: "failed" };
+
+function failure(error: unknown): WriteFailure {
+  const kind = error instanceof DatabaseError ? error.kind : "fault";
+  return { type: "failed", kind, message: messageOf(error) };
+}

@@ -1,0 +1,53 @@
+// A database that another thread opened: it reads and writes as the one it is shared from.
+import assert from "node:assert/strict";
+import { DatabaseError, type SharedDatabase, sql } from "../../../db/engine/database.ts";
+import { openShared } from "../../../db/engine/open.ts";
+import { databaseKinds } from "../../support/database.ts";
+
+const onFatal = (error: Error) => assert.fail(error);
+
+for (const kind of databaseKinds) {
+  Deno.test({
+    name: `${kind.name} database: another thread writes and reads through a share`,
+    ignore: kind.ignore,
+    fn: async () => {
+      const { database, dispose } = await kind.open();
+      await database.write([sql`CREATE TABLE notes (text TEXT NOT NULL UNIQUE) STRICT`]);
+      const thread = new Worker(new URL("../../support/database_thread.ts", import.meta.url), {
+        type: "module",
+      });
+      const share = database.share();
+      const written = new Promise<MessageEvent>((resolve) => thread.onmessage = resolve);
+      thread.postMessage({ share, text: "from a thread" }, share.kind === "file" ? [share.port] : []);
+      assert.deepEqual((await written).data, { read: ["from a thread"], refused: "constraint" });
+      thread.terminate();
+      assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
+      await dispose();
+    },
+  });
+}
+
+Deno.test("writes accepted batches of a share before it closes", async () => {
+  const { database, dispose } = await databaseKinds[0]!.open();
+  await database.write([sql`CREATE TABLE notes (text TEXT)`]);
+  const shared = await openShared(database.share(), { onFatal });
+  const last = shared.write([sql`INSERT INTO notes VALUES ('last')`]);
+  await shared.close();
+  await last;
+  await assert.rejects(shared.write([sql`INSERT INTO notes VALUES ('late')`]), DatabaseError);
+  assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
+  await dispose();
+});
+
+Deno.test("fail() rejects what waits and all later writes of a share", async () => {
+  const { database, dispose } = await databaseKinds[0]!.open();
+  const shared: SharedDatabase = await openShared(database.share(), { onFatal });
+  const waiting = shared.write([sql`SELECT 1`]);
+  shared.fail("it crashed");
+  const isDead = (error: unknown) =>
+    error instanceof DatabaseError && error.kind === "unavailable" && /it crashed/.test(error.message);
+  await assert.rejects(waiting, isDead);
+  await assert.rejects(shared.write([sql`SELECT 1`]), isDead);
+  await shared.close();
+  await dispose();
+});
