@@ -21,6 +21,8 @@ export type AddressBlock = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 export interface Config {
   readonly port: number;
   readonly host: string;
+  /** Threads that serve HTTP. `auto`: one for each core, at most 8. */
+  readonly httpThreads: number | "auto";
   /** The origin of the service; the path is `/`. */
   readonly baseUrl: URL;
   /** Whether `BASE_URL` is https: cookies are `Secure` and HSTS is sent. */
@@ -54,6 +56,7 @@ export type Settings = Readonly<Record<string, string | undefined>>;
 export const settings = {
   PORT: { default: "8000", expected: "a whole number from 0 to 65535 (0: any free port)" },
   HOST: { default: "127.0.0.1", expected: "an IP address or host name to listen on" },
+  HTTP_THREADS: { default: "auto", expected: "auto or a whole number from 1 to 64" },
   BASE_URL: { default: "http://localhost:<PORT>", expected: "an http or https URL without a path" },
   COOKIE_DOMAIN: {
     default: "",
@@ -176,6 +179,8 @@ class SettingsReader {
 function readAddresses(reader: SettingsReader) {
   const port = reader.integer("PORT", { min: 0, max: 65535 });
   const host = reader.matching("HOST", (text) => /^[A-Za-z0-9.:_-]+$/.test(text)) ?? settings.HOST.default;
+  const isAuto = (reader.text("HTTP_THREADS") ?? settings.HTTP_THREADS.default) === "auto";
+  const httpThreads: number | "auto" = isAuto ? "auto" : reader.integer("HTTP_THREADS", { min: 1, max: 64 });
   const baseUrl = parseBaseUrl(reader.text("BASE_URL") ?? `http://localhost:${port}`);
   if (baseUrl === null) reader.reject("BASE_URL");
 
@@ -186,6 +191,7 @@ function readAddresses(reader: SettingsReader) {
   return {
     port,
     host,
+    httpThreads,
     baseUrl: baseUrl ?? new URL("http://localhost"),
     secure: baseUrl?.protocol === "https:",
     cookieDomain,

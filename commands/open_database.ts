@@ -68,12 +68,16 @@ export async function openForCommand(config: Config, options: OpenOptions = {}):
   } catch (error) {
     await database?.close();
     unlock?.();
-    if (error instanceof CommandError) throw error;
-    const isKnown = error instanceof MigrationError || error instanceof DatabaseError;
-    const isBusy = error instanceof DatabaseError && error.kind === "unavailable";
-    const status = isBusy ? exitStatus.busy : isKnown ? exitStatus.config : exitStatus.internal;
-    throw new CommandError(`${databaseName(config)}: ${messageOf(error)}`, status);
+    throw error instanceof CommandError ? error : databaseFailure(config, error);
   }
+}
+
+/** @returns The error that ends a command because the database can't be opened. */
+export function databaseFailure(config: Config, error: unknown): CommandError {
+  const isKnown = error instanceof MigrationError || error instanceof DatabaseError;
+  const isBusy = error instanceof DatabaseError && error.kind === "unavailable";
+  const status = isBusy ? exitStatus.busy : isKnown ? exitStatus.config : exitStatus.internal;
+  return new CommandError(`${databaseName(config)}: ${messageOf(error)}`, status);
 }
 
 /** @throws {MigrationError} When the schema is missing or another version's. */

@@ -83,9 +83,14 @@ function invalidLine(text: string): number | null {
 
 /** @returns The checked settings. @throws {SettingsError} */
 export function readSettings(environment: Settings): Config {
+  return readAllSettings(environment).config;
+}
+
+/** @returns The checked settings, and what they were read from, with the secrets that are in files. @throws {SettingsError} */
+export function readAllSettings(environment: Settings): { config: Config; settings: Settings } {
   const { settings, faults } = withSecretFiles(environment);
   const result = parseConfig(settings, { isTerminal: Deno.stdout.isTerminal() });
-  if ("config" in result && faults.length === 0) return result.config;
+  if ("config" in result && faults.length === 0) return { config: result.config, settings };
   throw new SettingsError([...faults, ..."faults" in result ? result.faults : []].join("\n"));
 }
 

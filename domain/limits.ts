@@ -285,6 +285,8 @@ export const checkShownCharactersMax = 200;
 
 // Starting and stopping
 
+/** Threads that serve HTTP, if there are as many cores. More would need their memory for a small gain. */
+export const autoHttpThreadsMax = 8;
 /** From SIGTERM to the end of the process. */
 export const shutdownTimeoutMs = 9_000;
 /** From SIGTERM until new requests are rejected. During this time `/health/ready` returns 503, even on open connections. */

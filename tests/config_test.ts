@@ -10,6 +10,7 @@ Deno.test("parseConfig() requires no settings", () => {
   assert.deepEqual(rest, {
     port: 8000,
     host: "127.0.0.1",
+    httpThreads: "auto",
     secure: false,
     cookieDomain: undefined,
     allowedOrigins: [],

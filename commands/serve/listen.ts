@@ -19,6 +19,8 @@ interface ListenOptions {
   readonly hostname: string;
   /** 0 for any free port, which then stays the same. */
   readonly port: number;
+  /** Whether other threads of this process listen on the same port. */
+  readonly sharesPort?: boolean;
   readonly log: Pick<ProgramLog, "info" | "warn" | "error">;
   /** Open descriptors of the process beyond which idle connections are closed. */
   readonly descriptorsMax?: number;
@@ -80,9 +82,10 @@ export class Listener {
   }
 
   #start({ hostname, port }: { readonly hostname: string; readonly port: number }): Server {
+    const { sharesPort = false } = this.#options;
     const abort = new AbortController();
     const http = Deno.serve(
-      { hostname, port, signal: abort.signal, onListen: () => {} },
+      { hostname, port, reusePort: sharesPort, signal: abort.signal, onListen: () => {} },
       (request, info) => this.#handle(server, request, info),
     );
     const completed = () => {

@@ -1,6 +1,5 @@
 // `gatehouse serve`: opens the database, listens, and on SIGTERM or SIGINT finishes requests in progress and ends.
 import { setTimeout as delay } from "node:timers/promises";
-import { createApp } from "../../app.ts";
 import type { Config, Settings } from "../../config.ts";
 import { messageOf } from "../../domain/errors.ts";
 import {
@@ -8,10 +7,8 @@ import {
   retentionRestMs,
   shutdownFlushMs,
   shutdownNoticeMs,
-  shutdownTimeoutMs,
 } from "../../domain/limits.ts";
 import { collectAll } from "../../routes/metric_set.ts";
-import { createMetrics } from "../../routes/metrics.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
 import { BackupSchedule } from "../../services/backups.ts";
 import { checkSettingNames } from "../check/setting_names.ts";
@@ -20,68 +17,63 @@ import { deleteOldUsageRecords } from "../../services/meter/usage_records.ts";
 import { sleep } from "../../services/sleep.ts";
 import { deleteOldAuditEvents } from "../../services/audit.ts";
 import { deleteSomeOfDeletedOrganizations } from "../../services/organization/organization_deletion.ts";
-import { createProcessParts } from "../../services/process_parts.ts";
+import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
-import { Listener, settlesWithin } from "./listen.ts";
+import { HttpServer, portFailure, shutdownHalfMs } from "./http_server.ts";
+import { canSharePort, HttpThreads, wantedHttpThreads } from "./http_threads.ts";
+import { settlesWithin } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
 import { databaseName, type OpenedDatabase, openForCommand } from "../open_database.ts";
 import { dropWritePermission } from "../permissions.ts";
-import { CommandError, exitStatus, readSettings, SettingsError } from "../settings.ts";
+import { exitStatus, readAllSettings, SettingsError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
-
-/** How often waits for slow clients are checked, in milliseconds. */
-const sweepIntervalMs = 1_000;
 
 /**
  * Runs the server until SIGTERM or SIGINT.
  *
- * @returns The exit status: 0 after a signal, 70 if the data file can no longer be trusted.
+ * @returns The exit status: 0 after a signal, 70 if the data file can no longer be trusted or an HTTP thread stopped.
  * @throws {CommandError}
  */
 export async function serve(environment: Settings, options: { version: string }): Promise<number> {
-  const config = readSettings(environment);
+  const { config, settings } = readAllSettings(environment);
   const log = await openLog(config);
   try {
     // Fails before a database is created.
     Deno.listen({ hostname: config.host, port: config.port }).close();
   } catch (error) {
-    throw portError(config, error);
+    throw portFailure(config, error);
   }
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
+  const fail = (message: string, values: Record<string, unknown>) => {
+    log.error(message, values);
+    end(exitStatus.internal);
+  };
   const opened = await openForCommand(config, {
-    onFatal: (error) => {
-      log.error("stopping: the data file can no longer be trusted", { error });
-      end(exitStatus.internal);
-    },
+    onFatal: (error) => fail("stopping: the data file can no longer be trusted", { error }),
   });
   for (const { about, advice } of checkSettingNames(environment)) {
     log.warn("unknown setting in the environment", { name: about, advice });
   }
+  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, () => end(0));
+  // Sent when a terminal closes, and by tools that rotate log files. The log is standard output.
+  Deno.addSignalListener("SIGHUP", () => log.info("SIGHUP ignored: there is nothing to reload", {}));
   let backups: BackupSchedule | undefined;
   let stop: () => Promise<void>;
   try {
     backups = await openBackupSchedule(config, log);
-    stop = startServer({ config, log, opened, backups, ...options });
+    stop = await startServer({ config, settings, log, opened, backups, fail, ...options });
   } catch (error) {
     await opened.close();
-    throw error instanceof CommandError ? error : portError(config, error);
+    throw error;
   }
   if (backups === undefined) dropWritePermission();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, () => end(0));
-  // Sent when a terminal closes, and by tools that rotate log files. The log is standard output.
-  Deno.addSignalListener("SIGHUP", () => log.info("SIGHUP ignored: there is nothing to reload", {}));
   const status = await ended;
   log.info("stopping", { status });
   await stop();
   await log.close();
   return status;
-}
-
-function portError({ host, port }: Config, error: unknown): CommandError {
-  const status = error instanceof Deno.errors.AddrInUse ? exitStatus.busy : exitStatus.config;
-  return new CommandError(`cannot listen on ${host}:${port}: ${messageOf(error)}`, status);
 }
 
 /** @returns The schedule, if there is one. @throws {SettingsError} */
@@ -101,23 +93,24 @@ async function openBackupSchedule(
   }
 }
 
-interface ServerParts {
+interface ServerOptions {
   readonly config: Config;
+  /** What `config` was read from. */
+  readonly settings: Settings;
   readonly log: ProgramLog;
   readonly opened: OpenedDatabase;
   readonly backups: BackupSchedule | undefined;
   readonly version: string;
+  /** Ends the program with status 70. */
+  readonly fail: (message: string, values: Record<string, unknown>) => void;
 }
 
-/** Starts to listen, and the background work. @returns A function that stops both and closes the database. */
-function startServer({ config: settings, log, opened, backups, version }: ServerParts): () => Promise<void> {
-  const listener = new Listener((request, info) => app.fetch(request, info), {
-    hostname: settings.host,
-    port: settings.port,
-    log,
-  });
-  // The port is known only now if the settings leave it to the operating system.
-  const config = withPort(settings, listener.port);
+/** Starts all HTTP threads, and the background work. @returns A function that stops both and closes the database. */
+async function startServer(options: ServerOptions): Promise<() => Promise<void>> {
+  const { log, opened, backups, version } = options;
+  const threadCount = countHttpThreads(options);
+  const server = new HttpServer({ ...options, sharesPort: threadCount > 1 });
+  const { config } = server;
   const base = { config, database: opened.database, clock: Date.now };
   const onBackgroundError = (error: unknown) => log.warn("background work failed", { error });
   const parts = createProcessParts(base, {
@@ -126,48 +119,58 @@ function startServer({ config: settings, log, opened, backups, version }: Server
     startThreads: true,
   });
   const services = createServices(base, { parts, onBackgroundError });
-  const metrics = createMetrics(services);
-  const ofProcess = processMetrics({
-    parts,
-    backups: backups && (() => backups.state),
+  const backupState = backups && (() => backups.state);
+  const sources = [processMetrics({ parts, backups: backupState, version, clock: Date.now })];
+  const allMetrics = () => collectAll(sources);
+  sources.push(server.start({ services, allMetrics, version }));
+  let isStopping = false;
+  const threads = await HttpThreads.start({
+    count: threadCount - 1,
+    settings: { ...options.settings, PORT: String(config.port), BASE_URL: config.baseUrl.origin },
     version,
-    clock: Date.now,
+    database: opened.database,
+    rateLimitBuffer: parts.rateLimitBuffer,
+    calls: { ...servedCalls(parts), allMetrics },
+    onEnd: (reason) => {
+      if (!isStopping) options.fail("stopping: an HTTP thread ended", { reason });
+    },
   });
-  const print = (line: string) => void writeLine(`gatehouse: ${line}`, "stderr");
-  const app = createApp({
-    config,
-    services,
-    log,
-    print,
-    metrics,
-    allMetrics: () => collectAll([ofProcess, metrics.collect]),
-  }, { version });
+  sources.push(...threads.metrics);
   announce(config, log);
+  server.markReady();
+  await threads.markReady();
   const stopping = new AbortController();
   const { signal } = stopping;
-  const sweeping = setInterval(() => services.deadlines.sweep(), sweepIntervalMs);
   const working = [
     deleteOldData(services, { log, signal }),
     parts.mailWorker.run(signal),
     backups?.run(signal),
   ];
   return async function stop() {
-    services.drain();
+    isStopping = true;
+    for (const one of [server, threads]) one.drain();
     stopping.abort();
     await delay(shutdownNoticeMs);
-    // A client that never finishes must not keep the recorder from writing its queue.
-    const halfMs = (shutdownTimeoutMs - shutdownNoticeMs) / 2;
-    const isClean = await settlesWithin(halfMs, listener.shutdown());
+    // A client that never finishes must not keep the recorders from writing their queues.
+    const areClean = await Promise.all([server.finish(), threads.finish()]);
+    const isClean = areClean.every((one) => one);
     if (!isClean) log.warn("some connections did not end in time", {});
     const close = async () => {
-      await Promise.all([...working, services.close()]);
+      await Promise.all([...working, server.close(), threads.close()]);
       await parts.close();
       if (!isClean) await delay(shutdownFlushMs);
       await opened.close();
     };
-    await settlesWithin(halfMs, close());
-    clearInterval(sweeping);
+    await settlesWithin(shutdownHalfMs, close());
   };
+}
+
+/** @returns How many threads serve HTTP. */
+function countHttpThreads({ config, log }: ServerOptions): number {
+  const wanted = wantedHttpThreads(config);
+  if (wanted === 1 || canSharePort()) return wanted;
+  log.warn("serving with one HTTP thread: threads can share a port only on Linux, with --unstable-net", {});
+  return 1;
 }
 
 /** What is deleted in the background, a little at a time. Each function returns whether there may be more. */
@@ -195,13 +198,6 @@ async function deleteOldData(
     }
     await sleep(isMore ? retentionRestMs : retentionIntervalMs, signal);
   }
-}
-
-function withPort(config: Config, port: number): Config {
-  if (config.port !== 0) return config;
-  const baseUrl = new URL(config.baseUrl);
-  if (baseUrl.port === "0") baseUrl.port = String(port);
-  return { ...config, port, baseUrl };
 }
 
 function announce(config: Config, log: ProgramLog): void {

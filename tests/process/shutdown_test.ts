@@ -97,7 +97,11 @@ Deno.test({
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-shutdown-" });
     const server = await startSqld();
     const proxy = startTcpProxy({ targetPort: Number(new URL(server.url).port) });
-    const program = startProgram({ folder, env: { ...env, DATABASE_URL: proxy.url } });
+    // Each thread has its own cache of keys.
+    const program = startProgram({
+      folder,
+      env: { ...env, DATABASE_URL: proxy.url, HTTP_THREADS: "1" },
+    });
     const connections: Connection[] = [];
     try {
       await isReady(program);

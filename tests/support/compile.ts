@@ -4,6 +4,7 @@ import { permissionFlags } from "./permissions.ts";
 
 const root = new URL("../../", import.meta.url).pathname;
 const workers = [
+  "commands/serve/http_worker.ts",
   "db/engine/writer_worker.ts",
   "db/engine/backup_worker.ts",
   "services/sign_in/password_worker.ts",

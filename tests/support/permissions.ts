@@ -7,8 +7,9 @@ import { settings } from "../../config.ts";
  * Other variables, such as another program's credentials, read as unset.
  */
 function environmentNames(): string[] {
-  const whole = ["PORT", "HOST", "API_KEY_REQUESTS_*"];
-  const first = Object.keys(settings).filter((name) => name.includes("_") && !name.startsWith("API_"))
+  // HTTP_* would match HTTP_PROXY, which may have a password.
+  const whole = ["PORT", "HOST", "API_KEY_REQUESTS_*", "HTTP_THREAD*"];
+  const first = Object.keys(settings).filter((name) => name.includes("_") && !/^(API|HTTP)_/.test(name))
     .map((name) => `${name.split("_")[0]}*`);
   return [...new Set([...whole, ...first, "GATEHOUSE_*"])];
 }

@@ -1,0 +1,115 @@
+// What every HTTP thread runs: the app, on a port that it shares with the other threads.
+import { createApp } from "../../app.ts";
+import type { Config } from "../../config.ts";
+import { messageOf } from "../../domain/errors.ts";
+import { shutdownNoticeMs, shutdownTimeoutMs } from "../../domain/limits.ts";
+import type { App, AppParts } from "../../routes/env.ts";
+import type { CollectMetrics } from "../../routes/metric_set.ts";
+import { createMetrics } from "../../routes/metrics.ts";
+import type { Services } from "../../services/services.ts";
+import { CommandError, exitStatus } from "../settings.ts";
+import { writeLine } from "../terminal.ts";
+import { Listener, settlesWithin } from "./listen.ts";
+import type { ProgramLog } from "./log.ts";
+
+/** How often waits for slow clients are checked, in milliseconds. */
+const sweepIntervalMs = 1_000;
+
+/** Time for the requests in progress when the server stops, and then for closing what they used. */
+export const shutdownHalfMs = (shutdownTimeoutMs - shutdownNoticeMs) / 2;
+
+interface HttpServerOptions {
+  readonly config: Config;
+  readonly log: ProgramLog;
+  /** Whether other threads listen on the same port. */
+  readonly sharesPort: boolean;
+}
+
+/** The server of one thread. */
+export class HttpServer {
+  /** The settings with the open port. */
+  readonly config: Config;
+  readonly #log: ProgramLog;
+  readonly #listener: Listener;
+  #app: App | undefined;
+  #services: Services | undefined;
+  #sweeping: ReturnType<typeof setInterval> | undefined;
+  #isReady = false;
+
+  /** Opens the port. @throws {CommandError} */
+  constructor({ config, log, sharesPort }: HttpServerOptions) {
+    const { host: hostname, port } = config;
+    try {
+      this.#listener = new Listener(
+        (request, info) => this.#app?.fetch(request, info) ?? new Response(null, { status: 503 }),
+        { hostname, port, sharesPort, log },
+      );
+    } catch (error) {
+      throw portFailure(config, error);
+    }
+    this.#log = log;
+    this.config = withPort(config, this.#listener.port);
+  }
+
+  /**
+   * Handles requests from now on.
+   *
+   * @param parts `allMetrics`: see `AppParts`. `version`: of the program.
+   * @returns What this thread counts.
+   */
+  start(
+    { services, allMetrics, version }: Pick<AppParts, "allMetrics"> & {
+      readonly services: Services;
+      readonly version: string;
+    },
+  ): CollectMetrics {
+    const metrics = createMetrics(services);
+    const isReady = async () => this.#isReady && await services.isReady();
+    this.#services = services;
+    this.#sweeping = setInterval(() => services.deadlines.sweep(), sweepIntervalMs);
+    this.#app = createApp({
+      config: this.config,
+      services: { ...services, isReady },
+      log: this.#log,
+      print: (line) => void writeLine(`gatehouse: ${line}`, "stderr"),
+      metrics,
+      allMetrics,
+    }, { version });
+    return metrics.collect;
+  }
+
+  /** Lets `/health/ready` return 200: all threads have started. */
+  markReady(): void {
+    this.#isReady = true;
+  }
+
+  /** Makes `/health/ready` return 503. All requests are still handled. */
+  drain(): void {
+    this.#services?.drain();
+  }
+
+  /** Rejects new requests and completes those in progress. @returns Whether all completed in time. */
+  async finish(): Promise<boolean> {
+    return await settlesWithin(shutdownHalfMs, this.#listener.shutdown());
+  }
+
+  /** Writes what was accepted. The database stays open. */
+  async close(): Promise<void> {
+    await this.#services?.close();
+    clearInterval(this.#sweeping);
+  }
+}
+
+/** @returns The error that ends the program when the port can't be opened. */
+export function portFailure({ host, port }: Config, error: unknown): CommandError {
+  const status = error instanceof Deno.errors.AddrInUse ? exitStatus.busy : exitStatus.config;
+  return new CommandError(`cannot listen on ${host}:${port}: ${messageOf(error)}`, status);
+}
+
+/** The port is known only when it is open if the settings leave it to the operating system. */
+function withPort(config: Config, port: number): Config {
+  if (config.port !== 0) return config;
+  const baseUrl = new URL(config.baseUrl);
+  if (baseUrl.port === "0") baseUrl.port = String(port);
+  return { ...config, port, baseUrl };
+}
