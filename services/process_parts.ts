@@ -100,7 +100,7 @@ export function servedCalls(
     hashPassword: (password) => hasher.hash(password),
     verifyPassword: (phc, password) => hasher.verify(phc, password),
     beginAttempt: (kind, address) => attempts[kind].begin(address),
-    endAttempt: (kind, { address, isFailure }) => attempts[kind].end(address, { isFailure }),
+    endAttempt: async (kind, { address, isFailure }) => await attempts[kind].end(address, { isFailure }),
     connectReports: (port) => reportsThread.connect(port),
     wakeMail: () => Promise.resolve(mailWorker.wake()),
     developmentMails: () => mailWorker.developmentMails(),

@@ -18,7 +18,7 @@ export interface AttemptCounter {
    */
   begin(address: string): Promise<RateLimitState>;
   /** Ends an attempt that was allowed. Its count is given back unless it failed. */
-  end(address: string, outcome: AttemptOutcome): Promise<void>;
+  end(address: string, outcome: AttemptOutcome): void | Promise<void>;
 }
 
 /** The counters of attempts by client address. */
@@ -58,16 +58,13 @@ export class AddressAttempts implements AttemptCounter {
     }
   }
 
-  end(address: string, { isFailure }: AttemptOutcome): Promise<void> {
+  end(address: string, { isFailure }: AttemptOutcome): void {
     if (!isFailure) this.#failures.giveBack(address);
     const running = this.#running.get(address);
-    if (running === undefined) return Promise.resolve();
+    if (running === undefined) return;
     running.count--;
-    if (running.count > 0) running.waiting.shift()?.();
-    else {
-      this.#running.delete(address);
-      for (const resume of running.waiting) resume();
-    }
-    return Promise.resolve();
+    if (running.count > 0) return running.waiting.shift()?.();
+    this.#running.delete(address);
+    for (const resume of running.waiting) resume();
   }
 }

@@ -111,27 +111,7 @@ export async function startTestApp(
     allMetrics: () => collectAll([ofProcess, metrics.collect]),
   }, { version: "0.0.0" });
 
-  async function send(path: string, given: SendOptions = {}): Promise<Response> {
-    const headers = new Headers({ origin: config.baseUrl.origin, ...given.headers });
-    let body = given.body;
-    if (given.json !== undefined) {
-      body = JSON.stringify(given.json);
-      if (!headers.has("content-type")) headers.set("content-type", "application/json");
-    } else if (given.form !== undefined) body = new URLSearchParams(given.form).toString();
-    if (given.form !== undefined) headers.set("content-type", "application/x-www-form-urlencoded");
-    if (given.cookie !== undefined) headers.set("cookie", given.cookie);
-    if (given.apiKey !== undefined) headers.set("authorization", `Bearer ${given.apiKey}`);
-    const method = given.method ?? (body === undefined ? "GET" : "POST");
-    const request = new Request(`${config.baseUrl.origin}${path}`, {
-      method,
-      headers,
-      ...(body === undefined ? {} : { body }),
-    });
-    const response = await app.fetch(request, { remoteAddr: { hostname: given.peerAddress ?? "127.0.0.1" } });
-    await assertDocumented(app, request, response);
-    return response;
-  }
-
+  const send = sender(app, config);
   return {
     app,
     config,
@@ -167,6 +147,30 @@ export async function startTestApp(
       await parts.close();
       await opened.dispose();
     },
+  };
+}
+
+/** @returns A function that sends requests to an app: see {@linkcode TestApp.send}. */
+export function sender(app: App, config: Config): TestApp["send"] {
+  return async function send(path, given = {}) {
+    const headers = new Headers({ origin: config.baseUrl.origin, ...given.headers });
+    let body = given.body;
+    if (given.json !== undefined) {
+      body = JSON.stringify(given.json);
+      if (!headers.has("content-type")) headers.set("content-type", "application/json");
+    } else if (given.form !== undefined) body = new URLSearchParams(given.form).toString();
+    if (given.form !== undefined) headers.set("content-type", "application/x-www-form-urlencoded");
+    if (given.cookie !== undefined) headers.set("cookie", given.cookie);
+    if (given.apiKey !== undefined) headers.set("authorization", `Bearer ${given.apiKey}`);
+    const method = given.method ?? (body === undefined ? "GET" : "POST");
+    const request = new Request(`${config.baseUrl.origin}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+    });
+    const response = await app.fetch(request, { remoteAddr: { hostname: given.peerAddress ?? "127.0.0.1" } });
+    await assertDocumented(app, request, response);
+    return response;
   };
 }
 
