@@ -85,11 +85,14 @@ function samplesOf(histogram: Histogram, { name, labels }: { name: string; label
 }
 
 /** @returns What all sources return. @throws {AppError} `unavailable` when one of them does not respond in time. */
-export async function collectAll(sources: readonly CollectMetrics[]): Promise<MetricValues[]> {
+export async function collectAll(
+  sources: readonly CollectMetrics[],
+  { timeoutMs = metricsTimeoutMs }: { timeoutMs?: number } = {},
+): Promise<MetricValues[]> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
     () => reject(unavailableError("The metrics are incomplete: a thread did not respond in time.")),
-    metricsTimeoutMs,
+    timeoutMs,
   );
   try {
     return await Promise.race([Promise.all(sources.map((collect) => collect())), late]);

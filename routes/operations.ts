@@ -72,7 +72,7 @@ function describeOperations({ openAPIRegistry }: OpenAPIHono<AppEnv>): void {
         contentType: "text/plain; version=0.0.4; charset=utf-8",
       },
     },
-  }, [...commonErrors, "not_found"]));
+  }, [...commonErrors, "not_found", "unavailable"]));
 }
 
 function maySeeMetrics(c: AppContext, token: string | undefined): boolean {

@@ -1,6 +1,8 @@
 // GET /metrics: the values, labels without client input, and a format that promtool accepts.
 import assert from "node:assert/strict";
-import { createTestKey, startTestApp, type TestApp } from "../support/app.ts";
+import { collectAll, MetricSet, metricsText } from "../../routes/metric_set.ts";
+import { assertError, createTestKey, startTestApp, type TestApp } from "../support/app.ts";
+import { withOtherThread } from "../support/other_thread.ts";
 import { programsMissing } from "../support/missing.ts";
 
 async function withApp(run: (test: TestApp) => Promise<void>): Promise<void> {
@@ -13,7 +15,7 @@ async function withApp(run: (test: TestApp) => Promise<void>): Promise<void> {
 }
 
 /** @returns A function that returns the value of a sample by its name and labels; 0 for none. */
-async function scrape(test: TestApp): Promise<(sample: string) => number> {
+async function scrape(test: Pick<TestApp, "send">): Promise<(sample: string) => number> {
   const text = await (await test.send("/metrics")).text();
   const samples = new Map(
     text.split("\n").filter((line) => line !== "" && !line.startsWith("#")).map((line) => {
@@ -110,6 +112,48 @@ Deno.test("never contains a name, an email address or an id", () =>
     for (const secret of [/canary/i, email, userId, organizationId, id, fullKey]) {
       assert.ok(!new RegExp(secret).test(text), String(secret));
     }
+  }));
+
+Deno.test("every thread responds with the sum of all threads, and with the values of the process once", () =>
+  withApp((test) =>
+    withOtherThread(test, async (other) => {
+      const person = await test.signUp();
+      const { fullKey: apiKey } = await createTestKey(test, person);
+      const json = { productSlug: "tiles", metric: "requests", quantity: 1 };
+      for (const { send } of [test, other, other]) {
+        assert.equal(await drop(send("/api/v1/usage", { apiKey, json })), 201);
+      }
+      await test.mails();
+      for (const thread of [test, other]) {
+        const value = await scrape(thread);
+        const labels = 'method="POST",route="/api/v1/usage"';
+        assert.equal(value(`gatehouse_http_requests_total{${labels},status="201"}`), 3);
+        assert.equal(value(`gatehouse_http_request_duration_seconds_bucket{${labels},le="+Inf"}`), 3);
+        assert.equal(value(`gatehouse_http_request_duration_seconds_count{${labels}}`), 3);
+        assert.equal(value('gatehouse_usage_records_total{result="recorded"}'), 3);
+        assert.equal(value('gatehouse_mail_attempts_total{result="sent"}'), 1);
+        assert.equal(value(`gatehouse_build_info{version="0.0.0",deno="${Deno.version.deno}"}`), 1);
+      }
+    })
+  ));
+
+Deno.test("the oldest of all threads counts", async () => {
+  const waiting = (seconds: number) => {
+    const set = new MetricSet();
+    set.gauge("oldest", { help: "Oldest.", value: () => seconds, aggregator: "max" });
+    set.gauge("waiting", { help: "Waiting.", value: () => 1 });
+    return () => set.collect();
+  };
+  const text = await metricsText(await collectAll([waiting(1), waiting(3), waiting(2)]));
+  assert.match(text, /^oldest 3$/m);
+  assert.match(text, /^waiting 3$/m);
+});
+
+Deno.test("responds with an error rather than with a part of the threads", () =>
+  withApp(async (test) => {
+    const silent = () => new Promise<never>(() => {});
+    test.metricSources.push(() => collectAll([silent], { timeoutMs: 1 }).then(([values]) => values ?? []));
+    await assertError(await test.send("/metrics"), 503, "unavailable");
   }));
 
 Deno.test("leaves out metrics of the database when it is unavailable", () =>

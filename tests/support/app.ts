@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createApp } from "../../app.ts";
 import { type Config, parseConfig, type Settings } from "../../config.ts";
 import type { App } from "../../routes/env.ts";
-import { collectAll } from "../../routes/metric_set.ts";
+import { collectAll, type CollectMetrics } from "../../routes/metric_set.ts";
 import { createMetrics } from "../../routes/metrics.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
 import type { DevelopmentMail } from "../../services/mail/mail.ts";
@@ -30,6 +30,8 @@ export interface TestApp {
   readonly services: Services;
   readonly parts: OwnedProcessParts;
   readonly opened: TestDatabase;
+  /** What `/metrics` adds up. */
+  readonly metricSources: CollectMetrics[];
   /** All log output so far. */
   readonly logged: () => string;
   /** Moves the clock forward, in milliseconds. */
@@ -102,13 +104,13 @@ export async function startTestApp(
   });
   const services = createServices(base, { parts, onBackgroundError });
   const metrics = createMetrics(services);
-  const ofProcess = processMetrics({ parts, version: "0.0.0", clock: base.clock });
+  const metricSources = [processMetrics({ parts, version: "0.0.0", clock: base.clock }), metrics.collect];
   const app = createApp({
     config,
     services,
     log: { debug: undefined, warn: write, error: write },
     metrics,
-    allMetrics: () => collectAll([ofProcess, metrics.collect]),
+    allMetrics: () => collectAll(metricSources),
   }, { version: "0.0.0" });
 
   const send = sender(app, config);
@@ -117,6 +119,7 @@ export async function startTestApp(
     config,
     services,
     parts,
+    metricSources,
     opened,
     logged: () => lines.join("\n"),
     advance: (ms) => {

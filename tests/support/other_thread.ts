@@ -1,14 +1,9 @@
 // Another HTTP thread of a test's program: it reaches what the process has one of only by messages.
 import { MessageChannel } from "node:worker_threads";
 import { createApp } from "../../app.ts";
-import type { Metrics } from "../../routes/env.ts";
+import { collectAll, type CollectMetrics } from "../../routes/metric_set.ts";
 import { createMetrics } from "../../routes/metrics.ts";
-import {
-  type ProcessCalls,
-  type ProcessParts,
-  remoteProcessParts,
-  servedCalls,
-} from "../../services/process_parts.ts";
+import { type ProcessParts, remoteProcessParts, servedCalls } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { connectCalls } from "../../services/thread_calls.ts";
 import { sender, type TestApp } from "./app.ts";
@@ -17,7 +12,11 @@ import { sender, type TestApp } from "./app.ts";
 export interface OtherThread extends Pick<TestApp, "send"> {
   readonly parts: ProcessParts;
   readonly services: Services;
-  readonly metrics: Metrics;
+}
+
+/** What the main thread calls. */
+interface ThreadCalls {
+  readonly collectMetrics: CollectMetrics;
 }
 
 /** Runs another thread of a test's program while `act` runs. */
@@ -27,18 +26,22 @@ export async function withOtherThread(
 ): Promise<void> {
   const { config, opened: { database }, now: clock } = test;
   const { port1, port2 } = new MessageChannel();
-  connectCalls(port1, servedCalls(test.parts), { thread: "main thread" });
-  const calls = connectCalls<ProcessCalls, object>(port2, {}, { thread: "HTTP thread 2" });
+  const mainCalls = { ...servedCalls(test.parts), allMetrics: () => collectAll(test.metricSources) };
+  const thread = connectCalls<ThreadCalls, typeof mainCalls>(port1, mainCalls, { thread: "main thread" });
+  const threadCalls: ThreadCalls = { collectMetrics: () => metrics.collect() };
+  const calls = connectCalls<typeof mainCalls, ThreadCalls>(port2, threadCalls, { thread: "HTTP thread 2" });
+  test.metricSources.push(() => thread.collectMetrics());
   const base = { config, database, clock };
   const parts = remoteProcessParts(base, { calls, rateLimitBuffer: test.parts.rateLimitBuffer });
   const services = createServices(base, { parts, onBackgroundError: fail });
   const metrics = createMetrics(services);
   const log = { debug: undefined, warn: fail, error: fail };
-  const allMetrics = () => Promise.resolve([]);
-  const app = createApp({ config, services, log, metrics, allMetrics }, { version: "0.0.0" });
+  const appParts = { config, services, log, metrics, allMetrics: () => calls.allMetrics() };
+  const app = createApp(appParts, { version: "0.0.0" });
   try {
-    await act({ parts, services, metrics, send: sender(app, config) });
+    await act({ parts, services, send: sender(app, config) });
   } finally {
+    test.metricSources.pop();
     await services.close();
     port1.close();
     port2.close();
