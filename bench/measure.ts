@@ -11,6 +11,8 @@ import { type Site, SiteMissing, type Sites } from "./sites.ts";
 export interface Round extends Readonly<Record<Measure, number>> {
   /** Processor time per request. */
   readonly cpu: CpuTime;
+  /** Number of threads that serve HTTP. */
+  readonly httpThreads: number;
   readonly serverCores: number;
   readonly loadCores: number;
   /** Of the requests that were sent meanwhile: records per second, and response time. */
@@ -123,8 +125,9 @@ export class Measurement {
       totalCpu: each(totalOf(cpu)),
       httpCpu: each(cpu.http),
       cpu: { http: each(cpu.http), workers: each(cpu.workers), runtime: each(cpu.runtime) },
+      httpThreads: server.cpu.httpThreads,
       serverCores: totalOf(cpu) / 1e6 / seconds,
-      loadCores: result.loadCores,
+      loadCores: result.loadCores + (beside?.loadCores ?? 0),
       ...(beside === undefined ? {} : {
         meanwhile: { perSecond: beside.perSecond * (figure.meanwhile?.records ?? 0), p99Ms: beside.p99Ms },
       }),

@@ -44,9 +44,9 @@ export function figureLines(
   const note = (text: string) => lines.push(`  ${text}`);
   if (figure.meanwhile === undefined) {
     const cpu = (of: "http" | "workers" | "runtime") => middle((round) => round.cpu[of]).toFixed(1);
-    note(
-      `CPU per request: HTTP threads ${cpu("http")}, workers ${cpu("workers")}, rest ${cpu("runtime")} µs`,
-    );
+    const threads = middle((round) => round.httpThreads);
+    const http = `${threads} HTTP thread${threads === 1 ? "" : "s"} ${cpu("http")}`;
+    note(`CPU per request: ${http}, workers ${cpu("workers")}, rest ${cpu("runtime")} µs`);
   } else {
     const perSecond = middle((round) => round.meanwhile?.perSecond);
     note(
