@@ -1,5 +1,6 @@
-// Measures how soon the compiled binary responds after its start, and how much memory it uses when idle.
-import { startProgram } from "../tests/support/program.ts";
+// Measures how soon the compiled binary responds after its start, and how much memory it uses when idle. Without a binary
+// it measures the program from its source, without aims: that reads more from files, and takes more memory.
+import { type ProgramOptions, startProgram } from "../tests/support/program.ts";
 import { valueLine, verdict } from "./report.ts";
 import { median } from "./statistics.ts";
 
@@ -17,25 +18,26 @@ interface Start {
   readonly residentMb: number;
 }
 
-/** Measures the binary. @param print Prints a line. */
+/** Measures the binary, or the program from its source. @param print Prints a line. */
 export async function measureBinary(print: (line: string) => void): Promise<void> {
   const isThere = await Deno.stat(binary).then(() => true, () => false);
-  if (!isThere) return print("\nno dist/gatehouse: run `./denow task compile` to measure the binary");
+  if (!isThere) print("\nno dist/gatehouse: run `./denow task compile` to measure the binary");
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-bench-" });
+  const options = { folder, ...(isThere ? { binary } : {}) };
   const [one, many]: [Start[], Start[]] = [[], []];
   // The first start creates the database. The others open it.
-  await start(folder, 1);
+  await start(options, 1);
   for (let n = 0; n < starts; n++) {
-    one.push(await start(folder, 1));
-    many.push(await start(folder, manyThreads));
+    one.push(await start(options, 1));
+    many.push(await start(options, manyThreads));
   }
   await Deno.remove(folder, { recursive: true });
   const line = (name: string, unit: string, { values, atMost }: { values: number[]; atMost: number }) => {
     const all = values.map((value) => value.toFixed(0)).join(" ");
     const middle = median(values);
-    print(
-      valueLine(`binary, ${name}`, `${middle.toFixed(0)} ${unit} (${all})${verdict({ atMost }, middle)}`),
-    );
+    const aim = isThere ? verdict({ atMost }, middle) : "";
+    const program = isThere ? "binary" : "source";
+    print(valueLine(`${program}, ${name}`, `${middle.toFixed(0)} ${unit} (${all})${aim}`));
   };
   const firstAnswers = (starts: Start[]) => starts.map(({ firstAnswerMs }) => firstAnswerMs);
   line("first response, 1 thread", "ms", { values: firstAnswers(one), atMost: firstAnswerMsMax });
@@ -55,9 +57,9 @@ export async function measureBinary(print: (line: string) => void): Promise<void
   });
 }
 
-async function start(folder: string, threads: number): Promise<Start> {
+async function start(options: ProgramOptions, threads: number): Promise<Start> {
   const begin = performance.now();
-  const program = startProgram({ folder, binary, env: { HTTP_THREADS: String(threads) } });
+  const program = startProgram({ ...options, env: { HTTP_THREADS: String(threads) } });
   for (;;) {
     const response = await fetch(`${program.baseUrl}/health/ready`).catch(() => null);
     await response?.body?.cancel();
