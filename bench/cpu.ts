@@ -6,7 +6,7 @@ import type { LoadRequest } from "./lua.ts";
 export interface CpuTime {
   /** Threads that read requests and send responses. */
   readonly http: number;
-  /** Other threads of the program: the writer, the reports thread, the hashing threads. */
+  /** Other threads of the program: the writer, the reports thread, the hashing thread. */
   readonly workers: number;
   /** V8's helpers, such as those of its garbage collector, and the runtime's own threads. */
   readonly runtime: number;

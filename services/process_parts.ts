@@ -46,19 +46,15 @@ export interface ProcessPartsOptions {
   readonly mail?: MailWorkerOptions;
   /** A shared hasher, which stays open. */
   readonly passwordHasher?: PasswordHasher;
-  /** Starts all threads now instead of when they are first needed: see {@linkcode PasswordHasher}. */
-  readonly startThreads?: boolean;
 }
 
 /** Creates the parts, in the main thread. */
 export function createProcessParts(
   base: BaseContext,
-  { onBackgroundError, mail, passwordHasher, startThreads = false }: ProcessPartsOptions,
+  { onBackgroundError, mail, passwordHasher }: ProcessPartsOptions,
 ): OwnedProcessParts {
-  const hasher = passwordHasher ??
-    new PasswordHasher(navigator.hardwareConcurrency, { startNow: startThreads });
+  const hasher = passwordHasher ?? new PasswordHasher(navigator.hardwareConcurrency);
   const reportsThread = new ReportsThread(base.database.source, { onFailure: onBackgroundError });
-  if (startThreads) reportsThread.start();
   const memory = new RateLimitMemory();
   const rateLimits = createRateLimits({ ...base, memory });
   return {

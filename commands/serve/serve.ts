@@ -116,7 +116,6 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   const parts = createProcessParts(base, {
     onBackgroundError,
     mail: { log, texts: emailTexts },
-    startThreads: true,
   });
   const services = createServices(base, { parts, onBackgroundError });
   const backupState = backups && (() => backups.state);

@@ -1,5 +1,6 @@
 // Owns the reports thread, in the main thread. Other threads talk to it directly, each on a port of its own.
 import { DatabaseError, type DatabaseSource } from "../../db/engine/database.ts";
+import { requireDescriptorsForThread } from "../file_descriptors.ts";
 import type { ReportsThreadRequest, ReportsThreadResponse } from "./report_messages.ts";
 
 /** Connects threads to the reports thread. */
@@ -8,6 +9,7 @@ export interface ReportsConnector {
    * Transfers a port to the reports thread, and starts that thread if necessary.
    *
    * @returns Resolves when the reports thread was closed.
+   * @throws {AppError} `unavailable` when it can't start. The next port may start it.
    * @throws {DatabaseError} `unavailable` when it failed or is closed. The next port goes to a new thread.
    */
   connect(port: MessagePort): Promise<void>;
@@ -42,11 +44,6 @@ export class ReportsThread implements ReportsConnector {
     this.#newWorker = options.newWorker ?? newReportsWorker;
   }
 
-  /** Starts the thread before the first report, when there may be no free file descriptors left. */
-  start(): void {
-    this.#running ??= this.#start();
-  }
-
   async connect(port: MessagePort): Promise<void> {
     if (this.#isClosed) throw new DatabaseError("unavailable", "the reports thread is closed");
     const { worker, ended } = this.#running ??= this.#start();
@@ -64,6 +61,7 @@ export class ReportsThread implements ReportsConnector {
   }
 
   #start(): Running {
+    requireDescriptorsForThread();
     const worker = this.#newWorker();
     const ended = Promise.withResolvers<void>();
     // Without connected threads, nobody waits for it.

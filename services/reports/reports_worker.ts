@@ -55,8 +55,6 @@ class ReportsServer {
       openMax: reportsOpenMax,
     });
     this.#source = source;
-    // Now, while there are free file descriptors. If it fails, the first report tries again.
-    this.#open().catch(() => {});
   }
 
   connect(port: MessagePort): void {

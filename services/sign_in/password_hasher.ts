@@ -1,9 +1,10 @@
-// Argon2id in a limited number of threads, because hashing is the cheapest way to overload the server.
+// Argon2id with a limited number of hashes at the same time, because hashing is the cheapest way to overload the server.
 import pLimit from "p-limit";
 import { unavailableError } from "../../domain/errors.ts";
 import { passwordHashesWaitingMax } from "../../domain/limits.ts";
 import { normalizedPassword } from "../../domain/sign_in/password.ts";
-import type { PasswordRequest, PasswordResponse } from "./password_worker.ts";
+import { requireDescriptorsForThread } from "../file_descriptors.ts";
+import type { PasswordRequest, PasswordResponse, PasswordResult, PasswordTask } from "./password_worker.ts";
 
 /** The start of a hash with the current parameters. */
 const current = "$argon2id$v=19$m=19456,t=2,p=1$";
@@ -17,7 +18,7 @@ export function needsRehash(phc: string): boolean {
   return !phc.startsWith(current);
 }
 
-/** Hashes and checks passwords, in threads of the process. */
+/** Hashes and checks passwords, in a thread of its own. */
 export interface PasswordHashing {
   /** @returns A PHC string. @throws {AppError} `unavailable` when too many are waiting. */
   hash(password: string): Promise<string>;
@@ -28,72 +29,78 @@ export interface PasswordHashing {
   verify(phc: string | undefined, password: string): Promise<boolean>;
 }
 
-/** Owns the threads. */
+/** The hashing thread, and what waits for it. */
+interface HashingThread {
+  readonly worker: Worker;
+  /** By the id of the request. */
+  readonly waiting: Map<number, PromiseWithResolvers<PasswordResult>>;
+}
+
+/** Owns the hashing thread, which starts when it is first needed. */
 export class PasswordHasher implements PasswordHashing {
   readonly #limit: ReturnType<typeof pLimit>;
-  readonly #idle: Worker[] = [];
-  readonly #workers = new Set<Worker>();
+  #thread: HashingThread | undefined;
+  #lastId = 0;
 
-  /**
-   * @param concurrency The number of threads, each with one hash at a time; usually the number of cores.
-   * @param options `startNow`: starts the threads now instead of when they are first needed. A server wants that: Deno aborts
-   *   the process when a thread can't start for lack of file descriptors.
-   */
-  constructor(concurrency: number, { startNow = false }: { startNow?: boolean } = {}) {
+  /** @param concurrency How many hashes run at the same time; usually the number of cores. */
+  constructor(concurrency: number) {
     this.#limit = pLimit(concurrency);
-    if (startNow) { for (let count = 0; count < concurrency; count++) this.#idle.push(this.#start()); }
   }
 
   async hash(password: string): Promise<string> {
-    const response = await this.#request({ type: "hash", password: normalizedPassword(password) });
-    if ("hash" in response) return response.hash;
-    throw new Error("fault" in response ? response.fault : "no hash");
+    const result = await this.#run({ type: "hash", password: normalizedPassword(password) });
+    if ("hash" in result) return result.hash;
+    throw new Error("fault" in result ? result.fault : "no hash");
   }
 
   async verify(phc: string | undefined, password: string): Promise<boolean> {
-    const response = await this.#request({
+    const result = await this.#run({
       type: "verify",
       phc: phc ?? unknownUser,
       password: normalizedPassword(password),
     });
-    if ("fault" in response) throw new Error(response.fault);
-    return phc !== undefined && "matches" in response && response.matches;
+    if ("fault" in result) throw new Error(result.fault);
+    return phc !== undefined && "matches" in result && result.matches;
   }
 
-  /** Ends the threads. */
+  /** Ends the thread. */
   close(): void {
-    for (const worker of this.#workers) worker.terminate();
-    this.#workers.clear();
-    this.#idle.length = 0;
+    this.#thread?.worker.terminate();
+    this.#thread = undefined;
   }
 
-  #request(request: PasswordRequest): Promise<PasswordResponse> {
+  #run(task: PasswordTask): Promise<PasswordResult> {
     if (this.#limit.pendingCount >= passwordHashesWaitingMax) {
       return Promise.reject(
         unavailableError("Too many people are signing in right now. Try again in a moment."),
       );
     }
-    return this.#limit(() =>
-      new Promise<PasswordResponse>((resolve, reject) => {
-        const worker = this.#idle.pop() ?? this.#start();
-        worker.onmessage = ({ data }: MessageEvent<PasswordResponse>) => {
-          this.#idle.push(worker);
-          resolve(data);
-        };
-        worker.onerror = (event) => {
-          event.preventDefault();
-          this.#workers.delete(worker);
-          worker.terminate();
-          reject(new Error(`the hashing thread ended: ${event.message}`));
-        };
-        worker.postMessage(request);
-      })
-    );
+    return this.#limit(() => {
+      const { worker, waiting } = this.#thread ??= this.#start();
+      const id = ++this.#lastId;
+      const response = Promise.withResolvers<PasswordResult>();
+      waiting.set(id, response);
+      worker.postMessage({ id, task } satisfies PasswordRequest);
+      return response.promise;
+    });
   }
 
-  #start(): Worker {
+  /** @throws {AppError} `unavailable`. */
+  #start(): HashingThread {
+    requireDescriptorsForThread();
     const worker = new Worker(new URL("./password_worker.ts", import.meta.url), { type: "module" });
-    this.#workers.add(worker);
-    return worker;
+    const waiting: HashingThread["waiting"] = new Map();
+    worker.onmessage = ({ data: { id, result } }: MessageEvent<PasswordResponse>) => {
+      waiting.get(id)?.resolve(result);
+      waiting.delete(id);
+    };
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.close();
+      for (const { reject } of waiting.values()) {
+        reject(new Error(`the hashing thread ended: ${event.message}`));
+      }
+    };
+    return { worker, waiting };
   }
 }

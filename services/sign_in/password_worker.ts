@@ -1,25 +1,38 @@
-// A thread that hashes passwords, one at a time. It avoids the library's asynchronous calls: after one of them, Deno 2.7 wakes up
-// late for timers and messages (docs/decisions/0006).
-import { hashSync, type Options, verifySync } from "@node-rs/argon2";
+// The thread that hashes passwords. Only this thread makes the library's asynchronous calls, each of which uses a thread of Deno's
+// pool: where requests are handled, they would delay timers (docs/decisions/0006).
+import { hash, type Options, verify } from "@node-rs/argon2";
 
-/** What the main thread asks for. Passwords are normalized. */
-export type PasswordRequest =
+/** What to do. Passwords are normalized. */
+export type PasswordTask =
   | { readonly type: "hash"; readonly password: string }
   | { readonly type: "verify"; readonly password: string; readonly phc: string };
 
-/** The response to each request, in order: a PHC string, whether the password matches, or an error message. */
-export type PasswordResponse =
+/** What the main thread asks for. */
+export interface PasswordRequest {
+  /** That of the response. */
+  readonly id: number;
+  readonly task: PasswordTask;
+}
+
+/** A PHC string, whether the password matches, or an error message. */
+export type PasswordResult =
   | { readonly hash: string }
   | { readonly matches: boolean }
   | { readonly fault: string };
 
+/** The response to one request. */
+export interface PasswordResponse {
+  readonly id: number;
+  readonly result: PasswordResult;
+}
+
 /** 19 MiB, two passes, one lane: the second choice of the OWASP cheat sheet. Argon2id is the library's default. */
 const parameters: Options = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 };
 
-function respond(request: PasswordRequest): PasswordResponse {
+async function run(task: PasswordTask): Promise<PasswordResult> {
   try {
-    if (request.type === "hash") return { hash: hashSync(request.password, parameters) };
-    return { matches: verifySync(request.phc, request.password) };
+    if (task.type === "hash") return { hash: await hash(task.password, parameters) };
+    return { matches: await verify(task.phc, task.password) };
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) };
   }
@@ -27,5 +40,7 @@ function respond(request: PasswordRequest): PasswordResponse {
 
 if ("DedicatedWorkerGlobalScope" in globalThis) {
   const scope = globalThis as unknown as Worker;
-  scope.onmessage = ({ data }: MessageEvent<PasswordRequest>) => scope.postMessage(respond(data));
+  scope.onmessage = async ({ data: { id, task } }: MessageEvent<PasswordRequest>) => {
+    scope.postMessage({ id, result: await run(task) } satisfies PasswordResponse);
+  };
 }

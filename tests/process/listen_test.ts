@@ -1,6 +1,7 @@
 // Runs out of file descriptors: the server accepts connections again, even if clients keep theirs open.
 import assert from "node:assert/strict";
 import { type Connection, connectTo, requestText } from "../support/connection.ts";
+import { sendJson } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, startProgram } from "../support/program.ts";
 
@@ -23,7 +24,10 @@ Deno.test("completes requests and accepts connections again after running out of
   const open: Connection[] = [];
   try {
     await isReady(program);
-    const json = JSON.stringify({ email: "ada@example.com", password: "correct horse battery" });
+    const credentials = { email: "ada@example.com", password: "correct horse battery" };
+    // Starts the hashing thread.
+    assert.equal((await sendJson(program.baseUrl, "/api/auth/sign-in", { json: credentials })).status, 401);
+    const json = JSON.stringify(credentials);
     const slow = await connectTo(
       program.baseUrl,
       requestText("POST", "/api/auth/sign-in", {

@@ -1,0 +1,83 @@
+// The threads for passwords and reports start when they are first needed. Deno aborts the process when a thread starts without
+// free file descriptors.
+import assert from "node:assert/strict";
+import { type Connection, connectTo, requestText } from "../support/connection.ts";
+import { sendJson, signUpAndRecord } from "../support/journey.ts";
+import { poll } from "../support/poll.ts";
+import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+
+/** Descriptors available to the program, and more connections than that. */
+const descriptors = 200;
+const connections = 300;
+
+const reportPath = "/api/v1/usage?window=month";
+
+/** Records usage with a server that then stops. @returns The API key. */
+async function recordUsage(folder: string): Promise<string> {
+  const program = startProgram({ folder });
+  try {
+    await isReady(program);
+    const { fullKey } = await signUpAndRecord(program.baseUrl);
+    program.kill("SIGTERM");
+    assert.equal(await program.ended(), 0, program.output());
+    return fullKey;
+  } finally {
+    await killProgram(program);
+  }
+}
+
+/** Opens idle connections until the server has no free descriptor. */
+async function exhaust({ baseUrl, output }: Program, open: Connection[]): Promise<void> {
+  try {
+    for (let count = 0; count < connections; count++) open.push(await connectTo(baseUrl));
+  } catch (error) {
+    // The port is closed.
+    assert(error instanceof Deno.errors.ConnectionRefused, String(error));
+  }
+  await poll(() => output().includes("stopped accepting connections"));
+}
+
+Deno.test("a first sign-in and a first report without free file descriptors don't end the program", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-first-threads-" });
+  const apiKey = await recordUsage(folder);
+  const limited = ["bash", "-c", `ulimit -n ${descriptors}; exec "$@"`, "limited"];
+  const program = startProgram({ folder, through: limited, env: { HTTP_THREADS: "1" } });
+  const open: Connection[] = [];
+  try {
+    await isReady(program);
+    const { baseUrl } = program;
+    const credentials = { email: "nobody@example.com", password: "a wrong but long one" };
+    const body = JSON.stringify(credentials);
+    const headers = {
+      origin: baseUrl,
+      "content-type": "application/json",
+      "content-length": String(body.length),
+    };
+    const report = await connectTo(baseUrl);
+    // While this request is in progress, the server keeps all connections.
+    const signIn = await connectTo(
+      baseUrl,
+      requestText("POST", "/api/auth/sign-in", { headers, body: body.slice(0, 10) }),
+    );
+    open.push(report, signIn);
+    await exhaust(program, open);
+    await report.send(requestText("GET", reportPath, { headers: { authorization: `Bearer ${apiKey}` } }));
+    await poll(() => report.received() !== "");
+    assert.match(report.received(), /^HTTP\/1\.1 503 /);
+    await signIn.send(body.slice(10));
+    await poll(() => signIn.received() !== "");
+    assert.match(signIn.received(), /^HTTP\/1\.1 503 /);
+    for (const connection of open) connection.close();
+    await poll(
+      async () => (await sendJson(baseUrl, reportPath, { apiKey }).catch(() => null))?.status === 200,
+      40_000,
+    );
+    assert.equal((await sendJson(baseUrl, "/api/auth/sign-in", { json: credentials })).status, 401);
+    program.kill("SIGTERM");
+    assert.equal(await program.ended(), 0, program.output());
+  } finally {
+    for (const connection of open) connection.close();
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+});
