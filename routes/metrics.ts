@@ -5,10 +5,10 @@ import type { Metrics } from "./env.ts";
 import { routePattern } from "./known_routes.ts";
 import { ageSeconds, byLabel, MetricSet } from "./metric_set.ts";
 
-/** @returns Metrics that start at zero. */
-export function createMetrics(services: Services): Metrics {
+/** @param options `thread`: the number of this thread, from 1. @returns Metrics that start at zero. */
+export function createMetrics(services: Services, { thread }: { thread: number } = { thread: 1 }): Metrics {
   const set = new MetricSet();
-  const countResponse = addRequestMetrics(set);
+  const countResponse = addRequestMetrics(set, String(thread));
   addRecorderMetrics(set, services);
   addReportMetrics(set, services);
   return { collect: () => set.collect(), countResponse };
@@ -24,7 +24,7 @@ interface RouteCounts {
 }
 
 /** Counts by route pattern, so that the number of series doesn't depend on what clients send. */
-function addRequestMetrics(set: MetricSet): Metrics["countResponse"] {
+function addRequestMetrics(set: MetricSet, thread: string): Metrics["countResponse"] {
   const routes = new Map<string, RouteCounts>();
   const errors = new Map<string, number>();
   set.counter("gatehouse_http_requests_total", {
@@ -33,6 +33,13 @@ function addRequestMetrics(set: MetricSet): Metrics["countResponse"] {
       for (const { labels, statuses } of routes.values()) {
         for (const [status, count] of statuses) yield [{ ...labels, status: String(status) }, count];
       }
+    },
+  });
+  set.counter("gatehouse_http_thread_requests_total", {
+    help: "Requests by the thread that handled them.",
+    *counts() {
+      const statuses = [...routes.values()].flatMap((route) => [...route.statuses.values()]);
+      yield [{ thread }, statuses.reduce((sum, count) => sum + count, 0)];
     },
   });
   set.histogram("gatehouse_http_request_duration_seconds", {

@@ -2,9 +2,10 @@
 import { unavailableError } from "../domain/errors.ts";
 import { descriptorsForThreadMin } from "../domain/limits.ts";
 
+const folder = "/proc/self/fd";
+
 /** @returns How many are open; null where the system doesn't say. */
 export function countFileDescriptors(): number | null {
-  const folder = "/proc/self/fd";
   try {
     // Linux before 6.2 reports a size of 0.
     return Deno.statSync(folder).size || [...Deno.readDirSync(folder)].length;
@@ -24,11 +25,46 @@ export function requireDescriptorsForThread(): void {
   try {
     while (opened.length < descriptorsForThreadMin) opened.push(Deno.openSync("/dev/null"));
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : "";
-    if (code === "EMFILE" || code === "ENFILE") {
+    if (isOutOfDescriptors(error)) {
       throw unavailableError("Too many connections are open. Try again in a moment.");
     }
   } finally {
     for (const file of opened) file.close();
+  }
+}
+
+/** A socket. The next file may get its descriptor, but no other socket gets its link, such as `socket:[59186]`. */
+export interface Socket {
+  readonly descriptor: string;
+  readonly link: string;
+}
+
+/** @returns All sockets; none where the system doesn't say. @throws When there is no free descriptor to read them. */
+export function findSockets(): Socket[] {
+  let entries: Deno.DirEntry[];
+  try {
+    entries = [...Deno.readDirSync(folder)];
+  } catch (error) {
+    if (isOutOfDescriptors(error)) throw error;
+    return [];
+  }
+  return entries.map(({ name }) => ({ descriptor: name, link: readLink(name) }))
+    .filter(({ link }) => link.startsWith("socket:"));
+}
+
+/** @returns Whether a socket is still open. */
+export function isOpenSocket({ descriptor, link }: Socket): boolean {
+  return readLink(descriptor) === link;
+}
+
+function isOutOfDescriptors(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "EMFILE" || error.code === "ENFILE");
+}
+
+function readLink(descriptor: string): string {
+  try {
+    return Deno.readLinkSync(`${folder}/${descriptor}`);
+  } catch {
+    return "";
   }
 }

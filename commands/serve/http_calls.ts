@@ -7,8 +7,8 @@ import type { ProcessCalls } from "../../services/process_parts.ts";
 
 /** What an HTTP thread is started with. */
 export interface HttpThreadData {
-  /** Such as `http-2`. */
-  readonly thread: string;
+  /** Its number, from 2: the main thread is 1. */
+  readonly thread: number;
   /** The settings with the secrets that are in files, and with the open port. */
   readonly settings: Settings;
   /** Of the program. */

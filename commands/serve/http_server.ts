@@ -19,6 +19,8 @@ const sweepIntervalMs = 1_000;
 export const shutdownHalfMs = (shutdownTimeoutMs - shutdownNoticeMs) / 2;
 
 interface HttpServerOptions {
+  /** Its number, from 1. */
+  readonly thread: number;
   readonly config: Config;
   readonly log: ProgramLog;
   /** Whether other threads listen on the same port. */
@@ -29,6 +31,7 @@ interface HttpServerOptions {
 export class HttpServer {
   /** The settings with the open port. */
   readonly config: Config;
+  readonly #thread: number;
   readonly #log: ProgramLog;
   readonly #listener: Listener;
   #app: App | undefined;
@@ -37,7 +40,7 @@ export class HttpServer {
   #isReady = false;
 
   /** Opens the port. @throws {CommandError} */
-  constructor({ config, log, sharesPort }: HttpServerOptions) {
+  constructor({ thread, config, log, sharesPort }: HttpServerOptions) {
     const { host: hostname, port } = config;
     try {
       this.#listener = new Listener(
@@ -47,6 +50,7 @@ export class HttpServer {
     } catch (error) {
       throw portFailure(config, error);
     }
+    this.#thread = thread;
     this.#log = log;
     this.config = withPort(config, this.#listener.port);
   }
@@ -63,7 +67,7 @@ export class HttpServer {
       readonly version: string;
     },
   ): CollectMetrics {
-    const metrics = createMetrics(services);
+    const metrics = createMetrics(services, { thread: this.#thread });
     const isReady = async () => this.#isReady && await services.isReady();
     this.#services = services;
     this.#sweeping = setInterval(() => services.deadlines.sweep(), sweepIntervalMs);
@@ -100,8 +104,16 @@ export class HttpServer {
   }
 }
 
-/** @returns The error that ends the program when the port can't be opened. */
-export function portFailure({ host, port }: Config, error: unknown): CommandError {
+/** Checks that no other program has the port open: a shared port could be opened nevertheless. @throws {CommandError} */
+export function requireFreePort(config: Config): void {
+  try {
+    Deno.listen({ hostname: config.host, port: config.port }).close();
+  } catch (error) {
+    throw portFailure(config, error);
+  }
+}
+
+function portFailure({ host, port }: Config, error: unknown): CommandError {
   const status = error instanceof Deno.errors.AddrInUse ? exitStatus.busy : exitStatus.config;
   return new CommandError(`cannot listen on ${host}:${port}: ${messageOf(error)}`, status);
 }

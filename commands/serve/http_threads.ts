@@ -43,7 +43,7 @@ export class HttpThreads {
 
   /** Starts the threads, and waits until all handle requests. @throws {CommandError} */
   static async start({ count, ...options }: HttpThreadsOptions): Promise<HttpThreads> {
-    const threads = Array.from({ length: count }, (_, index) => startThread(`http-${index + 2}`, options));
+    const threads = Array.from({ length: count }, (_, index) => startThread(index + 2, options));
     for (const failure of await Promise.all(threads.map((thread) => thread.start()))) {
       if (failure !== null) throw new CommandError(failure.message, failure.status);
     }
@@ -83,23 +83,23 @@ export class HttpThreads {
 }
 
 function startThread(
-  name: string,
+  number: number,
   { database, calls, onEnd, ...shared }: Omit<HttpThreadsOptions, "count">,
 ): HttpThread {
   const { port1, port2 } = new MessageChannel();
   const share = database.share();
   const ports = share.kind === "file" ? [port2, share.port as unknown as MessagePort] : [port2];
-  const workerData: HttpThreadData = { ...shared, thread: name, share, port: port2 };
+  const workerData: HttpThreadData = { ...shared, thread: number, share, port: port2 };
   const worker = new Worker(new URL("./http_worker.ts", import.meta.url), {
-    name,
+    name: `http-${number}`,
     workerData,
     transferList: ports,
   });
-  const thread = connectCalls<HttpThreadCalls, MainThreadCalls>(port1, calls, { thread: "main" });
+  const thread = connectCalls<HttpThreadCalls, MainThreadCalls>(port1, calls, { thread: "main thread" });
   let reason = "it ended";
   worker.on("error", (error) => reason = messageOf(error));
   worker.on("exit", () => {
-    const error = new CommandError(`thread ${name} stopped: ${reason}`, exitStatus.internal);
+    const error = new CommandError(`HTTP thread ${number} stopped: ${reason}`, exitStatus.internal);
     thread.$close(error);
     onEnd(error.message);
   });

@@ -45,12 +45,12 @@ function serveThread(data: HttpThreadData): void {
       await server.close();
       await database.close();
     },
-  }, data);
+  }, { thread: `HTTP thread ${data.thread}` });
 }
 
 /** @throws {CommandError} */
 async function startThread(
-  { settings, version, share, rateLimitBuffer }: HttpThreadData,
+  { thread, settings, version, share, rateLimitBuffer }: HttpThreadData,
   main: MainThreadCalls,
 ): Promise<Started> {
   const result = parseConfig(settings, { isTerminal: Deno.stdout.isTerminal() });
@@ -61,7 +61,7 @@ async function startThread(
   const database = await openShared(share, { onFatal: () => {} }).catch((error) => {
     throw databaseFailure(config, error);
   });
-  const server = new HttpServer({ config, log, sharesPort: true });
+  const server = new HttpServer({ thread, config, log, sharesPort: true });
   const base = { config, database, clock: Date.now };
   const services = createServices(base, {
     parts: remoteProcessParts(base, { calls: main, rateLimitBuffer }),

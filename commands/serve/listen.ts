@@ -1,4 +1,4 @@
-// Keeps one port open. Deno.serve silently stops accepting connections when the process runs out of file descriptors: the
+// Keeps the port open for one thread. Deno.serve stops accepting connections when the process runs out of file descriptors: the
 // listener notices, opens the port again, and closes connections without a request in progress.
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -8,7 +8,12 @@ import {
   shutdownCheckIntervalMs,
   shutdownFlushMs,
 } from "../../domain/limits.ts";
-import { countFileDescriptors } from "../../services/file_descriptors.ts";
+import {
+  countFileDescriptors,
+  findSockets,
+  isOpenSocket,
+  type Socket,
+} from "../../services/file_descriptors.ts";
 import { sleep } from "../../services/sleep.ts";
 import type { ProgramLog } from "./log.ts";
 
@@ -30,6 +35,10 @@ interface ListenOptions {
 interface Server {
   readonly http: Deno.HttpServer<Deno.NetAddr>;
   readonly abort: AbortController;
+  /** Its listening socket. If other threads opened sockets at the same time, those as well; none where it can't be found. */
+  sockets: readonly Socket[];
+  /** It has reported that it stopped. Deno 2.7 reports this only when it has no connections left. */
+  hasStopped: boolean;
   /** Requests without a complete response. */
   requests: number;
   /** Counts one of them as completed. */
@@ -50,8 +59,6 @@ export class Listener {
   #isOutage = false;
   #isCrowded = false;
   #isClosing = false;
-  /** Checks in a row that found no free descriptor. */
-  #checksWithoutDescriptor = 0;
 
   /** @throws When the port cannot be opened. */
   constructor(handler: Handler, options: ListenOptions) {
@@ -84,6 +91,7 @@ export class Listener {
   #start({ hostname, port }: { readonly hostname: string; readonly port: number }): Server {
     const { sharesPort = false } = this.#options;
     const abort = new AbortController();
+    const before = findSockets();
     const http = Deno.serve(
       { hostname, port, reusePort: sharesPort, signal: abort.signal, onListen: () => {} },
       (request, info) => this.#handle(server, request, info),
@@ -91,10 +99,28 @@ export class Listener {
     const completed = () => {
       server.requests--;
     };
-    const server: Server = { http, abort, requests: 0, completed, isRetired: false };
+    const server: Server = {
+      http,
+      abort,
+      sockets: [],
+      hasStopped: false,
+      requests: 0,
+      completed,
+      isRetired: false,
+    };
     this.#servers.add(server);
     const forget = () => this.#servers.delete(server);
-    http.finished.then(forget, forget);
+    http.finished.then(forget, () => {
+      server.hasStopped = true;
+      if (server !== this.#current) forget();
+    });
+    try {
+      const links = new Set(before.map(({ link }) => link));
+      server.sockets = findSockets().filter(({ link }) => !links.has(link));
+    } catch (error) {
+      abort.abort();
+      throw error;
+    }
     return server;
   }
 
@@ -114,7 +140,7 @@ export class Listener {
 
   #check(): void {
     if (this.#isClosing) return;
-    if (this.#current !== null && this.#isAccepting()) {
+    if (this.#current !== null && isAccepting(this.#current)) {
       if (this.#isOutage) {
         this.#isOutage = false;
         this.#options.log.info("accepting connections again", { port: this.#address.port });
@@ -131,21 +157,6 @@ export class Listener {
     }
     if (this.#current !== null) this.#clear(this.#current);
     this.#restart();
-  }
-
-  /** Asks the operating system, without a connection: an open port can't be bound again. */
-  #isAccepting(): boolean {
-    try {
-      const { hostname, port } = this.#address;
-      Deno.listen({ hostname, port }).close();
-      return false;
-    } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : "";
-      const isOut = code === "EMFILE" || code === "ENFILE";
-      this.#checksWithoutDescriptor = isOut ? this.#checksWithoutDescriptor + 1 : 0;
-      // After a single failure the port may still be open.
-      return this.#checksWithoutDescriptor < 2;
-    }
   }
 
   /** Opens the port again, if possible. Otherwise the next check tries again. */
@@ -170,6 +181,7 @@ export class Listener {
       if (!isDone && performance.now() < endsAt) return;
       clearInterval(timer);
       server.abort.abort();
+      this.#servers.delete(server);
     }, listenCheckIntervalMs);
   }
 
@@ -182,14 +194,19 @@ export class Listener {
     if (!this.#isCrowded || wasCrowded) return;
     this.#options.log.warn("too many connections: idle ones are being closed", { descriptorsMax: max });
     server.isRetired = true;
+    // Possible only if threads can share the port.
+    this.#restart();
     server.http.shutdown().catch(() => {});
-    this.#current = null;
-    // The port takes a moment to become free.
+    // Otherwise, the port takes a moment to become free.
     const timer = setInterval(() => {
       if (this.#isClosing || this.#current !== null) return clearInterval(timer);
       this.#restart();
     }, 1);
   }
+}
+
+function isAccepting({ hasStopped, sockets }: Server): boolean {
+  return !hasStopped && (sockets.length === 0 || sockets.some(isOpenSocket));
 }
 
 /** @returns Whether the promise settles within `ms` milliseconds. */

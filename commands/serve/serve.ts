@@ -20,7 +20,7 @@ import { deleteSomeOfDeletedOrganizations } from "../../services/organization/or
 import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
-import { HttpServer, portFailure, shutdownHalfMs } from "./http_server.ts";
+import { HttpServer, requireFreePort, shutdownHalfMs } from "./http_server.ts";
 import { canSharePort, HttpThreads, wantedHttpThreads } from "./http_threads.ts";
 import { settlesWithin } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
@@ -39,12 +39,8 @@ import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
 export async function serve(environment: Settings, options: { version: string }): Promise<number> {
   const { config, settings } = readAllSettings(environment);
   const log = await openLog(config);
-  try {
-    // Fails before a database is created.
-    Deno.listen({ hostname: config.host, port: config.port }).close();
-  } catch (error) {
-    throw portFailure(config, error);
-  }
+  // Fails before a database is created.
+  requireFreePort(config);
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
   const fail = (message: string, values: Record<string, unknown>) => {
     log.error(message, values);
@@ -109,7 +105,8 @@ interface ServerOptions {
 async function startServer(options: ServerOptions): Promise<() => Promise<void>> {
   const { log, opened, backups, version } = options;
   const threadCount = countHttpThreads(options);
-  const server = new HttpServer({ ...options, sharesPort: threadCount > 1 });
+  requireFreePort(options.config);
+  const server = new HttpServer({ ...options, thread: 1, sharesPort: threadCount > 1 });
   const { config } = server;
   const base = { config, database: opened.database, clock: Date.now };
   const onBackgroundError = (error: unknown) => log.warn("background work failed", { error });

@@ -1,9 +1,10 @@
-// Runs out of file descriptors: the server accepts connections again, even if clients keep theirs open.
+// Runs out of file descriptors: all threads accept connections again, even if clients keep theirs open.
 import assert from "node:assert/strict";
 import { type Connection, connectTo, requestText } from "../support/connection.ts";
 import { sendJson } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, startProgram } from "../support/program.ts";
+import { sendToAll } from "../support/threads.ts";
 
 /** Descriptors available to the program, and connections that clients open. */
 const descriptors = 256;
@@ -17,10 +18,10 @@ async function isAnswered(baseUrl: string): Promise<boolean> {
   return response?.ok === true;
 }
 
-Deno.test("completes requests and accepts connections again after running out of file descriptors", async () => {
+async function runsOut(threads: number): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-listen-" });
   const limited = ["bash", "-c", `ulimit -n ${descriptors}; exec "$@"`, "limited"];
-  const program = startProgram({ folder, through: limited });
+  const program = startProgram({ folder, through: limited, env: { HTTP_THREADS: String(threads) } });
   const open: Connection[] = [];
   try {
     await isReady(program);
@@ -55,8 +56,10 @@ Deno.test("completes requests and accepts connections again after running out of
     await poll(() => slow.received() !== "");
     assert.match(slow.received(), /^HTTP\/1\.1 401 /);
     await poll(() => isAnswered(program.baseUrl), 40_000);
-    await poll(() => program.output().includes("accepting connections again"));
-    assert.equal(program.output().split("stopped accepting").length, 2, program.output());
+    const count = (message: string) => program.output().split(message).length - 1;
+    await poll(() => count("accepting connections again") === count("stopped accepting"));
+    assert(count("stopped accepting") <= threads, program.output());
+    await sendToAll(program.baseUrl, "/health/live", { threads });
     program.kill("SIGTERM");
     assert.equal(await program.ended(), 0, program.output());
   } finally {
@@ -64,4 +67,9 @@ Deno.test("completes requests and accepts connections again after running out of
     await killProgram(program);
     await Deno.remove(folder, { recursive: true });
   }
-});
+}
+
+for (const threads of [1, 2, 4]) {
+  Deno.test(`completes requests and accepts connections again with ${threads} threads after running out of file descriptors`, () =>
+    runsOut(threads));
+}
