@@ -45,8 +45,13 @@ export class ReportsThread implements ReportsConnector {
   }
 
   async connect(port: MessagePort): Promise<void> {
-    if (this.#isClosed) throw new DatabaseError("unavailable", "the reports thread is closed");
-    const { worker, ended } = this.#running ??= this.#start();
+    try {
+      this.#running ??= this.#start();
+    } catch (error) {
+      port.close();
+      throw error;
+    }
+    const { worker, ended } = this.#running;
     worker.postMessage({ type: "connect", port } satisfies ReportsThreadRequest, [port]);
     await ended.promise;
   }
@@ -61,6 +66,7 @@ export class ReportsThread implements ReportsConnector {
   }
 
   #start(): Running {
+    if (this.#isClosed) throw new DatabaseError("unavailable", "the reports thread is closed");
     requireDescriptorsForThread();
     const worker = this.#newWorker();
     const ended = Promise.withResolvers<void>();

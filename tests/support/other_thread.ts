@@ -9,7 +9,7 @@ import { connectCalls } from "../../services/thread_calls.ts";
 import { sender, type TestApp } from "./app.ts";
 
 /** The thread, with the app that it serves. */
-export interface OtherThread extends Pick<TestApp, "send"> {
+export interface OtherThread extends Pick<TestApp, "app" | "send"> {
   readonly parts: ProcessParts;
   readonly services: Services;
 }
@@ -39,7 +39,7 @@ export async function withOtherThread(
   const appParts = { config, services, log, metrics, allMetrics: () => calls.allMetrics() };
   const app = createApp(appParts, { version: "0.0.0" });
   try {
-    await act({ parts, services, send: sender(app, config) });
+    await act({ app, parts, services, send: sender(app, config) });
   } finally {
     test.metricSources.pop();
     await services.close();

@@ -1,48 +1,59 @@
 // The reports thread as callers see it: it closes cleanly, and a failure ends only the open reports.
 import assert from "node:assert/strict";
-import { AppError } from "../../../domain/errors.ts";
+import { MessageChannel } from "node:worker_threads";
+import { AppError, unavailableError } from "../../../domain/errors.ts";
 import { DatabaseError } from "../../../db/engine/database.ts";
 import { makeBackup } from "../../../services/backups.ts";
 import { Reports } from "../../../services/reports/reports.ts";
 import { newReportsWorker, ReportsThread } from "../../../services/reports/reports_thread.ts";
+import { connectCalls } from "../../../services/thread_calls.ts";
 import { embeddedTestDatabase } from "../../support/database.ts";
 
 const input = { organizationId: "org_none", now: Date.UTC(2026, 10, 21), limit: 10 };
 
-Deno.test("reports a failure of the thread, and runs the next report in a new one", async () => {
+/** @returns A thread that responds to nothing, and fails when it receives null. */
+function newSilentWorker(): Worker {
+  const source = "onmessage = ({ data }) => { if (data === null) throw new Error('broken') }";
+  return new Worker(`data:text/javascript,${encodeURIComponent(source)}`, { type: "module" });
+}
+
+Deno.test("a failure of the thread ends open reports in all threads, and later ones run in one new thread", async () => {
   const { database, dispose } = await embeddedTestDatabase();
-  const workers: Worker[] = [];
+  const silent = newSilentWorker();
+  const workers = [newReportsWorker(), silent];
   const failures: string[] = [];
   const thread = new ReportsThread(database.source, {
     onFailure: (error) => failures.push(error.message),
-    newWorker: () => {
-      const worker = newReportsWorker();
-      workers.push(worker);
-      return worker;
-    },
+    newWorker: () => workers.pop() ?? assert.fail("a third thread"),
   });
-  const reports = new Reports(thread);
+  const { port1, port2 } = new MessageChannel();
+  const served = {
+    connect: (port: MessagePort) => thread.connect(port),
+    ping: () => Promise.resolve(),
+  };
+  connectCalls(port1, served, { thread: "main thread" });
+  const calls = connectCalls<typeof served, object>(port2, {}, { thread: "HTTP thread 2" });
+  const clients = [new Reports(thread), new Reports({ connect: (port) => calls.connect(port) })];
+  const read = () => clients.map((reports) => reports.read("readUsageRecordPage", input));
   try {
-    assert.deepEqual(await reports.read("readUsageRecordPage", input), {
-      usageRecords: [],
-      nextCursor: null,
-    });
-    // Not a valid message: the thread fails.
-    workers[0]?.postMessage(null);
-    await assert.rejects(
-      reports.read("readUsageRecordPage", input),
-      (error) => error instanceof DatabaseError && error.kind === "unavailable",
-    );
+    const open = Promise.allSettled(read());
+    // Handled after the call that connects the second one.
+    await calls.ping();
+    silent.postMessage(null);
+    for (const result of await open) {
+      assert(result.status === "rejected" && result.reason instanceof DatabaseError);
+      assert.equal(result.reason.kind, "unavailable");
+    }
     assert.equal(failures.length, 1);
-    assert.match(failures[0] ?? "", /^the reports thread failed: /);
-    assert.deepEqual(await reports.read("readUsageRecordPage", input), {
-      usageRecords: [],
-      nextCursor: null,
-    });
-    assert.equal(workers.length, 2);
+    assert.match(failures[0] ?? "", /^the reports thread failed: .*broken/);
+    for (const page of await Promise.all(read())) {
+      assert.deepEqual(page, { usageRecords: [], nextCursor: null });
+    }
   } finally {
-    await reports.close();
+    for (const reports of clients) await reports.close();
     await thread.close();
+    port1.close();
+    port2.close();
     await dispose();
   }
 });
@@ -64,6 +75,30 @@ Deno.test("passes on errors of the thread unchanged", async () => {
     await dispose();
   }
   await assert.rejects(reports.read("readUsageRecordPage", input), { name: "DatabaseError" });
+});
+
+Deno.test("a report fails if its thread could not start, and the next one tries again", async () => {
+  const { database, dispose } = await embeddedTestDatabase();
+  let isFull = true;
+  const thread = new ReportsThread(database.source, {
+    onFailure: assert.fail,
+    newWorker: () => {
+      if (isFull) throw unavailableError("No free file descriptors.");
+      return newReportsWorker();
+    },
+  });
+  const reports = new Reports(thread);
+  try {
+    for (const _attempt of [1, 2]) {
+      await assert.rejects(reports.read("readUsageRecordPage", input), { code: "unavailable" });
+    }
+    isFull = false;
+    await reports.read("readUsageRecordPage", input);
+  } finally {
+    await reports.close();
+    await thread.close();
+    await dispose();
+  }
 });
 
 Deno.test("reports fail until the database can be opened", async () => {

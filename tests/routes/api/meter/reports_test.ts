@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { reportsOpenPerOrganizationMax } from "../../../../domain/limits.ts";
 import { assertError, createTestKey, type TestApp, testApp } from "../../../support/app.ts";
 import { manySums } from "../../../support/many_sums.ts";
+import { withOtherThread } from "../../../support/other_thread.ts";
 import { poll } from "../../../support/poll.ts";
 import { recordOne, unlimited } from "../../../support/usage.ts";
 
@@ -17,7 +18,8 @@ async function busyOrganization(test: TestApp, series: number) {
   const headers = { authorization: `Bearer ${apiKey}` };
   const url = `${test.config.baseUrl.origin}/api/v1/usage${month}`;
   // Checking each response against the OpenAPI document takes longer than the report.
-  const report = async () => await test.app.fetch(new Request(url, { headers }));
+  const report = async ({ app }: Pick<TestApp, "app"> = test) =>
+    await app.fetch(new Request(url, { headers }));
   return { ...person, apiKey, report };
 }
 
@@ -48,7 +50,7 @@ testApp("rejects a report over an organization's limit, but not those of others"
   const { report, cookie } = await busyOrganization(test, 1_000);
   const { fullKey: neighbourKey } = await createTestKey(test, await test.signUp());
   // Their clients don't read, so none of them ends.
-  const open = await Promise.all(Array.from({ length: reportsOpenPerOrganizationMax }, report));
+  const open = await Promise.all(Array.from({ length: reportsOpenPerOrganizationMax }, () => report()));
   assert.deepEqual(open.map(({ status }) => status), open.map(() => 200));
   assert.deepEqual(test.services.reports.counts, {
     running: 0,
@@ -68,6 +70,25 @@ testApp("rejects a report over an organization's limit, but not those of others"
   for (const { body } of open.slice(1)) await body?.cancel();
   assert.deepEqual(test.services.reports.counts, { running: 0, waiting: 0 });
 }, unlimited);
+
+testApp(
+  "counts the reports of all threads together, until a thread closes",
+  (test) =>
+    withOtherThread(test, async (other) => {
+      const { report } = await busyOrganization(test, 1_000);
+      const half = reportsOpenPerOrganizationMax / 2;
+      const unread = (thread: Pick<TestApp, "app">) =>
+        Promise.all(Array.from({ length: half }, () => report(thread)));
+      const open = [...await unread(test), ...await unread(other)];
+      assert.deepEqual(open.map(({ status }) => status), open.map(() => 200));
+      for (const thread of [test, other]) await assertError(await report(thread), 503, "unavailable");
+      await other.services.close();
+      open.push(...await unread(test));
+      assert.deepEqual(open.slice(-half).map(({ status }) => status), open.slice(-half).map(() => 200));
+      for (const { body } of open) await body?.cancel().catch(() => {});
+    }),
+  unlimited,
+);
 
 testApp("a report ends when its client disconnects", async (test) => {
   const { apiKey, cookie } = await busyOrganization(test, 10_000);
