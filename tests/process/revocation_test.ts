@@ -1,0 +1,96 @@
+// A revoked key, a session that was signed out, and a role that was taken away are rejected on the very next request,
+// whichever HTTP thread takes it.
+import assert from "node:assert/strict";
+import { cookieOf, testPassword } from "../support/app.ts";
+import { sendJson } from "../support/journey.ts";
+import { isReady, killProgram, startProgram } from "../support/program.ts";
+import { mailedToken } from "../support/proxy_scene.ts";
+import { sqldMissing, startSqld } from "../support/sqld.ts";
+
+/** Enough that each of four threads gets some: the system chooses one for each connection. */
+const connections = 16;
+
+/** Sends the same request over new connections at the same time. @returns The different responses. */
+async function overNewConnections(
+  url: string,
+  { headers, json }: { headers: Record<string, string>; json?: unknown },
+): Promise<string[]> {
+  const responses = Array.from({ length: connections }, async () => {
+    using client = Deno.createHttpClient({});
+    const response = await fetch(url, {
+      client,
+      headers,
+      ...(json === undefined ? {} : { method: "POST", body: JSON.stringify(json) }),
+    });
+    const text = await response.text();
+    return `${response.status} ${/"(?:code|authenticated)":("?\w+"?)/.exec(text)?.[1] ?? ""}`.trim();
+  });
+  return [...new Set(await Promise.all(responses))];
+}
+
+async function checkRevocations(env: Record<string, string>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-revocation-" });
+  const program = startProgram({ folder, env: { HTTP_THREADS: "4", ...env } });
+  try {
+    await isReady(program);
+    const { baseUrl } = program;
+    const signUp = async (json: Record<string, string>) => {
+      const response = await sendJson(baseUrl, "/api/auth/sign-up", {
+        json: { password: testPassword, ...json },
+      });
+      assert.equal(response.status, 201, await response.clone().text());
+      const { user, organizationId } = await response.json();
+      return { cookie: cookieOf(response), userId: user.id, organizationId };
+    };
+    const ada = await signUp({ name: "Ada", email: "ada@example.com" });
+    const organization = `/api/portal/organizations/${ada.organizationId}`;
+    const change = async (path: string, options: { method?: string; json?: unknown; cookie?: string }) => {
+      const response = await sendJson(baseUrl, path, { cookie: ada.cookie, ...options });
+      assert(response.ok, await response.clone().text());
+      return response;
+    };
+    const token = await mailedToken(program, "ada@example.com");
+    await change("/api/auth/email/verify", { json: { token } });
+    await change(`${organization}/invitations`, { json: { email: "bob@example.com", role: "ADMIN" } });
+    const bob = await signUp({ name: "Bob", invitationToken: await mailedToken(program, "bob@example.com") });
+
+    const key = await (await change("/api/portal/api-keys", { json: { name: "Production" } })).json();
+    const asKey = {
+      headers: { authorization: `Bearer ${key.fullKey}`, "content-type": "application/json" },
+      json: { productSlug: "tiles", metric: "requests", quantity: 1 },
+    };
+    assert.deepEqual(await overNewConnections(`${baseUrl}/api/v1/usage`, asKey), ["201"]);
+    await change(`/api/portal/api-keys/${key.apiKey.id}`, { method: "DELETE" });
+    assert.deepEqual(await overNewConnections(`${baseUrl}/api/v1/usage`, asKey), ['401 "invalid_api_key"']);
+
+    const asBob = { headers: { cookie: bob.cookie } };
+    const invitations = `${baseUrl}${organization}/invitations`;
+    assert.deepEqual(await overNewConnections(invitations, asBob), ["200"]);
+    await change(`${organization}/members/${bob.userId}`, { method: "PATCH", json: { role: "MEMBER" } });
+    assert.deepEqual(await overNewConnections(invitations, asBob), ['403 "forbidden"']);
+
+    assert.deepEqual(await overNewConnections(`${baseUrl}/api/auth/me`, asBob), ["200 true"]);
+    await change("/api/auth/sign-out", { method: "POST", cookie: bob.cookie });
+    assert.deepEqual(await overNewConnections(`${baseUrl}/api/auth/me`, asBob), ["200 false"]);
+  } finally {
+    await killProgram(program);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const name = "rejects a revoked key, an ended session and a former role on the next request, on any thread";
+
+Deno.test(`embedded database: ${name}`, () => checkRevocations({}));
+
+Deno.test({
+  name: `remote database: ${name}`,
+  ignore: sqldMissing() !== null,
+  async fn() {
+    const server = await startSqld();
+    try {
+      await checkRevocations({ DATABASE_URL: server.url });
+    } finally {
+      await server.stop();
+    }
+  },
+});
