@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Ledger, type SentRequest } from "../support/ledger.ts";
 import { type LoadOptions, repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/load.ts";
 import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 import { faultRandom, type Random } from "../support/random.ts";
 import {
   limitFileSize,
@@ -28,10 +28,17 @@ interface Situation {
   killAndStart(): Promise<void>;
 }
 
-async function inSituation(folder: string, test: (situation: Situation) => Promise<void>): Promise<void> {
+async function inSituation(
+  { folder, threads }: { folder: string; threads: readonly string[] },
+  test: (situation: Situation) => Promise<void>,
+): Promise<void> {
   const random = faultRandom("full_disk_test.ts");
   const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "error" };
-  const start = () => startProgram({ folder, env, through: throughFileSizeLimit });
+  let starts = 0;
+  const start = () => {
+    const HTTP_THREADS = threads[starts++ % threads.length] as string;
+    return startProgram({ folder, env: { ...env, HTTP_THREADS }, through: throughFileSizeLimit });
+  };
   let program = start();
   try {
     await isReady(program);
@@ -90,18 +97,21 @@ async function inSituation(folder: string, test: (situation: Situation) => Promi
   }
 }
 
+/** @param threads The numbers of HTTP threads of the first start, of the next one, and so on in turn. */
 function diskTest(
   name: string,
   bytes: number,
   test: (situation: Situation, disk: SmallDisk) => Promise<void>,
+  threads: readonly string[] = httpThreads,
 ) {
   Deno.test({
     name,
     ignore: !mayMount(),
     async fn() {
       const disk = mountSmallDisk(bytes);
+      const { folder } = disk;
       try {
-        await inSituation(disk.folder, (situation) => test(situation, disk));
+        await inSituation({ folder, threads }, (situation) => test(situation, disk));
       } finally {
         disk.unmount();
       }
@@ -109,14 +119,19 @@ function diskTest(
   });
 }
 
-function limitTest(name: string, test: (situation: Situation) => Promise<void>) {
+/** @param threads See {@linkcode diskTest}. */
+function limitTest(
+  name: string,
+  test: (situation: Situation) => Promise<void>,
+  threads: readonly string[] = httpThreads,
+) {
   Deno.test({
     name,
     ignore: Deno.build.os !== "linux",
     async fn() {
       const folder = await Deno.makeTempDir({ prefix: "gatehouse-limit-" });
       try {
-        await inSituation(folder, test);
+        await inSituation({ folder, threads }, test);
       } finally {
         await Deno.remove(folder, { recursive: true });
       }
@@ -177,18 +192,21 @@ diskTest(
   },
 );
 
-limitTest(
-  "returns 503 for writes beyond a file size limit, and resumes writes when it is lifted",
-  async (situation) => {
-    const { pid } = situation.program;
-    limitFileSize(pid, logBytes(situation));
-    await situation.assertWritesFail();
-    await situation.assertReadsWork();
-    limitFileSize(pid, "unlimited");
-    await situation.recordUntilAnswered(50);
-    assert.equal(situation.program.pid, pid);
-  },
-);
+for (const threads of httpThreads) {
+  limitTest(
+    `HTTP_THREADS=${threads}: returns 503 for writes beyond a file size limit, and resumes writes when it is lifted`,
+    async (situation) => {
+      const { pid } = situation.program;
+      limitFileSize(pid, logBytes(situation));
+      await situation.assertWritesFail();
+      await situation.assertReadsWork();
+      limitFileSize(pid, "unlimited");
+      await situation.recordUntilAnswered(50);
+      assert.equal(situation.program.pid, pid);
+    },
+    [threads],
+  );
+}
 
 diskTest(
   "rejects a record that is in the log but not in its index, and a kill stores it at most once",

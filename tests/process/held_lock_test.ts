@@ -6,7 +6,7 @@ import { type HeldLock, holdLock } from "../support/held_lock.ts";
 import { Ledger } from "../support/ledger.ts";
 import { repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/load.ts";
 import { poll } from "../support/poll.ts";
-import { isReady, killProgram, startProgram } from "../support/program.ts";
+import { httpThreads, isReady, killProgram, startProgram } from "../support/program.ts";
 import { faultRandom } from "../support/random.ts";
 import { checkAllUsage, storedInFile } from "../support/stored_usage.ts";
 
@@ -22,11 +22,14 @@ interface Situation {
   readsMeanwhile(lock: HeldLock): Promise<void>;
 }
 
-async function inSituation(test: (situation: Situation) => Promise<void>): Promise<void> {
+async function inSituation(
+  HTTP_THREADS: string,
+  test: (situation: Situation) => Promise<void>,
+): Promise<void> {
   const random = faultRandom("held_lock_test.ts");
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-lock-" });
   const path = `${folder}/data/gatehouse.db`;
-  const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "error" };
+  const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "error", HTTP_THREADS };
   let program = startProgram({ folder, env });
   let lock: HeldLock | undefined;
   try {
@@ -76,8 +79,15 @@ async function inSituation(test: (situation: Situation) => Promise<void>): Promi
   }
 }
 
-Deno.test("delays writes but not reads while another process holds the lock for two seconds", () =>
-  inSituation(async ({ hold, record, readsMeanwhile }) => {
+function lockTest(name: string, test: (situation: Situation) => Promise<void>): void {
+  for (const count of httpThreads) {
+    Deno.test(`HTTP_THREADS=${count}: ${name}`, () => inSituation(count, test));
+  }
+}
+
+lockTest(
+  "delays writes but not reads while another process holds the lock for two seconds",
+  async ({ hold, record, readsMeanwhile }) => {
     const lock = await hold({ forMs: 2_000 });
     const responses = record(40, 5);
     let isFirstAnswered = false;
@@ -87,10 +97,12 @@ Deno.test("delays writes but not reads while another process holds the lock for 
     assert((await Promise.all(responses)).every((isAnswered) => isAnswered), "a delayed write was rejected");
     assert(lock.isReleased);
     await lock.release();
-  }));
+  },
+);
 
-Deno.test("returns 503 for writes that wait too long for the lock, then resumes, and a kill loses nothing", () =>
-  inSituation(async ({ hold, baseUrl, ledger, record, readsMeanwhile }) => {
+lockTest(
+  "returns 503 for writes that wait too long for the lock, then resumes, and a kill loses nothing",
+  async ({ hold, baseUrl, ledger, record, readsMeanwhile }) => {
     const lock = await hold();
     const startedAt = performance.now();
     const refused = record(40, 5);
@@ -111,4 +123,5 @@ Deno.test("returns 503 for writes that wait too long for the lock, then resumes,
     assert(repeats.length > 10);
     const again = repeats.map((request) => sendRequest(baseUrl, { request, ledger }));
     assert((await Promise.all([...again, ...record(20, 5)])).every((isAnswered) => isAnswered));
-  }));
+  },
+);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Ledger } from "../support/ledger.ts";
 import { type Load, repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
 import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 import { faultRandom, faultRounds, letOthersRun } from "../support/random.ts";
 import { sqldMissing, startSqld } from "../support/sqld.ts";
 import { checkAllUsage, checkNewRecords, type Progress, storedAtServer } from "../support/stored_usage.ts";
@@ -18,16 +18,20 @@ const startMsMax = 5_000;
 const killsSqld = Deno.env.get("FAULT_SQLD") === "1";
 
 Deno.test({
-  name: "two instances killed in turn on one libSQL server keep each acknowledged record exactly once",
+  name:
+    "instances with two and four HTTP threads, killed in turn on one libSQL server, keep each acknowledged record exactly once",
   ignore: sqldMissing() !== null,
   async fn() {
     const random = faultRandom("kill_instances_test.ts");
     const folder = await Deno.makeTempDir({ prefix: "gatehouse-kill-" });
     const server = await startSqld();
     const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning", DATABASE_URL: server.url };
+    let starts = 0;
     const start = async (): Promise<Program> => {
       const startedAt = performance.now();
-      const program = startProgram({ folder, env });
+      // In turn.
+      const HTTP_THREADS = httpThreads[starts++ % httpThreads.length] as string;
+      const program = startProgram({ folder, env: { ...env, HTTP_THREADS } });
       await isReady(program);
       const tookMs = performance.now() - startedAt;
       assert(tookMs < startMsMax, `the start took ${tookMs} ms`);

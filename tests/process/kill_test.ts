@@ -4,21 +4,24 @@ import assert from "node:assert/strict";
 import { Ledger } from "../support/ledger.ts";
 import { repeatAll, signUpForLoad, startLoad } from "../support/load.ts";
 import { poll } from "../support/poll.ts";
-import { isReady, killProgram, type Program, startProgram } from "../support/program.ts";
+import { httpThreads, isReady, killProgram, type Program, startProgram } from "../support/program.ts";
 import { faultRandom, faultRounds, letOthersRun } from "../support/random.ts";
 import { checkAllUsage, checkNewRecords, type Progress, storedInFile } from "../support/stored_usage.ts";
 
 /** Time from the start of the process to its first response. */
 const startMsMax = 5_000;
 
-Deno.test("after a kill under load, restarts quickly with each acknowledged record exactly once and correct rollups", async () => {
+Deno.test("after a kill of two and of four HTTP threads under load, restarts quickly with each acknowledged record exactly once and correct rollups", async () => {
   const random = faultRandom("kill_test.ts");
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-kill-" });
   const path = `${folder}/data/gatehouse.db`;
   const env = { API_KEY_REQUESTS_PER_SECOND: "0", LOG_LEVEL: "warning" };
+  let starts = 0;
   const start = async (): Promise<Program> => {
     const startedAt = performance.now();
-    const program = startProgram({ folder, env });
+    // In turn.
+    const HTTP_THREADS = httpThreads[starts++ % httpThreads.length] as string;
+    const program = startProgram({ folder, env: { ...env, HTTP_THREADS } });
     await isReady(program);
     const tookMs = performance.now() - startedAt;
     assert(tookMs < startMsMax, `the start took ${tookMs} ms`);

@@ -26,6 +26,9 @@ export interface ProgramOptions {
   readonly bareEnvironment?: boolean;
 }
 
+/** Numbers of HTTP threads with which the fault tests run. */
+export const httpThreads = ["2", "4"] as const;
+
 const thisRoot = new URL("../../", import.meta.url).pathname;
 
 /**
