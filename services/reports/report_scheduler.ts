@@ -70,6 +70,11 @@ export class ReportScheduler {
     this.#shares.set(organizationId, share);
     share.open.add(cancel);
     this.#open++;
+    const close = () => {
+      if (share.open.delete(cancel)) this.#open--;
+    };
+    // A canceled report may take a moment to leave. The next request must not find it open.
+    signal.addEventListener("abort", close);
     let [hasSlice, isRunning] = [false, false];
     const release = ({ staysRunning }: { staysRunning: boolean }) => {
       if (hasSlice) {
@@ -106,7 +111,7 @@ export class ReportScheduler {
       /** Ends the report. */
       leave: () => {
         release({ staysRunning: false });
-        if (share.open.delete(cancel)) this.#open--;
+        close();
         if (share.open.size === 0 && this.#shares.get(organizationId) === share) {
           this.#shares.delete(organizationId);
         }
@@ -120,8 +125,6 @@ export class ReportScheduler {
     for (const other of this.#shares.values()) if (other.open.size > largest.open.size) largest = other;
     const newest = [...largest.open].at(-1);
     if (newest === undefined || largest.open.size <= share.open.size + 1) return false;
-    largest.open.delete(newest);
-    this.#open--;
     newest.abort(tooManyError());
     return true;
   }

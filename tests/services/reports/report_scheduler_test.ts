@@ -49,6 +49,18 @@ Deno.test("an organization runs two reports, and the third starts when one has e
   assert.deepEqual(log, ["a1", "a2", "a1", "a2", "a1", "a3", "a2"]);
 });
 
+Deno.test("a canceled report makes room for another one immediately", () => {
+  const queue = new ReportScheduler(limits);
+  const cancel = new AbortController();
+  const canceled = queue.enter("a", cancel);
+  for (let n = 1; n < limits.openPerOrganizationMax; n++) queue.enter("a", new AbortController());
+  assert.throws(() => queue.enter("a", new AbortController()), isUnavailable);
+  cancel.abort();
+  queue.enter("a", new AbortController());
+  canceled.leave();
+  assert.throws(() => queue.enter("a", new AbortController()), isUnavailable);
+});
+
 Deno.test("a report that waits for its client holds no slice and does not count as running", async () => {
   const queue = new ReportScheduler({ ...limits, runningPerOrganizationMax: 1 });
   const { run, log } = runner(queue);
