@@ -78,24 +78,31 @@ export interface FoundSession {
   readonly tokenHash: string;
 }
 
-const selectSessions = (isWanted: Statement): Statement =>
+const sessionRow = sql`
+  json_array(s.id, s.last_seen_at, s.organization_id, u.id, u.name, u.email, u.email_verified_at, (
+      SELECT json_group_array(json_array(m.organization_id, o.name, m.role))
+      FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id
+    ), s.proved_at, s.created_at, s.token_hash)`;
+
+const selectSessions = (rows: Statement, isWanted: Statement): Statement =>
   // One JSON column: each further column costs the native driver as much as the lookup of a row.
   sql`
-    SELECT json_array(s.id, s.last_seen_at, s.organization_id, u.id, u.name, u.email, u.email_verified_at, (
-        SELECT json_group_array(json_array(m.organization_id, o.name, m.role))
-        FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id
-      ), s.proved_at, s.created_at, s.token_hash) AS row
-    FROM sessions s JOIN users u ON u.id = s.user_id
+    SELECT ${rows} AS rows FROM sessions s JOIN users u ON u.id = s.user_id
     WHERE ${isWanted} AND ${liveSession({ createdAfter: sql`?2`, seenAfter: sql`?3` })}`;
 
-// Built once, because every request with a session needs one of them.
-const selectByHash = selectSessions(sql`s.token_hash = ?1`);
-const selectByHashes = selectSessions(sql`s.token_hash IN (SELECT value FROM json_each(?1))`);
+// Built once, because every request with a session needs one of them. A list of one takes longer than the first does.
+const selectByHash = selectSessions(sql`json_array(${sessionRow})`, sql`s.token_hash = ?1`);
+const selectByHashes = selectSessions(
+  sql`json_group_array(${sessionRow})`,
+  sql`s.token_hash IN (SELECT value FROM json_each(?1))`,
+);
 
 /**
  * Finds the live sessions of tokens, with their users and memberships. Read each time, so that nothing is stale.
  *
- * @param tokenHashes The SHA-256 of each token, in hexadecimal; usually one.
+ * @param tokenHashes The SHA-256 of each token, in hexadecimal.
+ * @returns The sessions, in no order.
+ * @throws {DatabaseError}
  */
 export async function findSessions(
   database: DatabaseReader,
@@ -104,17 +111,11 @@ export async function findSessions(
 ): Promise<FoundSession[]> {
   const [first, second] = tokenHashes;
   if (first === undefined) return [];
-  if (second === undefined) {
-    // The usual case. Reading a list would take twice as long.
-    const found = await database.readFirst<{ row: string }>(
-      bind(selectByHash, first, createdAfter, seenAfter),
-    );
-    return found === undefined ? [] : [toFoundSession(found.row)];
-  }
-  const rows = await database.read<{ row: string }>(
-    bind(selectByHashes, JSON.stringify(tokenHashes), createdAfter, seenAfter),
-  );
-  return rows.map(({ row }) => toFoundSession(row));
+  const select = second === undefined
+    ? bind(selectByHash, first, createdAfter, seenAfter)
+    : bind(selectByHashes, JSON.stringify(tokenHashes), createdAfter, seenAfter);
+  const found = await database.readFirst<{ rows: string }>(select);
+  return found === undefined ? [] : (JSON.parse(found.rows) as SessionRow[]).map(toFoundSession);
 }
 
 type SessionRow = [
@@ -131,8 +132,7 @@ type SessionRow = [
   tokenHash: string,
 ];
 
-function toFoundSession(text: string): FoundSession {
-  const row = JSON.parse(text) as SessionRow;
+function toFoundSession(row: SessionRow): FoundSession {
   const [id, lastSeenAt, activeId, userId, name, email, emailVerifiedAt, membershipRows, authenticatedAt] =
     row;
   const memberships: Membership[] = membershipRows.map(([organizationId, name, role]) => ({

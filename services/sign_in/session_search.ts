@@ -1,6 +1,6 @@
 // Finds who is behind a request, from the session tokens in its cookies.
-import { findSessions, updateSessionSeen } from "../../db/sign_in/sessions.ts";
-import { sessionSeenIntervalMs } from "../../domain/limits.ts";
+import { findSessions, type FoundSession, updateSessionSeen } from "../../db/sign_in/sessions.ts";
+import { sessionSeenIntervalMs, sessionTokensPerReadMax } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { BaseContext } from "../base_context.ts";
 import { sessionBounds, sessionMaxMs, wellFormedHash } from "./session_tokens.ts";
@@ -17,10 +17,20 @@ export interface FoundTokens {
   readonly accepted?: { readonly token: string; readonly expiresAt: number };
 }
 
+/** Tokens that are looked up with one statement. */
+interface Batch {
+  /** The SHA-256 of each token, in hexadecimal. */
+  readonly tokenHashes: string[];
+  /** The live sessions, by the hash of their token. */
+  readonly found: Promise<ReadonlyMap<string, FoundSession>>;
+}
+
 /** Finds sessions, and records when they were last used. */
 export class SessionSearch {
   readonly #base: BaseContext;
   readonly #onBackgroundError: (error: unknown) => void;
+  /** The batch that has not been read yet. */
+  #batch: Batch | undefined;
   /** Sessions whose last use is being written: one of many concurrent requests does it. */
   readonly #updating = new Set<string>();
 
@@ -31,22 +41,50 @@ export class SessionSearch {
 
   /** @param tokens All that came with the request. The first valid one counts: stale or planted ones sign nobody out. */
   async find(tokens: readonly string[]): Promise<FoundTokens> {
-    const { config, database, clock } = this.#base;
-    const now = clock();
+    const { config, clock } = this.#base;
     const hashes = tokens.map(wellFormedHash);
-    const wellFormed = hashes.filter((hash) => hash !== null);
-    const found = await findSessions(database, wellFormed, sessionBounds(config, now));
-    const isFound = (hash: string | null | undefined) => found.some(({ tokenHash }) => tokenHash === hash);
-    const known = tokens.filter((_token, at) => isFound(hashes[at]));
-    const users = new Set(found.map(({ session }) => session.user.id));
-    if (users.size > 1) return { session: null, conflict: true, known };
-    const at = hashes.findIndex(isFound);
-    const first = found.find(({ tokenHash }) => tokenHash === hashes[at]);
+    const live = await this.#read(hashes.filter((hash) => hash !== null));
+    const found = tokens.flatMap((token, at) => {
+      const session = live.get(hashes[at] ?? "");
+      return session === undefined ? [] : [{ token, ...session }];
+    });
+    const known = found.map(({ token }) => token);
+    const [first] = found;
     if (first === undefined) return { session: null, conflict: false, known };
-    const { session, lastSeenAt, createdAt } = first;
+    const { token, session, lastSeenAt, createdAt } = first;
+    if (found.some((other) => other.session.user.id !== session.user.id)) {
+      return { session: null, conflict: true, known };
+    }
+    const now = clock();
     if (now - lastSeenAt >= sessionSeenIntervalMs) this.#updateSeen(session.id, now);
-    const accepted = { token: tokens[at] ?? "", expiresAt: createdAt + sessionMaxMs(config) };
-    return { session, conflict: false, known, accepted };
+    return {
+      session,
+      conflict: false,
+      known,
+      accepted: { token, expiresAt: createdAt + sessionMaxMs(config) },
+    };
+  }
+
+  /** Reads the sessions of all requests in this turn together, because starting a read takes longer than finding a session. */
+  #read(tokenHashes: readonly string[]): Batch["found"] {
+    if (this.#batch === undefined || this.#batch.tokenHashes.length >= sessionTokensPerReadMax) {
+      this.#batch = this.#startBatch();
+    }
+    this.#batch.tokenHashes.push(...tokenHashes);
+    return this.#batch.found;
+  }
+
+  #startBatch(): Batch {
+    const tokenHashes: string[] = [];
+    const read = async () => {
+      // Lets the other requests of this turn join.
+      await null;
+      if (this.#batch?.tokenHashes === tokenHashes) this.#batch = undefined;
+      const { config, database, clock } = this.#base;
+      const found = await findSessions(database, tokenHashes, sessionBounds(config, clock()));
+      return new Map(found.map((session) => [session.tokenHash, session]));
+    };
+    return { tokenHashes, found: read() };
   }
 
   #updateSeen(sessionId: string, now: number): void {
