@@ -118,7 +118,7 @@ export class Writer {
       for (const { outcomes } of this.#clients) outcomes.fill(failed);
       next?.client.outcomes.push(failed);
       // The others would wait for the lock as long again.
-      if (step === "begin") { while ((next = this.#next()) !== undefined) next.client.outcomes.push(failed); }
+      while (step === "begin" && (next = this.#next()) !== undefined) next.client.outcomes.push(failed);
     }
     this.#respond();
     return true;

@@ -1,8 +1,10 @@
 // A database that another thread opened: it reads and writes as the one it is shared from.
 import assert from "node:assert/strict";
 import { DatabaseError, type SharedDatabase, sql } from "../../../db/engine/database.ts";
+import { openEmbedded } from "../../../db/engine/embedded.ts";
 import { openShared } from "../../../db/engine/open.ts";
 import { databaseKinds } from "../../support/database.ts";
+import { poll } from "../../support/poll.ts";
 
 const onFatal = (error: Error) => assert.fail(error);
 
@@ -26,6 +28,28 @@ for (const kind of databaseKinds) {
     },
   });
 }
+
+Deno.test("an unknown outcome is fatal for all threads", async () => {
+  const folder = await Deno.makeTempDir();
+  const fatal: string[] = [];
+  const database = await openEmbedded({
+    path: `${folder}/data.db`,
+    create: "file",
+    onFatal: () => fatal.push("main"),
+  });
+  const shared = await openShared(database.share(), { onFatal: () => fatal.push("shared") });
+  const isFatal = (error: unknown) =>
+    error instanceof DatabaseError && error.kind === "unavailable" &&
+    /the writer stopped/.test(error.message);
+  // A batch that ends the transaction itself.
+  await assert.rejects(shared.write([sql`COMMIT`]), isFatal);
+  await poll(() => fatal.length === 2);
+  assert.deepEqual(fatal.toSorted(), ["main", "shared"]);
+  for (const one of [database, shared]) await assert.rejects(one.write([sql`SELECT 1`]), isFatal);
+  await shared.close();
+  await database.close();
+  await Deno.remove(folder, { recursive: true });
+});
 
 Deno.test("writes accepted batches of a share before it closes", async () => {
   const { database, dispose } = await databaseKinds[0]!.open();
