@@ -31,12 +31,17 @@ export interface ServicesOptions {
   readonly parts: ProcessParts;
   /** Receives errors that no request waits for. */
   readonly onBackgroundError: (error: unknown) => void;
+  /** How many threads create services; 1 by default. */
+  readonly httpThreads?: number;
 }
 
 /** Creates the context and starts its long-lived parts. */
-export function createServices(base: BaseContext, { parts, onBackgroundError }: ServicesOptions): Services {
+export function createServices(
+  base: BaseContext,
+  { parts, onBackgroundError, httpThreads = 1 }: ServicesOptions,
+): Services {
   const { rateLimits } = parts;
-  const recorder = new Recorder(base);
+  const recorder = new Recorder(base, { httpThreads });
   const reports = new Reports(parts.reportsThread);
   const credentials = new Credentials(base, { ...parts, onBackgroundError });
   const mail = new Mail(base.config, parts.mailWorker);

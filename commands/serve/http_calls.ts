@@ -9,6 +9,8 @@ import type { ProcessCalls } from "../../services/process_parts.ts";
 export interface HttpThreadData {
   /** Its number, from 2: the main thread is 1. */
   readonly thread: number;
+  /** How many serve HTTP, with the main thread. */
+  readonly threads: number;
   /** The settings with the secrets that are in files, and with the open port. */
   readonly settings: Settings;
   /** Of the program. */

@@ -20,9 +20,10 @@ export function wantedHttpThreads({ httpThreads }: Config): number {
   return httpThreads === "auto" ? Math.min(navigator.hardwareConcurrency, autoHttpThreadsMax) : httpThreads;
 }
 
-interface HttpThreadsOptions extends Pick<HttpThreadData, "settings" | "version" | "rateLimitBuffer"> {
-  /** How many to start. */
-  readonly count: number;
+/** What is the same for all threads. */
+type Shared = "threads" | "settings" | "version" | "rateLimitBuffer";
+
+interface HttpThreadsOptions extends Pick<HttpThreadData, Shared> {
   readonly database: MainDatabase;
   /** What the threads may call. */
   readonly calls: MainThreadCalls;
@@ -42,8 +43,11 @@ export class HttpThreads {
   }
 
   /** Starts the threads, and waits until all handle requests. @throws {CommandError} */
-  static async start({ count, ...options }: HttpThreadsOptions): Promise<HttpThreads> {
-    const threads = Array.from({ length: count }, (_, index) => startThread(index + 2, options));
+  static async start(options: HttpThreadsOptions): Promise<HttpThreads> {
+    const threads = Array.from(
+      { length: options.threads - 1 },
+      (_, index) => startThread(index + 2, options),
+    );
     for (const failure of await Promise.all(threads.map((thread) => thread.start()))) {
       if (failure !== null) throw new CommandError(failure.message, failure.status);
     }
@@ -84,7 +88,7 @@ export class HttpThreads {
 
 function startThread(
   number: number,
-  { database, calls, onEnd, ...shared }: Omit<HttpThreadsOptions, "count">,
+  { database, calls, onEnd, ...shared }: HttpThreadsOptions,
 ): HttpThread {
   const { port1, port2 } = new MessageChannel();
   const share = database.share();

@@ -50,7 +50,7 @@ function serveThread(data: HttpThreadData): void {
 
 /** @throws {CommandError} */
 async function startThread(
-  { thread, settings, version, share, rateLimitBuffer }: HttpThreadData,
+  { thread, threads, settings, version, share, rateLimitBuffer }: HttpThreadData,
   main: MainThreadCalls,
 ): Promise<Started> {
   const result = parseConfig(settings, { isTerminal: Deno.stdout.isTerminal() });
@@ -66,6 +66,7 @@ async function startThread(
   const services = createServices(base, {
     parts: remoteProcessParts(base, { calls: main, rateLimitBuffer }),
     onBackgroundError: (error) => log.warn("background work failed", { error }),
+    httpThreads: threads,
   });
   const allMetrics = () => main.allMetrics();
   return { database, server, collectMetrics: server.start({ services, allMetrics, version }) };

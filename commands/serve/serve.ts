@@ -114,14 +114,14 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     onBackgroundError,
     mail: { log, texts: emailTexts },
   });
-  const services = createServices(base, { parts, onBackgroundError });
+  const services = createServices(base, { parts, onBackgroundError, httpThreads: threadCount });
   const backupState = backups && (() => backups.state);
   const sources = [processMetrics({ parts, backups: backupState, version, clock: Date.now })];
   const allMetrics = () => collectAll(sources);
   sources.push(server.start({ services, allMetrics, version }));
   let isStopping = false;
   const threads = await HttpThreads.start({
-    count: threadCount - 1,
+    threads: threadCount,
     settings: { ...options.settings, PORT: String(config.port), BASE_URL: config.baseUrl.origin },
     version,
     database: opened.database,

@@ -27,22 +27,36 @@ import {
   type RecordRequest,
 } from "./commit_group.ts";
 import { completeRequests } from "./commit_results.ts";
-import { FairQueue } from "./fair_queue.ts";
+import { FairQueue, type QueueLimits } from "./fair_queue.ts";
 import { KeyOrganizations } from "./key_organizations.ts";
 import { CommitMetrics } from "./recorder_metrics.ts";
 
-const queueLimits = {
-  total: { records: recorderQueueRecordsMax, bytes: recorderQueueBytesMax },
-  share: { records: recorderShareRecordsMax, bytes: recorderShareBytesMax },
-  quantum: { records: recorderQuantumRecordsMax, bytes: recorderQuantumBytesMax },
-  group: { records: recorderCommitRecordsMax, bytes: recorderCommitBytesMax },
-};
+/**
+ * @param threads How many threads have a queue. All queues together have a fixed size; an organization whose connections are all
+ *   with one thread can use the whole queue of that thread, if it is no larger than a share.
+ * @returns The limits of one queue.
+ */
+export function queueLimits(threads: number): QueueLimits {
+  const total = {
+    records: Math.floor(recorderQueueRecordsMax / threads),
+    bytes: Math.floor(recorderQueueBytesMax / threads),
+  };
+  return {
+    total,
+    share: {
+      records: Math.min(recorderShareRecordsMax, total.records),
+      bytes: Math.min(recorderShareBytesMax, total.bytes),
+    },
+    quantum: { records: recorderQuantumRecordsMax, bytes: recorderQuantumBytesMax },
+    group: { records: recorderCommitRecordsMax, bytes: recorderCommitBytesMax },
+  };
+}
 
 /** Queues requests and commits them in groups. */
 export class Recorder {
   readonly #context: BaseContext;
   readonly #organizations: KeyOrganizations;
-  readonly #queue = new FairQueue<PendingRequest>(queueLimits);
+  readonly #queue: FairQueue<PendingRequest>;
   #recordIds: UsageRecordIds | undefined;
   /** Commits in progress. */
   #commits = 0;
@@ -51,8 +65,10 @@ export class Recorder {
   readonly #commitMetrics = new CommitMetrics();
   #onIdle: (() => void) | undefined;
 
-  constructor(context: BaseContext) {
+  /** @param options `httpThreads`: how many threads record. */
+  constructor(context: BaseContext, { httpThreads }: { httpThreads: number }) {
     this.#context = context;
+    this.#queue = new FairQueue(queueLimits(httpThreads));
     this.#organizations = new KeyOrganizations(context);
   }
 

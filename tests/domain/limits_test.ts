@@ -35,6 +35,9 @@ const relations: Readonly<Record<string, boolean>> = {
   "an organization gets at most a quarter of the queue":
     4 * limits.recorderShareRecordsMax <= limits.recorderQueueRecordsMax &&
     4 * limits.recorderShareBytesMax <= limits.recorderQueueBytesMax,
+  "the queue of one of many threads holds a commit":
+    limits.recorderQueueRecordsMax / limits.autoHttpThreadsMax >= limits.recorderCommitRecordsMax &&
+    limits.recorderQueueBytesMax / limits.autoHttpThreadsMax >= limits.recorderCommitBytesMax,
   "one turn fits the largest request": limits.recorderQuantumRecordsMax >= limits.usageBatchRecordsMax &&
     limits.recorderQuantumBytesMax >= limits.usageBodyBytesMax,
   "a commit has turns of several organizations":

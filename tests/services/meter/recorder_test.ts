@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
 import { insertUsageRecords } from "../../../db/meter/recorder.ts";
-import { databaseWritesWaitingMax } from "../../../domain/limits.ts";
+import {
+  databaseWritesWaitingMax,
+  recorderQueueBytesMax,
+  recorderQueueRecordsMax,
+  usageBatchRecordsMax,
+  usageBodyBytesMax,
+} from "../../../domain/limits.ts";
+import { queueLimits } from "../../../services/meter/recorder.ts";
 import { createTestKey, type TestApp } from "../../support/app.ts";
 import { onEveryDatabase } from "../../support/usage.ts";
 
@@ -52,3 +59,13 @@ onEveryDatabase(
     await Promise.all(others);
   },
 );
+
+Deno.test("the queues of all threads together have a fixed size, and each fits the largest request", () => {
+  for (const threads of [1, 2, 3, 4, 8, 64]) {
+    const { total, share } = queueLimits(threads);
+    assert(threads * total.records <= recorderQueueRecordsMax);
+    assert(threads * total.bytes <= recorderQueueBytesMax);
+    assert(share.records <= total.records && share.bytes <= total.bytes);
+    assert(share.records >= usageBatchRecordsMax && share.bytes >= usageBodyBytesMax, `${threads} threads`);
+  }
+});
