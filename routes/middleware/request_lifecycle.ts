@@ -23,6 +23,12 @@ const contentSecurityPolicy = [
   "base-uri 'none'",
   "frame-ancestors 'none'",
 ].join("; ");
+/** API responses are no documents: they open, run and load nothing. */
+const documentSecurityHeaders: readonly [string, string][] = [
+  ["referrer-policy", "strict-origin-when-cross-origin"],
+  ["cross-origin-opener-policy", "same-origin"],
+  ["content-security-policy", contentSecurityPolicy],
+];
 const hstsSeconds = 2 * 365 * 24 * 3600;
 
 /** Checks a request before anything else does. @throws {AppError} To reject it. */
@@ -42,7 +48,8 @@ export interface RequestLifecycleOptions {
 export function requestLifecycle(parts: AppParts, options: RequestLifecycleOptions): AppMiddleware {
   const { guards, errorResponse, onResponse } = options;
   const { config, log } = parts;
-  const defaultHeaders = securityHeaders(config);
+  const programHeaders = securityHeaders(config);
+  const documentHeaders = [...programHeaders, ...documentSecurityHeaders];
   const nextRequestId = requestIds(parts.services.clock);
   return async function requestLifecycleMiddleware(c, next) {
     const startedAt = performance.now();
@@ -60,9 +67,8 @@ export function requestLifecycle(parts: AppParts, options: RequestLifecycleOptio
     const { headers } = c.res;
     if (hasUnreadBody(c)) headers.set("connection", "close");
     headers.set("x-request-id", requestId);
+    const defaultHeaders = c.req.path.startsWith("/api/") ? programHeaders : documentHeaders;
     for (const [name, value] of defaultHeaders) headers.set(name, value);
-    // Only documents need a policy: API responses run and load nothing.
-    if (!c.req.path.startsWith("/api/")) headers.set("content-security-policy", contentSecurityPolicy);
     for (const [name, value] of c.get("responseHeaders") ?? []) headers.set(name, value);
     onResponse(c, startedAt);
     log.debug?.("responded", { requestId, method: c.req.method, path: c.req.path, status: c.res.status });
@@ -127,8 +133,6 @@ class RequestClient implements ClientInfo {
 function securityHeaders(config: Config): [string, string][] {
   const headers: [string, string][] = [
     ["x-content-type-options", "nosniff"],
-    ["referrer-policy", "strict-origin-when-cross-origin"],
-    ["cross-origin-opener-policy", "same-origin"],
     ["cross-origin-resource-policy", "same-origin"],
     // No caching, and no compression of secrets together with text from an attacker (BREACH).
     ["cache-control", "no-store, no-transform"],
