@@ -301,6 +301,8 @@ export const shutdownFlushMs = 250;
 export const listenCheckIntervalMs = 500;
 /** Open file descriptors beyond which idle connections are closed. Each idle connection uses up to 20 KB of memory. */
 export const openDescriptorsMax = 5_000;
+/** File descriptors that must be free when the port is opened again: with fewer, it would soon be closed again. */
+export const descriptorsToListenMin = 16;
 /** File descriptors that must be free when a thread starts. It uses 7; the rest is for connections that other threads accept. */
 export const descriptorsForThreadMin = 64;
 /** When descriptors run out: how long requests in progress may take before their connections are closed. */

@@ -14,6 +14,19 @@ export function countFileDescriptors(): number | null {
   }
 }
 
+/** @returns Whether so many can be opened. */
+export function areDescriptorsFree(count: number): boolean {
+  const opened: Deno.FsFile[] = [];
+  try {
+    while (opened.length < count) opened.push(Deno.openSync("/dev/null"));
+    return true;
+  } catch (error) {
+    return !isOutOfDescriptors(error);
+  } finally {
+    for (const file of opened) file.close();
+  }
+}
+
 /**
  * To be called right before a thread starts while clients are connected: Deno aborts the process when a thread starts without free
  * descriptors.
@@ -21,16 +34,8 @@ export function countFileDescriptors(): number | null {
  * @throws {AppError} `unavailable` when too few are free.
  */
 export function requireDescriptorsForThread(): void {
-  const opened: Deno.FsFile[] = [];
-  try {
-    while (opened.length < descriptorsForThreadMin) opened.push(Deno.openSync("/dev/null"));
-  } catch (error) {
-    if (isOutOfDescriptors(error)) {
-      throw unavailableError("Too many connections are open. Try again in a moment.");
-    }
-  } finally {
-    for (const file of opened) file.close();
-  }
+  if (areDescriptorsFree(descriptorsForThreadMin)) return;
+  throw unavailableError("Too many connections are open. Try again in a moment.");
 }
 
 /** A socket. The next file may get its descriptor, but no other socket gets its link, such as `socket:[59186]`. */

@@ -2,6 +2,7 @@
 // listener notices, opens the port again, and closes connections without a request in progress.
 import { setTimeout as delay } from "node:timers/promises";
 import {
+  descriptorsToListenMin,
   listenCheckIntervalMs,
   openDescriptorsMax,
   retiredServerTimeoutMs,
@@ -9,6 +10,7 @@ import {
   shutdownFlushMs,
 } from "../../domain/limits.ts";
 import {
+  areDescriptorsFree,
   countFileDescriptors,
   findSockets,
   isOpenSocket,
@@ -162,6 +164,7 @@ export class Listener {
   /** Opens the port again, if possible. Otherwise the next check tries again. */
   #restart(): void {
     this.#current = null;
+    if (this.#isOutage && !areDescriptorsFree(descriptorsToListenMin)) return;
     try {
       this.#current = this.#start(this.#address);
     } catch {
