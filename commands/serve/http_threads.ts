@@ -31,8 +31,12 @@ interface HttpThreadsOptions extends Pick<HttpThreadData, Shared> {
   readonly onEnd: (reason: string) => void;
 }
 
-/** The calls to one thread. */
-type HttpThread = ReturnType<typeof connectCalls<HttpThreadCalls, MainThreadCalls>>;
+/** A running thread. */
+interface HttpThread {
+  readonly calls: ReturnType<typeof connectCalls<HttpThreadCalls, MainThreadCalls>>;
+  /** Resolves with the reason when the thread has ended. */
+  readonly ended: Promise<string>;
+}
 
 /** The threads after the first one. */
 export class HttpThreads {
@@ -43,69 +47,76 @@ export class HttpThreads {
   }
 
   /** Starts the threads, and waits until all handle requests. @throws {CommandError} */
-  static async start(options: HttpThreadsOptions): Promise<HttpThreads> {
+  static async start({ onEnd, ...options }: HttpThreadsOptions): Promise<HttpThreads> {
     const threads = Array.from(
       { length: options.threads - 1 },
       (_, index) => startThread(index + 2, options),
     );
-    for (const failure of await Promise.all(threads.map((thread) => thread.start()))) {
+    for (const failure of await Promise.all(threads.map(({ calls }) => calls.start()))) {
       if (failure !== null) throw new CommandError(failure.message, failure.status);
     }
+    for (const { ended } of threads) ended.then(onEnd);
     return new HttpThreads(threads);
   }
 
   /** Collects the metrics of each. */
   get metrics(): readonly CollectMetrics[] {
-    return this.#threads.map((thread) => () => thread.collectMetrics());
+    return this.#threads.map(({ calls }) => () => calls.collectMetrics());
   }
 
   /** See `HttpServer`. */
   async markReady(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.markReady()));
+    await this.#all((calls) => calls.markReady());
   }
 
   /** Rejects all writes, because the writer has died. */
-  failDatabase(message: string): void {
-    for (const thread of this.#threads) thread.failDatabase.asEvent(message);
+  async failDatabase(message: string): Promise<void> {
+    await this.#all((calls) => calls.failDatabase(message));
   }
 
   /** See `HttpServer`. */
-  drain(): void {
-    for (const thread of this.#threads) thread.drain.asEvent();
+  async drain(): Promise<void> {
+    await this.#all((calls) => calls.drain());
   }
 
   /** See `HttpServer`. */
   async finish(): Promise<boolean> {
-    const areClean = await Promise.all(this.#threads.map((thread) => thread.finish()));
-    return areClean.every((isClean) => isClean);
+    const results = await this.#all((calls) => calls.finish());
+    return results.every((isClean) => isClean);
   }
 
   /** Writes what was accepted, and closes the threads' databases. */
   async close(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.close()));
+    await this.#all((calls) => calls.close());
+  }
+
+  /** @returns The results of the threads that are still running. */
+  async #all<T>(call: (calls: HttpThread["calls"]) => Promise<T>): Promise<T[]> {
+    const results = await Promise.allSettled(this.#threads.map(({ calls }) => call(calls)));
+    return results.flatMap((result) => result.status === "fulfilled" ? [result.value] : []);
   }
 }
 
 function startThread(
   number: number,
-  { database, calls, onEnd, ...shared }: HttpThreadsOptions,
+  { database, calls: offered, ...shared }: Omit<HttpThreadsOptions, "onEnd">,
 ): HttpThread {
   const { port1, port2 } = new MessageChannel();
   const share = database.share();
-  const ports = share.kind === "file" ? [port2, share.port as unknown as MessagePort] : [port2];
   const workerData: HttpThreadData = { ...shared, thread: number, share, port: port2 };
   const worker = new Worker(new URL("./http_worker.ts", import.meta.url), {
     name: `http-${number}`,
     workerData,
-    transferList: ports,
+    transferList: share.kind === "file" ? [port2, share.port as unknown as MessagePort] : [port2],
   });
-  const thread = connectCalls<HttpThreadCalls, MainThreadCalls>(port1, calls, { thread: "main thread" });
+  const calls = connectCalls<HttpThreadCalls, MainThreadCalls>(port1, offered, { thread: "main thread" });
+  const { promise: ended, resolve: end } = Promise.withResolvers<string>();
   let reason = "it ended";
   worker.on("error", (error) => reason = messageOf(error));
   worker.on("exit", () => {
-    const error = new CommandError(`HTTP thread ${number} stopped: ${reason}`, exitStatus.internal);
-    thread.$close(error);
-    onEnd(error.message);
+    const message = `HTTP thread ${number} stopped: ${reason}`;
+    calls.$close(new CommandError(message, exitStatus.internal));
+    end(message);
   });
-  return thread;
+  return { calls, ended };
 }

@@ -46,8 +46,12 @@ export async function serve(environment: Settings, options: { version: string })
     log.error(message, values);
     end(exitStatus.internal);
   };
+  const { promise: databaseFailed, resolve: noteDatabaseFailure } = Promise.withResolvers<void>();
   const opened = await openForCommand(config, {
-    onFatal: (error) => fail("stopping: the data file can no longer be trusted", { error }),
+    onFatal: (error) => {
+      noteDatabaseFailure();
+      fail("stopping: the data file can no longer be trusted", { error });
+    },
   });
   for (const { about, advice } of checkSettingNames(environment)) {
     log.warn("unknown setting in the environment", { name: about, advice });
@@ -59,7 +63,8 @@ export async function serve(environment: Settings, options: { version: string })
   let stop: () => Promise<void>;
   try {
     backups = await openBackupSchedule(config, log);
-    stop = await startServer({ config, settings, log, opened, backups, fail, ...options });
+    const database = { opened, databaseFailed };
+    stop = await startServer({ ...options, ...database, config, settings, log, backups, fail });
   } catch (error) {
     await opened.close();
     throw error;
@@ -97,6 +102,8 @@ interface ServerOptions {
   readonly opened: OpenedDatabase;
   readonly backups: BackupSchedule | undefined;
   readonly version: string;
+  /** Resolves when the writer has died. */
+  readonly databaseFailed: Promise<void>;
   /** Ends the program with status 70. */
   readonly fail: (message: string, values: Record<string, unknown>) => void;
 }
@@ -128,10 +135,11 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     rateLimitBuffer: parts.rateLimitBuffer,
     calls: { ...servedCalls(parts), allMetrics },
     onEnd: (reason) => {
-      if (!isStopping) options.fail("stopping: an HTTP thread ended", { reason });
+      if (!isStopping) options.fail("stopping: a thread has died", { reason });
     },
   });
   sources.push(...threads.metrics);
+  options.databaseFailed.then(() => threads.failDatabase("it has died"));
   announce(config, log);
   server.markReady();
   await threads.markReady();
@@ -144,9 +152,9 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   ];
   return async function stop() {
     isStopping = true;
-    for (const one of [server, threads]) one.drain();
+    server.drain();
     stopping.abort();
-    await delay(shutdownNoticeMs);
+    await Promise.all([threads.drain(), delay(shutdownNoticeMs)]);
     // A client that never finishes must not keep the recorders from writing their queues.
     const areClean = await Promise.all([server.finish(), threads.finish()]);
     const isClean = areClean.every((one) => one);

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
+import { replaceModule, writeConfig } from "../support/config.ts";
+import { orderFile } from "../support/dying_thread.ts";
 import { requestsByThread, sendToAll } from "../support/threads.ts";
 
 interface Stage {
@@ -115,4 +117,73 @@ Deno.test("with one thread, the server does not share its port", () =>
     for (const signal of ["SIGHUP", "SIGINT"] as const) program.kill(signal);
     await endsWith(program, 0);
     assert.match(program.output(), /SIGHUP ignored/);
+  }));
+
+const dyingThread = replaceModule({
+  importer: "commands/serve/http_worker.ts",
+  module: "commands/serve/http_server.ts",
+  replacement: "tests/support/dying_thread.ts",
+});
+
+async function inFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "gatehouse-threads-" });
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const deaths = { throw: "thrown by a test", reject: "rejected by a test", exit: "it ended" };
+for (const [order, reason] of Object.entries(deaths)) {
+  Deno.test(`a thread that dies (${order}) ends the program with status 70 and one line`, () =>
+    inFolder(async (folder) => {
+      const config = await writeConfig(folder, dyingThread);
+      const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
+      try {
+        await isReady(program);
+        await sendToAll(program.baseUrl, "/health/live", { threads: 2 });
+        await Deno.writeTextFile(`${folder}/${orderFile}`, order);
+        await endsWith(program, 70);
+        const lines = program.output().split("\n").filter((line) =>
+          line.includes("stopping: a thread has died")
+        );
+        assert.equal(lines.length, 1, program.output());
+        assert.match(lines[0] ?? "", new RegExp(`"reason":"HTTP thread 2 stopped: .*${reason}"`));
+      } finally {
+        await killProgram(program);
+      }
+    }));
+}
+
+for (
+  const [order, { status, line }] of Object.entries({
+    fail: { status: 75, line: "gatehouse serve: failed by a test" },
+    die: { status: 70, line: /^gatehouse serve: HTTP thread 2 stopped: .*thrown by a test$/m },
+  })
+) {
+  Deno.test(`a thread that can't start (${order}) keeps the program from starting`, () =>
+    inFolder(async (folder) => {
+      await Deno.writeTextFile(`${folder}/${orderFile}`, order);
+      const config = await writeConfig(folder, dyingThread);
+      const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
+      await endsWith(program, status);
+      assert.match(program.output(), new RegExp(line));
+      assert.doesNotMatch(program.output(), /"listening"/);
+    }));
+}
+
+Deno.test("where threads can't share a port, one thread serves, and the log says so", () =>
+  inFolder(async (folder) => {
+    const config = await writeConfig(folder, { unstable: ["raw-imports"] });
+    const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
+    try {
+      await isReady(program);
+      assert.deepEqual([...(await requestsByThread(program.baseUrl)).keys()], ["1"]);
+      assert.equal(program.output().split("serving with one HTTP thread").length, 2, program.output());
+      program.kill("SIGTERM");
+      await endsWith(program, 0);
+    } finally {
+      await killProgram(program);
+    }
   }));

@@ -19,6 +19,8 @@ export interface ProgramOptions {
   readonly folder: string;
   readonly binary?: string;
   readonly args?: readonly string[];
+  /** The path of a configuration to use instead of deno.json. Not for a binary. */
+  readonly config?: string | undefined;
   /** A wrapper command that starts the program, such as `["nice"]`. */
   readonly through?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -35,12 +37,17 @@ const thisRoot = new URL("../../", import.meta.url).pathname;
  * The command that runs the program from its source.
  *
  * @param options `root`: the folder of another checkout, with a slash at its end. `flags`: more flags of `deno run`.
+ * `config`: see {@linkcode ProgramOptions}.
  */
 export function sourceCommand(
-  { root = thisRoot, flags = [] }: { root?: string; flags?: readonly string[] } = {},
+  { root = thisRoot, flags = [], config = `${root}deno.json` }: {
+    root?: string;
+    flags?: readonly string[];
+    config?: string | undefined;
+  } = {},
 ): string[] {
-  const config = `--config=${root}deno.json`;
-  return [Deno.execPath(), "run", "--cached-only", config, ...flags, ...permissionFlags, `${root}main.ts`];
+  const all = [`--config=${config}`, ...flags, ...permissionFlags];
+  return [Deno.execPath(), "run", "--cached-only", ...all, `${root}main.ts`];
 }
 
 /** @returns The command that starts the program. */
@@ -50,7 +57,7 @@ export function programCommand(
 ): Deno.Command {
   const [command = "", ...rest] = [
     ...options.through ?? [],
-    ...options.binary === undefined ? sourceCommand() : [options.binary],
+    ...options.binary === undefined ? sourceCommand(options) : [options.binary],
     ...options.args ?? [],
   ];
   return new Deno.Command(command, {
