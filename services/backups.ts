@@ -3,52 +3,41 @@ import { basename, dirname, join } from "node:path";
 import { BackupStopped, moveIntoPlace } from "../db/engine/backup.ts";
 import type { BackupRequest, BackupResponse } from "../db/engine/backup_worker.ts";
 import { backupAbandonedMs, backupPollIntervalMs, backupRetryMs } from "../domain/limits.ts";
+import { requireDescriptorsForThread } from "./file_descriptors.ts";
 import { sleep } from "./sleep.ts";
-
-/** The thread that makes backups. It has no worker before it is started and after a fault. */
-export interface BackupThread {
-  worker: Worker | undefined;
-}
-
-/** Starts the thread, if necessary. Deno ends the program when a new thread gets no file descriptor. */
-export function startBackupThread(thread: BackupThread): Worker {
-  const url = new URL("../db/engine/backup_worker.ts", import.meta.url);
-  return thread.worker ??= new Worker(url, { type: "module" });
-}
 
 /**
  * Writes a checked copy of the data file, also while a server uses it. An existing backup is replaced once the new one is
  * complete. A failed or stopped backup leaves nothing behind.
  *
  * @param path The data file.
- * @param options `file`: the backup. `signal`: stops it. `thread`: a thread for several successive backups, which the caller
- *   ends; by default, a thread for this backup.
+ * @param options `file`: the backup. `signal`: stops it.
  * @returns The size in bytes.
- * @throws {BackupStopped}
+ * @throws {BackupStopped} @throws {AppError} `unavailable` when too few file descriptors are free for the thread.
  */
 export async function makeBackup(
   path: string,
-  { file, signal, thread }: { file: string; signal: AbortSignal; thread?: BackupThread },
+  { file, signal }: { file: string; signal: AbortSignal },
 ): Promise<number> {
-  const own: BackupThread = { worker: undefined };
+  requireDescriptorsForThread();
+  const worker = new Worker(new URL("../db/engine/backup_worker.ts", import.meta.url), { type: "module" });
   const temporary = join(dirname(file), `${basename(file)}.${crypto.randomUUID().slice(0, 8)}.part`);
   try {
-    const bytes = await inThread(path, { temporary, signal, thread: thread ?? own });
+    const bytes = await inThread(worker, { path, temporary, signal });
     moveIntoPlace(temporary, file);
     return bytes;
   } catch (error) {
     await Deno.remove(temporary).catch(() => {});
     throw error;
   } finally {
-    own.worker?.terminate();
+    worker.terminate();
   }
 }
 
 function inThread(
-  path: string,
-  { temporary, signal, thread }: { temporary: string; signal: AbortSignal; thread: BackupThread },
+  worker: Worker,
+  { path, temporary, signal }: { path: string; temporary: string; signal: AbortSignal },
 ): Promise<number> {
-  const worker = startBackupThread(thread);
   const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const stopped = () => reject(new BackupStopped("the backup was stopped"));
@@ -68,7 +57,6 @@ function inThread(
   };
   worker.onerror = (event) => {
     event.preventDefault();
-    thread.worker = undefined;
     reject(new Error(event.message));
   };
   signal.addEventListener("abort", onAbort);
@@ -128,18 +116,14 @@ export class BackupSchedule {
 
   /** Runs until the signal, which also stops a running backup. */
   async run(signal: AbortSignal): Promise<void> {
-    // Started before the first client, while file descriptors are free.
-    const thread: BackupThread = { worker: undefined };
-    startBackupThread(thread);
     while (!signal.aborted) {
-      const isFine = await this.#backUpIfDue({ signal, thread });
+      const isFine = await this.#backUpIfDue(signal);
       await sleep(isFine ? backupPollIntervalMs : backupRetryMs, signal);
     }
-    thread.worker?.terminate();
   }
 
   /** @returns False after a failure. */
-  async #backUpIfDue(options: { signal: AbortSignal; thread: BackupThread }): Promise<boolean> {
+  async #backUpIfDue(signal: AbortSignal): Promise<boolean> {
     const { path, plan, clock, log } = this.#options;
     try {
       const files = await this.#files();
@@ -149,7 +133,7 @@ export class BackupSchedule {
       const sinceLastMs = this.#lastAt === null ? Infinity : now - Math.min(this.#lastAt, now);
       if (sinceLastMs < plan.everyHours * 3_600_000) return true;
       const file = join(plan.folder, nameAt(now));
-      const bytes = await makeBackup(path, { file, ...options });
+      const bytes = await makeBackup(path, { file, signal });
       this.#lastAt = now;
       log.info("backup written", { file, bytes, ms: clock() - now });
       await this.#prune();
