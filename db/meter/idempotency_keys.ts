@@ -22,17 +22,15 @@ export function indexHash(hash: Statement, organization: Statement): Statement {
 }
 
 /**
- * Looks up every key in each of the tables.
+ * Looks up every key in each of the tables. Reads no records: hardly any hash is found that isn't a key's.
  *
- * @param columns Of `q` and of the record `r` with its key.
- * @param keyed A table with the `hash`, `organization` and `idempotency_key` to look for.
+ * @param columns Of `q`, and `k.seq`.
+ * @param keyed A table with the `hash` to look for. The records found may have another key, or be deleted.
  */
 export function lookUpKeys(columns: Statement, keyed: Statement): Statement {
   return joinSql(
     [recent, middle, settled].map((table) =>
-      sql`SELECT ${columns} FROM ${keyed} q CROSS JOIN ${table} k ON k.hash = q.hash
-        CROSS JOIN usage_records r ON r.seq = k.seq AND r.organization = q.organization
-          AND r.idempotency_key = q.idempotency_key`
+      sql`SELECT ${columns} FROM ${keyed} q CROSS JOIN ${table} k ON k.hash = q.hash`
     ),
     " UNION ALL ",
   );

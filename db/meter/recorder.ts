@@ -157,26 +157,28 @@ const blocked = sql`blocked AS MATERIALIZED (
     SELECT DISTINCT ${field.request} AS request FROM json_each(?1) e
     WHERE NOT ${hasAllSeries} AND ${field.series} NOT IN (SELECT position FROM series)
   )`;
-/** Records with an idempotency key, by hash: neighbors in the index are looked up one after the other. */
+/** The hashes of the group's keys, in order: neighbors in the index are looked up one after the other. */
 const keyed = (condition: Statement) =>
   sql`keyed AS MATERIALIZED (
-    SELECT ${indexHash(field.keyHash, sql`s.organization`)} AS hash, e.key AS position, e.value,
-      s.organization, s.product_slug, s.metric, ${keyOfRecord} AS idempotency_key
+    SELECT ${indexHash(field.keyHash, sql`s.organization`)} AS hash, e.key AS position
     FROM json_each(?1) e CROSS JOIN series s ON s.position = ${field.series}
     WHERE ${field.keyLength} > 0 AND ${condition} ORDER BY 1
   )`;
-const differs = sql`(rs.product_slug <> e.product_slug OR rs.metric <> e.metric
-    OR e.quantity_whole <> ${field.whole} OR e.quantity_micro <> ${field.micro}
-    OR e.properties IS NOT ${propertiesOfRecord}
-    OR e.timestamp <> iif(${field.isTimestampGiven}, ${field.timestamp}, e.recorded_at))`;
-const matchColumns = sql`q.position, q.value, q.product_slug, q.metric, r.seq, r.series, r.timestamp,
-  r.recorded_at, r.quantity_whole, r.quantity_micro, r.properties, r.idempotency_key`;
-/** Earlier records with the same key. Only these few are compared with the new content. */
-const existing = sql`matches AS MATERIALIZED (${lookUpKeys(matchColumns, sql`keyed`)}),
+const differs = sql`(rs.product_slug <> s.product_slug OR rs.metric <> s.metric
+    OR r.quantity_whole <> ${field.whole} OR r.quantity_micro <> ${field.micro}
+    OR r.properties IS NOT ${propertiesOfRecord}
+    OR r.timestamp <> iif(${field.isTimestampGiven}, ${field.timestamp}, r.recorded_at))`;
+/** Earlier records with the same key. The group is read again only for these few. */
+const existing = sql`matches AS MATERIALIZED (${lookUpKeys(sql`q.position, k.seq`, sql`keyed`)}),
   existing AS MATERIALIZED (
-    SELECT e.*, ${field.request} AS request, ${differs} AS differs, rs.product_slug AS first_product_slug,
-      rs.metric AS first_metric, rs.api_key
-    FROM matches e CROSS JOIN usage_series rs ON rs.id = e.series
+    SELECT r.*, m.position, ${field.request} AS request, ${differs} AS differs,
+      rs.product_slug AS first_product_slug, rs.metric AS first_metric, rs.api_key
+    FROM json_each(?1) e CROSS JOIN matches m ON m.position = e.key
+    CROSS JOIN series s ON s.position = ${field.series}
+    CROSS JOIN usage_records r ON r.seq = m.seq AND r.organization = s.organization
+      AND r.idempotency_key = ${keyOfRecord}
+    CROSS JOIN usage_series rs ON rs.id = r.series
+    WHERE EXISTS (SELECT 1 FROM matches)
   )`;
 const insertRecords = (parts: { with: Statement; key: Statement; condition: Statement }) =>
   sql`WITH ${series}, ${blocked}${parts.with}

@@ -128,9 +128,10 @@ export function findUsageRecordsByKey(
   const keyed = sql`(SELECT o.number AS organization, ${query.idempotencyKey} AS idempotency_key,
     ${hash} AS hash FROM organizations o WHERE o.id = ${query.organizationId})`;
   return database.read(sql`
-    SELECT r.series, k.name AS apiKeyName, ${recordColumns} FROM (${
-    lookUpKeys(sql`r.*`, keyed)
-  }) r ${recordJoins}
+    SELECT r.series, k.name AS apiKeyName, ${recordColumns}
+    FROM (${lookUpKeys(sql`q.organization, q.idempotency_key, k.seq`, keyed)}) q
+    CROSS JOIN usage_records r ON r.seq = q.seq AND r.organization = q.organization
+      AND r.idempotency_key = q.idempotency_key ${recordJoins}
     WHERE r.timestamp >= ${query.from} AND r.timestamp < ${query.to} ${seriesFilter(query.filter)}`);
 }
 

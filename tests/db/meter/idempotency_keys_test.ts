@@ -6,6 +6,7 @@ import { insertUsageRecords, RecordEncoder, type RecordOutcome } from "../../../
 import { keysMiddleMax, keysRecentMax, usageSeriesMax } from "../../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
 import { databaseKinds } from "../../support/database.ts";
+import fc from "../../support/fast_check.ts";
 
 const tables = ["usage_keys_recent", "usage_keys_middle", "usage_keys_settled"] as const;
 const activeKey = "a".repeat(64);
@@ -39,27 +40,88 @@ interface Given {
 /** The position of a key's hash in a record's text. */
 const hashAt = { from: 47, to: 62 };
 
+/** @returns A record as it is sent to the database. */
+function encoded({ idempotencyKey, keyHash, whole }: Given, at: { series: number; request: number }): string {
+  const quantity = { whole: whole ?? 1, micro: 0 };
+  const text = new RecordEncoder(now).encode({
+    ...at,
+    timestamp: null,
+    quantity,
+    idempotencyKey,
+    properties: null,
+  });
+  if (keyHash === undefined) return text;
+  const hash = String(keyHash).padStart(hashAt.to - hashAt.from, "0");
+  return `${text.slice(0, hashAt.from)}${hash}${text.slice(hashAt.to)}`;
+}
+
 function record(database: Database, records: readonly Given[], apiKey = activeKey): Promise<RecordOutcome> {
   return insertUsageRecords(database, {
     now,
     seriesMax: usageSeriesMax,
     keyHashes: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
-    records: records.map(({ idempotencyKey, keyHash, whole }, request) => {
-      const text = new RecordEncoder(now).encode({
-        series: 0,
-        request,
-        timestamp: null,
-        quantity: { whole: whole ?? 1, micro: 0 },
-        idempotencyKey,
-        properties: null,
-      });
-      if (keyHash === undefined) return text;
-      const hash = String(keyHash).padStart(hashAt.to - hashAt.from, "0");
-      return `${text.slice(0, hashAt.from)}${hash}${text.slice(hashAt.to)}`;
-    }),
+    records: records.map((given, request) => encoded(given, { series: 0, request })),
     keys: records.filter(({ idempotencyKey }) => idempotencyKey !== null).length,
   });
+}
+
+const randomSeries = [
+  { organization: 0, row: [activeKey, "tiles", "requests"] },
+  { organization: 0, row: [activeKey, "tiles", "bytes"] },
+  { organization: 1, row: [otherActiveKey, "tiles", "requests"] },
+] as const;
+
+/** A record of a random group; `key` is its idempotency key, with the number of its organization. */
+interface RandomRecord {
+  readonly series: number;
+  readonly request: number;
+  readonly key: string | null;
+  readonly whole: number;
+}
+
+const aRandomRecord: fc.Arbitrary<RandomRecord> = fc.record({
+  series: fc.nat(randomSeries.length - 1),
+  request: fc.nat(2),
+  letter: fc.option(fc.constantFrom(..."abcdefgh")),
+  whole: fc.integer({ min: 1, max: 2 }),
+}).map(({ letter, ...rest }) => ({
+  ...rest,
+  key: letter === null ? null : `${letter} ${randomSeries[rest.series]?.organization}`,
+}));
+
+/** Records of one group, and the table whose keys are then moved to the next one. */
+const aRandomGroup = fc.record({
+  records: fc.uniqueArray(aRandomRecord, { maxLength: 12, selector: ({ key }) => key ?? {} }),
+  moved: fc.option(fc.nat(1)),
+});
+
+/** Records a random group. `prefix`: of its keys, whose hashes are one of three. */
+function recordRandom(database: Database, records: readonly RandomRecord[], prefix: string) {
+  return insertUsageRecords(database, {
+    now,
+    seriesMax: usageSeriesMax,
+    keyHashes: [activeKey, otherActiveKey],
+    series: randomSeries.map(({ row }) => row),
+    records: records.map(({ key, whole, ...at }) =>
+      encoded({ idempotencyKey: key && prefix + key, keyHash: (key ?? "a").charCodeAt(0) % 3, whole }, at)
+    ),
+    keys: records.filter(({ key }) => key !== null).length,
+  });
+}
+
+/** What a group must do after others, given the content of each key: its own keys are added. */
+function decide(contents: Map<string, string>, records: readonly RandomRecord[]) {
+  const contentOf = ({ series, whole }: RandomRecord) => `${series} ${whole}`;
+  const existing = records.flatMap((record, position) => {
+    const first = contents.get(record.key ?? "");
+    return first === undefined ? [] : [{ position, differs: first === contentOf(record) ? 0 : 1 }];
+  });
+  const conflicts = existing.filter(({ differs }) => differs === 1);
+  const rejected = new Set(conflicts.map(({ position }) => records[position]?.request));
+  const inserted = records.filter(({ key, request }) => !rejected.has(request) && !contents.has(key ?? ""));
+  for (const record of inserted) if (record.key !== null) contents.set(record.key, contentOf(record));
+  return { inserted: inserted.length, existing };
 }
 
 const named = (name: string, from: number, count: number): Given[] =>
@@ -255,4 +317,25 @@ for (const kind of databaseKinds) {
       assert.equal((await record(database, given)).existing.length, 4);
     },
   );
+
+  on("decides the same as a map of keys, for random groups whose keys have few hashes", async (database) => {
+    let runs = 0;
+    const property = fc.asyncProperty(fc.array(aRandomGroup, { maxLength: 6 }), async (groups) => {
+      const prefix = `${runs++} `;
+      const contents = new Map<string, string>();
+      for (const { records, moved } of groups) {
+        const { inserted, existing } = await recordRandom(database, records, prefix);
+        const found = existing.map(({ position, differs }) => ({ position, differs }));
+        found.sort((a, b) => a.position - b.position);
+        assert.deepEqual({ inserted, existing: found }, decide(contents, records));
+        if (moved === null) continue;
+        await database.write([
+          { sql: `INSERT INTO ${tables[moved + 1]} SELECT * FROM ${tables[moved]}`, args: [] },
+          { sql: `DELETE FROM ${tables[moved]}`, args: [] },
+        ]);
+      }
+      await assertKeysAreComplete(database);
+    });
+    await fc.assert(property, { numRuns: 30 });
+  });
 }
