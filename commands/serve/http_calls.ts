@@ -39,6 +39,7 @@ export interface HttpThreadCalls {
   failDatabase(message: string): void;
   drain(): void;
   finish(): Promise<boolean>;
+  closePort(): Promise<void>;
   /** Writes what was accepted, and closes the database. */
   close(): Promise<void>;
 }

@@ -94,7 +94,12 @@ export class HttpServer {
 
   /** Rejects new requests and completes those in progress. @returns Whether all completed in time. */
   async finish(): Promise<boolean> {
-    return await settlesWithin(shutdownHalfMs, this.#listener.shutdown());
+    return await settlesWithin(shutdownHalfMs, this.#listener.finish());
+  }
+
+  /** To be called when all threads have finished: until then, new connections to this thread must not be left waiting. */
+  async closePort(): Promise<void> {
+    await this.#listener.close();
   }
 
   /** Writes what was accepted. The database stays open. */

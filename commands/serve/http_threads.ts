@@ -85,6 +85,11 @@ export class HttpThreads {
     return results.every((isClean) => isClean);
   }
 
+  /** See `HttpServer`. */
+  async closePort(): Promise<void> {
+    await this.#all((calls) => calls.closePort());
+  }
+
   /** Writes what was accepted, and closes the threads' databases. */
   async close(): Promise<void> {
     await this.#all((calls) => calls.close());

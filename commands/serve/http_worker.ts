@@ -40,6 +40,7 @@ function serveThread(data: HttpThreadData): void {
     failDatabase: (message) => started?.database.fail(message),
     drain: () => running().server.drain(),
     finish: () => running().server.finish(),
+    closePort: () => running().server.closePort(),
     async close() {
       const { server, database } = running();
       await server.close();

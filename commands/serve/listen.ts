@@ -76,16 +76,19 @@ export class Listener {
     return this.#address.port;
   }
 
-  /**
-   * Rejects new requests, waits for the responses of those in progress, and then closes the port. Deno's own shutdown would
-   * drop requests that it has read but not yet passed to the handler.
-   */
-  async shutdown(): Promise<void> {
+  /** Rejects new requests, and waits for the responses of those in progress. The port stays open. */
+  async finish(): Promise<void> {
     this.#isClosing = true;
     clearInterval(this.#checking);
-    const servers = [...this.#servers];
-    while (servers.some(({ requests }) => requests > 0)) await delay(shutdownCheckIntervalMs);
-    const closing = Promise.all(servers.map(({ http }) => http.shutdown().catch(() => {})));
+    while ([...this.#servers].some(({ requests }) => requests > 0)) await delay(shutdownCheckIntervalMs);
+  }
+
+  /**
+   * Closes the port, after {@linkcode finish}: Deno's own shutdown would drop requests that it has read but not yet passed to the
+   * handler.
+   */
+  async close(): Promise<void> {
+    const closing = Promise.all([...this.#servers].map(({ http }) => http.shutdown().catch(() => {})));
     // A connection with an incomplete request would delay this indefinitely.
     await settlesWithin(shutdownFlushMs, closing);
   }

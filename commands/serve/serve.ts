@@ -158,7 +158,8 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     // A client that never finishes must not keep the recorders from writing their queues.
     const areClean = await Promise.all([server.finish(), threads.finish()]);
     const isClean = areClean.every((one) => one);
-    if (!isClean) log.warn("some connections did not end in time", {});
+    if (isClean) await Promise.all([server.closePort(), threads.closePort()]);
+    else log.warn("some connections did not end in time", {});
     const close = async () => {
       await Promise.all([...working, server.close(), threads.close()]);
       await parts.close();

@@ -34,9 +34,10 @@ async function endsInTime(program: Program): Promise<void> {
   assert.equal(status, 0, program.output());
 }
 
-Deno.test("on SIGTERM under load, acknowledges and stores all accepted records, and /health/ready turns 503", async () => {
+async function stopsUnderLoad(threads: number): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-shutdown-" });
-  let program = startProgram({ folder, env });
+  const withThreads = { ...env, HTTP_THREADS: String(threads) };
+  let program = startProgram({ folder, env: withThreads });
   const connections: Connection[] = [];
   try {
     await isReady(program);
@@ -71,14 +72,14 @@ Deno.test("on SIGTERM under load, acknowledges and stores all accepted records, 
     assert.match(ready.received(), /HTTP\/1\.1 503 [^]*\{"status":"unavailable"\}/);
     // New connections are rejected, but the request in progress continues.
     await Promise.all(senders);
-    assert.equal(slow.isClosed(), false);
+    assert.equal(slow.isClosed(), false, program.output());
     await slow.send(JSON.stringify(record).slice(10));
     await poll(() => slow.received() !== "" || slow.isClosed());
     assert.match(slow.received(), /^HTTP\/1\.1 201 /, program.output());
     acknowledged++;
     await endsInTime(program);
     assert.doesNotMatch(program.output(), /did not end in time/);
-    program = startProgram({ folder, env });
+    program = startProgram({ folder, env: withThreads });
     await isReady(program);
     const path = "/api/v1/usage?window=month&metric=shutdown";
     const { data: [row] } = await (await sendJson(program.baseUrl, path, { apiKey })).json();
@@ -88,7 +89,12 @@ Deno.test("on SIGTERM under load, acknowledges and stores all accepted records, 
     await killProgram(program);
     await Deno.remove(folder, { recursive: true });
   }
-});
+}
+
+for (const threads of [1, 2, 4]) {
+  Deno.test(`HTTP_THREADS=${threads}: on SIGTERM under load, acknowledges and stores all accepted records, and /health/ready turns 503`, () =>
+    stopsUnderLoad(threads));
+}
 
 Deno.test({
   name: "acknowledges and stores records on their way to the database even if a client hangs",

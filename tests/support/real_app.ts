@@ -12,6 +12,7 @@ export async function onRealPort(test: TestApp, act: (baseUrl: string) => Promis
   try {
     await act(`http://127.0.0.1:${listener.port}`);
   } finally {
-    await listener.shutdown();
+    await listener.finish();
+    await listener.close();
   }
 }

@@ -43,6 +43,7 @@ Deno.test("closes idle connections beyond the limit, and completes the request i
   } finally {
     respond();
     for (const connection of [slow, ...idle]) connection.close();
-    await listener.shutdown();
+    await listener.finish();
+    await listener.close();
   }
 });
