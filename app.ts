@@ -12,13 +12,14 @@ import { cors, preflight } from "./routes/middleware/cors.ts";
 import { crossSite } from "./routes/middleware/cross_site.ts";
 import { untrustedProxy } from "./routes/middleware/untrusted_proxy.ts";
 import { operationRoutes } from "./routes/operations.ts";
+import { SplitRouter } from "./routes/split_router.ts";
 import { portalRoutes } from "./routes/portal/routes.ts";
 import { pageError } from "./routes/portal/errors.ts";
 
 /** Builds the app with all of its routes. @returns The app; its `fetch` takes a request and Deno's `ServeHandlerInfo`. */
 export function createApp(parts: AppParts, options: { version: string }): App {
   const { config } = parts;
-  const app = new OpenAPIHono<AppEnv>();
+  const app = new OpenAPIHono<AppEnv>({ router: new SplitRouter() });
 
   const errorResponse = (error: unknown, c: AppContext) => {
     const appError = toAppError(error, c, parts);

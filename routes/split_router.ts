@@ -1,0 +1,26 @@
+// Keeps the routes of the API apart from those of the pages. Hono's fast router supports all of the API's paths, but not pages
+// such as /portal/members/:id/role next to /portal/members/invite, and one of them would make all requests use the slow one.
+import type { Result, Router } from "hono/router";
+import { RegExpRouter } from "hono/router/reg-exp-router";
+import { TrieRouter } from "hono/router/trie-router";
+
+const apiPrefix = "/api/";
+
+/** A router for an app with an API under `/api/`, whose paths must not overlap: its first request would fail. Pages may overlap. */
+export class SplitRouter<T> implements Router<T> {
+  readonly name = "SplitRouter";
+  readonly #api = new RegExpRouter<T>();
+  readonly #pages = new TrieRouter<T>();
+
+  /** Adds a route. `*` stands for every path. */
+  add(method: string, path: string, handler: T): void {
+    const isApi = path.startsWith(apiPrefix);
+    if (isApi || path.endsWith("*")) this.#api.add(method, path, handler);
+    if (!isApi) this.#pages.add(method, path, handler);
+  }
+
+  /** @returns The handlers of a request, in the order in which they were added. */
+  match(method: string, path: string): Result<T> {
+    return path.startsWith(apiPrefix) ? this.#api.match(method, path) : this.#pages.match(method, path);
+  }
+}
