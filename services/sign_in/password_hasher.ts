@@ -36,15 +36,25 @@ interface HashingThread {
   readonly waiting: Map<number, PromiseWithResolvers<PasswordResult>>;
 }
 
+/** @returns The hashing thread. */
+export function newPasswordWorker(): Worker {
+  return new Worker(new URL("./password_worker.ts", import.meta.url), { type: "module" });
+}
+
 /** Owns the hashing thread, which starts when it is first needed. */
 export class PasswordHasher implements PasswordHashing {
   readonly #limit: ReturnType<typeof pLimit>;
+  readonly #newWorker: () => Worker;
   #thread: HashingThread | undefined;
   #lastId = 0;
 
-  /** @param concurrency How many hashes run at the same time; usually the number of cores. */
-  constructor(concurrency: number) {
+  /**
+   * @param concurrency How many hashes run at the same time; usually the number of cores.
+   * @param options `newWorker`: for tests.
+   */
+  constructor(concurrency: number, { newWorker = newPasswordWorker }: { newWorker?: () => Worker } = {}) {
     this.#limit = pLimit(concurrency);
+    this.#newWorker = newWorker;
   }
 
   async hash(password: string): Promise<string> {
@@ -88,7 +98,7 @@ export class PasswordHasher implements PasswordHashing {
   /** @throws {AppError} `unavailable`. */
   #start(): HashingThread {
     requireDescriptorsForThread();
-    const worker = new Worker(new URL("./password_worker.ts", import.meta.url), { type: "module" });
+    const worker = this.#newWorker();
     const waiting: HashingThread["waiting"] = new Map();
     worker.onmessage = ({ data: { id, result } }: MessageEvent<PasswordResponse>) => {
       waiting.get(id)?.resolve(result);
@@ -96,7 +106,8 @@ export class PasswordHasher implements PasswordHashing {
     };
     worker.onerror = (event) => {
       event.preventDefault();
-      this.close();
+      worker.terminate();
+      if (this.#thread?.worker === worker) this.#thread = undefined;
       for (const { reject } of waiting.values()) {
         reject(new Error(`the hashing thread ended: ${event.message}`));
       }

@@ -1,0 +1,35 @@
+// The hashing thread: it matches responses with requests, and is replaced after it failed.
+import assert from "node:assert/strict";
+import { newPasswordWorker, PasswordHasher } from "../../../services/sign_in/password_hasher.ts";
+
+Deno.test("concurrent requests each get the result of their own password", async () => {
+  const hasher = new PasswordHasher(2);
+  try {
+    const passwords = ["correct horse battery", "another long password", "a third long password"];
+    const hashes = await Promise.all(passwords.map((password) => hasher.hash(password)));
+    const matches = await Promise.all(
+      hashes.flatMap((phc) => passwords.map((password) => hasher.verify(phc, password))),
+    );
+    assert.deepEqual(matches, [true, false, false, false, true, false, false, false, true]);
+    assert.equal(await hasher.verify(undefined, "correct horse battery"), false);
+  } finally {
+    hasher.close();
+  }
+});
+
+Deno.test("a failed hashing thread rejects what it was doing, and the next password starts another", async () => {
+  const script = 'onmessage = () => { throw new Error("out of memory"); };';
+  const broken = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  let isBroken = true;
+  const newWorker = () => isBroken ? new Worker(broken, { type: "module" }) : newPasswordWorker();
+  const hasher = new PasswordHasher(2, { newWorker });
+  try {
+    const results = await Promise.allSettled([hasher.hash("a long password"), hasher.hash("another one")]);
+    assert.deepEqual(results.map(({ status }) => status), ["rejected", "rejected"]);
+    isBroken = false;
+    assert(await hasher.verify(await hasher.hash("a long password"), "a long password"));
+  } finally {
+    hasher.close();
+    URL.revokeObjectURL(broken);
+  }
+});
