@@ -1,6 +1,6 @@
-// Sends requests at a steady rate, whether or not the server keeps up (an open loop). A response time counts from the moment
-// when the request was due, so that requests that had to wait for a free connection or for this program count in full. wrk
-// can't do this: its connections send the next request only after the last response, which hides waiting.
+// Sends requests at a steady rate, whether or not the server keeps up (an open loop), which wrk can't do. A response time
+// counts from the moment when the request was due, so that requests that had to wait for a free connection or for this
+// program count in full.
 import process from "node:process";
 import { requestText } from "../tests/support/connection.ts";
 import type { LoadRequest } from "./lua.ts";
