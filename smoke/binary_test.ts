@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { assertMonthSum, revokeAndAssertRejected, signUpAndRecord } from "../tests/support/journey.ts";
 import { isReady, startProgram } from "../tests/support/program.ts";
+import { sendToAll } from "../tests/support/threads.ts";
 
 const binary = new URL("../dist/gatehouse", import.meta.url).pathname;
 
 Deno.test("the binary runs the main workflow in an empty folder and keeps its data across a restart", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gatehouse-smoke-" });
   const home = await Deno.makeTempDir({ prefix: "gatehouse-home-" });
-  const options = { folder, binary, bareEnvironment: true, env: { HOME: home } };
+  const options = { folder, binary, bareEnvironment: true, env: { HOME: home, HTTP_THREADS: "2" } };
   const first = startProgram(options);
   await isReady(first);
   const page = await fetch(`${first.baseUrl}/sign-up`);
@@ -20,6 +21,7 @@ Deno.test("the binary runs the main workflow in an empty folder and keeps its da
     assert.equal(file.status, 200, path);
     assert((await file.bytes()).length > 100);
   }
+  await sendToAll(first.baseUrl, "/health/live", { threads: 2 });
   const journey = await signUpAndRecord(first.baseUrl);
   first.kill("SIGTERM");
   assert.equal(await first.ended(), 0, first.output());

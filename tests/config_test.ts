@@ -60,6 +60,7 @@ Deno.test("parseConfig() reports all faults together, one line each", () => {
   const bad: Settings = {
     PORT: "70000",
     HOST: "a b",
+    HTTP_THREADS: "0",
     BASE_URL: "ftp://x",
     COOKIE_DOMAIN: "example.com",
     ALLOWED_ORIGINS: "*, nonsense, https://fine.example.com",
