@@ -206,10 +206,11 @@ const insertKeys = sql`WITH ${series}
 const isAnyMissing = sql`
   (SELECT count(*) FROM usage_records n WHERE n.seq > (SELECT seq FROM usage_cursor)) < ?4`;
 const selectExisting = sql`WITH ${series}, ${keyed(isAnyMissing)}, ${existing}
-  SELECT h.position, h.differs, h.seq, h.first_product_slug AS productSlug, h.first_metric AS metric,
-    k.id AS apiKeyId, h.timestamp, h.recorded_at AS recordedAt, h.quantity_whole AS whole,
-    h.quantity_micro AS micro, h.idempotency_key AS idempotencyKey, h.properties, v.voided_at AS voidedAt,
-    v.voided_by AS voidedBy, v.reason AS voidReason
+  SELECT json_group_array(json_object('position', h.position, 'differs', h.differs, 'seq', h.seq,
+    'productSlug', h.first_product_slug, 'metric', h.first_metric, 'apiKeyId', k.id, 'timestamp', h.timestamp,
+    'recordedAt', h.recorded_at, 'whole', h.quantity_whole, 'micro', h.quantity_micro,
+    'idempotencyKey', h.idempotency_key, 'properties', h.properties, 'voidedAt', v.voided_at,
+    'voidedBy', v.voided_by, 'voidReason', v.reason)) AS json
   FROM existing h CROSS JOIN api_keys k ON k.number = h.api_key LEFT JOIN usage_voids v ON v.seq = h.seq`;
 
 /** The quantity of the record `r` in millionths: an integer, or a text when 64 bits cannot hold it. See `usage_rollups`. */
@@ -256,10 +257,11 @@ const newSeries = (condition: Statement) =>
   WHERE ${condition} AND NOT EXISTS (SELECT 1 FROM usage_series us WHERE us.organization = o.number
     AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = k.number)`;
 /** Most organizations have room for more series than the whole group has: theirs are not looked up here. */
-const selectLimited = sql`SELECT position, organization, room
+const selectLimited = sql`
+  SELECT json_group_array(json_object('position', position, 'organization', organization, 'room', room)) AS json
   FROM (SELECT n.*, count(*) OVER (PARTITION BY organization) AS requested
     FROM (${newSeries(sql`o.series + json_array_length(?2) > ?4`)}) n)
-  WHERE requested > room ORDER BY position`;
+  WHERE requested > room`;
 const insertSeries = sql`INSERT INTO usage_series (organization, product_slug, metric, api_key)
   SELECT organization, product_slug, metric, api_key
   FROM (SELECT n.*, row_number() OVER (PARTITION BY organization ORDER BY position) AS rank
@@ -281,7 +283,9 @@ const moveCursor = sql`UPDATE usage_cursor AS c SET seq = seq + ?1, ${movedPosit
 export async function insertUsageRecords(database: Database, group: RecordGroup): Promise<RecordOutcome> {
   const { now, keys } = group;
   const keyHashes = JSON.stringify(group.keyHashes);
-  const batch: Statement[] = [sql`SELECT e.key AS position, k.id, (SELECT seq FROM usage_cursor) AS seq
+  const batch: Statement[] = [sql`
+    SELECT json_group_array(
+      json_object('position', e.key, 'id', k.id, 'seq', (SELECT seq FROM usage_cursor))) AS json
     FROM json_each(${keyHashes}) e JOIN api_keys k ON k.key_hash = e.value WHERE ${activeApiKey(now)}`];
   /** @returns The statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
@@ -312,12 +316,13 @@ export async function insertUsageRecords(database: Database, group: RecordGroup)
   return {
     activeKeys,
     existing: rowsOf<ExistingRecord>(results, existingAt),
-    limited: rowsOf<LimitedSeries>(results, limitedAt),
+    limited: rowsOf<LimitedSeries>(results, limitedAt).sort((a, b) => a.position - b.position),
     inserted: results[insertedAt]?.changes ?? 0,
     firstSeq: (activeKeys[0]?.seq ?? 0) + 1,
   };
 }
 
+/** @returns The rows that a statement returned as `json`. */
 function rowsOf<T>(results: readonly WriteResult[], index: number): T[] {
-  return (results[index]?.rows ?? []) as unknown as T[];
+  return JSON.parse(String(results[index]?.rows[0]?.["json"] ?? "[]"));
 }

@@ -33,3 +33,12 @@ Deno.test("syncs to disk before it acknowledges: PRAGMA synchronous is FULL", as
   assert.deepEqual(synchronous?.rows.map((row) => row["synchronous"]), [2]);
   await dispose();
 });
+
+Deno.test("returns the row of a statement whose only column is json", async () => {
+  const { database, dispose } = await embeddedTestDatabase();
+  const [result] = await database.write([
+    sql`SELECT json_group_array(value) AS json FROM json_each('[1, 2]')`,
+  ]);
+  assert.deepEqual(result, { rows: [{ json: "[1,2]" }], changes: 1 });
+  await dispose();
+});
