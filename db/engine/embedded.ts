@@ -4,6 +4,7 @@ import { databaseWritesWaitingMax } from "../../domain/limits.ts";
 import { Connection, filesReleased } from "./connection.ts";
 import { createIfMissing, type MissingFile } from "./data_file.ts";
 import {
+  checkArguments,
   DatabaseError,
   type DatabaseShare,
   type DatabaseSource,
@@ -135,7 +136,7 @@ class EmbeddedDatabase implements SharedDatabase {
   readonly #signal: WriterSignal;
   readonly #onFatal: EmbeddedOptions["onFatal"];
   /** Batches at the writer, in order. */
-  readonly #waiting: PromiseWithResolvers<readonly WriteResult[]>[] = [];
+  readonly #waiting: Pick<PromiseWithResolvers<readonly WriteResult[]>, "resolve" | "reject">[] = [];
   /** The numbers of SQL texts that the writer already has. */
   readonly #texts = new Map<string, number>();
   #whenIdle: (() => void) | undefined;
@@ -168,10 +169,12 @@ class EmbeddedDatabase implements SharedDatabase {
     if (this.#waiting.length >= databaseWritesWaitingMax && options?.bypassesQueueLimit !== true) {
       return Promise.reject(new DatabaseError("unavailable", "too many writes are waiting"));
     }
-    send(this.#request(batch), { port: this.#port, signal: this.#signal });
-    const settled = Promise.withResolvers<readonly WriteResult[]>();
-    this.#waiting.push(settled);
-    return settled.promise;
+    return new Promise((resolve, reject) => {
+      // If a value couldn't be sent, the writer would miss new texts, and later ones would have the wrong numbers.
+      batch.forEach(checkArguments);
+      send(this.#request(batch), { port: this.#port, signal: this.#signal });
+      this.#waiting.push({ resolve, reject });
+    });
   }
 
   fail(message: string): void {

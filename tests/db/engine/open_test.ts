@@ -51,6 +51,21 @@ Deno.test("an unknown outcome is fatal for all threads", async () => {
   await Deno.remove(folder, { recursive: true });
 });
 
+for (const { name, open, ignore } of databaseKinds) {
+  Deno.test(`${name} database: a value that can't be sent rejects its batch and no later one`, {
+    ignore,
+  }, async () => {
+    const { database, dispose } = await open();
+    const insert = (text: unknown) => database.write([sql`INSERT INTO notes VALUES (${text as string})`]);
+    await database.write([sql`CREATE TABLE notes (text TEXT)`]);
+    await assert.rejects(insert(Promise.resolve("lost")), { name: "DatabaseError", kind: "fault" });
+    assert.equal((await database.write([sql`SELECT 'other'`])).length, 1);
+    await insert("kept");
+    assert.deepEqual(await database.read(sql`SELECT text FROM notes`), [{ text: "kept" }]);
+    await dispose();
+  });
+}
+
 Deno.test("writes accepted batches of a share before it closes", async () => {
   const { database, dispose } = await databaseKinds[0]!.open();
   await database.write([sql`CREATE TABLE notes (text TEXT)`]);
