@@ -184,8 +184,8 @@ class EmbeddedDatabase implements SharedDatabase {
   }
 
   async close(): Promise<void> {
-    // Accepted batches are written first. A dead writer leaves none.
-    if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
+    // Accepted batches are written first, with those that follow from their results. A dead writer leaves none.
+    while (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
     this.#dead ??= new DatabaseError("unavailable", "the database is closed");
     this.#port.close();
     this.#reader.close();

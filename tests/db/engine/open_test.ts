@@ -66,15 +66,16 @@ for (const { name, open, ignore } of databaseKinds) {
   });
 }
 
-Deno.test("writes accepted batches of a share before it closes", async () => {
+Deno.test("writes accepted batches of a share before it closes, and what follows from them", async () => {
   const { database, dispose } = await databaseKinds[0]!.open();
   await database.write([sql`CREATE TABLE notes (text TEXT)`]);
   const shared = await openShared(database.share(), { onFatal });
-  const last = shared.write([sql`INSERT INTO notes VALUES ('last')`]);
+  const last = shared.write([sql`INSERT INTO notes VALUES ('first')`])
+    .then(() => shared.write([sql`INSERT INTO notes VALUES ('last')`]));
   await shared.close();
   await last;
   await assert.rejects(shared.write([sql`INSERT INTO notes VALUES ('late')`]), DatabaseError);
-  assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 1);
+  assert.equal((await database.read(sql`SELECT * FROM notes`)).length, 2);
   await dispose();
 });
 
