@@ -184,16 +184,19 @@ class EmbeddedDatabase implements SharedDatabase {
   }
 
   async close(): Promise<void> {
+    await this.disconnect();
+  }
+
+  /** @returns Whether the writer is alive. */
+  protected async disconnect(): Promise<boolean> {
     // Accepted batches are written first, with those that follow from their results. A dead writer leaves none.
     while (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
+    const isAlive = this.#dead === undefined;
     this.#dead ??= new DatabaseError("unavailable", "the database is closed");
     this.#port.close();
     this.#reader.close();
     await filesReleased();
-  }
-
-  protected get isDead(): boolean {
-    return this.#dead !== undefined;
+    return isAlive;
   }
 
   protected die(message: string): void {
@@ -243,10 +246,8 @@ class MainEmbeddedDatabase extends EmbeddedDatabase implements MainDatabase {
   }
 
   override async close(): Promise<void> {
-    const wasDead = this.isDead;
-    await super.close();
-    // The writer closes last: it moves the log into the data file, and SQLite then removes the log.
-    if (!wasDead) await this.#writer.close();
+    // The writer closes last: it moves the log into the data file, and SQLite then removes the log. If it died, the log stays.
+    if (await this.disconnect()) await this.#writer.close();
     this.#writer.terminate();
   }
 }

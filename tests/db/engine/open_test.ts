@@ -51,6 +51,18 @@ Deno.test("an unknown outcome is fatal for all threads", async () => {
   await Deno.remove(folder, { recursive: true });
 });
 
+Deno.test("an outcome that is unknown while the database closes leaves the log as it is", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/data.db`;
+  const database = await openEmbedded({ path, create: "file", onFatal: () => {} });
+  await database.write([sql`CREATE TABLE notes (text TEXT)`]);
+  const rejected = assert.rejects(database.write([sql`COMMIT`]), /the writer stopped/);
+  await database.close();
+  await rejected;
+  assert((await Deno.stat(`${path}-wal`)).size > 0);
+  await Deno.remove(folder, { recursive: true });
+});
+
 for (const { name, open, ignore } of databaseKinds) {
   Deno.test(`${name} database: a value that can't be sent rejects its batch and no later one`, {
     ignore,
