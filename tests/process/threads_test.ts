@@ -4,7 +4,7 @@ import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
 import { replaceModule, writeConfig } from "../support/config.ts";
-import { orderFile } from "../support/dying_thread.ts";
+import { orderFile } from "../support/orders.ts";
 import { requestsByThread, sendToAll } from "../support/threads.ts";
 
 interface Stage {

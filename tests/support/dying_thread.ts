@@ -1,9 +1,7 @@
 // Stands in for commands/serve/http_server.ts in the HTTP threads other than the main one: it makes them end when a test asks.
 import * as original from "../../commands/serve/http_server.ts";
 import { CommandError } from "../../commands/settings.ts";
-
-/** A test writes one of these words into a file with this name in the program's folder. */
-export const orderFile = "order.txt";
+import { currentOrder } from "./orders.ts";
 
 /** What a running thread can be ordered to do. */
 const orders: Readonly<Record<string, () => void>> = {
@@ -13,14 +11,6 @@ const orders: Readonly<Record<string, () => void>> = {
   reject: () => void Promise.reject(new Error("rejected by a test")),
   exit: () => Deno.exit(0),
 };
-
-function currentOrder(): string {
-  try {
-    return Deno.readTextFileSync(orderFile);
-  } catch {
-    return "";
-  }
-}
 
 if (currentOrder() === "die") throw new Error("thrown by a test");
 setInterval(() => orders[currentOrder()]?.(), 20);
