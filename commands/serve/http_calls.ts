@@ -38,7 +38,7 @@ export interface HttpThreadCalls {
   /** See `SharedDatabase`. */
   failDatabase(message: string): void;
   drain(): void;
-  finish(): Promise<boolean>;
+  finish(): Promise<void>;
   closePort(): Promise<void>;
   /** Writes what was accepted, and closes the database. */
   close(): Promise<void>;

@@ -2,21 +2,17 @@
 import { createApp } from "../../app.ts";
 import type { Config } from "../../config.ts";
 import { messageOf } from "../../domain/errors.ts";
-import { shutdownNoticeMs, shutdownTimeoutMs } from "../../domain/limits.ts";
 import type { App, AppParts } from "../../routes/env.ts";
 import type { CollectMetrics } from "../../routes/metric_set.ts";
 import { createMetrics } from "../../routes/metrics.ts";
 import type { Services } from "../../services/services.ts";
 import { CommandError, exitStatus } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
-import { Listener, settlesWithin } from "./listen.ts";
+import { Listener } from "./listen.ts";
 import type { ProgramLog } from "./log.ts";
 
 /** How often waits for slow clients are checked, in milliseconds. */
 const sweepIntervalMs = 1_000;
-
-/** Time for the requests in progress when the server stops, and then for closing what they used. */
-export const shutdownHalfMs = (shutdownTimeoutMs - shutdownNoticeMs) / 2;
 
 interface HttpServerOptions {
   /** Its number, from 1. */
@@ -92,9 +88,9 @@ export class HttpServer {
     this.#services?.drain();
   }
 
-  /** Rejects new requests and completes those in progress. @returns Whether all completed in time. */
-  async finish(): Promise<boolean> {
-    return await settlesWithin(shutdownHalfMs, this.#listener.finish());
+  /** Rejects new requests and completes those in progress. */
+  async finish(): Promise<void> {
+    await this.#listener.finish();
   }
 
   /** To be called when all threads have finished: until then, new connections to this thread must not be left waiting. */

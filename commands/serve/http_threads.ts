@@ -80,9 +80,8 @@ export class HttpThreads {
   }
 
   /** See `HttpServer`. */
-  async finish(): Promise<boolean> {
-    const results = await this.#all((calls) => calls.finish());
-    return results.every((isClean) => isClean);
+  async finish(): Promise<void> {
+    await this.#all((calls) => calls.finish());
   }
 
   /** See `HttpServer`. */
@@ -95,10 +94,9 @@ export class HttpThreads {
     await this.#all((calls) => calls.close());
   }
 
-  /** @returns The results of the threads that are still running. */
-  async #all<T>(call: (calls: HttpThread["calls"]) => Promise<T>): Promise<T[]> {
-    const results = await Promise.allSettled(this.#threads.map(({ calls }) => call(calls)));
-    return results.flatMap((result) => result.status === "fulfilled" ? [result.value] : []);
+  /** Calls all threads that are still running. */
+  async #all(call: (calls: HttpThread["calls"]) => Promise<void>): Promise<void> {
+    await Promise.allSettled(this.#threads.map(({ calls }) => call(calls)));
   }
 }
 

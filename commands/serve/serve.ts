@@ -7,6 +7,7 @@ import {
   retentionRestMs,
   shutdownFlushMs,
   shutdownNoticeMs,
+  shutdownTimeoutMs,
 } from "../../domain/limits.ts";
 import { collectAll } from "../../routes/metric_set.ts";
 import { processMetrics } from "../../routes/process_metrics.ts";
@@ -20,7 +21,7 @@ import { deleteSomeOfDeletedOrganizations } from "../../services/organization/or
 import { createProcessParts, servedCalls } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { emailTexts } from "../../views/mail/mails.tsx";
-import { HttpServer, requireFreePort, shutdownHalfMs } from "./http_server.ts";
+import { HttpServer, requireFreePort } from "./http_server.ts";
 import { canSharePort, HttpThreads, wantedHttpThreads } from "./http_threads.ts";
 import { settlesWithin } from "./listen.ts";
 import { openLog, type ProgramLog } from "./log.ts";
@@ -29,6 +30,9 @@ import { dropWritePermission } from "../permissions.ts";
 import { exitStatus, readAllSettings, SettingsError } from "../settings.ts";
 import { writeLine } from "../terminal.ts";
 import { cleanUpSignIns } from "../../services/sign_in/sign_in.ts";
+
+/** Time for the requests in progress when the server stops, and then for closing what they used. */
+const shutdownHalfMs = (shutdownTimeoutMs - shutdownNoticeMs) / 2;
 
 /**
  * Runs the server until SIGTERM or SIGINT.
@@ -41,10 +45,12 @@ export async function serve(environment: Settings, options: { version: string })
   const log = await openLog(config);
   // Fails before a database is created.
   requireFreePort(config);
-  const { promise: ended, resolve: end } = Promise.withResolvers<number>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  let status = 0;
   const fail = (message: string, values: Record<string, unknown>) => {
     log.error(message, values);
-    end(exitStatus.internal);
+    status = exitStatus.internal;
+    end();
   };
   const { promise: databaseFailed, resolve: noteDatabaseFailure } = Promise.withResolvers<void>();
   const opened = await openForCommand(config, {
@@ -56,7 +62,7 @@ export async function serve(environment: Settings, options: { version: string })
   for (const { about, advice } of checkSettingNames(environment)) {
     log.warn("unknown setting in the environment", { name: about, advice });
   }
-  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, () => end(0));
+  for (const signal of ["SIGTERM", "SIGINT"] as const) Deno.addSignalListener(signal, () => end());
   // Sent when a terminal closes, and by tools that rotate log files. The log is standard output.
   Deno.addSignalListener("SIGHUP", () => log.info("SIGHUP ignored: there is nothing to reload", {}));
   let backups: BackupSchedule | undefined;
@@ -70,7 +76,7 @@ export async function serve(environment: Settings, options: { version: string })
     throw error;
   }
   if (backups === undefined) dropWritePermission();
-  const status = await ended;
+  await ended;
   log.info("stopping", { status });
   await stop();
   await log.close();
@@ -126,7 +132,6 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   const sources = [processMetrics({ parts, backups: backupState, version, clock: Date.now })];
   const allMetrics = () => collectAll(sources);
   sources.push(server.start({ services, allMetrics, version }));
-  let isStopping = false;
   const threads = await HttpThreads.start({
     threads: threadCount,
     settings: { ...options.settings, PORT: String(config.port), BASE_URL: config.baseUrl.origin },
@@ -134,9 +139,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     database: opened.database,
     rateLimitBuffer: parts.rateLimitBuffer,
     calls: { ...servedCalls(parts), allMetrics },
-    onEnd: (reason) => {
-      if (!isStopping) options.fail("stopping: a thread has died", { reason });
-    },
+    onEnd: (reason) => options.fail("stopping: a thread has died", { reason }),
   });
   sources.push(...threads.metrics);
   options.databaseFailed.then(() => threads.failDatabase("it has died"));
@@ -151,13 +154,12 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
     backups?.run(signal),
   ];
   return async function stop() {
-    isStopping = true;
     server.drain();
     stopping.abort();
-    await Promise.all([threads.drain(), delay(shutdownNoticeMs)]);
-    // A client that never finishes must not keep the recorders from writing their queues.
-    const areClean = await Promise.all([server.finish(), threads.finish()]);
-    const isClean = areClean.every((one) => one);
+    threads.drain();
+    await delay(shutdownNoticeMs);
+    // Neither a client that never finishes nor a thread that hangs must keep the recorders from writing their queues.
+    const isClean = await settlesWithin(shutdownHalfMs, Promise.all([server.finish(), threads.finish()]));
     if (isClean) await Promise.all([server.closePort(), threads.closePort()]);
     else log.warn("some connections did not end in time", {});
     const close = async () => {

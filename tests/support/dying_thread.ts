@@ -1,6 +1,7 @@
 // Stands in for commands/serve/http_server.ts in the HTTP threads other than the main one: it makes them end when a test asks.
 import * as original from "../../commands/serve/http_server.ts";
 import { CommandError } from "../../commands/settings.ts";
+import { writeLine } from "../../commands/terminal.ts";
 import { currentOrder } from "./orders.ts";
 
 /** What a running thread can be ordered to do. */
@@ -10,6 +11,10 @@ const orders: Readonly<Record<string, () => void>> = {
   },
   reject: () => void Promise.reject(new Error("rejected by a test")),
   exit: () => Deno.exit(0),
+  hang: () => {
+    writeLine("a thread hangs", "stderr");
+    for (;;);
+  },
 };
 
 if (currentOrder() === "die") throw new Error("thrown by a test");
