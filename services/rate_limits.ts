@@ -19,7 +19,7 @@ import {
   unverifiedInvitationMailsPerHourMax,
 } from "../domain/limits.ts";
 import type { BaseContext } from "./base_context.ts";
-import { RateLimitMemory } from "./rate_limit_memory.ts";
+import type { RateLimitMemory } from "./rate_limit_memory.ts";
 import { RateLimiter } from "./rate_limiter.ts";
 
 const minuteMs = 60_000;
@@ -30,14 +30,12 @@ export type RateLimits = ReturnType<typeof createRateLimits>;
 
 /** What {@linkcode createRateLimits} needs. */
 export interface RateLimitsContext extends Pick<BaseContext, "config" | "clock"> {
-  /** That of the process; new by default. */
-  readonly memory?: RateLimitMemory;
+  /** That of the process. */
+  readonly memory: RateLimitMemory;
 }
 
-/** @returns The rate limits of one server. */
-export function createRateLimits(
-  { config, clock, memory = new RateLimitMemory() }: RateLimitsContext,
-) {
+/** @returns The rate limits of a server, for one of its threads. */
+export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
   // Every thread creates the same limiters in the same order.
   let limiters = 0;
   const limit = (points: number, windowMs: number, options?: { hashedNames: true }) =>
