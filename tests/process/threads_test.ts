@@ -6,7 +6,7 @@ import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
 import { replaceModule, writeConfig } from "../support/config.ts";
 import { orderFile } from "../support/orders.ts";
-import { requestsByThread, sendToAll } from "../support/threads.ts";
+import { requestsByThread, sendOnce, sendToAll } from "../support/threads.ts";
 
 interface Stage {
   readonly program: Program;
@@ -68,6 +68,26 @@ Deno.test("signing in, signing out and revoking a key take effect on every threa
     for (const sums of await everywhere(usage, { authorization })) assert.equal(statusOf(sums), 401);
     await sendJson(baseUrl, "/api/auth/sign-out", { method: "POST", cookie });
     for (const me of await everywhere("/api/auth/me", { cookie })) assert.match(me, /"authenticated":false/);
+  }));
+
+Deno.test("/health/ready returns 503 until all threads have started", () =>
+  inFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/${orderFile}`, "wait");
+    const config = await writeConfig(folder, dyingThread);
+    const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
+    try {
+      const status = async (path: string) => statusOf(await sendOnce(program.baseUrl, path));
+      await poll(async () => await status("/health/live").catch(() => 0) === 200);
+      assert.equal(await status("/health/ready"), 503);
+      assert.doesNotMatch(program.output(), /"listening"/);
+      await Deno.remove(`${folder}/${orderFile}`);
+      await isReady(program);
+      for (const ready of await sendToAll(program.baseUrl, "/health/ready", { threads: 2 })) {
+        assert.equal(statusOf(ready), 200);
+      }
+    } finally {
+      await killProgram(program);
+    }
   }));
 
 Deno.test("emails of all threads are on one page", () =>

@@ -1,4 +1,5 @@
-// Stands in for commands/serve/http_server.ts in the HTTP threads other than the main one: it makes them end when a test asks.
+// Stands in for commands/serve/http_server.ts in the HTTP threads other than the main one: it makes them end, hang
+// or start late when a test asks.
 import * as original from "../../commands/serve/http_server.ts";
 import { CommandError } from "../../commands/settings.ts";
 import { writeLine } from "../../commands/terminal.ts";
@@ -20,10 +21,11 @@ const orders: Readonly<Record<string, () => void>> = {
 if (currentOrder() === "die") throw new Error("thrown by a test");
 setInterval(() => orders[currentOrder()]?.(), 20);
 
-/** The same server, unless it is ordered to fail. */
+/** The same server, unless it is ordered to fail or to wait. */
 export class HttpServer extends original.HttpServer {
   constructor(options: ConstructorParameters<typeof original.HttpServer>[0]) {
     if (currentOrder() === "fail") throw new CommandError("failed by a test", 75);
+    while (currentOrder() === "wait") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
     super(options);
   }
 }
