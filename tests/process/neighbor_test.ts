@@ -21,7 +21,13 @@ interface Flood {
   readonly rejection: number;
 }
 
-const env = { API_KEY_REQUESTS_PER_SECOND: "0", TRUSTED_PROXIES: "127.0.0.1, ::1", LOG_LEVEL: "error" };
+const env = {
+  API_KEY_REQUESTS_PER_SECOND: "0",
+  TRUSTED_PROXIES: "127.0.0.1, ::1",
+  LOG_LEVEL: "error",
+  // Each thread has a part of the flood. With more threads, it would not fill their queues.
+  HTTP_THREADS: "2",
+};
 const one = ([apiKey = ""]: readonly string[]) => apiKey;
 const floods: readonly Flood[] = [
   { name: "one idempotency key", apiKey: one, idempotencyKey: () => "same", rejection: 503 },
