@@ -9,6 +9,7 @@ import { isReady, killProgram, type Program, startProgram } from "../support/pro
 import { sqldMissing, startSqld } from "../support/sqld.ts";
 import { storedAtServer } from "../support/stored_usage.ts";
 import { startTcpProxy } from "../support/tcp_proxy.ts";
+import { sendOnce } from "../support/threads.ts";
 
 const env = { API_KEY_REQUESTS_PER_SECOND: "0" };
 /** Time before service managers kill a process. */
@@ -70,8 +71,10 @@ async function stopsUnderLoad(threads: number): Promise<void> {
       return ready.received().includes("HTTP/1.1 503 ") || ready.isClosed();
     });
     assert.match(ready.received(), /HTTP\/1\.1 503 [^]*\{"status":"unavailable"\}/);
-    // New connections are rejected, but the request in progress continues.
     await Promise.all(senders);
+    // New requests are rejected on every thread, but the request in progress continues.
+    const late = Array.from({ length: 8 * threads }, () => sendOnce(baseUrl, "/health/live"));
+    for (const response of await Promise.all(late)) assert.match(response, /^HTTP\/1\.1 503 /);
     assert.equal(slow.isClosed(), false, program.output());
     await slow.send(JSON.stringify(record).slice(10));
     await poll(() => slow.received() !== "" || slow.isClosed());
