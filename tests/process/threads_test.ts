@@ -177,6 +177,19 @@ for (const [order, reason] of Object.entries(deaths)) {
     }));
 }
 
+Deno.test("no thread can write files while the server runs", () =>
+  inFolder(async (folder) => {
+    const config = await writeConfig(folder, dyingThread);
+    const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
+    try {
+      await isReady(program);
+      await Deno.writeTextFile(`${folder}/${orderFile}`, "write");
+      await poll(() => program.output().includes("a thread can't write: NotCapable"));
+    } finally {
+      await killProgram(program);
+    }
+  }));
+
 Deno.test("a thread that dies while the server stops ends the program with status 70", () =>
   inFolder(async (folder) => {
     const config = await writeConfig(folder, dyingThread);

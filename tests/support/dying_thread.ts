@@ -1,5 +1,5 @@
-// Stands in for commands/serve/http_server.ts in the HTTP threads other than the main one: it makes them end, hang
-// or start late when a test asks.
+// Stands in for commands/serve/http_server.ts in the HTTP threads other than the main one: it makes them end, hang,
+// write or start late when a test asks.
 import * as original from "../../commands/serve/http_server.ts";
 import { CommandError } from "../../commands/settings.ts";
 import { writeLine } from "../../commands/terminal.ts";
@@ -12,6 +12,13 @@ const orders: Readonly<Record<string, () => void>> = {
   },
   reject: () => void Promise.reject(new Error("rejected by a test")),
   exit: () => Deno.exit(0),
+  write: () => {
+    try {
+      Deno.writeTextFileSync("written.txt", "");
+    } catch (error) {
+      writeLine(`a thread can't write: ${(error as Error).name}`, "stderr");
+    }
+  },
   hang: () => {
     writeLine("a thread hangs", "stderr");
     for (;;);
