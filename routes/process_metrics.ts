@@ -1,4 +1,4 @@
-// Metrics that a process has once, however many threads serve HTTP.
+// Metrics that exist once per process, however many threads serve HTTP.
 import process from "node:process";
 import type { BackupState } from "../services/backups.ts";
 import { countFileDescriptors } from "../services/file_descriptors.ts";

@@ -1,4 +1,4 @@
-// What a process has one of, however many threads serve HTTP. The main thread owns it; other threads call it.
+// Parts that exist once per process, however many threads serve HTTP. The main thread owns them; other threads call it.
 import { dataFileSize } from "../db/engine/data_file.ts";
 import { findOutboxState, type OutboxState } from "../db/mail/outbox.ts";
 import type { BaseContext } from "./base_context.ts";

@@ -1,4 +1,4 @@
-// What a process has one of works the same for each of its HTTP threads.
+// Tests that the parts that exist once per process work the same on every HTTP thread.
 import assert from "node:assert/strict";
 import { addressFailuresMax } from "../../domain/limits.ts";
 import { assertError, type TestApp, testApp, testPassword } from "../support/app.ts";

@@ -1,4 +1,4 @@
-// Another HTTP thread of a test's program: it reaches what the process has one of only by messages.
+// Another HTTP thread of a test's program: it reaches the parts that exist once per process only by messages.
 import { MessageChannel } from "node:worker_threads";
 import { createApp } from "../../app.ts";
 import { collectAll, type CollectMetrics } from "../../routes/metric_set.ts";
