@@ -37,7 +37,7 @@ export function createApp(parts: AppParts, options: { version: string }): App {
     errorResponse,
     onResponse: parts.metrics.countResponse,
   }));
-  app.options("/api/auth/*", preflight(config));
+  app.use("/api/auth/*", preflight(config));
 
   apiRoutes(app, parts, options);
   operationRoutes(app, parts);
