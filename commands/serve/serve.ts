@@ -143,7 +143,7 @@ async function startServer(options: ServerOptions): Promise<() => Promise<void>>
   });
   sources.push(...threads.metrics);
   options.databaseFailed.then(() => threads.failDatabase("it has died"));
-  announce(config, log);
+  announce(config, { log, httpThreads: threadCount });
   server.markReady();
   await threads.markReady();
   const stopping = new AbortController();
@@ -207,12 +207,13 @@ async function deleteOldData(
   }
 }
 
-function announce(config: Config, log: ProgramLog): void {
+function announce(config: Config, { log, httpThreads }: { log: ProgramLog; httpThreads: number }): void {
   const { origin } = config.baseUrl;
   log.info("listening", {
     address: `${config.host}:${config.port}`,
     baseUrl: origin,
     database: databaseName(config),
+    httpThreads,
   });
   const mode = mailMode(config);
   if (mode === "none") {

@@ -82,6 +82,7 @@ Deno.test("/health/ready returns 503 until all threads have started", () =>
       assert.doesNotMatch(program.output(), /"listening"/);
       await Deno.remove(`${folder}/${orderFile}`);
       await isReady(program);
+      assert.match(program.output(), /"listening".*"httpThreads":2/);
       for (const ready of await sendToAll(program.baseUrl, "/health/ready", { threads: 2 })) {
         assert.equal(statusOf(ready), 200);
       }
