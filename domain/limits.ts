@@ -227,8 +227,10 @@ export const rememberedApiKeysMax = 20_000;
 /** Records and bytes of JSON in a commit. A single request may have more bytes. */
 export const recorderCommitRecordsMax = 10_000;
 export const recorderCommitBytesMax = 4 * 1024 * 1024;
-/** Concurrent commits, and how many records must be queued to start the second. */
-export const recorderCommitsMax = 2;
+/** Turns of the event loop that a commit waits for more requests, as long as each brings some. */
+export const recorderGatherTurnsMax = 5;
+/** Concurrent commits on a libSQL server, and how many records must be queued to start the second. A data file has one writer. */
+export const recorderRemoteCommitsMax = 2;
 export const recorderSecondCommitRecordsMin = 500;
 /** Idempotency keys that arrive while the recent and the middle ones are moved on once. Powers of two. */
 export const keysRecentMax = 2 ** 16;

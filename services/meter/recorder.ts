@@ -8,11 +8,12 @@ import { type AppError, invalidApiKeyError, unavailableError } from "../../domai
 import {
   recorderCommitBytesMax,
   recorderCommitRecordsMax,
-  recorderCommitsMax,
+  recorderGatherTurnsMax,
   recorderQuantumBytesMax,
   recorderQuantumRecordsMax,
   recorderQueueBytesMax,
   recorderQueueRecordsMax,
+  recorderRemoteCommitsMax,
   recorderSecondCommitRecordsMin,
   recorderShareBytesMax,
   recorderShareRecordsMax,
@@ -147,9 +148,18 @@ export class Recorder {
   #schedule(): void {
     if (this.#isScheduled || !this.#isWorthACommit()) return;
     this.#isScheduled = true;
-    // Requests that have arrived but were not handled yet join this commit. A timer would be worse: waiting a millisecond
-    // before each commit halves what 128 connections can record.
+    this.#commitOnceGathered({ turns: 1, records: this.#queue.records });
+  }
+
+  /**
+   * Requests that have arrived but were not handled yet join the commit: it starts after the first turn of the event loop that
+   * brings none. A timer would be worse: waiting a millisecond before each commit halves what 128 connections can record.
+   */
+  #commitOnceGathered({ turns, records }: { turns: number; records: number }): void {
     setImmediate(() => {
+      if (turns < recorderGatherTurnsMax && this.#queue.records > records) {
+        return this.#commitOnceGathered({ turns: turns + 1, records: this.#queue.records });
+      }
       this.#isScheduled = false;
       if (this.#isWorthACommit()) this.#commitNext();
     });
@@ -158,8 +168,9 @@ export class Recorder {
   /** A second commit starts while the first is in progress if there are enough records for it. */
   #isWorthACommit(): boolean {
     if (this.#queue.isEmpty) return false;
+    const commitsMax = this.#context.database.source.kind === "remote" ? recorderRemoteCommitsMax : 1;
     return this.#commits === 0 ||
-      (this.#commits < recorderCommitsMax && this.#queue.records >= recorderSecondCommitRecordsMin);
+      (this.#commits < commitsMax && this.#queue.records >= recorderSecondCommitRecordsMin);
   }
 
   async #commitNext(): Promise<void> {

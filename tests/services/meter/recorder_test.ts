@@ -1,5 +1,6 @@
 // Several organizations in one commit, and commits beside other queued writes.
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers";
 import { DatabaseError, sql } from "../../../db/engine/database.ts";
 import { insertUsageRecords } from "../../../db/meter/recorder.ts";
 import {
@@ -9,6 +10,7 @@ import {
   usageBatchRecordsMax,
   usageBodyBytesMax,
 } from "../../../domain/limits.ts";
+import { hashApiKey } from "../../../domain/api_key.ts";
 import { queueLimits } from "../../../services/meter/recorder.ts";
 import { createTestKey, type TestApp } from "../../support/app.ts";
 import { onEveryDatabase } from "../../support/usage.ts";
@@ -59,6 +61,49 @@ onEveryDatabase(
     await Promise.all(others);
   },
 );
+
+/** Records once in each turn of the event loop, while `more` says so. @returns All requests. */
+async function recordEachTurn(
+  { services: { recorder } }: TestApp,
+  { apiKey, more }: { apiKey: string; more: (requests: number) => boolean },
+) {
+  const input = { productSlug: "tiles", metric: "requests", quantity: { whole: 1, micro: 0 } };
+  const inputs = [{ ...input, timestamp: null, idempotencyKey: null, properties: null }];
+  const requests: Promise<unknown>[] = [];
+  await new Promise<void>((resolve) => {
+    const next = () => {
+      if (!more(requests.length)) return resolve();
+      // Before the recorder looks at what the turn has brought.
+      setImmediate(next);
+      requests.push(recorder.record({ keyHash: hashApiKey(apiKey), inputs, bytes: 1 }));
+    };
+    next();
+  });
+  return requests;
+}
+
+onEveryDatabase("requests of a few successive turns share a commit", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  assert.equal((await record(test, apiKey, "first")).status, 201);
+  const { commitRecords } = test.services.recorder.metrics;
+  const commits = commitRecords.cumulativeCounts().at(-1) ?? 0;
+  await Promise.all(await recordEachTurn(test, { apiKey, more: (requests) => requests < 4 }));
+  assert.equal(commitRecords.cumulativeCounts().at(-1), commits + 1);
+});
+
+onEveryDatabase("a commit starts although each turn brings more requests", async (test) => {
+  const { fullKey: apiKey } = await createTestKey(test, await test.signUp());
+  assert.equal((await record(test, apiKey, "first")).status, 201);
+  const { commitRecords } = test.services.recorder.metrics;
+  const commits = commitRecords.cumulativeCounts().at(-1) ?? 0;
+  const isCommitted = () => commitRecords.cumulativeCounts().at(-1) !== commits;
+  const requests = await recordEachTurn(test, {
+    apiKey,
+    more: (requests) => requests < 20_000 && !isCommitted(),
+  });
+  assert(isCommitted());
+  await Promise.all(requests);
+});
 
 Deno.test("the queues of all threads together have a fixed size, and each fits the largest request", () => {
   for (const threads of [1, 2, 3, 4, 8, 64]) {
