@@ -16,8 +16,10 @@ export function canSharePort(): boolean {
 }
 
 /** @returns How many threads are to serve HTTP, if they can share the port. */
-export function wantedHttpThreads({ httpThreads }: Config): number {
-  return httpThreads === "auto" ? Math.min(navigator.hardwareConcurrency, autoHttpThreadsMax) : httpThreads;
+export function wantedHttpThreads({ httpThreads, database }: Config): number {
+  if (httpThreads !== "auto") return httpThreads;
+  // A libSQL server takes no more from several threads than from one.
+  return database.kind === "remote" ? 1 : Math.min(navigator.hardwareConcurrency, autoHttpThreadsMax);
 }
 
 /** What is the same for all threads. */

@@ -6,7 +6,7 @@ import { type HeldLock, holdLock } from "../support/held_lock.ts";
 import { Ledger } from "../support/ledger.ts";
 import { repeatAll, sendRequest, signUpForLoad, startLoad } from "../support/load.ts";
 import { poll } from "../support/poll.ts";
-import { httpThreads, isReady, killProgram, startProgram } from "../support/program.ts";
+import { httpThreads, isReady, killProgram, startProgram, withThreadCounts } from "../support/program.ts";
 import { faultRandom } from "../support/random.ts";
 import { checkAllUsage, storedInFile } from "../support/stored_usage.ts";
 
@@ -80,9 +80,10 @@ async function inSituation(
 }
 
 function lockTest(name: string, test: (situation: Situation) => Promise<void>): void {
-  for (const count of httpThreads) {
-    Deno.test(`HTTP_THREADS=${count}: ${name}`, () => inSituation(count, test));
-  }
+  Deno.test(
+    `HTTP_THREADS=${httpThreads.join(", ")}: ${name}`,
+    () => withThreadCounts(httpThreads, (count) => inSituation(count, test)),
+  );
 }
 
 lockTest(

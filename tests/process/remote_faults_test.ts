@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { databaseWritesWaitingMax, remoteRequestTimeoutMs } from "../../domain/limits.ts";
 import { type Answer, post, signUpForLoad } from "../support/load.ts";
 import { poll } from "../support/poll.ts";
-import { httpThreads, isReady, killProgram, startProgram } from "../support/program.ts";
+import { httpThreads, isReady, killProgram, startProgram, withThreadCounts } from "../support/program.ts";
 import { sqldMissing, startSqld } from "../support/sqld.ts";
 import { storedAtServer, type StoredUsage } from "../support/stored_usage.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp_proxy.ts";
@@ -33,10 +33,8 @@ function remoteTest(
   test: (service: Service) => Promise<void>,
   threads: readonly string[] = httpThreads,
 ): void {
-  for (const count of threads) {
-    const fn = () => withService(count, test);
-    Deno.test({ name: `HTTP_THREADS=${count}: ${name}`, ignore: sqldMissing() !== null, fn });
-  }
+  const fn = () => withThreadCounts(threads, (count) => withService(count, test));
+  Deno.test({ name: `HTTP_THREADS=${threads.join(", ")}: ${name}`, ignore: sqldMissing() !== null, fn });
 }
 
 async function withService(HTTP_THREADS: string, test: (service: Service) => Promise<void>): Promise<void> {

@@ -31,6 +31,16 @@ export interface ProgramOptions {
 /** Numbers of HTTP threads with which the fault tests run. */
 export const httpThreads = ["2", "4"] as const;
 
+/** Runs a test that mostly waits with several numbers of HTTP threads at the same time. @throws The first failure, at the end. */
+export async function withThreadCounts(
+  counts: readonly string[],
+  test: (HTTP_THREADS: string) => Promise<void>,
+): Promise<void> {
+  for (const result of await Promise.allSettled(counts.map(test))) {
+    if (result.status === "rejected") throw result.reason;
+  }
+}
+
 const thisRoot = new URL("../../", import.meta.url).pathname;
 
 /**
