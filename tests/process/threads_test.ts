@@ -1,6 +1,6 @@
 // Tests that several HTTP threads behave as one server: on one port, with one state, and with one end.
 import assert from "node:assert/strict";
-import { type Connection, connectTo, requestText } from "../support/connection.ts";
+import { connectTo, requestText } from "../support/connection.ts";
 import { type Journey, sendJson, signUpAndRecord } from "../support/journey.ts";
 import { poll } from "../support/poll.ts";
 import { isReady, killProgram, type Program, type ProgramOptions, startProgram } from "../support/program.ts";
@@ -178,53 +178,50 @@ for (const [order, reason] of Object.entries(deaths)) {
     }));
 }
 
-Deno.test("no thread can write files while the server runs", () =>
-  inFolder(async (folder) => {
+/** Runs a server whose second thread does what it is ordered to. */
+function withOrders(
+  test: (program: Program, order: (text: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  return inFolder(async (folder) => {
     const config = await writeConfig(folder, dyingThread);
     const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
     try {
       await isReady(program);
-      await Deno.writeTextFile(`${folder}/${orderFile}`, "write");
-      await poll(() => program.output().includes("a thread can't write: NotCapable"));
+      await test(program, (text) => Deno.writeTextFile(`${folder}/${orderFile}`, text));
     } finally {
       await killProgram(program);
     }
+  });
+}
+
+Deno.test("no thread can write files while the server runs", () =>
+  withOrders(async (program, order) => {
+    await order("write");
+    await poll(() => program.output().includes("a thread can't write: NotCapable"));
   }));
 
 Deno.test("a thread that dies while the server stops ends the program with status 70", () =>
-  inFolder(async (folder) => {
-    const config = await writeConfig(folder, dyingThread);
-    const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
-    let slow: Connection | undefined;
+  withOrders(async (program, order) => {
+    const headers = { "content-type": "application/json", "content-length": "10" };
+    const slow = await connectTo(program.baseUrl, requestText("POST", "/api/auth/sign-in", { headers }));
     try {
-      await isReady(program);
-      const headers = { "content-type": "application/json", "content-length": "10" };
-      slow = await connectTo(program.baseUrl, requestText("POST", "/api/auth/sign-in", { headers }));
       program.kill("SIGTERM");
       await poll(() => program.output().includes('"stopping"'));
-      await Deno.writeTextFile(`${folder}/${orderFile}`, "throw");
+      await order("throw");
       await endsWith(program, 70);
       assert.match(program.output(), /HTTP thread 2 stopped: .*thrown by a test/);
     } finally {
-      slow?.close();
-      await killProgram(program);
+      slow.close();
     }
   }));
 
 Deno.test("a thread that hangs doesn't keep the program from ending", () =>
-  inFolder(async (folder) => {
-    const config = await writeConfig(folder, dyingThread);
-    const program = startProgram({ folder, config, env: { HTTP_THREADS: "2" } });
-    try {
-      await isReady(program);
-      await Deno.writeTextFile(`${folder}/${orderFile}`, "hang");
-      await poll(() => program.output().includes("a thread hangs"));
-      program.kill("SIGTERM");
-      await endsWith(program, 0);
-      assert.match(program.output(), /some connections did not end in time/);
-    } finally {
-      await killProgram(program);
-    }
+  withOrders(async (program, order) => {
+    await order("hang");
+    await poll(() => program.output().includes("a thread hangs"));
+    program.kill("SIGTERM");
+    await endsWith(program, 0);
+    assert.match(program.output(), /some connections did not end in time/);
   }));
 
 for (
