@@ -9,9 +9,15 @@ const insert =
   sql`INSERT INTO audit_events (id, at, action, organization_id, actor_type, actor_id, actor_name, target_id,
     target_name, details, address, user_agent, request_id)`;
 
+function identityOf(actor: Actor): { id: string | null; name: string | null } {
+  if (actor.type === "session") return actor.user;
+  if (actor.type === "apiKey") return { id: actor.id, name: null };
+  if (actor.type !== "operator" || actor.credential.kind === "commandLine") return { id: null, name: null };
+  return actor.credential.kind === "token" ? actor.credential : actor.credential.session.user;
+}
+
 function actorColumns(actor: Actor) {
-  const name = actor.type === "session" ? actor.user.name : null;
-  const id = actor.type === "session" ? actor.user.id : actor.type === "apiKey" ? actor.id : null;
+  const { id, name } = identityOf(actor);
   return sql`${actor.type}, ${id}, ${name}`;
 }
 

@@ -1,4 +1,5 @@
 // Actors. Every verb that changes something takes one and records it in the audit log.
+import type { OperatorScope } from "./operator/operator_scope.ts";
 import type { Membership, Session, User } from "./sign_in/session.ts";
 
 /** Where a request comes from. */
@@ -26,10 +27,17 @@ export interface PersonActor {
   readonly client: ClientInfo;
 }
 
-/** The operator of the service, on the command line. */
+/** How an operator proved who they are: a signed-in account, a token that is used for one scope, or access to the machine. */
+export type OperatorCredential =
+  | { readonly kind: "account"; readonly session: SessionActor }
+  | { readonly kind: "token"; readonly id: string; readonly name: string; readonly scope: OperatorScope }
+  | { readonly kind: "commandLine" };
+
+/** Someone who runs the service, or a program of theirs. */
 export interface OperatorActor {
   readonly type: "operator";
   readonly client: ClientInfo;
+  readonly credential: OperatorCredential;
 }
 
 /** Anyone who can be in the audit log: also someone who is not signed in, the service itself, and a client with an API key. */

@@ -7,12 +7,17 @@ export const errorStatuses = {
   unauthenticated: 401,
   invalid_credentials: 401,
   invalid_api_key: 401,
+  invalid_operator_token: 401,
   invalid_code: 401,
   forbidden: 403,
   cross_site: 403,
   sign_up_closed: 403,
   proof_required: 403,
   codes_locked: 403,
+  second_factor_required: 403,
+  scope_missing: 403,
+  permission_missing: 403,
+  organization_suspended: 403,
   email_unverified: 403,
   wrong_account: 403,
   not_found: 404,
@@ -28,6 +33,10 @@ export const errorStatuses = {
   two_step_state: 409,
   organization_switched: 409,
   idempotency_conflict: 409,
+  external_id_taken: 409,
+  product_taken: 409,
+  month_not_ended: 409,
+  statement_out_of_order: 409,
   body_too_large: 413,
   uri_too_long: 414,
   unsupported_media_type: 415,
@@ -106,6 +115,39 @@ export function notFoundError(): AppError {
 /** @returns The error for a missing, malformed, unknown, revoked or expired key. Callers can't tell these apart. */
 export function invalidApiKeyError(): AppError {
   return new AppError("invalid_api_key", "Invalid or missing API key.");
+}
+
+/** @returns The error for an operator token that doesn't work here. Callers can't tell why. */
+export function invalidOperatorTokenError(): AppError {
+  return new AppError("invalid_operator_token", "Invalid or missing operator token.");
+}
+
+/** @param scope Null for what only operator accounts may do. @returns The error for an operator token that lacks it. */
+export function scopeMissingError(scope: string | null): AppError {
+  return new AppError(
+    "scope_missing",
+    scope === null
+      ? "Operator tokens can't do this. Sign in as an operator."
+      : `This operator token lacks the scope ${scope}.`,
+  );
+}
+
+/** @returns The error for an operator who has not signed in with a second factor lately. */
+export function secondFactorRequiredError(): AppError {
+  return new AppError(
+    "second_factor_required",
+    "Operators must have signed in with a passkey or an authenticator app in the last 12 hours.",
+  );
+}
+
+/** @returns The error for an API key that lacks a permission. */
+export function permissionMissingError(permission: string): AppError {
+  return new AppError("permission_missing", `This API key lacks the permission ${permission}.`);
+}
+
+/** @returns The error for what a suspended organization may not do. */
+export function organizationSuspendedError(): AppError {
+  return new AppError("organization_suspended", "This organization is suspended.");
 }
 
 /** @returns The error for a request without a session. */

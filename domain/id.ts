@@ -2,7 +2,21 @@
 import { uuidv7obj } from "uuidv7";
 
 /** The type of an id. */
-export type IdPrefix = "usr" | "org" | "key" | "use" | "ses" | "req" | "inv" | "aud" | "mail" | "pas";
+export type IdPrefix =
+  | "usr"
+  | "org"
+  | "key"
+  | "use"
+  | "ses"
+  | "req"
+  | "inv"
+  | "aud"
+  | "mail"
+  | "pas"
+  | "opt"
+  | "stm"
+  | "prd"
+  | "not";
 
 /** @returns A new id such as `key_0199d3c1…` (RFC 9562, version 7). */
 export function newId(prefix: IdPrefix): string {

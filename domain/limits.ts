@@ -65,6 +65,8 @@ export const addressSignUpWindowMs = 3_600_000;
 /** Password reset links that a client address requests in `addressWindowMs`. */
 export const addressLinkRequestsMax = 20;
 export const addressWindowMs = 600_000;
+/** How long after using a second factor an operator may act as one. */
+export const operatorSignInMs = 12 * 3_600_000;
 /** How long an authentication counts as recent. */
 export const recentAuthenticationMs = 10 * 60_000;
 /** Time for the second step, and wrong codes in that time. */

@@ -1,13 +1,12 @@
-// Changes by a signed-in person. Each is one batch: the change, its audit entry, what follows from it, and an email about it.
+// Changes by a signed-in person or an operator. Each is one batch: the change, its audit entry, what follows from it, and an email about it.
 import { type Audited, insertAuditEvent } from "../db/audit.ts";
 import type { Statement } from "../db/engine/database.ts";
-import type { SessionActor } from "../domain/actor.ts";
 import type { AuditEntry } from "../domain/audit.ts";
 import type { NewMail } from "../domain/mail/mail.ts";
 import type { SessionContext } from "./context.ts";
-import type { Permit } from "./organization/membership.ts";
+import type { Writer } from "./sign_in/session_writes.ts";
 
-/** A change by a session. */
+/** A change. */
 export interface Change {
   /** If it changes no row, nothing is written. */
   readonly statement: Statement;
@@ -20,7 +19,7 @@ export interface Change {
 /** Writes a change. @param by As for `writeAs`. @returns Whether it was made. @throws {AppError} As `writeAs`. */
 export async function writeChange(
   { clock, mail, writeAs }: SessionContext,
-  by: SessionActor | Permit,
+  by: Writer,
   { statement, entry, after, email }: Change,
 ): Promise<boolean> {
   const now = clock();

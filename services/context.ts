@@ -26,7 +26,7 @@ export interface Context extends BaseContext {
   readonly onBackgroundError: (error: unknown) => void;
 }
 
-/** For verbs that act for a session. They can read the database, but write only with `writeAs`. */
+/** For verbs that act for a session or an operator. They can read the database, but write only with `writeAs`. */
 export interface SessionContext extends Omit<Context, "database"> {
   readonly database: DatabaseReader;
 }

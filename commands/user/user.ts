@@ -74,7 +74,12 @@ async function run(parsed: UserArguments, environment: Settings): Promise<void> 
   const services = createServices(base, { parts, onBackgroundError });
   const client = { address: "", userAgent: `gatehouse user ${verb}`, requestId: null };
   try {
-    await verbs[verb]({ ...parsed, services, actor: { type: "operator", client }, password });
+    await verbs[verb]({
+      ...parsed,
+      services,
+      actor: { type: "operator", client, credential: { kind: "commandLine" } },
+      password,
+    });
   } finally {
     await services.close();
     await parts.close();

@@ -7,6 +7,7 @@ import people from "./migrations/0003_people.sql" with { type: "text" };
 import limits from "./migrations/0007_limits.sql" with { type: "text" };
 import wrongCodes from "./migrations/0004_wrong_codes.sql" with { type: "text" };
 import seriesLimit from "./migrations/0005_series_limit.sql" with { type: "text" };
+import operators from "./migrations/0008_operators.sql" with { type: "text" };
 import refusedWrites from "./migrations/0006_refused_writes.sql" with { type: "text" };
 
 interface Migration {
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   { number: 5, name: "series_limit", text: seriesLimit },
   { number: 6, name: "refused_writes", text: refusedWrites },
   { number: 7, name: "limits", text: limits },
+  { number: 8, name: "operators", text: operators },
 ];
 
 /** Thrown for a database with another schema than this program's. */

@@ -82,7 +82,8 @@ const sessionRow = sql`
   json_array(s.id, s.last_seen_at, s.organization_id, u.id, u.name, u.email, u.email_verified_at, (
       SELECT json_group_array(json_array(m.organization_id, o.name, m.role))
       FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id
-    ), s.proved_at, s.created_at, s.token_hash)`;
+    ), s.proved_at, s.created_at, s.token_hash,
+    s.second_factor_at, u.operator_since)`;
 
 const selectSessions = (rows: Statement, isWanted: Statement): Statement =>
   // One JSON column: each further column costs the native driver as much as the lookup of a row.
@@ -130,11 +131,24 @@ type SessionRow = [
   authenticatedAt: number,
   createdAt: number,
   tokenHash: string,
+  secondFactorAt: number | null,
+  operatorSince: number | null,
 ];
 
 function toFoundSession(row: SessionRow): FoundSession {
-  const [id, lastSeenAt, activeId, userId, name, email, emailVerifiedAt, membershipRows, authenticatedAt] =
-    row;
+  const [
+    id,
+    lastSeenAt,
+    activeId,
+    userId,
+    name,
+    email,
+    emailVerifiedAt,
+    membershipRows,
+    authenticatedAt,
+    ...rest
+  ] = row;
+  const [createdAt, tokenHash, secondFactorAt, operatorSince] = rest;
   const memberships: Membership[] = membershipRows.map(([organizationId, name, role]) => ({
     organizationId,
     name,
@@ -144,8 +158,9 @@ function toFoundSession(row: SessionRow): FoundSession {
   if (memberships.length > 1) memberships.sort(byName);
   const organization = memberships.find((m) => m.organizationId === activeId) ?? memberships[0] ?? null;
   const user = { id: userId, name, email, emailVerified: emailVerifiedAt !== null };
-  const session = { id, user, organization, memberships, authenticatedAt };
-  return { session, createdAt: row[9], lastSeenAt, tokenHash: row[10] };
+  const isOperator = operatorSince !== null;
+  const session = { id, user, organization, memberships, authenticatedAt, secondFactorAt, isOperator };
+  return { session, createdAt, lastSeenAt, tokenHash };
 }
 
 function byName(a: Membership, b: Membership): number {

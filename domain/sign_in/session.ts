@@ -28,6 +28,10 @@ export interface Session {
   readonly memberships: readonly Membership[];
   /** When the person last entered their password or used a passkey here, in milliseconds since 1970. */
   readonly authenticatedAt: number;
+  /** When they last used a passkey or a code here, in milliseconds since 1970; null if they never did. */
+  readonly secondFactorAt: number | null;
+  /** Whether they are an operator of the service. */
+  readonly isOperator: boolean;
 }
 
 /** The response of `GET /api/auth/me`. */

@@ -77,7 +77,7 @@ interface Authentication<Auth> {
 }
 
 /** @returns A response, or the JSON body of the route's first response. Ignored if that has no schema. */
-type Handle<Auth, Body extends Schema, Query extends Schema, Params extends Schema> = (
+export type Handle<Auth, Body extends Schema, Query extends Schema, Params extends Schema> = (
   c: AppContext,
   input: Input<Body, Query, Params>,
   auth: Auth,
@@ -223,6 +223,10 @@ function endpointErrors(endpoint: Endpoint<Schema, Schema, Schema>): ErrorCode[]
   if (endpoint.params !== undefined) codes.push("not_found");
   if (requiresScheme(endpoint.security, "session")) codes.push("unauthenticated");
   if (requiresScheme(endpoint.security, "apiKey")) codes.push("invalid_api_key", "rate_limited");
+  if (endpoint.security === "operator" || endpoint.security === "operatorAccount") {
+    codes.push("invalid_operator_token", "scope_missing", "second_factor_required", "not_found");
+    if (!endpoint.route.startsWith("GET")) codes.push("proof_required");
+  }
   if (!/^GET|^POST \/api\/v1\//.test(endpoint.route)) codes.push("cross_site");
   return codes;
 }

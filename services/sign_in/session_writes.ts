@@ -1,75 +1,145 @@
-// The only way to write for a signed-in person. Each batch checks again, in its own transaction, that the session is live and that
-// the role still permits the action.
+// The only way to write for a signed-in person or an operator. Each batch checks again, in its own transaction, that the session or
+// token still works and that the role or scope still permits the action.
 import { DatabaseError, type Statement, type WriteResult } from "../../db/engine/database.ts";
+import {
+  findOperatorRejection,
+  type OperatorGuard,
+  requireOperator,
+} from "../../db/operator/operator_guard.ts";
 import {
   findSessionRejection,
   requireSession,
   type SessionRejection,
 } from "../../db/sign_in/session_guard.ts";
-import type { SessionActor } from "../../domain/actor.ts";
+import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import {
   type AppError,
   forbiddenError,
+  invalidOperatorTokenError,
+  notFoundError,
+  scopeMissingError,
+  secondFactorRequiredError,
   unauthenticatedError,
   unavailableError,
 } from "../../domain/errors.ts";
+import { operatorSignInMs } from "../../domain/limits.ts";
 import { rolesWith } from "../../domain/permissions.ts";
 import type { BaseContext } from "../base_context.ts";
 import type { Permit } from "../organization/membership.ts";
 import type { RateLimits } from "../rate_limits.ts";
 import { sessionBounds } from "./session_tokens.ts";
 
+/** Who writes: a session, its {@linkcode Permit} in an organization, or an operator. */
+export type Writer = SessionActor | Permit | OperatorActor;
+
 /**
- * Writes a batch for a session. Nothing is written unless the session is live and, with a permit, the role permits the action.
+ * Writes a batch. Nothing is written unless the session is live and, with a permit, the role permits the action; or, for an operator,
+ * the credential works.
  *
- * @param by The session, or its {@linkcode Permit} in an organization.
  * @returns One result per statement, in order.
- * @throws {AppError} `unauthenticated`, `forbidden`, or the permit's error for non-members; `unavailable` when too many batches
- *   of the same person are waiting.
+ * @throws {AppError} `unauthenticated`, `forbidden`, or the permit's error for non-members; `invalid_operator_token`,
+ *   `scope_missing`, `not_found` or `second_factor_required` for operators; `unavailable` when too many batches of the same person
+ *   are waiting.
  * @throws {DatabaseError}
  */
-export type WriteAs = (
-  by: SessionActor | Permit,
-  batch: readonly Statement[],
-) => Promise<readonly WriteResult[]>;
+export type WriteAs = (by: Writer, batch: readonly Statement[]) => Promise<readonly WriteResult[]>;
 
-/** @returns The function that writes for sessions. */
+/** What a writer must still be allowed when the batch is written. */
+interface Guard {
+  /** Whose waiting batches are counted. */
+  readonly subject: string;
+  readonly statement: Statement;
+  /** @returns The error for a writer who is not allowed; null for one who is. */
+  readonly findError: () => Promise<AppError | null>;
+}
+
+/** @returns The function that writes for sessions and operators. */
 export function createWriteAs(
-  { config, database, clock }: BaseContext,
+  base: BaseContext,
   { sessionWrites }: Pick<RateLimits, "sessionWrites">,
 ): WriteAs {
   /** One person's waiting batches must not block everyone else. */
-  async function limitWaiting<T>({ user: { id } }: SessionActor, write: () => Promise<T>): Promise<T> {
-    if (!sessionWrites.take(id).isAllowed) {
+  async function limitWaiting<T>(subject: string, write: () => Promise<T>): Promise<T> {
+    if (!sessionWrites.take(subject).isAllowed) {
       throw unavailableError("Too many of your changes are waiting. Try again in a moment.");
     }
     try {
       return await write();
     } finally {
-      sessionWrites.giveBack(id);
+      sessionWrites.giveBack(subject);
     }
   }
 
   return async function writeAs(by, batch) {
-    const { actor, permit } = "permission" in by
-      ? { actor: by.actor, permit: by }
-      : { actor: by, permit: null };
-    const guard = {
-      sessionId: actor.id,
-      ...sessionBounds(config, clock()),
-      role: permit && { organizationId: permit.organizationId, anyOf: rolesWith(permit.permission) },
-    };
+    const guard = guardOf(base, by);
+    if (guard === null) return await base.database.write(batch);
+    const { subject, statement, findError } = guard;
     try {
-      return (await limitWaiting(actor, () => database.write([requireSession(guard), ...batch]))).slice(1);
+      return (await limitWaiting(subject, () => base.database.write([statement, ...batch]))).slice(1);
     } catch (error) {
       const isRejected = error instanceof DatabaseError && error.kind === "constraint";
-      const rejection = isRejected ? await findSessionRejection(database, guard) : null;
-      throw rejection === null ? error : rejectionError(rejection, permit);
+      throw (isRejected ? await findError() : null) ?? error;
     }
   };
 }
 
-function rejectionError(rejection: SessionRejection, permit: Permit | null): AppError {
+/** @returns Null for the command line, whose user can write to the database anyway. */
+function guardOf(base: BaseContext, by: Writer): Guard | null {
+  if ("permission" in by) return sessionGuard(base, by.actor, by);
+  return by.type === "session" ? sessionGuard(base, by, null) : operatorGuard(base, by);
+}
+
+function sessionGuard(
+  { config, database, clock }: BaseContext,
+  actor: SessionActor,
+  permit: Permit | null,
+): Guard {
+  const guard = {
+    sessionId: actor.id,
+    ...sessionBounds(config, clock()),
+    role: permit && { organizationId: permit.organizationId, anyOf: rolesWith(permit.permission) },
+  };
+  return {
+    subject: actor.user.id,
+    statement: requireSession(guard),
+    findError: async () => {
+      const rejection = await findSessionRejection(database, guard);
+      return rejection && sessionError(rejection, permit);
+    },
+  };
+}
+
+function sessionError(rejection: SessionRejection, permit: Permit | null): AppError {
   if (rejection === "ended" || permit === null) return unauthenticatedError();
   return rejection === "role" ? forbiddenError() : permit.notMemberError();
+}
+
+function operatorGuard(
+  { config, database, clock }: BaseContext,
+  { credential }: OperatorActor,
+): Guard | null {
+  if (credential.kind === "commandLine") return null;
+  const now = clock();
+  const [subject, guard]: [string, OperatorGuard] = credential.kind === "token"
+    ? [credential.id, { tokenId: credential.id, scope: credential.scope, now }]
+    : [credential.session.user.id, {
+      sessionId: credential.session.id,
+      ...sessionBounds(config, now),
+      secondFactorAfter: now - operatorSignInMs,
+    }];
+  const errors = {
+    token: invalidOperatorTokenError,
+    scope: () => scopeMissingError(credential.kind === "token" ? credential.scope : null),
+    ended: unauthenticatedError,
+    not_operator: notFoundError,
+    second_factor: secondFactorRequiredError,
+  };
+  return {
+    subject,
+    statement: requireOperator(guard),
+    findError: async () => {
+      const rejection = await findOperatorRejection(database, guard);
+      return rejection && errors[rejection]();
+    },
+  };
 }

@@ -34,7 +34,15 @@ export function portalFrame(text: string): PortalFrame {
     assets,
     now,
     sendsMail: true,
-    session: { id: "ses_1", user, organization, memberships: [organization], authenticatedAt: now },
+    session: {
+      id: "ses_1",
+      user,
+      organization,
+      memberships: [organization],
+      authenticatedAt: now,
+      secondFactorAt: null,
+      isOperator: false,
+    },
   };
 }
 

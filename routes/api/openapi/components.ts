@@ -10,6 +10,7 @@ export const tagDescriptions = {
   Organizations: "Manage organizations, their members and invitations.",
   "API keys": "Manage the API keys of an organization.",
   Usage: "Record usage with an API key, and retrieve it.",
+  Operators: "See and manage every organization, as the company that runs the service.",
   "Audit log": "See who did what in an organization.",
   Operations: "Monitor the service.",
 } as const;
@@ -21,6 +22,7 @@ export type Tag = keyof typeof tagDescriptions;
 export const securitySchemeNames: Readonly<Record<string, string>> = {
   session: "Session",
   apiKey: "API key",
+  operatorToken: "Operator token",
   metricsToken: "Metrics token",
 };
 
@@ -41,6 +43,11 @@ export const securitySchemes = {
       "An API key from the portal. If keys are rate-limited, responses have the headers `RateLimit` and " +
       "`RateLimit-Policy`.",
   },
+  operatorToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "A token of the company that runs the service, with the scope that the operation names.",
+  },
   metricsToken: {
     type: "http",
     scheme: "bearer",
@@ -58,6 +65,8 @@ export const securityRequirements = {
   maybeSession: [{ session: [] }, {}],
   sessionOrApiKey: [{ session: [] }, { apiKey: [] }],
   apiKey: [{ apiKey: [] }],
+  operator: [{ operatorToken: [] }, { session: [] }],
+  operatorAccount: [{ session: [] }],
   metricsToken: [{ metricsToken: [] }],
 } as const satisfies Readonly<Record<string, readonly Requirement[]>>;
 

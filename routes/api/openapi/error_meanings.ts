@@ -12,6 +12,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "The email address, the password or the passkey is incorrect. The response doesn't say which one it is.",
   invalid_api_key:
     "The API key is missing, malformed, unknown, revoked or expired. The response doesn't say which.",
+  invalid_operator_token:
+    "The operator token is missing, malformed, unknown, revoked, expired, or not allowed from this address. The response doesn't " +
+    "say which.",
   invalid_code: "The code is incorrect or has already been used.",
   forbidden: "The user's role lacks the permission, or they don't belong to an organization.",
   cross_site:
@@ -24,6 +27,12 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
   codes_locked:
     `After ${limits.totpWrongCodesMax} incorrect codes in a row, codes from the authenticator app are rejected until the password ` +
     "is changed or reset. Recovery codes and passkeys still work.",
+  second_factor_required:
+    "The operator has not used a passkey or a code in this session in the last 12 hours.",
+  scope_missing: "The operator token lacks the scope that the message names.",
+  permission_missing: "The API key lacks the permission that the message names.",
+  organization_suspended:
+    "The organization is suspended: its keys don't work, and its members can't change anything in it.",
   email_unverified: "The account's email address is not confirmed.",
   wrong_account: "The link is for an account other than the signed-in one.",
   not_found: "No object has this id, or you don't have access to it. The response is the same for both.",
@@ -44,6 +53,10 @@ export const errorMeanings: Readonly<Record<ErrorCode, string>> = {
     "Two-step sign-in is already on, or is off, or the pending sign-in has expired. The message says which.",
   idempotency_conflict:
     "The idempotency key was used for a record with different content. Nothing was recorded.",
+  external_id_taken: "Another organization has the external id.",
+  product_taken: "The catalog already has a product with this slug.",
+  month_not_ended: "The month has not ended yet.",
+  statement_out_of_order: "Another month must be closed first. The message names it.",
   body_too_large: `The body exceeds ${limits.usageBodyBytesMax / 1024 / 1024} MiB when recording usage, ${
     limits.bodyBytesMax / 1024
   } KiB otherwise, or ${limits.anonymousBodyBytesMax / 1024} KiB without a session.`,

@@ -28,7 +28,11 @@ const replacements: Record<string, (test: TestApp, ada: TwoStepPerson) => Promis
     await test.send("/api/auth/password/reset", { json: { token, password: newPassword } });
   },
   "the operator sets it": (test, { email }) => {
-    const actor = { type: "operator", client: { address: "", userAgent: "", requestId: null } } as const;
+    const actor = {
+      type: "operator",
+      client: { address: "", userAgent: "", requestId: null },
+      credential: { kind: "commandLine" },
+    } as const;
     const input = { email, password: newPassword, turnOffTwoStep: false };
     return resetUserPassword(test.services, actor, input);
   },

@@ -16,7 +16,7 @@ import { createTestKey, type TestApp, testPassword, type TestPerson } from "../.
 import { onEveryDatabase } from "../../support/usage.ts";
 
 const client = { address: "", userAgent: "gatehouse user test", requestId: null };
-const actor: OperatorActor = { type: "operator", client };
+const actor: OperatorActor = { type: "operator", client, credential: { kind: "commandLine" } };
 const other = "seven blue lanterns";
 
 function rejectsWith(code: ErrorCode) {

@@ -1,0 +1,66 @@
+// How routes of the operators' API authenticate. Scopes are checked here and in the transaction that writes, nowhere else.
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { OperatorActor } from "../../../domain/actor.ts";
+import { invalidOperatorTokenError } from "../../../domain/errors.ts";
+import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
+import { isWellFormedOperatorToken } from "../../../domain/operator/operator_token.ts";
+import { hashSecretToken } from "../../../domain/secret_token.ts";
+import { requireOperatorAccount, requireOperatorToken } from "../../../services/operator/operator_access.ts";
+import { requireRecentAuthentication } from "../../../services/sign_in/recent_authentication.ts";
+import type { AppContext, AppEnv, AppParts } from "../../env.ts";
+import type { Schema } from "../../schemas/check.ts";
+import { requireSession } from "../../session.ts";
+import { type Endpoint, type Handle, mount } from "../endpoint.ts";
+
+/** What a route asks of operators: a scope of tokens, or an account, for which no token is enough. */
+export type OperatorAccess = OperatorScope | "account";
+
+/** Mounts a route whose handler gets the operator. Accounts may use every route, writes only after a recent authentication. */
+type MountOperatorRoute = <
+  Body extends Schema = undefined,
+  Query extends Schema = undefined,
+  Params extends Schema = undefined,
+>(
+  endpoint: Omit<Endpoint<Body, Query, Params>, "tag" | "security"> & { readonly access: OperatorAccess },
+  handle: Handle<OperatorActor, Body, Query, Params>,
+) => void;
+
+/** Mounts routes for operators: by token if there is an `Authorization` header, otherwise by session. */
+export function operatorRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): MountOperatorRoute {
+  const { services } = parts;
+
+  async function authenticate(c: AppContext, access: OperatorAccess): Promise<OperatorActor> {
+    const authorization = c.get("headers")["authorization"];
+    if (authorization !== undefined) {
+      return await requireOperatorToken(services, {
+        tokenHash: bearerTokenHash(authorization),
+        scope: access === "account" ? null : access,
+        client: c.get("client"),
+      });
+    }
+    const session = await requireSession(c, parts);
+    const operator = requireOperatorAccount(session, services.clock());
+    if (!["GET", "HEAD"].includes(c.req.method)) requireRecentAuthentication(session, services.clock());
+    return operator;
+  }
+
+  return ({ access, ...endpoint }, handle) =>
+    mount(app, {
+      ...endpoint,
+      tag: "Operators",
+      security: access === "account" ? "operatorAccount" : "operator",
+      description: [endpoint.description, accessText(access)].filter((text) => text !== undefined).join(
+        "\n\n",
+      ),
+    }, { authenticate: (c) => authenticate(c, access), handle });
+}
+
+function accessText(access: OperatorAccess): string {
+  return access === "account" ? "Only for operator accounts." : `Tokens need the scope \`${access}\`.`;
+}
+
+function bearerTokenHash(authorization: string): string {
+  const token = /^Bearer +([^\s]+)$/i.exec(authorization)?.[1];
+  if (token === undefined || !isWellFormedOperatorToken(token)) throw invalidOperatorTokenError();
+  return hashSecretToken(token);
+}
