@@ -1,4 +1,5 @@
 // All SQL of API keys. The key itself is never here, only its SHA-256 and its prefix.
+import type { UsagePermission } from "../domain/key_permissions.ts";
 import { type Audited, ifAudited } from "./audit.ts";
 import { type DatabaseReader, sql, type Statement } from "./engine/database.ts";
 
@@ -36,6 +37,20 @@ export interface ApiKeyScope {
 /** A condition: the key `k` works at `now`, in milliseconds since 1970. */
 export const activeApiKey = (now: number | Statement): Statement =>
   sql`k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${now})`;
+
+const mays: Readonly<Record<UsagePermission, Statement>> = {
+  "usage:read": sql`instr(k.permissions, '"usage:read"') > 0`,
+  "usage:void": sql`instr(k.permissions, '"usage:void"') > 0`,
+  "usage:write": sql`instr(k.permissions, '"usage:write"') > 0`,
+};
+
+/** @returns A condition: the key `k` has a permission. */
+export function keyMay(permission: UsagePermission): Statement {
+  return mays[permission];
+}
+
+/** A condition: the organization `o` is suspended, so its keys don't work. */
+export const isSuspended = sql`o.suspended_at IS NOT NULL`;
 
 const inScope = ({ organizationId, createdBy }: ApiKeyScope): Statement =>
   createdBy === undefined

@@ -44,6 +44,9 @@ export const emailCharactersMax = 254;
 export const apiKeyNameCharactersMax = 100;
 /** Active keys of an organization. */
 export const activeApiKeysMax = 100;
+/** Characters of a permission of an API key, and permissions that a key has beside those that Gatehouse checks. */
+export const keyPermissionCharactersMax = 64;
+export const ownKeyPermissionsMax = 32;
 /** How often a session's last-seen time is written. */
 export const sessionSeenIntervalMs = 5 * 60_000;
 /** Session tokens of concurrent requests after which a read accepts no more requests. */
