@@ -1,5 +1,6 @@
 // A group of requests whose records are committed together.
-import { RecordEncoder, type RecordGroup } from "../../db/meter/recorder.ts";
+import { RecordEncoder } from "../../db/meter/record_text.ts";
+import type { RecordGroup } from "../../db/meter/recorder.ts";
 import { usageSeriesMax } from "../../domain/limits.ts";
 import {
   isSameUsage,
@@ -82,8 +83,8 @@ export function buildGroup(requests: readonly PendingRequest[], now: number) {
     }
     return start;
   });
-  const keyHashes = [...seriesByKey.keys()];
-  const group: RecordGroup = { now, keyHashes, series, records, keys, seriesMax: usageSeriesMax };
+  const sources = [...seriesByKey.keys()];
+  const group: RecordGroup = { now, sources, series, records, keys, seriesMax: usageSeriesMax };
   return { group, /** The position of each request's first record. */ starts };
 }
 

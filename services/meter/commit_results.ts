@@ -1,5 +1,6 @@
 // The result of each request after its group was committed: never more than what the database reported.
-import { type ExistingRecord, type RecordOutcome, seriesOf } from "../../db/meter/recorder.ts";
+import { seriesOf } from "../../db/meter/record_text.ts";
+import type { ExistingRecord, RecordOutcome } from "../../db/meter/recorder.ts";
 import { AppError, invalidApiKeyError, seriesLimitError } from "../../domain/errors.ts";
 import { errorDetailsMax } from "../../domain/limits.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
@@ -68,7 +69,7 @@ class GroupResults {
   constructor(committed: CommittedGroup) {
     const { group, outcome, ids } = committed;
     this.#committed = committed;
-    this.#keyIds = new Map(outcome.activeKeys.map(({ position, id }) => [group.keyHashes[position], id]));
+    this.#keyIds = new Map(outcome.sources.map(({ position, id }) => [group.sources[position], id]));
     this.#existing = new Map(outcome.existing.map((record) => [record.position, record]));
     this.#limits = new SeriesLimits(committed);
     this.#recordedAt = isoTime(group.now);

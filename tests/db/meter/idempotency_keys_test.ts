@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { type Database, sql } from "../../../db/engine/database.ts";
 import { cleanKeys } from "../../../db/meter/idempotency_keys.ts";
-import { insertUsageRecords, RecordEncoder, type RecordOutcome } from "../../../db/meter/recorder.ts";
+import { RecordEncoder } from "../../../db/meter/record_text.ts";
+import { insertUsageRecords, type RecordOutcome } from "../../../db/meter/recorder.ts";
 import { keysMiddleMax, keysRecentMax, usageSeriesMax } from "../../../domain/limits.ts";
 import { idempotencyHashSpace } from "../../../domain/meter/usage_record.ts";
 import { databaseKinds } from "../../support/database.ts";
@@ -59,7 +60,7 @@ function record(database: Database, records: readonly Given[], apiKey = activeKe
   return insertUsageRecords(database, {
     now,
     seriesMax: usageSeriesMax,
-    keyHashes: [apiKey],
+    sources: [apiKey],
     series: [[apiKey, "tiles", "requests"]],
     records: records.map((given, request) => encoded(given, { series: 0, request })),
     keys: records.filter(({ idempotencyKey }) => idempotencyKey !== null).length,
@@ -101,7 +102,7 @@ function recordRandom(database: Database, records: readonly RandomRecord[], pref
   return insertUsageRecords(database, {
     now,
     seriesMax: usageSeriesMax,
-    keyHashes: [activeKey, otherActiveKey],
+    sources: [activeKey, otherActiveKey],
     series: randomSeries.map(({ row }) => row),
     records: records.map(({ key, whole, ...at }) =>
       encoded({ idempotencyKey: key && prefix + key, keyHash: (key ?? "a").charCodeAt(0) % 3, whole }, at)
@@ -250,7 +251,7 @@ for (const kind of databaseKinds) {
       [...named("key", 0, 20), ...named("new", 0, 2_000), ...plain(7)],
       revoked,
     );
-    assert.deepEqual([rejected.activeKeys.length, rejected.inserted, rejected.existing.length], [0, 0, 0]);
+    assert.deepEqual([rejected.sources.length, rejected.inserted, rejected.existing.length], [0, 0, 0]);
     assert.equal(await everything(database), before);
     const repeated = await record(database, named("key", 0, 3_000));
     assert.deepEqual([repeated.inserted, repeated.existing.length], [0, 3_000]);

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { type Database, sql, type Statement } from "../../../db/engine/database.ts";
 import { usageSeriesMax } from "../../../domain/limits.ts";
-import { insertUsageRecords, RecordEncoder } from "../../../db/meter/recorder.ts";
+import { RecordEncoder } from "../../../db/meter/record_text.ts";
+import { insertUsageRecords } from "../../../db/meter/recorder.ts";
 import {
   endOfScan,
   findUsageRecord,
@@ -57,7 +58,7 @@ for (const kind of databaseKinds) {
         await insertUsageRecords(database, {
           now: 1_000_000,
           seriesMax: usageSeriesMax,
-          keyHashes: hashes,
+          sources: hashes,
           series: [[first, "p", "m"], [second, "p", "m"], [first, "q", "m"], [first, "q", "n"], [
             hashes[2] ?? "",
             "p",

@@ -30,7 +30,7 @@ function requests(count: number): { waiting: PendingRequest[]; results: string[]
 
 const ids = createUsageRecordIds("0123456789abcdef01234567");
 const outcome: RecordOutcome = {
-  activeKeys: [{ position: 0, id: "key_test" }],
+  sources: [{ position: 0, id: "key_test" }],
   existing: [],
   limited: [],
   inserted: 3,
@@ -59,7 +59,7 @@ Deno.test("completeRequests() rejects the requests of an invalid key", () => {
   completeRequests(waiting, {
     ...buildGroup(waiting, 0),
     ids,
-    outcome: { ...outcome, activeKeys: [], inserted: 0 },
+    outcome: { ...outcome, sources: [], inserted: 0 },
   });
   assert.deepEqual(results, ["reject 0", "reject 1"]);
 });

@@ -47,7 +47,7 @@ onEveryDatabase(
     );
     const commit = insertUsageRecords(database, {
       now: 0,
-      keyHashes: [],
+      sources: [],
       series: [],
       records: [],
       keys: 0,
@@ -57,7 +57,7 @@ onEveryDatabase(
       database.write([sql`SELECT 1`]),
       (error) => error instanceof DatabaseError && error.kind === "unavailable",
     );
-    assert.deepEqual((await commit).activeKeys, []);
+    assert.deepEqual((await commit).sources, []);
     await Promise.all(others);
   },
 );

@@ -1,7 +1,8 @@
 // The list of records: newest first, every record exactly once, only of the own organization.
 import assert from "node:assert/strict";
 import { sql, type Statement } from "../../../../db/engine/database.ts";
-import { insertUsageRecords, RecordEncoder } from "../../../../db/meter/recorder.ts";
+import { RecordEncoder } from "../../../../db/meter/record_text.ts";
+import { insertUsageRecords } from "../../../../db/meter/recorder.ts";
 import { generateApiKey, hashApiKey } from "../../../../domain/api_key.ts";
 import { usageRecordScanMax, usageSeriesMax } from "../../../../domain/limits.ts";
 import { readUsageRecordPage } from "../../../../services/meter/usage_record_list.ts";
@@ -50,7 +51,7 @@ async function recordMany(
     const { inserted } = await insertUsageRecords(test.opened.database, {
       now: test.now(),
       seriesMax: usageSeriesMax,
-      keyHashes: [keyHash],
+      sources: [keyHash],
       series: [[keyHash, "tiles", metric]],
       records: Array(Math.min(left, 10_000)).fill(record),
       keys: 0,
