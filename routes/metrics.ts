@@ -75,7 +75,7 @@ function addRequestMetrics(set: MetricSet, thread: string): Metrics["countRespon
 function addRecorderMetrics(set: MetricSet, { recorder, clock }: Services): void {
   set.counter("gatehouse_usage_records_total", {
     help:
-      "Usage records by result: recorded, duplicate, conflict, limited (series limit) or rejected (invalid key).",
+      "Usage records by result: recorded, duplicate, conflict, limited (series limit) or rejected (a key that is invalid or may not record).",
     counts: () => byLabel("result", recorder.metrics.counts),
   });
   set.histogram("gatehouse_recorder_commit_duration_seconds", {

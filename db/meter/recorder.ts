@@ -3,7 +3,7 @@
 import { apiKeyUsedIntervalMs, rollupHourMs, rollupQuarterMs } from "../../domain/limits.ts";
 import { lowBits, millionthsWholeMax } from "../../domain/meter/quantity.ts";
 import type { StoredUsageRecord } from "../../domain/meter/usage_record.ts";
-import { activeApiKey } from "../api_keys.ts";
+import { activeApiKey, isSuspended, keyMay } from "../api_keys.ts";
 import { bind, type Database, integer, sql, type Statement, type WriteResult } from "../engine/database.ts";
 import { hasRecorded, indexHash, lookUpKeys, movedPositions, moveKeys } from "./idempotency_keys.ts";
 import { field, keyOfRecord, propertiesOfRecord } from "./record_text.ts";
@@ -41,10 +41,18 @@ export interface LimitedSeries {
   readonly room: number;
 }
 
+/** A key that works. */
+export interface RecordSource {
+  /** Index in {@linkcode RecordGroup.sources}. */
+  readonly position: number;
+  readonly id: string;
+  /** Why nothing was recorded with it: its organization is suspended, or it may not record. */
+  readonly denial: "suspended" | "permission" | null;
+}
+
 /** The outcome of a group. */
 export interface RecordOutcome {
-  /** Keys that work. `position`: index in {@linkcode RecordGroup.sources}. */
-  readonly sources: readonly { readonly position: number; readonly id: string }[];
+  readonly sources: readonly RecordSource[];
   readonly existing: readonly ExistingRecord[];
   /** By position. A request that needs a series that was not created is not recorded. */
   readonly limited: readonly LimitedSeries[];
@@ -58,8 +66,10 @@ export interface RecordOutcome {
 
 /** How the sources of a group name organizations. */
 interface Source {
-  /** Joins the organization `o` of a source, if the source may record. */
+  /** Joins the organization `o` of a source that exists. */
   readonly join: (source: Statement) => Statement;
+  /** The reason why the source may not record, or null. */
+  readonly denial: Statement;
   /** The number of its API key. */
   readonly apiKey: Statement;
 }
@@ -69,15 +79,19 @@ const keySource: Source = {
   join: (source) =>
     sql`JOIN api_keys k ON k.key_hash = ${source} AND ${activeApiKey(sql`?3`)}
     JOIN organizations o ON o.id = k.organization_id`,
+  denial: sql`CASE WHEN ${isSuspended} THEN 'suspended' WHEN NOT ${
+    keyMay("usage:write")
+  } THEN 'permission' END`,
   apiKey: sql`k.number`,
 };
 
-const seriesFrom = ({ join, apiKey }: Source) =>
+const seriesFrom = ({ join, denial, apiKey }: Source) =>
   sql`series AS MATERIALIZED (
     SELECT CAST(e.key AS INTEGER) AS position, us.id, us.organization, us.product_slug, us.metric
     FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
     JOIN usage_series us ON us.organization = o.number AND us.product_slug = e.value ->> 1
       AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey}
+    WHERE ${denial} IS NULL
   )`;
 /** Every source may record, and no limit was reached. */
 const hasAllSeries = sql`(SELECT count(*) FROM series) = json_array_length(?2)`;
@@ -181,11 +195,12 @@ const addUp = [
 ];
 
 /** Series that don't exist yet; `?4` is how many an organization may have. */
-const newSeries = ({ join, apiKey }: Source, condition: Statement) =>
+const newSeries = ({ join, denial, apiKey }: Source, condition: Statement) =>
   sql`SELECT CAST(e.key AS INTEGER) AS position, o.number AS organization, e.value ->> 1 AS product_slug,
     e.value ->> 2 AS metric, ${apiKey} AS api_key, ?4 - o.series AS room
   FROM json_each(?2) e ${join(sql`e.value ->> 0`)}
-  WHERE ${condition} AND NOT EXISTS (SELECT 1 FROM usage_series us WHERE us.organization = o.number
+  WHERE ${condition} AND ${denial} IS NULL AND NOT EXISTS (
+    SELECT 1 FROM usage_series us WHERE us.organization = o.number
     AND us.product_slug = e.value ->> 1 AND us.metric = e.value ->> 2 AND us.api_key = ${apiKey})`;
 /** Most organizations have room for more series than the whole group has: theirs are not looked up here. */
 const selectLimited = (source: Source) =>
@@ -208,11 +223,11 @@ const deleteUnusedSeries = (series: Statement) =>
 const moveCursor = sql`UPDATE usage_cursor AS c SET seq = seq + ?1, ${movedPositions}
   WHERE only_row = 1 AND ${hasRecorded}`;
 
-/** The sources `?1` that may record. */
-const selectSources = ({ join }: Source) =>
+/** The sources `?1` that exist. */
+const selectSources = ({ join, denial }: Source) =>
   sql`
-  SELECT json_group_array(
-    json_object('position', e.key, 'id', k.id, 'seq', (SELECT seq FROM usage_cursor))) AS json
+  SELECT json_group_array(json_object('position', e.key, 'id', k.id, 'denial', ${denial},
+    'seq', (SELECT seq FROM usage_cursor))) AS json
   FROM json_each(?1) e ${join(sql`e.value`)}`;
 
 function statementsOf(source: Source) {
@@ -243,8 +258,8 @@ const updateKeysUsed = sql`UPDATE api_keys AS k SET last_used_at = ?3
  */
 export async function insertUsageRecords(database: Database, group: RecordGroup): Promise<RecordOutcome> {
   const { now, keys } = group;
-  const sources = JSON.stringify(group.sources);
-  const batch: Statement[] = [bind(statements.selectSources, sources, null, now)];
+  const keyHashes = JSON.stringify(group.sources);
+  const batch: Statement[] = [bind(statements.selectSources, keyHashes, null, now)];
   /** @returns The statement's position in the batch. */
   const add = (statement: Statement) => batch.push(statement) - 1;
   let [insertedAt, existingAt, limitedAt] = [-1, -1, -1];
@@ -264,18 +279,18 @@ export async function insertUsageRecords(database: Database, group: RecordGroup)
       ...addUp,
       bind(statements.deleteUnusedSeries, null, ...seriesAndTime, keys),
       bind(moveCursor, count, keys),
-      bind(updateKeysUsed, sources, now - apiKeyUsedIntervalMs, now),
+      bind(updateKeysUsed, keyHashes, now - apiKeyUsedIntervalMs, now),
     );
   }
   // The recorder sends few batches at a time, on behalf of many requests: a flood of other writes must not keep them out.
   const results = await database.write(batch, { bypassesQueueLimit: true });
-  const active = rowsOf<{ position: number; id: string; seq: number }>(results, 0);
+  const sources = rowsOf<RecordSource & { seq: number }>(results, 0);
   return {
-    sources: active,
+    sources,
     existing: rowsOf<ExistingRecord>(results, existingAt),
     limited: rowsOf<LimitedSeries>(results, limitedAt).sort((a, b) => a.position - b.position),
     inserted: results[insertedAt]?.changes ?? 0,
-    firstSeq: (active[0]?.seq ?? 0) + 1,
+    firstSeq: (sources[0]?.seq ?? 0) + 1,
   };
 }
 

@@ -1,7 +1,13 @@
 // The result of each request after its group was committed: never more than what the database reported.
 import { seriesOf } from "../../db/meter/record_text.ts";
-import type { ExistingRecord, RecordOutcome } from "../../db/meter/recorder.ts";
-import { AppError, invalidApiKeyError, seriesLimitError } from "../../domain/errors.ts";
+import type { ExistingRecord, RecordOutcome, RecordSource } from "../../db/meter/recorder.ts";
+import {
+  AppError,
+  invalidApiKeyError,
+  organizationSuspendedError,
+  permissionMissingError,
+  seriesLimitError,
+} from "../../domain/errors.ts";
 import { errorDetailsMax } from "../../domain/limits.ts";
 import { joinQuantity } from "../../domain/meter/quantity.ts";
 import { toUsageRecord, type UsageRecord } from "../../domain/meter/usage_record.ts";
@@ -57,10 +63,15 @@ interface RequestResult {
   readonly complete: () => void;
 }
 
+const denialErrors = {
+  suspended: organizationSuspendedError,
+  permission: () => permissionMissingError("usage:write"),
+} as const;
+
 class GroupResults {
   readonly #committed: CommittedGroup;
-  /** Ids of keys that work, by hash. */
-  readonly #keyIds: ReadonlyMap<string | undefined, string>;
+  /** Keys that work, by hash. */
+  readonly #keys: ReadonlyMap<string | undefined, RecordSource>;
   readonly #existing: ReadonlyMap<number, ExistingRecord>;
   readonly #limits: SeriesLimits;
   readonly #recordedAt: string;
@@ -69,7 +80,7 @@ class GroupResults {
   constructor(committed: CommittedGroup) {
     const { group, outcome, ids } = committed;
     this.#committed = committed;
-    this.#keyIds = new Map(outcome.sources.map(({ position, id }) => [group.sources[position], id]));
+    this.#keys = new Map(outcome.sources.map((source) => [group.sources[source.position], source]));
     this.#existing = new Map(outcome.existing.map((record) => [record.position, record]));
     this.#limits = new SeriesLimits(committed);
     this.#recordedAt = isoTime(group.now);
@@ -83,8 +94,9 @@ class GroupResults {
       kind,
       complete: () => request.reject(error()),
     });
-    const apiKeyId = this.#keyIds.get(request.keyHash);
-    if (apiKeyId === undefined) return rejected("rejected", invalidApiKeyError);
+    const key = this.#keys.get(request.keyHash);
+    if (key === undefined) return rejected("rejected", invalidApiKeyError);
+    if (key.denial !== null) return rejected("rejected", denialErrors[key.denial]);
     const { starts, group } = this.#committed;
     const start = starts[index] ?? 0;
     const positionOf = recordPositions(request, start);
@@ -112,7 +124,7 @@ class GroupResults {
         request.resolve({
           duplicates,
           usageRecord: (input) =>
-            this.#usageRecord(request, { input, position: positionOf(input), apiKeyId }),
+            this.#usageRecord(request, { input, position: positionOf(input), apiKeyId: key.id }),
         }),
     };
   }

@@ -99,7 +99,7 @@ export class Recorder {
    * Records one request.
    *
    * @returns The outcome, once the records are on disk.
-   * @throws {AppError} `invalid_api_key`; `idempotency_conflict` or `series_limit_reached`, and nothing of the request was
+   * @throws {AppError} `invalid_api_key`, `permission_missing`, `organization_suspended`; `idempotency_conflict` or `series_limit_reached`, and nothing of the request was
    *   recorded; `unavailable` when the queue is full or the database doesn't respond: retry with the same idempotency keys.
    */
   record(request: RecordRequest): Promise<RecordedUsage> {

@@ -4,7 +4,7 @@ import { Histogram } from "../histogram.ts";
 const durationBucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const recordsBuckets = [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000];
 
-/** Records by result: `rejected` have an invalid key; `conflict` and `limited` are those of a request with such a record. */
+/** Records by result: `rejected` have a key that is invalid or may not record; `conflict` and `limited` are those of a request with such a record. */
 export type RecordCounts = Record<"recorded" | "duplicate" | "conflict" | "limited" | "rejected", number>;
 
 /** @returns Counts of zero. */

@@ -30,7 +30,7 @@ function requests(count: number): { waiting: PendingRequest[]; results: string[]
 
 const ids = createUsageRecordIds("0123456789abcdef01234567");
 const outcome: RecordOutcome = {
-  sources: [{ position: 0, id: "key_test" }],
+  sources: [{ position: 0, id: "key_test", denial: null }],
   existing: [],
   limited: [],
   inserted: 3,
