@@ -50,6 +50,9 @@ export const auditActions = {
   "api_key.revoked": "API key revoked",
   "api_key.limited": "API key rate limited",
   "mail.limited": "Email rate limited",
+  "product.created": "Product added",
+  "product.changed": "Product changed",
+  "product.deleted": "Product deleted",
   "access.denied": "Permission denied",
 } as const;
 
@@ -67,6 +70,7 @@ const groupNouns = {
   people: ["member", "invitation"],
   keys: ["api_key"],
   organization: ["organization"],
+  products: ["product"],
 } as const;
 const isDenial = /(refused|limited|denied|locked)$/;
 
@@ -80,6 +84,7 @@ export const auditGroups: Readonly<Record<AuditGroup, string>> = {
   people: "Members and invitations",
   keys: "API keys",
   organization: "Organization",
+  products: "Products",
   refusals: "Failed and denied",
 };
 

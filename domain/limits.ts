@@ -96,6 +96,22 @@ export const openInvitationsMax = 100;
 /** Unfinished sign-ins of each kind that one step deletes after they expire. */
 export const endedSignInsMax = 500;
 
+// Operators
+
+/** Printable ASCII characters of an organization's external id. */
+export const externalIdCharactersMax = 255;
+/** An organization's metadata. */
+export const metadataKeysMax = 50;
+export const metadataKeyCharactersMax = 40;
+export const metadataValueCharactersMax = 500;
+/** Operators' notes about an organization. */
+export const organizationNotesMax = 200;
+export const organizationNoteCharactersMax = 2_000;
+/** Products in the catalogue, and metrics of a product. */
+export const productsMax = 200;
+export const productMetricsMax = 50;
+export const productUnitCharactersMax = 20;
+
 // Email
 
 /** Invitation emails of an organization and of a user in an hour. */

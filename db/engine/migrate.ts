@@ -9,6 +9,7 @@ import wrongCodes from "./migrations/0004_wrong_codes.sql" with { type: "text" }
 import seriesLimit from "./migrations/0005_series_limit.sql" with { type: "text" };
 import operators from "./migrations/0008_operators.sql" with { type: "text" };
 import refusedWrites from "./migrations/0006_refused_writes.sql" with { type: "text" };
+import products from "./migrations/0011_products.sql" with { type: "text" };
 
 interface Migration {
   readonly number: number;
@@ -26,6 +27,7 @@ export const migrations: readonly Migration[] = [
   { number: 6, name: "refused_writes", text: refusedWrites },
   { number: 7, name: "limits", text: limits },
   { number: 8, name: "operators", text: operators },
+  { number: 11, name: "products", text: products },
 ];
 
 /** Thrown for a database with another schema than this program's. */

@@ -9,6 +9,7 @@ import { forwardRoutes } from "./meter/forward_auth.ts";
 import { invitationRoutes } from "./organization/invitations.ts";
 import { memberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
+import { operatorProductRoutes } from "./operator/products.ts";
 import { organizationRoutes } from "./organization/organizations.ts";
 import { passwordRoutes } from "./account/passwords.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
@@ -35,6 +36,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   apiKeyRoutes(app, parts);
   usageRoutes(app, parts);
   usageRecordRoutes(app, parts);
+  operatorProductRoutes(app, parts);
   forwardRoutes(app, parts);
   openApiRoute(app, { baseUrl: parts.config.baseUrl.origin, version: options.version });
 }

@@ -23,7 +23,8 @@ import { atMost, characters, mustBe, required } from "./messages.ts";
 export const slugWords =
   "1 to 64 letters, digits, dots, colons, hyphens or underscores, starting with a letter or digit";
 export const quantityFault = "must be from 0 to 9007199254740991 with at most 6 decimal places.";
-const slug = z.string().regex(slugForm, `must be ${slugWords}.`);
+/** A product or a metric. */
+export const slugSchema = z.string().regex(slugForm, `must be ${slugWords}.`);
 const quantity = parsed(
   z.number({ error: ({ input }) => input === undefined ? required : mustBe("number") }),
   splitQuantity,
@@ -39,8 +40,8 @@ export const idempotencyKeySchema = z.string()
       "record is kept. A repeated request with the same key has no effect.",
     example: "invoice-2026-11-21-17",
   });
-const productSlug = slug.openapi({ description: "The product, 1 to 64 characters.", example: "tiles" });
-const metric = slug.openapi({ description: "What was used, 1 to 64 characters.", example: "requests" });
+const productSlug = slugSchema.openapi({ description: "The product, 1 to 64 characters.", example: "tiles" });
+const metric = slugSchema.openapi({ description: "What was used, 1 to 64 characters.", example: "requests" });
 
 /** Several values of one parameter, repeated or separated by commas. @returns The distinct values. */
 function severalOf<T extends string>(item: z.ZodType<T>) {
@@ -77,8 +78,8 @@ function filter(item: z.ZodType<string>, options: { things: string; pattern?: st
 
 const keyIdFault = "must be the id of an API key.";
 const filters = {
-  productSlug: filter(slug, { things: "products", pattern: slugForm.source, example: "tiles" }),
-  metric: filter(slug, { things: "metrics", pattern: slugForm.source, example: "requests" }),
+  productSlug: filter(slugSchema, { things: "products", pattern: slugForm.source, example: "tiles" }),
+  metric: filter(slugSchema, { things: "metrics", pattern: slugForm.source, example: "requests" }),
   apiKey: filter(z.string().min(1, keyIdFault).max(100, keyIdFault), {
     things: "API keys, by id",
     example: exampleId("key"),

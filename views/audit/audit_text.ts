@@ -54,6 +54,9 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "api_key.revoked": "Revoked the key {target}",
   "api_key.limited": "Exceeded its rate limit",
   "mail.limited": "Exceeded an email limit[ for {target}]",
+  "product.created": "Added the product {target}",
+  "product.changed": "Changed the product {target}",
+  "product.deleted": "Deleted the product {target}",
   "access.denied": "Permission denied[: {request}]",
 };
 const endedOther = "Ended one of their other sessions";

@@ -1,9 +1,10 @@
 // Who is allowed to use a route, in terms that all tables share.
 import { type IdPrefix, newId } from "../../../domain/id.ts";
+import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
 import { type Caller, run, type World } from "../../support/world.ts";
 
-/** What a route does: it allows the request, asks to sign in, denies the role, finds nothing, or rejects the API key. */
-export type Outcome = "in" | "signIn" | "forbidden" | "unknown" | "key";
+/** What a route does: it allows the request, asks to sign in, denies the role, finds nothing, or rejects the API key or the operator token. */
+export type Outcome = "in" | "signIn" | "forbidden" | "unknown" | "key" | "token";
 
 /** A request that should work. */
 export interface Attempt {
@@ -27,6 +28,8 @@ export interface Write {
 /** A route, and who is allowed to use it. */
 export interface Entry {
   readonly who: Readonly<Record<Caller, Outcome>>;
+  /** Of routes for operators: the scope that a token needs, or that only accounts may use it. */
+  readonly operators?: OperatorScope | "account";
   /** Made for every try, as some requests use things up. */
   readonly attempt?: (world: World) => Attempt | Promise<Attempt>;
   /** The path parameter with an object's id, and its prefix: another organization's object must look like an unknown one. */
@@ -72,6 +75,12 @@ export const nobodyElses = {
 export const inNamed = { ...signedIn, stranger: "unknown", removed: "unknown" } as const;
 export const inNamedFromAdmin = { ...inNamed, member: "forbidden" } as const;
 export const inNamedForOwner = { ...inNamedFromAdmin, admin: "forbidden" } as const;
+/** For operators. To everyone else who is signed in, the route doesn't exist. @param operators As in {@linkcode Entry}. */
+export const byOperator = (operators: OperatorScope | "account") => ({
+  who: { ...everybody("unknown"), nobody: "signIn", apiKey: "token" } as const,
+  operators,
+  writes: [],
+});
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
 
 /** @returns An attempt on a key that the person who tries created. */

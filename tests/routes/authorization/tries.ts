@@ -3,10 +3,15 @@ import assert from "node:assert/strict";
 import type { Caller, World } from "../../support/world.ts";
 import { apiTable } from "./api.ts";
 import type { Attempt, Entry, Outcome } from "./entry.ts";
+import { operatorTable } from "./operators.ts";
 import { portalTable } from "./portal.ts";
 
 /** Every route by method and path. */
-export const table: Readonly<Record<string, Entry>> = { ...apiTable, ...portalTable };
+export const table: Readonly<Record<string, Entry>> = {
+  ...apiTable,
+  ...operatorTable,
+  ...portalTable,
+};
 
 let address = 0;
 
@@ -45,6 +50,7 @@ export function outcomeOf(
   const code = body.startsWith("{") ? JSON.parse(body).error?.code : undefined;
   if (code === "unauthenticated") return "signIn";
   if (code === "invalid_api_key") return "key";
+  if (code === "invalid_operator_token") return "token";
   const location = response.headers.get("location") ?? "";
   if (status >= 300 && status < 400 && location.startsWith("/sign-in?return_to=")) return "signIn";
   // People without an organization are redirected to where they can create one.

@@ -1,0 +1,70 @@
+// All SQL of the catalogue of products.
+import type { ProductMetric } from "../../domain/product.ts";
+import { ifAudited } from "../audit.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
+
+/** A product as stored. */
+export interface ProductRow {
+  readonly slug: string;
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** JSON: a list of `[slug, name, unit]`. */
+  readonly metrics: string;
+}
+
+const selectProducts = sql`
+  SELECT p.slug, p.name, p.created_at AS createdAt,
+    (SELECT json_group_array(json_array(m.slug, m.name, m.unit))
+      FROM (SELECT slug, name, unit FROM product_metrics WHERE product = p.slug ORDER BY position) m) AS metrics
+  FROM products p`;
+
+/** @returns Products by slug, from after the slug `after`. */
+export function findProducts(
+  database: DatabaseReader,
+  { limit, after = "" }: { limit: number; after?: string | undefined },
+): Promise<ProductRow[]> {
+  return database.read(sql`${selectProducts} WHERE p.slug > ${after} ORDER BY p.slug LIMIT ${limit}`);
+}
+
+/** @returns One product, or undefined. */
+export function findProduct(database: DatabaseReader, slug: string) {
+  return database.readFirst<ProductRow>(sql`${selectProducts} WHERE p.slug = ${slug}`);
+}
+
+/** Inserts a product, unless its slug is taken or there are `productsMax` products. */
+export function insertProduct(
+  { slug, name, now }: { slug: string; name: string; now: number },
+  { productsMax }: { productsMax: number },
+) {
+  return sql`
+    INSERT INTO products (slug, name, created_at)
+    SELECT ${slug}, ${name}, ${now} WHERE (SELECT count(*) FROM products) < ${productsMax}
+    ON CONFLICT DO NOTHING`;
+}
+
+/** Renames a product; also to the name that it has. */
+export function updateProductName(slug: string, name: string) {
+  return sql`UPDATE products SET name = ${name} WHERE slug = ${slug}`;
+}
+
+/** Replaces the metrics of a product after its audited change. */
+export function replaceProductMetrics(
+  slug: string,
+  metrics: readonly ProductMetric[],
+  audited: string,
+): Statement[] {
+  const list = JSON.stringify(metrics.map(({ slug, name, unit }) => [slug, name, unit]));
+  return [
+    sql`DELETE FROM product_metrics WHERE product = ${slug} AND ${ifAudited(audited)}`,
+    sql`
+      INSERT INTO product_metrics (product, slug, name, unit, position)
+      SELECT ${slug}, m.value ->> 0, m.value ->> 1, m.value ->> 2, m.key
+      FROM json_each(${list}) m WHERE ${ifAudited(audited)}`,
+  ];
+}
+
+/** Deletes a product and its metrics. */
+export function deleteProductRow(slug: string) {
+  return sql`DELETE FROM products WHERE slug = ${slug}`;
+}

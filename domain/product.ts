@@ -1,0 +1,18 @@
+// The optional catalogue of products: names and units for what is recorded.
+
+/** A metric of a product. */
+export interface ProductMetric {
+  readonly slug: string;
+  readonly name: string;
+  /** What its quantities count, such as `GB`; null if not set. */
+  readonly unit: string | null;
+}
+
+export interface Product {
+  readonly slug: string;
+  readonly name: string;
+  /** In the order in which they are shown. */
+  readonly metrics: readonly ProductMetric[];
+  /** ISO 8601 UTC. */
+  readonly createdAt: string;
+}

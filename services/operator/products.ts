@@ -1,0 +1,104 @@
+// The catalogue of products: names and units for pages and statements.
+import {
+  deleteProductRow,
+  findProduct,
+  findProducts,
+  insertProduct,
+  type ProductRow,
+  replaceProductMetrics,
+  updateProductName,
+} from "../../db/operator/products.ts";
+import type { OperatorActor } from "../../domain/actor.ts";
+import { AppError, notFoundError } from "../../domain/errors.ts";
+import { productsMax } from "../../domain/limits.ts";
+import { slugForm } from "../../domain/meter/usage_record.ts";
+import type { Product, ProductMetric } from "../../domain/product.ts";
+import { isoTime } from "../../domain/time.ts";
+import { writeChange } from "../change.ts";
+import type { SessionContext } from "../context.ts";
+import { invalidCursorError, type PageInput, readPage } from "../pages.ts";
+
+/** Lists products by slug. @throws {AppError} `validation_failed` for an invalid cursor. */
+export async function listProducts(
+  { database }: SessionContext,
+  { limit, cursor }: PageInput,
+): Promise<{ products: Product[]; nextCursor: string | null }> {
+  if (cursor !== undefined && !slugForm.test(cursor)) throw invalidCursorError();
+  const { rows, nextCursor } = await readPage(
+    (limit) => findProducts(database, { limit, after: cursor }),
+    { limit, cursorOf: ({ slug }) => slug },
+  );
+  return { products: rows.map(toProduct), nextCursor };
+}
+
+/** @throws {AppError} `not_found`. */
+export async function getProduct({ database }: SessionContext, slug: string): Promise<Product> {
+  const row = await findProduct(database, slug);
+  if (row === undefined) throw notFoundError();
+  return toProduct(row);
+}
+
+/** Adds a product. @throws {AppError} `product_taken`, `limit_reached`. */
+export async function createProduct(
+  context: SessionContext,
+  actor: OperatorActor,
+  { slug, name, metrics }: Pick<Product, "slug" | "name" | "metrics">,
+): Promise<Product> {
+  const now = context.clock();
+  const isCreated = await writeChange(context, actor, {
+    statement: insertProduct({ slug, name, now }, { productsMax }),
+    entry: { action: "product.created", organizationId: null, target: { id: slug, name } },
+    after: ({ audited }) => replaceProductMetrics(slug, metrics, audited),
+  });
+  if (isCreated) return { slug, name, metrics, createdAt: isoTime(now) };
+  throw await findProduct(context.database, slug) === undefined
+    ? new AppError("limit_reached", `The catalogue has the maximum of ${productsMax} products.`)
+    : new AppError("product_taken", "A product with this slug already exists.");
+}
+
+/** Changes a product's name, or replaces its metrics. @throws {AppError} `not_found`. */
+export async function changeProduct(
+  context: SessionContext,
+  actor: OperatorActor,
+  { slug, ...change }: {
+    slug: string;
+    name?: string | undefined;
+    metrics?: readonly ProductMetric[] | undefined;
+  },
+): Promise<Product> {
+  const before = await getProduct(context, slug);
+  const { name = before.name, metrics = before.metrics } = change;
+  const hasNewMetrics = metricsText(metrics) !== metricsText(before.metrics);
+  if (name === before.name && !hasNewMetrics) return before;
+  const isChanged = await writeChange(context, actor, {
+    statement: updateProductName(slug, name),
+    entry: { action: "product.changed", organizationId: null, target: { id: slug, name } },
+    after: ({ audited }) => hasNewMetrics ? replaceProductMetrics(slug, metrics, audited) : [],
+  });
+  if (!isChanged) throw notFoundError();
+  return { ...before, name, metrics };
+}
+
+/** Deletes a product from the catalogue. Usage of it is not affected. @throws {AppError} `not_found`. */
+export async function deleteProduct(context: SessionContext, actor: OperatorActor, slug: string) {
+  const { name } = await getProduct(context, slug);
+  const isDeleted = await writeChange(context, actor, {
+    statement: deleteProductRow(slug),
+    entry: { action: "product.deleted", organizationId: null, target: { id: slug, name } },
+  });
+  if (!isDeleted) throw notFoundError();
+}
+
+function metricsText(metrics: readonly ProductMetric[]): string {
+  return JSON.stringify(metrics.map(({ slug, name, unit }) => [slug, name, unit]));
+}
+
+function toProduct({ slug, name, createdAt, metrics }: ProductRow): Product {
+  const list = JSON.parse(metrics) as [slug: string, name: string, unit: string | null][];
+  return {
+    slug,
+    name,
+    metrics: list.map(([slug, name, unit]) => ({ slug, name, unit })),
+    createdAt: isoTime(createdAt),
+  };
+}

@@ -1,0 +1,96 @@
+// The catalogue of products, over the operators' API, on both kinds of database.
+import assert from "node:assert/strict";
+import { productMetricsMax, productsMax } from "../../../../domain/limits.ts";
+import { assertError } from "../../../support/app.ts";
+import { asOperator } from "../../../support/operator_api.ts";
+import { newOperatorToken } from "../../../support/operators.ts";
+import { onEveryDatabase } from "../../../support/usage.ts";
+import { run } from "../../../support/world.ts";
+
+const tiles = {
+  slug: "tiles",
+  name: "Map tiles",
+  metrics: [
+    { slug: "requests", name: "Requests", unit: null },
+    { slug: "bytes", name: "Traffic", unit: "GB" },
+  ],
+};
+
+onEveryDatabase("adds, lists, changes and deletes products, and audits each change", async (test) => {
+  const { fullToken } = await newOperatorToken(test, ["statements:read", "statements:write"]);
+  const send = asOperator(test, fullToken);
+  const created = await send("POST /products", { ...tiles, name: "  Map tiles " });
+  assert.equal(created.status, 201);
+  const createdAt = new Date(test.now()).toISOString();
+  assert.deepEqual(created.body.product, { ...tiles, createdAt });
+  assert.deepEqual((await send("GET /products/tiles")).body.product, { ...tiles, createdAt });
+  assert.equal((await send("POST /products", tiles)).body.error.code, "product_taken");
+
+  const reversed = tiles.metrics.toReversed();
+  const changed = await send("PATCH /products/tiles", { name: "Tiles", metrics: reversed });
+  assert.deepEqual(changed.body.product, { slug: "tiles", name: "Tiles", metrics: reversed, createdAt });
+  assert.equal((await send("PATCH /products/tiles", { name: "Tiles", metrics: reversed })).status, 200);
+  assert.deepEqual((await send("GET /products/tiles")).body.product.metrics, reversed);
+
+  await send("POST /products", { slug: "Z", name: "Last" });
+  await send("POST /products", { slug: "a", name: "First" });
+  const first = (await send("GET /products?limit=2")).body;
+  const second = (await send(`GET /products?limit=2&cursor=${first.nextCursor}`)).body;
+  const slugs = [...first.products, ...second.products].map(({ slug }) => slug);
+  assert.deepEqual(slugs, ["Z", "a", "tiles"]);
+  assert.equal(second.nextCursor, null);
+
+  assert.equal((await send("DELETE /products/tiles")).status, 204);
+  for (const method of ["GET", "DELETE"]) {
+    assert.equal((await send(`${method} /products/tiles`)).body.error.code, "not_found");
+  }
+  assert.equal((await send("PATCH /products/tiles", { name: "Tiles" })).status, 404);
+  const metrics = await test.opened.database.read({ sql: "SELECT * FROM product_metrics", args: [] });
+  assert.deepEqual(metrics, []);
+  const entries = await test.opened.database.read({
+    sql:
+      `SELECT action, target_id AS target, actor_type AS actor FROM audit_events WHERE organization_id IS NULL ORDER BY id`,
+    args: [],
+  });
+  const entry = (action: string, target: string) => ({ action, target, actor: "operator" });
+  assert.deepEqual(entries, [
+    entry("product.created", "tiles"),
+    entry("product.changed", "tiles"),
+    entry("product.created", "Z"),
+    entry("product.created", "a"),
+    entry("product.deleted", "tiles"),
+  ]);
+});
+
+onEveryDatabase("rejects products that are invalid or too many", async (test) => {
+  const { fullToken } = await newOperatorToken(test);
+  const metric = { slug: "m", name: "M" };
+  const invalid: readonly [unknown, string][] = [
+    [{ slug: "-x", name: "X" }, "slug"],
+    [{ slug: "x", name: " " }, "name"],
+    [{ slug: "x", name: "X", metrics: [metric, { ...metric, name: "Again" }] }, "metrics[1].slug"],
+    [{ slug: "x", name: "X", metrics: [{ ...metric, unit: "x".repeat(21) }] }, "metrics[0].unit"],
+    [{ slug: "x", name: "X", metrics: [{ ...metric, unit: "\u202e" }] }, "metrics[0].unit"],
+    [{
+      slug: "x",
+      name: "X",
+      metrics: Array.from({ length: productMetricsMax + 1 }, (_, i) => ({ slug: `m${i}`, name: "M" })),
+    }, "metrics"],
+    [{ slug: "x", name: "X", price: 1 }, "price"],
+  ];
+  for (const [json, path] of invalid) {
+    const response = await test.send("/api/operator/products", {
+      apiKey: fullToken,
+      json,
+    });
+    const { error } = await assertError(response, 422, "validation_failed");
+    assert.equal(error.details?.[0]?.path, path);
+  }
+  const slugs = Array.from({ length: productsMax - 1 }, (_, i) => `p${i}`);
+  const insert = "INSERT INTO products (slug, name, created_at) SELECT value, 'P', 0 FROM json_each(?)";
+  await run(test, insert, JSON.stringify(slugs));
+  const send = asOperator(test, fullToken);
+  const last = await Promise.all(["x", "y"].map((slug) => send("POST /products", { slug, name: "X" })));
+  assert.deepEqual(last.map(({ status }) => status).sort(), [201, 409]);
+  assert.equal(last.find(({ status }) => status === 409)?.body.error.code, "limit_reached");
+});

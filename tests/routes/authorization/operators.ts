@@ -1,0 +1,23 @@
+// Which scope each route of the operators' API requires. authorization_test.ts fails if a route is missing.
+import { run, type World } from "../../support/world.ts";
+import { type Attempt, byOperator, type Entry } from "./entry.ts";
+
+const withProduct = (more: Attempt = {}) => async ({ test }: World) => {
+  await run(test, "INSERT OR IGNORE INTO products (slug, name, created_at) VALUES ('tiles', 'Tiles', 0)");
+  return { params: { slug: "tiles" }, ...more };
+};
+
+/** Every route by method and path. */
+export const operatorTable: Readonly<Record<string, Entry>> = {
+  "GET /api/operator/products": byOperator("statements:read"),
+  "POST /api/operator/products": {
+    ...byOperator("statements:write"),
+    attempt: ({ organizationId }) => ({ json: { slug: organizationId, name: "Tiles" } }),
+  },
+  "GET /api/operator/products/:slug": { ...byOperator("statements:read"), attempt: withProduct() },
+  "PATCH /api/operator/products/:slug": {
+    ...byOperator("statements:write"),
+    attempt: withProduct({ json: { name: "Map tiles" } }),
+  },
+  "DELETE /api/operator/products/:slug": { ...byOperator("statements:write"), attempt: withProduct() },
+};

@@ -1,0 +1,83 @@
+// Creates operators and their tokens directly in the database.
+import { generateOperatorToken } from "../../domain/operator/operator_token.ts";
+import { type OperatorScope, operatorScopes } from "../../domain/operator/operator_scope.ts";
+import { hashSecretToken } from "../../domain/secret_token.ts";
+import { newId } from "../../domain/id.ts";
+import type { TestApp, TestPerson } from "./app.ts";
+import { newPerson, run } from "./world.ts";
+
+/** What is unusual about an operator. */
+export interface OperatorOptions {
+  /** When they last used a second factor in their session. Default: now; null for never. */
+  readonly secondFactorAt?: number | null;
+  /** When they last confirmed their identity in it. Default: now. */
+  readonly provedAt?: number;
+}
+
+/** Makes a signed-in person an operator who has a passkey. */
+export async function makeOperator(
+  test: TestApp,
+  { userId }: Pick<TestPerson, "userId">,
+  { secondFactorAt = test.now(), provedAt = test.now() }: OperatorOptions = {},
+): Promise<void> {
+  await run(test, "UPDATE users SET operator_since = ? WHERE id = ?", test.now(), userId);
+  await run(
+    test,
+    "UPDATE sessions SET second_factor_at = ?, proved_at = ? WHERE user_id = ?",
+    secondFactorAt,
+    provedAt,
+    userId,
+  );
+  await newPasskey(test, userId);
+}
+
+/** @returns A signed-in operator who is in no organization. */
+export async function newOperator(test: TestApp, options: OperatorOptions = {}): Promise<TestPerson> {
+  const person = await newPerson(test, null);
+  await makeOperator(test, person, options);
+  return person;
+}
+
+/** Adds a passkey that can't be used. @returns Its id. */
+export async function newPasskey(test: TestApp, userId: string): Promise<string> {
+  const id = newId("pas");
+  await run(
+    test,
+    `INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at)
+     VALUES (?, ?, ?, 'x', 0, '[]', 'Phone', ?)`,
+    id,
+    userId,
+    id,
+    test.now(),
+  );
+  return id;
+}
+
+/**
+ * Creates an operator token.
+ *
+ * @param scopes Default: all.
+ * @param more `addresses`: CIDR blocks. `expiresAt`: milliseconds since 1970.
+ * @returns Its id, and the token for `apiKey` of `test.send()`.
+ */
+export async function newOperatorToken(
+  test: TestApp,
+  scopes: readonly OperatorScope[] = operatorScopes,
+  { addresses = [], expiresAt = null }: { addresses?: readonly string[]; expiresAt?: number | null } = {},
+): Promise<{ id: string; fullToken: string }> {
+  const { fullToken, tokenPrefix } = generateOperatorToken();
+  const id = newId("opt");
+  await run(
+    test,
+    `INSERT INTO operator_tokens (id, token_hash, token_prefix, name, scopes, addresses, created_at, expires_at)
+     VALUES (?, ?, ?, 'Billing', ?, ?, ?, ?)`,
+    id,
+    hashSecretToken(fullToken),
+    tokenPrefix,
+    JSON.stringify(scopes),
+    JSON.stringify(addresses),
+    test.now(),
+    expiresAt,
+  );
+  return { id, fullToken };
+}
