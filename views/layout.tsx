@@ -7,6 +7,7 @@ import { SubmitButton } from "./components/button.tsx";
 import { Form } from "./components/form.tsx";
 import { Brand, Icon } from "./components/icon.tsx";
 import { type Place, Side } from "./components/side.tsx";
+import { OperatorSide } from "./operator/side.tsx";
 
 export type { Place };
 
@@ -38,6 +39,8 @@ export interface PortalFrame {
   readonly session: Session;
   /** Whether emails are sent. If not, nobody is asked to confirm an address. */
   readonly sendsMail: boolean;
+  /** Whether the page belongs to the operator console, which has its own sidebar. */
+  readonly isConsole: boolean;
 }
 
 /** A whole page, ready for `c.html()`. */
@@ -79,9 +82,9 @@ export function PortalPage({ title, frame, place, children }: {
   place: Place | null;
   children: Child;
 }): Page {
-  const { user } = frame.session;
+  const { session, isConsole } = frame;
   // The account page says the same.
-  const isReminded = frame.sendsMail && !user.emailVerified && place !== "account";
+  const isReminded = frame.sendsMail && !isConsole && !session.user.emailVerified && place !== "account";
   return document(
     <>
       <Head title={title} assets={frame.assets}>
@@ -99,9 +102,11 @@ export function PortalPage({ title, frame, place, children }: {
         <div id="trouble" class="trouble" role="alert"></div>
         <div id="announcer" class="unseen" role="status"></div>
         <div class="frame">
-          <Side session={frame.session} place={place} />
+          {isConsole
+            ? <OperatorSide session={session} place={place} />
+            : <Side session={session} place={place} />}
           <main id="main" tabindex={-1}>
-            {isReminded && <UnverifiedNotice email={user.email} />}
+            {isReminded && <UnverifiedNotice email={session.user.email} />}
             {children}
           </main>
         </div>

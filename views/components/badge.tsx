@@ -1,8 +1,8 @@
 // A state in one word. The color only repeats the word.
 import type { Child } from "hono/jsx";
 
-/** `on`: fine. `soon`: needs attention. `off`: inactive. */
-export type BadgeTone = "on" | "soon" | "off";
+/** `on`: fine. `soon`: needs attention. `bad`: failing. `off`: inactive. */
+export type BadgeTone = "on" | "soon" | "bad" | "off";
 
 /** A small pill with a word. */
 export function Badge({ tone, children }: { tone: BadgeTone; children: Child }) {

@@ -18,7 +18,7 @@ export interface ChartProps {
   readonly description: string;
   /** In order, without gaps. */
   readonly windows: readonly ChartRow[];
-  /** The names of a window's values, at most four. */
+  /** The names of a window's values, at most six. */
   readonly series: readonly string[];
   /** Such as `requests`. */
   readonly unit: string;

@@ -21,7 +21,7 @@ export interface FieldProps {
 
 /** A text field. */
 export interface TextFieldProps extends FieldProps {
-  readonly type?: "text" | "email" | "password";
+  readonly type?: "text" | "email" | "password" | "search";
   readonly autocomplete: string;
   /** The keyboard on phones. */
   readonly inputmode?: "numeric" | "text";

@@ -1,11 +1,13 @@
 // The sidebar: navigation, organization switcher and account. On a phone it is a bar at the top with a menu.
 import { hasPermission } from "../../domain/permissions.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
+import type { OperatorPlace } from "../operator/side.tsx";
 import { roleWords } from "../text/role.ts";
 import { Form, returnField } from "./form.tsx";
 import { Brand, Icon, type IconName } from "./icon.tsx";
+import { Own } from "./own.tsx";
 
-/** The pages in the sidebar. */
+/** The pages in the sidebars of the portal and of the operator console. */
 export type Place =
   | "api-keys"
   | "usage"
@@ -14,7 +16,8 @@ export type Place =
   | "organization"
   | "organizations"
   | "account"
-  | "security";
+  | "security"
+  | OperatorPlace;
 
 interface PlaceLink {
   readonly place: Place;
@@ -36,10 +39,6 @@ const organizationsPlace: PlaceLink = {
   label: "Organizations",
   icon: "building",
 };
-const ownPlaces: readonly PlaceLink[] = [
-  { place: "account", href: "/portal/account", label: "Account", icon: "person" },
-  { place: "security", href: "/portal/account/security", label: "Security", icon: "shield" },
-];
 
 export interface SideProps {
   readonly session: Session;
@@ -141,30 +140,6 @@ function SwitchForm(props: { membership: Membership; isActive: boolean; place: P
         {isActive ? <Icon name="check" /> : null}
       </button>
     </Form>
-  );
-}
-
-/** The account menu. */
-function Own({ session, place }: SideProps) {
-  return (
-    <div class="own">
-      <div class="own-name">
-        <span class="cut">{session.user.name}</span>
-        <span class="cut muted tiny" title={session.user.email}>{session.user.email}</span>
-      </div>
-      <ul class="own-links">
-        {ownPlaces.map((one) => (
-          <li>
-            <a href={one.href} aria-current={one.place === place ? "page" : undefined}>{one.label}</a>
-          </li>
-        ))}
-        <li>
-          <form method="post" action="/sign-out" hx-boost="false">
-            <button type="submit" class="as-link">Sign out</button>
-          </form>
-        </li>
-      </ul>
-    </div>
   );
 }
 

@@ -1,12 +1,12 @@
 // The usage page: filters, totals, a chart, the most active keys and the latest records.
 import type { WindowUnit } from "../../domain/meter/usage_window.ts";
-import { groupDigits, percentText } from "../../domain/number_text.ts";
 import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { Chart, ChartLegend, type ChartProps, ChartTable } from "../components/chart.tsx";
+import { Change, type ChangeProps } from "../components/change.tsx";
 import { CodeBlock } from "../components/code.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
-import { Icon } from "../components/icon.tsx";
+import { Figures } from "../components/figures.tsx";
 import { type UsageAddress, UsageFilterBar, type UsageFilterProps, usageHref } from "./usage_filters.tsx";
 import { type KeyUsageProps, KeyUsageTable, RecordTable, type UsageRecordRow } from "./usage_tables.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
@@ -22,12 +22,7 @@ export interface UsageFigures {
   readonly busiest: { readonly label: string; readonly value: string } | null;
   readonly activeKeys: number;
   /** The change since the period before. */
-  readonly change: {
-    /** Null if nothing was used then. */
-    readonly percent: number | null;
-    /** Such as `October 1–22`. */
-    readonly period: string;
-  };
+  readonly change: ChangeProps;
 }
 
 /** The usage in the range. */
@@ -138,7 +133,7 @@ function Report({ figures, chart, keys, address }: UsageReport & { address: Usag
   const isEmpty = figures.recordCount === 0;
   return (
     <>
-      <Figures figures={figures} by={chart.by} />
+      <ReportFigures figures={figures} by={chart.by} />
       <Card title={`Usage by ${chart.by}`} aside={isEmpty ? null : <ChartLegend series={chart.series} />}>
         {isEmpty ? <NoUsage address={address} /> : (
           <>
@@ -160,46 +155,17 @@ function Report({ figures, chart, keys, address }: UsageReport & { address: Usag
   );
 }
 
-/** Longer numbers are smaller. */
-const longCharacters = 11;
-
-function Figures({ figures, by }: { figures: UsageFigures; by: WindowUnit }) {
-  const { busiest, change } = figures;
-  const all = [
-    { label: figures.metricLabel, number: figures.sum, note: <Change {...change} /> },
-    { label: "Records", number: figures.recordCount },
-    { label: `Busiest ${by}`, number: busiest?.value, note: busiest?.label },
-    { label: "Active keys", number: figures.activeKeys },
-  ];
+function ReportFigures({ figures, by }: { figures: UsageFigures; by: WindowUnit }) {
+  const { busiest } = figures;
   return (
-    <dl class="card figures">
-      {all.map(({ label, number, note }) => {
-        const value = number === undefined ? "–" : groupDigits(number);
-        return (
-          <div>
-            <dt>{label}</dt>
-            <dd class={value.length > longCharacters ? "value long" : "value"}>{value}</dd>
-            {note === undefined ? null : <dd class="tiny muted">{note}</dd>}
-          </div>
-        );
-      })}
-    </dl>
-  );
-}
-
-function Change({ percent, period }: UsageFigures["change"]) {
-  // Word joiners prevent line breaks within a range of days.
-  const than = period.replace(/(?<=\d)–(?=\d)/, "\u2060–\u2060");
-  if (percent === null) return <>{`No usage during ${than}`}</>;
-  if (percent === 0) return <>{`Same as ${than}`}</>;
-  return (
-    <>
-      <span class={percent > 0 ? "change up" : "change"}>
-        <Icon name={percent > 0 ? "up" : "down"} />
-        {`${percentText(percent)} ${percent > 0 ? "more" : "less"}`}
-      </span>
-      {` than ${than}`}
-    </>
+    <Figures
+      figures={[
+        { label: figures.metricLabel, number: figures.sum, note: <Change {...figures.change} /> },
+        { label: "Records", number: figures.recordCount },
+        { label: `Busiest ${by}`, number: busiest?.value, note: busiest?.label },
+        { label: "Active keys", number: figures.activeKeys },
+      ]}
+    />
   );
 }
 

@@ -3,6 +3,7 @@ import { countOf, groupDigits } from "../../domain/number_text.ts";
 import { exactTimeIn, zoneWords } from "../text/zone.ts";
 import { Badge } from "../components/badge.tsx";
 import { MomentTime } from "../components/relative_time.tsx";
+import { Share } from "../components/share.tsx";
 import { Cell, Row, Table } from "../components/table.tsx";
 
 interface Amounts {
@@ -46,13 +47,7 @@ export function KeyUsageTable({ keys, others, unit }: KeyUsageProps) {
         <Row>
           <Cell place="title">{title}</Cell>
           <Cell label="Share">
-            <span class="share">
-              <svg class="share-bar" aria-hidden="true">
-                <rect class="share-all" width="100%" height="100%" rx="3" />
-                {share ? <rect class="share-part" width={`${share}%`} height="100%" rx="3" /> : null}
-              </svg>
-              <span class="num">{share === null ? "–" : `${share.toFixed(1)}%`}</span>
-            </span>
+            <Share percent={share} />
           </Cell>
           <Cell label={unit} isNumber>{groupDigits(sum)}</Cell>
           <Cell label="Records" isNumber>{groupDigits(count)}</Cell>

@@ -1,0 +1,27 @@
+// How usage changed since an earlier period.
+import { percentText } from "../../domain/number_text.ts";
+import { Icon } from "./icon.tsx";
+
+export interface ChangeProps {
+  /** Null if nothing was used then. */
+  readonly percent: number | null;
+  /** The period to compare with, such as `October 1–22`. */
+  readonly period: string;
+}
+
+/** The change in words: `12.4% more than October 1–22`. */
+export function Change({ percent, period }: ChangeProps) {
+  // Word joiners prevent line breaks within a range of days.
+  const than = period.replace(/(?<=\d)–(?=\d)/, "\u2060–\u2060");
+  if (percent === null) return <>{`No usage during ${than}`}</>;
+  if (percent === 0) return <>{`Same as ${than}`}</>;
+  return (
+    <>
+      <span class={percent > 0 ? "change up" : "change"}>
+        <Icon name={percent > 0 ? "up" : "down"} />
+        {`${percentText(percent)} ${percent > 0 ? "more" : "less"}`}
+      </span>
+      {` than ${than}`}
+    </>
+  );
+}
