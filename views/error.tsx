@@ -1,4 +1,5 @@
 // The error page: what went wrong, what to do, and how to get help. It never shows internal details.
+import { withReturnTo } from "../domain/sign_in/return_to.ts";
 import { ButtonLink } from "./components/button.tsx";
 import { type GateFrame, GatePage, type Page, type PortalFrame, PortalPage } from "./layout.tsx";
 
@@ -12,17 +13,21 @@ export interface ErrorPageProps {
   /** One sentence. */
   readonly message: string;
   readonly requestId: string;
+  /** For people who are signed out: the page to return to after signing in. */
+  readonly returnTo: string | null;
 }
 
 /** @returns The error page. */
 export function errorPage(props: ErrorPageProps): Page {
-  const { frame, title } = props;
+  const { frame, title, returnTo } = props;
   if ("session" in frame) {
     return (
       <PortalPage title={title} frame={frame} place={null}>
         <div class="fault">
           <Words {...props} />
-          {frame.session.organization === null
+          {frame.isConsole
+            ? <ButtonLink href="/operator">Go to the overview</ButtonLink>
+            : frame.session.organization === null
             ? <ButtonLink href="/portal/organizations">Go to your organizations</ButtonLink>
             : <ButtonLink href="/portal/api-keys">Go to API keys</ButtonLink>}
           <Help {...props} />
@@ -34,7 +39,7 @@ export function errorPage(props: ErrorPageProps): Page {
     <GatePage title={title} frame={frame}>
       <div class="card">
         <Words {...props} />
-        <ButtonLink href="/sign-in">Go to sign-in</ButtonLink>
+        <ButtonLink href={withReturnTo("/sign-in", returnTo)}>Go to sign-in</ButtonLink>
         <Help {...props} />
       </div>
     </GatePage>

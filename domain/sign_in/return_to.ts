@@ -48,10 +48,15 @@ export function withinReturnTo(address: string): string {
   return url.href.length <= returnToCharactersMax ? url.href : `${url.origin}/`;
 }
 
-/** Like {@linkcode safeReturnTo}, for pages of the portal only. @param base The URL of this service. */
+/** Like {@linkcode safeReturnTo}, for pages of the portal and of the operator console only. @param base The URL of this service. */
 export function portalReturnTo(text: string | undefined, base: URL): string | null {
   const path = safeReturnTo(text, { base, isAllowedOrigin: () => false });
-  return path !== null && /^\/portal(?=[/?#]|$)/.test(path) ? path : null;
+  return path !== null && /^\/(portal|operator)(?=[/?#]|$)/.test(path) ? path : null;
+}
+
+/** @returns Whether a path of this service belongs to the operator console. */
+export function isConsolePath(path: string): boolean {
+  return /^\/operator(?=[/?#]|$)/.test(path);
 }
 
 /** @returns A path of this service that passes on where to go afterwards. */

@@ -2,6 +2,7 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import type { FormErrors } from "../../views/components/form.tsx";
+import { isConsolePath } from "../../domain/sign_in/return_to.ts";
 import { errorPage } from "../../views/error.tsx";
 import { formMessage } from "../schemas/messages.ts";
 import type { AppContext } from "../env.ts";
@@ -27,7 +28,9 @@ export async function pageError(c: AppContext, error: AppError, parts: PortalPar
   if (error.code === "unauthenticated") return toSignIn(c);
   // The page must also come when the database is unavailable.
   const session = await findSession(c, parts).catch(() => null);
-  const frame = session === null ? gateFrame(parts) : portalFrame(parts, session);
+  const { pathname, search } = new URL(c.req.url);
+  const isConsole = session?.isOperator === true && isConsolePath(pathname);
+  const frame = session === null ? gateFrame(parts) : { ...portalFrame(parts, session), isConsole };
   setErrorHeaders(c, error);
   const page = errorPage({
     frame,
@@ -35,6 +38,8 @@ export async function pageError(c: AppContext, error: AppError, parts: PortalPar
     title: errorTitles[error.code] ?? "Something went wrong",
     message: error.message,
     requestId: c.get("requestId"),
+    // The page may be there for people who are signed in.
+    returnTo: error.code === "not_found" && c.req.method === "GET" ? pathname + search : null,
   });
   return sendPage(c, page, error.status as ContentfulStatusCode);
 }

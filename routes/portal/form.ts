@@ -1,6 +1,6 @@
 // Forms of the portal. A rejected form is shown again with its input and what is wrong with it.
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { SessionActor } from "../../domain/actor.ts";
+import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../domain/errors.ts";
 import type { FormErrors } from "../../views/components/form.tsx";
 import type { AppContext } from "../env.ts";
@@ -43,7 +43,7 @@ export interface FormPage<Actor> {
 }
 
 /** Mounts a page that shows a form, and the form's target. */
-export function mountForm<Actor extends SessionActor>(
+export function mountForm<Actor extends SessionActor | OperatorActor>(
   { get, post }: PortalRoutes<Actor>,
   { path, show, submit, reauthenticateFor }: FormPage<Actor>,
 ): void {

@@ -1,6 +1,6 @@
 // What all pages of the portal share: requiring a session, the frame around the page, redirects and forms.
 import type { ContentfulStatusCode, RedirectStatusCode } from "hono/utils/http-status";
-import type { SessionActor } from "../../domain/actor.ts";
+import type { OperatorActor, SessionActor } from "../../domain/actor.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { Membership, Session } from "../../domain/sign_in/session.ts";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
@@ -55,7 +55,7 @@ export function portalFrame({ assets, services }: PortalParts, session: Session)
 }
 
 /** Handles a request of a signed-in user. */
-export type PortalHandler<Actor extends SessionActor = SessionActor> = (
+export type PortalHandler<Actor = SessionActor> = (
   c: AppContext,
   session: Actor,
 ) => Response | Promise<Response>;
@@ -69,7 +69,7 @@ export function signedIn(parts: PortalParts, handler: PortalHandler): (c: AppCon
 }
 
 /** Mounts handlers of pages and forms. */
-export interface PortalRoutes<Actor extends SessionActor = SessionActor> {
+export interface PortalRoutes<Actor = SessionActor> {
   get(path: string, handler: PortalHandler<Actor>): void;
   post(path: string, handler: PortalHandler<Actor>): void;
 }
@@ -168,9 +168,10 @@ export function withoutReferrer(
  */
 export async function readForm(
   c: AppContext,
-  { organization }: SessionActor,
+  actor: SessionActor | OperatorActor,
 ): Promise<Readonly<Record<string, string>>> {
   const form = await readFormBody(c);
+  const organization = actor.type === "session" ? actor.organization : null;
   const { organizationId } = form;
   if (
     organization !== null && organizationId !== undefined && organizationId !== organization.organizationId

@@ -16,6 +16,7 @@ import { portalPasswordRoutes } from "./account/passwords.ts";
 import { portalSecurityRoutes } from "./sign_in/security.ts";
 import { portalInvitationRoutes } from "./organization/invitations.ts";
 import { portalMemberRoutes } from "./organization/members.ts";
+import { operatorConsoleRoutes } from "./operator/routes.ts";
 import { portalOrganizationRoutes } from "./organization/organizations.ts";
 import { portalSignInRoutes } from "./sign_in/sign_in.ts";
 import { portalPasskeyRoutes } from "./sign_in/passkeys.ts";
@@ -54,6 +55,7 @@ export function portalRoutes(
   portalOrganizationRoutes(app, parts);
   portalAuditRoutes(app, parts);
   browserRequestRoutes(app, parts);
+  operatorConsoleRoutes(app, parts);
 
   const openApi = { baseUrl: parts.config.baseUrl.origin, version };
   docsRoutes(app, { assets, document: () => openApiDocument(app, openApi) });

@@ -34,6 +34,7 @@ export function portalFrame(text: string): PortalFrame {
     assets,
     now,
     sendsMail: true,
+    isConsole: false,
     session: {
       id: "ses_1",
       user,
@@ -200,7 +201,7 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
   const signIn = { email: text, returnTo: text };
   const signUp = { name: text, email: text, organizationName: text, returnTo: text };
   const signUpErrors = { name: text, email: text, password: text, organizationName: text };
-  const fault = { status: 404, title: text, message: text, requestId: text };
+  const fault = { status: 404, title: text, message: text, requestId: text, returnTo: `/${text}` };
   const usage = usageProps(text);
   const mail = {
     id: `mail_1/${text}`,

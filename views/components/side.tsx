@@ -5,7 +5,7 @@ import type { OperatorPlace } from "../operator/side.tsx";
 import { roleWords } from "../text/role.ts";
 import { Form, returnField } from "./form.tsx";
 import { Brand, Icon, type IconName } from "./icon.tsx";
-import { Own } from "./own.tsx";
+import { Own, type OwnLink } from "./own.tsx";
 
 /** The pages in the sidebars of the portal and of the operator console. */
 export type Place =
@@ -59,7 +59,7 @@ export function Side({ session, place }: SideProps) {
           </summary>
           <div class="menu-box">
             <Organizations session={session} place={place} />
-            <Own session={session} place={place} />
+            <Own session={session} place={place} first={operatorLinks(session)} />
           </div>
         </details>
       </div>
@@ -80,10 +80,15 @@ export function Side({ session, place }: SideProps) {
             <Organizations session={session} place={place} />
           </div>
         </details>
-        <Own session={session} place={place} />
+        <Own session={session} place={place} first={operatorLinks(session)} />
       </div>
     </header>
   );
+}
+
+/** Operators have a link to the console. */
+function operatorLinks({ isOperator }: Session): readonly OwnLink[] {
+  return isOperator ? [{ place: "operator", href: "/operator", label: "Operator console" }] : [];
 }
 
 function placesOf({ organization }: Session): readonly PlaceLink[] {

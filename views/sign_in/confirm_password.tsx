@@ -6,12 +6,14 @@ import type { Page, PortalFrame } from "../layout.tsx";
 import { codeCharactersMax, turnOffLinkPath } from "./two_step.tsx";
 
 /** @returns The page that asks for the password. */
-export function confirmPasswordPage({ frame, returnTo, back, asksForCode, rejected }: {
+export function confirmPasswordPage({ frame, returnTo, back, isForConsole, asksForCode, rejected }: {
   frame: PortalFrame;
   /** The next page, checked by the caller. */
   returnTo: string;
   /** The page behind “Cancel”. */
   back: string;
+  /** The next page belongs to the operator console. */
+  isForConsole: boolean;
   /** Two-step sign-in is on: a code is required too. */
   asksForCode: boolean;
   rejected?: FormErrors | undefined;
@@ -23,7 +25,11 @@ export function confirmPasswordPage({ frame, returnTo, back, asksForCode, reject
       frame={frame}
       place={null}
       title="Confirm it's you"
-      text={`The next step changes who can sign in to your account. Enter ${asked} to continue.`}
+      text={`${
+        isForConsole
+          ? "The operator console asks again from time to time, and before changes."
+          : "The next step changes who can sign in to your account."
+      } Enter ${asked} to continue.`}
       facts={[{ label: "Signed in as", value: email }]}
       action="/portal/confirm-password"
       submit="Continue"

@@ -1,5 +1,6 @@
 // The page that asks for the password again, and then goes on to the page that required it.
-import { portalReturnTo } from "../../../domain/sign_in/return_to.ts";
+import { isConsolePath, portalReturnTo } from "../../../domain/sign_in/return_to.ts";
+import { hasOperatorSignIn } from "../../../services/operator/operator_access.ts";
 import { hasRecentAuthentication, reauthenticate } from "../../../services/sign_in/recent_authentication.ts";
 import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
 import type { FormErrors } from "../../../views/components/form.tsx";
@@ -29,7 +30,8 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
       const view = confirmPasswordPage({
         frame: portalFrame(parts, session),
         returnTo: target,
-        back: sectionOf(target),
+        back: sectionOf(target, hasOperatorSignIn(session, services.clock())),
+        isForConsole: isConsolePath(target),
         asksForCode: totp.enabled,
         rejected: aboutPassword(state),
       });
@@ -50,6 +52,7 @@ export function aboutPassword({ code, message, fields }: FormState): FormErrors 
 }
 
 /** @returns The page in the sidebar that a path belongs to. It never asks for the password. */
-function sectionOf(path: string): string {
-  return /^\/portal\/[^/?#]+/.exec(path)?.[0] ?? home;
+function sectionOf(path: string, mayOpenConsole: boolean): string {
+  if (isConsolePath(path) && !mayOpenConsole) return home;
+  return /^\/(portal|operator)\/[^/?#]+/.exec(path)?.[0] ?? home;
 }

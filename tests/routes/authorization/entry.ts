@@ -81,6 +81,8 @@ export const byOperator = (operators: OperatorScope | "account") => ({
   operators,
   writes: [],
 });
+/** A page of the operator console: it doesn't exist for anyone else. */
+export const onlyOperators = everybody("unknown");
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
 
 /** @returns An attempt on a key that the person who tries created. */

@@ -11,6 +11,7 @@ import {
   objectForOwner,
   objectFromAdmin,
   objectInActive,
+  onlyOperators,
   open,
   passkeyOf,
   sessionOf,
@@ -64,6 +65,7 @@ const onInvitations = [
 /** Every page and form by method and path. */
 export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /docs": { who: open },
+  "GET /operator": { who: onlyOperators },
   "GET /portal": { who: open },
   "GET /sign-in": { who: open },
   "POST /sign-in": {

@@ -1,0 +1,77 @@
+// What all pages of the operator console share: who may open them, and the frame around them.
+import type { OperatorActor, SessionActor } from "../../../domain/actor.ts";
+import { notFoundError } from "../../../domain/errors.ts";
+import { hasOperatorSignIn, requireOperatorAccount } from "../../../services/operator/operator_access.ts";
+import { listPasskeys } from "../../../services/sign_in/passkeys.ts";
+import { getTwoStepStatus } from "../../../services/sign_in/two_step.ts";
+import type { PortalFrame } from "../../../views/layout.tsx";
+import { secondFactorPage } from "../../../views/operator/second_factor.tsx";
+import type { App, AppContext } from "../../env.ts";
+import { findSession, sessionActor } from "../../session.ts";
+import {
+  askToReauthenticate,
+  portalFrame,
+  type PortalParts,
+  type PortalRoutes,
+  reauthenticationIfNeeded,
+  sendPage,
+} from "../page.ts";
+
+/** The first page of the console. */
+export const operatorHome = "/operator";
+
+/** An operator with a browser. */
+export type ConsoleActor = OperatorActor & {
+  readonly credential: { readonly kind: "account"; readonly session: SessionActor };
+};
+
+/** Handles a request of an operator. */
+export type ConsoleHandler = (c: AppContext, actor: ConsoleActor) => Response | Promise<Response>;
+
+/**
+ * Mounts pages of the console. For everyone else, signed out or not, they don't exist. Operators without a recent second factor
+ * confirm who they are, or set one up. Forms also require a recent authentication, and have the path of their page.
+ */
+export function operatorPages(app: App, parts: PortalParts): PortalRoutes<ConsoleActor> {
+  return {
+    get: (path, handler) => void app.get(path, (c) => asOperator(c, parts, handler)),
+    post: (path, handler) =>
+      void app.post(path, (c) => asOperator(c, parts, withRecentAuthentication(parts, handler))),
+  };
+}
+
+/** The same for pages whose only purpose is a form: they ask for a recent authentication before it is filled in. */
+export function operatorForms(app: App, parts: PortalParts): PortalRoutes<ConsoleActor> {
+  const { get, post } = operatorPages(app, parts);
+  return { get: (path, handler) => get(path, withRecentAuthentication(parts, handler)), post };
+}
+
+/** @returns The frame of the console. */
+export function operatorFrame(parts: PortalParts, { credential }: ConsoleActor): PortalFrame {
+  return { ...portalFrame(parts, credential.session), isConsole: true };
+}
+
+async function asOperator(c: AppContext, parts: PortalParts, handler: ConsoleHandler): Promise<Response> {
+  const found = await findSession(c, parts);
+  if (!found?.isOperator) throw notFoundError();
+  const { services } = parts;
+  const session = sessionActor(c, found);
+  const now = services.clock();
+  if (hasOperatorSignIn(session, now)) {
+    const credential = { kind: "account", session } as const;
+    return await handler(c, { ...requireOperatorAccount(session, now), credential });
+  }
+  const [{ totp }, passkeys] = await Promise.all([
+    getTwoStepStatus(services, session),
+    listPasskeys(services, session),
+  ]);
+  if (!totp.enabled && passkeys.length === 0) {
+    return await sendPage(c, secondFactorPage({ frame: portalFrame(parts, session) }), 403);
+  }
+  const { pathname, search } = new URL(c.req.url);
+  return askToReauthenticate(c, c.req.method === "GET" ? pathname + search : pathname, { again: true });
+}
+
+function withRecentAuthentication(parts: PortalParts, handler: ConsoleHandler): ConsoleHandler {
+  return (c, actor) => reauthenticationIfNeeded(c, parts, actor.credential.session) ?? handler(c, actor);
+}

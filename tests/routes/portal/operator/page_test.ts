@@ -1,0 +1,76 @@
+// Who may open the operator console: operators with a recent second factor, nobody else.
+import assert from "node:assert/strict";
+import { operatorSignInMs, recentAuthenticationMs } from "../../../../domain/limits.ts";
+import { type TestApp, testApp } from "../../../support/app.ts";
+import { makeOperator, newOperator } from "../../../support/console.ts";
+import { openPage } from "../../../support/pages.ts";
+import { turnOnTwoStep } from "../../../support/second_step.ts";
+import { run } from "../../../support/world.ts";
+
+const page = (test: TestApp, path: string, cookie?: string) =>
+  openPage(test, path, cookie === undefined ? {} : { cookie });
+/** What two pages have in common that were not found. */
+const common = (html: string, path: string) =>
+  html.replaceAll(/req_[0-9a-f]{32}/g, "REQUEST").replaceAll(encodeURIComponent(path), "PATH");
+
+testApp("for everyone else, the console looks like pages that don't exist", async (test) => {
+  const ada = await test.signUp();
+  await run(test, "UPDATE sessions SET second_factor_at = ?", test.now());
+  for (const cookie of [undefined, ada.cookie]) {
+    const unknown = await page(test, "/operatorial", cookie);
+    const found = await page(test, "/operator", cookie);
+    assert.equal(found.status, 404);
+    assert.equal(common(found.html, "/operator"), common(unknown.html, "/operatorial"));
+    const headers = ({ answer }: typeof found) =>
+      [...answer.headers].filter(([name]) => name !== "x-request-id");
+    assert.deepEqual(headers(found), headers(unknown));
+  }
+});
+
+testApp("people who are signed out return to the page after signing in", async (test) => {
+  const { html } = await page(test, "/operator?x=1");
+  assert.match(html, /href="\/sign-in\?return_to=%2Foperator%3Fx%3D1"/);
+});
+
+testApp("operators open the console, and find it in the portal", async (test) => {
+  const mara = await newOperator(test);
+  const { status, html } = await page(test, "/operator", mara.cookie);
+  assert.equal(status, 200);
+  assert.match(html, /<a href="\/operator" aria-current="page">/);
+  assert.match((await page(test, "/portal/api-keys", mara.cookie)).html, /href="\/operator"/);
+  const ada = await test.signUp();
+  assert.doesNotMatch((await page(test, "/portal/api-keys", ada.cookie)).html, /href="\/operator/);
+});
+
+testApp("an unknown page of the console has the console's frame, for operators only", async (test) => {
+  const mara = await newOperator(test);
+  const { status, html } = await page(test, "/operator/nothing", mara.cookie);
+  assert.equal(status, 404);
+  assert.match(html, /class="side operator"/);
+  assert.doesNotMatch((await page(test, "/operator/nothing")).html, /class="side operator"/);
+});
+
+testApp("operators without a second factor are told to set one up", async (test) => {
+  const mara = await test.signUp();
+  await run(test, "UPDATE users SET operator_since = ?", test.now());
+  const { status, html } = await page(test, "/operator", mara.cookie);
+  assert.equal(status, 403);
+  assert.match(html, /Set up two-step sign-in/);
+  assert.match(html, /href="\/portal\/account\/security"/);
+});
+
+testApp("operators whose second factor is too long ago confirm who they are", async (test) => {
+  const mara = await test.signUp();
+  await turnOnTwoStep(test, mara.cookie);
+  await makeOperator(test, mara);
+  test.advance(operatorSignInMs - 1);
+  assert.equal((await page(test, "/operator", mara.cookie)).status, 200);
+  test.advance(1);
+  const { status, location } = await page(test, "/operator?x=1", mara.cookie);
+  assert.equal(status, 303);
+  assert.equal(location, "/portal/confirm-password?again=1&return_to=%2Foperator%3Fx%3D1");
+  // The way back does not lead to the same question.
+  assert.match((await page(test, location ?? "", mara.cookie)).html, /href="\/portal\/account"/);
+  test.advance(recentAuthenticationMs);
+  assert.equal((await page(test, "/portal/api-keys", mara.cookie)).status, 200);
+});

@@ -1,0 +1,37 @@
+// Operators with a browser.
+import { openPage, type TestPage } from "./pages.ts";
+import { type TestApp, testPassword, type TestPerson } from "./app.ts";
+import { run } from "./world.ts";
+
+/** Makes a signed-in person an operator who has just used a second factor in each of their sessions. */
+export async function makeOperator(test: TestApp, { userId }: Pick<TestPerson, "userId">): Promise<void> {
+  const now = test.now();
+  await run(test, "UPDATE users SET operator_since = ? WHERE id = ?", now, userId);
+  await run(
+    test,
+    "UPDATE sessions SET second_factor_at = ?, proved_at = ? WHERE user_id = ?",
+    now,
+    now,
+    userId,
+  );
+}
+
+/** Creates an operator who has just signed in with a second factor. */
+export async function newOperator(test: TestApp, name = "Mara Rossi"): Promise<TestPerson> {
+  const person = await test.signUp(name);
+  await makeOperator(test, person);
+  return person;
+}
+
+/** Confirms the password on the page to which the console redirected. @returns The page that follows. */
+export async function confirmPassword(
+  test: TestApp,
+  person: TestPerson,
+  page: TestPage,
+): Promise<TestPage> {
+  const returnTo = new URL(page.location ?? "", "http://x").searchParams.get("return_to") ?? "";
+  return await openPage(test, "/portal/confirm-password", {
+    person,
+    form: { password: testPassword, return_to: returnTo },
+  });
+}
