@@ -9,6 +9,7 @@ import wrongCodes from "./migrations/0004_wrong_codes.sql" with { type: "text" }
 import seriesLimit from "./migrations/0005_series_limit.sql" with { type: "text" };
 import operators from "./migrations/0008_operators.sql" with { type: "text" };
 import refusedWrites from "./migrations/0006_refused_writes.sql" with { type: "text" };
+import usageTotals from "./migrations/0009_usage_totals.sql" with { type: "text" };
 import products from "./migrations/0011_products.sql" with { type: "text" };
 
 interface Migration {
@@ -27,6 +28,7 @@ export const migrations: readonly Migration[] = [
   { number: 6, name: "refused_writes", text: refusedWrites },
   { number: 7, name: "limits", text: limits },
   { number: 8, name: "operators", text: operators },
+  { number: 9, name: "usage_totals", text: usageTotals },
   { number: 11, name: "products", text: products },
 ];
 

@@ -164,33 +164,57 @@ const selectExisting = (series: Statement) =>
 export const millionths = sql`iif(r.quantity_whole < ${integer(millionthsWholeMax)},
   r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))`;
 
+/** @param time Milliseconds since 1970. @returns The calendar month of UTC, counted from January 1970. See `monthNumber`. */
+export const monthOf = (time: Statement): Statement =>
+  sql`((strftime('%Y', ${time} / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', ${time} / 1000, 'unixepoch') - 1)`;
+
+/** @param month As {@linkcode monthOf} counts. @returns Its first moment, in milliseconds since 1970. */
+export const monthStart = (month: Statement): Statement =>
+  sql`(1000 * strftime('%s', format('%d-%02d-01', 1970 + ${month} / 12, 1 + ${month} % 12)))`;
+
 const sums = sql`count, sum_high, sum_low, sum_micro, smallest, largest`;
 const quarterMs = integer(rollupQuarterMs);
 /** The group's own rollups, kept only until the end of the transaction: its records are read once for both lengths. */
-const addGroup = sql`INSERT INTO usage_added (series, quarter, ${sums})
-  SELECT r.series, r.timestamp / ${quarterMs}, count(*), sum(r.quantity_whole >> ${integer(lowBits)}),
+const addGroup = sql`INSERT INTO usage_added (organization, series, quarter, ${sums})
+  SELECT r.organization, r.series, r.timestamp / ${quarterMs}, count(*), sum(r.quantity_whole >> ${
+  integer(lowBits)
+}),
     sum(r.quantity_whole & ${integer(2 ** lowBits - 1)}), sum(r.quantity_micro), min(${millionths}),
     max(${millionths})
   FROM usage_records r WHERE r.seq > (SELECT seq FROM usage_cursor)
-  GROUP BY 1, 2`;
-const addToRollups = (options: { table: Statement; unit: Statement; quarters: number }) =>
-  sql`INSERT INTO ${options.table} (series, ${options.unit}, ${sums})
-  SELECT series, quarter / ${integer(options.quarters)}, sum(count), sum(sum_high), sum(sum_low),
-    sum(sum_micro), min(smallest), max(largest)
-  FROM usage_added GROUP BY 1, 2
-  ON CONFLICT (series, ${options.unit}) DO UPDATE SET
-    count = count + excluded.count, sum_high = sum_high + excluded.sum_high,
+  GROUP BY 2, 3`;
+const addedSums =
+  sql`sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)`;
+/** From here on, the totals of the group's series are added up like the series themselves. */
+const addTotals = sql`INSERT INTO usage_added (organization, series, quarter, ${sums})
+  SELECT 0, s.total, a.quarter, ${addedSums} FROM usage_added a JOIN usage_series s ON s.id = a.series
+  GROUP BY 2, 3`;
+const addToSums = sql`count = count + excluded.count, sum_high = sum_high + excluded.sum_high,
     sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro,
     smallest = iif(count = 0, excluded.smallest, min(smallest, excluded.smallest)),
     largest = iif(count = 0, excluded.largest, max(largest, excluded.largest))`;
+const addToRollups = (options: { table: Statement; unit: Statement; quarters: number }) =>
+  sql`INSERT INTO ${options.table} (series, ${options.unit}, ${sums})
+  SELECT a.series, a.quarter / ${integer(options.quarters)}, ${addedSums} FROM usage_added a GROUP BY 1, 2
+  ON CONFLICT (series, ${options.unit}) DO UPDATE SET ${addToSums}`;
+const addToMonths = sql`
+  INSERT INTO usage_rollups_monthly (month, organization, series, ${sums}, first_quarter, last_quarter)
+  SELECT ${monthOf(sql`a.quarter * ${quarterMs}`)}, a.organization, a.series, ${addedSums}, min(a.quarter),
+    max(a.quarter)
+  FROM usage_added a GROUP BY 1, 2, 3
+  ON CONFLICT (month, organization, series) DO UPDATE SET ${addToSums},
+    first_quarter = min(first_quarter, excluded.first_quarter),
+    last_quarter = max(last_quarter, excluded.last_quarter)`;
 const addUp = [
   addGroup,
+  addTotals,
   addToRollups({ table: sql`usage_rollups`, unit: sql`quarter`, quarters: 1 }),
   addToRollups({
     table: sql`usage_rollups_hourly`,
     unit: sql`hour`,
     quarters: rollupHourMs / rollupQuarterMs,
   }),
+  addToMonths,
   sql`DELETE FROM usage_added`,
 ];
 

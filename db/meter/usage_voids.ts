@@ -12,7 +12,7 @@ import {
   sql,
   type Statement,
 } from "../engine/database.ts";
-import { millionths } from "./recorder.ts";
+import { millionths, monthOf, monthStart } from "./recorder.ts";
 import { positionsIn, recordColumns, recordJoins, type UsageRecordScan } from "./usage_records.ts";
 
 /** A smallest or largest value and the record that has it. */
@@ -71,12 +71,12 @@ const withoutSums = sql`count = u.count - 1, sum_high = u.sum_high - (v.quantity
   sum_low = u.sum_low - (v.quantity_whole & ${integer(2 ** lowBits - 1)}),
   sum_micro = u.sum_micro - v.quantity_micro`;
 
-/** Joins a rollup `u` with the record `v` to be voided. */
-const fromRecord = (which: UsageVoid) =>
-  sql`FROM (SELECT r.*, ${millionths} AS millionths FROM ${recordOfKey(which)} AND NOT ${
-    isVoided(sql`r.seq`)
-  }) AS v
-    WHERE u.series = v.series`;
+/** A rollup `u` of the series or of its total, and the record `v` to be voided. */
+const fromRecord = (which: UsageVoid, of: "series" | "total" = "series") =>
+  sql`FROM (SELECT r.*, ${millionths} AS millionths,
+      (SELECT s.total FROM usage_series s WHERE s.id = r.series) AS total
+      FROM ${recordOfKey(which)} AND NOT ${isVoided(sql`r.seq`)}) AS v
+    WHERE u.series = ${of === "series" ? sql`v.series` : sql`v.total`}`;
 
 /** Does nothing if the record may be an extreme and the given ones are missing or no longer true. */
 function subtractFromQuarter(which: UsageVoid): Statement {
@@ -108,16 +108,50 @@ function subtractFromQuarter(which: UsageVoid): Statement {
       AND ${joinSql(extremes.map(({ isKnown }) => isKnown), " AND ")}`;
 }
 
-/** Runs after the quarter was updated: the hour's extremes are those of its quarters. */
-function subtractFromHour(which: UsageVoid): Statement {
-  const ofQuarters = (column: Statement, best: Statement) =>
-    sql`${column} = coalesce((SELECT ${best}(q.${column}) FROM usage_rollups q WHERE q.series = u.series
-      AND q.count > 0 AND q.quarter >= u.hour * ${quartersPerHour}
-      AND q.quarter < (u.hour + 1) * ${quartersPerHour}), u.${column})`;
+/**
+ * Runs after the quarter of the series was updated. Records of all organizations are too many to look for another extreme: it
+ * is known only if the series has a record of the same quantity, and unknown otherwise.
+ */
+function subtractFromTotal(which: UsageVoid): Statement {
+  const extreme = (column: Statement, unknown: Statement) =>
+    sql`${column} = iif(u.count = 1 OR u.${column} <> v.millionths OR EXISTS (SELECT 1 FROM usage_rollups q
+      WHERE q.series = v.series AND q.quarter = u.quarter AND q.count > 0 AND q.${column} = v.millionths),
+      u.${column}, ${unknown})`;
   return sql`
-    UPDATE usage_rollups_hourly AS u
-    SET ${withoutSums}, ${ofQuarters(sql`smallest`, sql`min`)}, ${ofQuarters(sql`largest`, sql`max`)}
-    ${fromRecord(which)} AND u.hour = v.timestamp / ${integer(rollupHourMs)} AND changes() > 0`;
+    UPDATE usage_rollups AS u
+    SET ${withoutSums}, ${extreme(sql`smallest`, integer(Number(unknownMinimum)))},
+      ${extreme(sql`largest`, sql`${String(unknownMaximum)}`)}
+    ${fromRecord(which, "total")} AND u.quarter = v.timestamp / ${quarterMs} AND changes() > 0`;
+}
+
+/** Sets the extremes of a rollup to those of its parts `q` in a range. */
+const extremesOfParts = (parts: Statement) =>
+  joinSql(
+    [{ column: sql`smallest`, best: sql`min` }, { column: sql`largest`, best: sql`max` }].map(
+      ({ column, best }) =>
+        sql`${column} = coalesce((SELECT ${best}(q.${column}) FROM ${parts}), u.${column})`,
+    ),
+    ", ",
+  );
+
+/** Runs after the quarter was updated: the hour's extremes are those of its quarters. */
+function subtractFromHour(which: UsageVoid, of: "series" | "total"): Statement {
+  const parts = sql`usage_rollups q WHERE q.series = u.series AND q.count > 0
+    AND q.quarter >= u.hour * ${quartersPerHour} AND q.quarter < (u.hour + 1) * ${quartersPerHour}`;
+  return sql`
+    UPDATE usage_rollups_hourly AS u SET ${withoutSums}, ${extremesOfParts(parts)}
+    ${fromRecord(which, of)} AND u.hour = v.timestamp / ${integer(rollupHourMs)} AND changes() > 0`;
+}
+
+/** Runs after the hour was updated: the month's extremes are those of its hours. */
+function subtractFromMonth(which: UsageVoid, of: "series" | "total"): Statement {
+  const parts = sql`usage_rollups_hourly q WHERE q.series = u.series AND q.count > 0
+    AND q.hour >= ${monthStart(sql`u.month`)} / ${integer(rollupHourMs)}
+    AND q.hour < ${monthStart(sql`(u.month + 1)`)} / ${integer(rollupHourMs)}`;
+  return sql`
+    UPDATE usage_rollups_monthly AS u SET ${withoutSums}, ${extremesOfParts(parts)}
+    ${fromRecord(which, of)} AND u.month = ${monthOf(sql`v.timestamp`)}
+      AND u.organization = ${of === "series" ? sql`v.organization` : integer(0)} AND changes() > 0`;
 }
 
 /**
@@ -130,13 +164,16 @@ function subtractFromHour(which: UsageVoid): Statement {
 export async function voidRecord(database: Database, which: UsageVoid) {
   const results = await database.write([
     subtractFromQuarter(which),
-    subtractFromHour(which),
+    subtractFromTotal(which),
+    ...(["series", "total"] as const).flatMap((
+      of,
+    ) => [subtractFromHour(which, of), subtractFromMonth(which, of)]),
     sql`INSERT INTO usage_voids (seq, voided_at, voided_by, reason)
       SELECT r.seq, ${which.now}, k.id, ${which.reason} FROM ${recordOfKey(which)} AND changes() > 0
       ON CONFLICT DO NOTHING`,
     sql`SELECT ${recordColumns} FROM (SELECT r.* FROM ${recordOfKey(which)}) AS r ${recordJoins}`,
   ]);
-  return results[3]?.rows[0] as unknown as StoredUsageRecord | undefined;
+  return results.at(-1)?.rows[0] as unknown as StoredUsageRecord | undefined;
 }
 
 /** A record and the rollup of its 15 minutes, at one moment. */

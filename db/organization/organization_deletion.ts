@@ -12,6 +12,13 @@ export type OrganizationEndStep = Readonly<Record<"records" | "rollups" | "serie
 const numberOf = (id: string): Statement =>
   sql`(SELECT number FROM organizations WHERE id = ${id} AND deleted_at IS NOT NULL)`;
 
+/** The months that any organization has: there are few, and rollups of one organization are found by month. */
+const allMonths = sql`(WITH RECURSIVE all_months (month) AS (
+  SELECT min(month) FROM usage_rollups_monthly
+  UNION ALL SELECT (SELECT min(r.month) FROM usage_rollups_monthly r WHERE r.month > a.month)
+  FROM all_months a WHERE a.month IS NOT NULL)
+  SELECT month FROM all_months)`;
+
 /** Does the next step. @param id The id of an organization that is marked as deleted. For any other, nothing happens. */
 export async function deleteSomeOfOrganization(database: Database, id: string, step: OrganizationEndStep) {
   const number = numberOf(id);
@@ -46,9 +53,15 @@ function deleteRest(id: string, { rollups, series, apiKeys }: OrganizationEndSte
       (SELECT r.series, r.quarter FROM usage_rollups r WHERE r.series IN ${firstSeries} LIMIT ${rollups})`,
     sql`DELETE FROM usage_rollups_hourly WHERE (series, hour) IN
       (SELECT r.series, r.hour FROM usage_rollups_hourly r WHERE r.series IN ${firstSeries} LIMIT ${rollups})`,
+    sql`DELETE FROM usage_rollups_monthly WHERE (month, organization, series) IN
+      (SELECT r.month, r.organization, r.series FROM ${allMonths} m
+        CROSS JOIN usage_rollups_monthly r ON r.month = m.month AND r.organization = ${number}
+        LIMIT ${rollups})`,
     sql`DELETE FROM usage_series WHERE id IN ${firstSeries}
       AND NOT EXISTS (SELECT 1 FROM usage_rollups r WHERE r.series = usage_series.id)
-      AND NOT EXISTS (SELECT 1 FROM usage_rollups_hourly r WHERE r.series = usage_series.id)`,
+      AND NOT EXISTS (SELECT 1 FROM usage_rollups_hourly r WHERE r.series = usage_series.id)
+      AND NOT EXISTS (SELECT 1 FROM ${allMonths} m CROSS JOIN usage_rollups_monthly r
+        ON r.month = m.month AND r.organization = usage_series.organization AND r.series = usage_series.id)`,
     sql`DELETE FROM api_keys WHERE number IN (SELECT number FROM api_keys
       WHERE organization_id = ${id} AND ${number} IS NOT NULL AND ${noSeries} LIMIT ${apiKeys})`,
     sql`DELETE FROM organizations WHERE id = ${id} AND deleted_at IS NOT NULL AND ${noSeries}

@@ -66,7 +66,8 @@ Deno.test("deletes the data of deleted organizations and unfinished sign-ins", a
   await isReady(second);
   const count = (table: string) =>
     connection.first({ sql: `SELECT count(*) AS n FROM ${table}`, args: [] }) as { n: number };
-  const tables = ["organizations", "api_keys", "usage_records", "usage_rollups", "pending_sign_ins"];
+  const series = "usage_series WHERE organization <> 0";
+  const tables = ["organizations", "api_keys", "usage_records", series, "pending_sign_ins"];
   await poll(() => tables.every((table) => count(table).n === 0));
   connection.close();
   second.kill("SIGTERM");

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { Connection } from "../../db/engine/connection.ts";
 import { openRemote } from "../../db/engine/remote.ts";
 import { createUsageRecordIds, type UsageRecordIds } from "../../domain/meter/usage_record_id.ts";
+import { checkRollups } from "./rollups.ts";
 import type { Ledger, SentRecord } from "./ledger.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
@@ -88,7 +89,7 @@ export async function checkAllUsage(stored: StoredUsage, ledger: Ledger): Promis
   checkAcknowledged(seen, ledger);
   checkBatches(seen, ledger);
   checkVoids(records, ledger);
-  await checkRollups(stored, records);
+  await checkRollups(stored.read);
   await checkKeys(stored);
   const [check] = await stored.read("PRAGMA integrity_check");
   assert.deepEqual(Object.values(check ?? {})[0], "ok");
@@ -157,59 +158,6 @@ function checkVoids(records: readonly StoredRecord[], ledger: Ledger): void {
     record.voided === "yes" && !voided.has(record.marker)
   );
   assert.equal(lost.length, 0, `${lost.length} acknowledged voids are lost, such as of ${lost[0]?.marker}`);
-}
-
-interface Total {
-  count: number;
-  micros: bigint;
-  smallest: bigint;
-  largest: bigint;
-}
-
-/** Checks each rollup against a slow but simple sum of its records, and that there are no other rollups. */
-async function checkRollups(stored: StoredUsage, records: readonly StoredRecord[]): Promise<void> {
-  await checkRollupsOf(stored, records, { table: "usage_rollups", column: "quarter", minutes: 15 });
-  await checkRollupsOf(stored, records, { table: "usage_rollups_hourly", column: "hour", minutes: 60 });
-}
-
-async function checkRollupsOf(
-  stored: StoredUsage,
-  records: readonly StoredRecord[],
-  { table, column, minutes }: { table: string; column: string; minutes: number },
-): Promise<void> {
-  const expected = new Map<string, Total>();
-  for (const { row, isVoided } of records) {
-    if (isVoided) continue;
-    const name = `${row["series"]} ${Math.floor(Number(row["timestamp"]) / (minutes * 60_000))}`;
-    const micros = microsOf(row);
-    const total = expected.get(name) ?? { count: 0, micros: 0n, smallest: micros, largest: micros };
-    total.count++;
-    total.micros += micros;
-    if (micros < total.smallest) total.smallest = micros;
-    if (micros > total.largest) total.largest = micros;
-    expected.set(name, total);
-  }
-  const rollups = await stored.read(
-    `SELECT series, ${column} AS stretch, count, CAST(sum_high AS TEXT) AS high, CAST(sum_low AS TEXT) AS low,
-       CAST(sum_micro AS TEXT) AS micro, CAST(smallest AS TEXT) AS smallest, CAST(largest AS TEXT) AS largest
-     FROM ${table} WHERE count <> 0`,
-  );
-  const found = new Map(rollups.map((row) => [
-    `${row["series"]} ${row["stretch"]}`,
-    {
-      count: row["count"],
-      micros: ((BigInt(row["high"] ?? 0) << 26n) + BigInt(row["low"] ?? 0)) * 1_000_000n +
-        BigInt(row["micro"] ?? 0),
-      // Integers, or texts with 16 digits before the decimal point and 6 after. Both are millionths.
-      smallest: BigInt(row["smallest"] ?? 0),
-      largest: BigInt(row["largest"] ?? 0),
-    },
-  ]));
-  assert.equal(found.size, rollups.length);
-  assert.deepEqual(
-    new Map([...found].sort(([a], [b]) => a < b ? -1 : 1)),
-    new Map([...expected].sort(([a], [b]) => a < b ? -1 : 1)),
-  );
 }
 
 function microsOf(row: Row): bigint {

@@ -156,6 +156,7 @@ async function everything(database: Database): Promise<string> {
       "usage_records",
       "usage_rollups",
       "usage_rollups_hourly",
+      "usage_rollups_monthly",
       "usage_cursor",
       ...tables,
     ]

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { assertError, createTestKey, startTestApp, type TestApp, testApp } from "../../../support/app.ts";
 import { databaseKinds } from "../../../support/database.ts";
+import { checkRollups, rowsOf } from "../../../support/rollups.ts";
 
 const usage = { productSlug: "tiles", metric: "requests", quantity: 1 };
 const record = (
@@ -234,16 +235,10 @@ for (const kind of databaseKinds) {
       );
       const responses = await Promise.all(requests.map((send) => send()));
       assert(responses.every(({ status }) => status === 201));
-      const rows = await test.opened.database.read<Record<string, number>>({
-        sql:
-          `SELECT (SELECT count(*) FROM usage_records) AS records, (SELECT sum(count) FROM usage_rollups) AS counted,
-        (SELECT sum(quantity_whole * 1000000 + quantity_micro) FROM usage_records) AS micros,
-        (SELECT sum((sum_high * 67108864 + sum_low) * 1000000 + sum_micro) FROM usage_rollups) AS rolled`,
-        args: [],
-      });
-      assert.equal(rows[0]?.["records"], 2 * (15 * 7 + 135));
-      assert.equal(rows[0]?.["counted"], rows[0]?.["records"]);
-      assert.equal(rows[0]?.["rolled"], rows[0]?.["micros"]);
+      const rows = rowsOf(test.opened.database);
+      const [stored] = await rows("SELECT count(*) AS records FROM usage_records");
+      assert.equal(stored?.["records"], 2 * (15 * 7 + 135));
+      await checkRollups(rows);
     },
   );
 }
