@@ -158,7 +158,7 @@ const selectExisting = (series: Statement) =>
     'recordedAt', h.recorded_at, 'whole', h.quantity_whole, 'micro', h.quantity_micro,
     'idempotencyKey', h.idempotency_key, 'properties', h.properties, 'voidedAt', v.voided_at,
     'voidedBy', v.voided_by, 'voidReason', v.reason)) AS json
-  FROM existing h CROSS JOIN api_keys k ON k.number = h.api_key LEFT JOIN usage_voids v ON v.seq = h.seq`;
+  FROM existing h LEFT JOIN api_keys k ON k.number = h.api_key LEFT JOIN usage_voids v ON v.seq = h.seq`;
 
 /** The quantity of the record `r` in millionths: an integer, or a text when 64 bits cannot hold it. See `usage_rollups`. */
 export const millionths = sql`iif(r.quantity_whole < ${integer(millionthsWholeMax)},

@@ -16,7 +16,10 @@ export async function findRecordIdKey(database: DatabaseReader): Promise<string>
 /** A record in a list, with what the list is ordered by. */
 export interface ListedUsageRecordRow extends StoredUsageRecord {
   readonly series: number;
-  readonly apiKeyName: string;
+  /** The name of the key; null for a record without one. */
+  readonly apiKeyName: string | null;
+  /** The name of the key that voided it. */
+  readonly voidedByName: string | null;
 }
 
 /** A position in the order of lists: by timestamp, then by series, then by order of recording; all descending. */
@@ -40,8 +43,12 @@ export const recordColumns =
   r.idempotency_key AS idempotencyKey, r.properties, v.voided_at AS voidedAt, v.voided_by AS voidedBy,
   v.reason AS voidReason`;
 /** The series, key and void of a record `r`. */
-export const recordJoins = sql`JOIN usage_series s ON s.id = r.series JOIN api_keys k ON k.number = s.api_key
+export const recordJoins =
+  sql`JOIN usage_series s ON s.id = r.series LEFT JOIN api_keys k ON k.number = s.api_key
   LEFT JOIN usage_voids v ON v.seq = r.seq`;
+/** What a {@linkcode ListedUsageRecordRow} has besides, with {@linkcode listedJoins}. */
+const listedColumns = sql`r.series, k.name AS apiKeyName, vk.name AS voidedByName, ${recordColumns}`;
+const listedJoins = sql`${recordJoins} LEFT JOIN api_keys vk ON vk.id = v.voided_by`;
 
 /**
  * @param condition A further condition on `n`.
@@ -95,9 +102,9 @@ export function scanUsageRecords(
   const matches = filter.sql === "" ? sql`` : sql`AND +n.series IN (
     SELECT s.id FROM usage_series s WHERE s.organization = ${numberOf(scan.organizationId)} ${filter})`;
   return database.read(sql`
-    SELECT r.series, k.name AS apiKeyName, ${recordColumns}
+    SELECT ${listedColumns}
     FROM (${positionsIn(scan, matches)} LIMIT ${scan.limit}) n
-    CROSS JOIN usage_records r ON r.seq = n.seq ${recordJoins}
+    CROSS JOIN usage_records r ON r.seq = n.seq ${listedJoins}
     ORDER BY n.timestamp DESC, n.series DESC, n.seq DESC`);
 }
 
@@ -128,10 +135,10 @@ export function findUsageRecordsByKey(
   const keyed = sql`(SELECT o.number AS organization, ${query.idempotencyKey} AS idempotency_key,
     ${hash} AS hash FROM organizations o WHERE o.id = ${query.organizationId})`;
   return database.read(sql`
-    SELECT r.series, k.name AS apiKeyName, ${recordColumns}
+    SELECT ${listedColumns}
     FROM (${lookUpKeys(sql`q.organization, q.idempotency_key, k.seq`, keyed)}) q
     CROSS JOIN usage_records r ON r.seq = q.seq AND r.organization = q.organization
-      AND r.idempotency_key = q.idempotency_key ${recordJoins}
+      AND r.idempotency_key = q.idempotency_key ${listedJoins}
     WHERE r.timestamp >= ${query.from} AND r.timestamp < ${query.to} ${seriesFilter(query.filter)}`);
 }
 

@@ -37,8 +37,9 @@ export interface RollupSumRow {
   readonly position: number;
   readonly productSlug?: string;
   readonly metric?: string;
-  readonly apiKey?: string;
-  readonly apiKeyName?: string;
+  /** Null for usage without a key. */
+  readonly apiKey?: string | null;
+  readonly apiKeyName?: string | null;
   readonly count: number;
   readonly high: string;
   readonly low: string;
@@ -77,7 +78,9 @@ export function sumRollups(database: DatabaseReader, query: RollupQuery): Promis
   const groupBy = groups.map((group) => group.groupBy);
   if (windows.length > 1 || groups.length === 0) groupBy.push(sql`w.position`);
   const select = joinSql(groups.map((group) => group.select), " ");
-  const joinKeys = query.groupBy.includes("apiKey") ? sql`JOIN api_keys k ON k.number = s.api_key` : sql``;
+  const joinKeys = query.groupBy.includes("apiKey")
+    ? sql`LEFT JOIN api_keys k ON k.number = s.api_key`
+    : sql``;
   return database.read<RollupSumRow>(sql`
     WITH w AS MATERIALIZED (
       SELECT value ->> 0 AS position, value ->> 1 AS first, value ->> 2 AS after

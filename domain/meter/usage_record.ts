@@ -1,5 +1,6 @@
 // Usage records: as callers send them, as the database stores them, and as callers see them.
 import { hash } from "node:crypto";
+import { isId } from "../id.ts";
 import { usageTimestampFutureMaxMs, usageTimestampPastMaxMs } from "../limits.ts";
 import { joinQuantity, type Quantity } from "./quantity.ts";
 import type { RecordReference, UsageRecordIds } from "./usage_record_id.ts";
@@ -38,10 +39,11 @@ export interface UsageRecord {
   readonly recordedAt: string;
   readonly idempotencyKey: string | null;
   readonly properties: Readonly<Record<string, string>> | null;
-  readonly apiKeyId: string;
+  /** Null if an operator recorded it without a key. */
+  readonly apiKeyId: string | null;
   /** Null unless the record is void. */
   readonly voidedAt: string | null;
-  /** The id of the key that voided it. */
+  /** The id of the key that voided it, or `operator`. */
   readonly voidedBy: string | null;
   readonly voidReason: string | null;
 }
@@ -50,17 +52,18 @@ export interface UsageRecord {
 export interface StoredUsageRecord extends RecordReference, Quantity {
   readonly productSlug: string;
   readonly metric: string;
-  readonly apiKeyId: string;
+  readonly apiKeyId: string | null;
   readonly timestamp: number;
   readonly idempotencyKey: string | null;
   /** See {@linkcode propertiesText}. */
   readonly properties: string | null;
   readonly voidedAt: number | null;
+  /** The id of the key, user or token that voided it; `operator` for the command line. */
   readonly voidedBy: string | null;
   readonly voidReason: string | null;
 }
 
-/** @param ids Of the record's database. @returns A stored record as callers see it. */
+/** @param ids Of the record's database. @returns A stored record as its organization sees it: not which operator voided it. */
 export function toUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): UsageRecord {
   return {
     id: ids.of(stored),
@@ -73,7 +76,7 @@ export function toUsageRecord(stored: StoredUsageRecord, ids: UsageRecordIds): U
     properties: stored.properties === null ? null : JSON.parse(stored.properties),
     apiKeyId: stored.apiKeyId,
     voidedAt: stored.voidedAt === null ? null : isoTime(stored.voidedAt),
-    voidedBy: stored.voidedBy,
+    voidedBy: stored.voidedBy === null || isId("key", stored.voidedBy) ? stored.voidedBy : "operator",
     voidReason: stored.voidReason,
   };
 }

@@ -5,7 +5,8 @@ import { microsToDecimal, microsToNumber } from "./quantity.ts";
 export interface ReportSum {
   readonly position: number;
   readonly productSlug?: string | undefined;
-  readonly apiKey?: string | undefined;
+  /** Null for usage without a key. */
+  readonly apiKey?: string | null | undefined;
   readonly micros: bigint;
   readonly count: number;
 }
@@ -43,12 +44,15 @@ export function reportChart(sums: readonly ReportSum[], windows: number) {
   };
 }
 
+const noKey = "";
+
 /** @returns Keys by sum, largest first. @param namedMax The number of keys to name. */
 export function reportKeys(sums: readonly Omit<ReportSum, "position">[], namedMax: number) {
   const keys = new Map<string, { micros: bigint; count: number }>();
-  for (const { apiKey = "", micros, count } of sums) {
-    const key = keys.get(apiKey) ?? { micros: 0n, count: 0 };
-    keys.set(apiKey, { micros: key.micros + micros, count: key.count + count });
+  for (const { apiKey, micros, count } of sums) {
+    const id = apiKey ?? noKey;
+    const key = keys.get(id) ?? { micros: 0n, count: 0 };
+    keys.set(id, { micros: key.micros + micros, count: key.count + count });
   }
   const total = sumOf([...keys.values()].map(({ micros }) => micros));
   const usage = ({ micros, count }: { micros: bigint; count: number }) => ({
@@ -63,19 +67,20 @@ export function reportKeys(sums: readonly Omit<ReportSum, "position">[], namedMa
   // A single other key fits on the line for the others.
   const named = sorted.length <= namedMax + 1 ? sorted : sorted.slice(0, namedMax);
   const others = sorted.slice(named.length).map(([, key]) => key);
+  const areKeys = (entries: typeof sorted) => entries.filter(([id]) => id !== noKey).length;
   return {
-    /** The most active keys. */
-    most: named.map(([apiKeyId, key]) => ({ apiKeyId, ...usage(key) })),
+    /** The most active keys; `apiKeyId` null for usage without a key. */
+    most: named.map(([id, key]) => ({ apiKeyId: id === noKey ? null : id, ...usage(key) })),
     /** The other keys together; null when there are none. */
     others: others.length === 0 ? null : {
       ...usage({
         micros: sumOf(others.map(({ micros }) => micros)),
         count: others.reduce((sum, { count }) => sum + count, 0),
       }),
-      keys: others.length,
+      keys: areKeys(sorted.slice(named.length)),
     },
     /** The number of all keys. */
-    keys: keys.size,
+    keys: areKeys(sorted),
   };
 }
 

@@ -154,9 +154,10 @@ export const usageRecordSchema = z.object({
     description: "The properties it was recorded with.",
     example: { region: "eu-central" },
   }),
-  apiKeyId: idOut("key", "The id of the API key that recorded it."),
+  apiKeyId: idOut("key", "The id of the API key that recorded it. Null if an operator recorded it.")
+    .nullable(),
   voidedAt: timeOut("When the record was voided. Null if it counts.").nullable(),
-  voidedBy: stringSchema("The id of the API key that voided it.").nullable(),
+  voidedBy: stringSchema("The id of the API key that voided it, or `operator`.").nullable(),
   voidReason: stringSchema("Why it was voided.").nullable(),
 }).openapi("UsageRecord");
 
@@ -256,7 +257,9 @@ export const usageSumsSchema = z.object({
       "The metric. Absent only if you filter by exactly one metric and don't group by it.",
       "requests",
     ).optional(),
-    apiKey: stringSchema("The API key's id, if grouped by API key.").optional(),
+    apiKey: stringSchema("The API key's id, if grouped by API key. Null for usage recorded by an operator.")
+      .nullable()
+      .optional(),
     sum: z.number().openapi({ description: "The sum. Exact up to 2^53−1, rounded beyond." }),
     count: z.number().int().openapi({ description: "The number of records." }),
     min: z.number().nullable().openapi({ description: `The smallest quantity. ${unknownExtreme}` }),

@@ -42,6 +42,7 @@ export async function readUsageRecordPage(context: ReportContext, query: ReportS
   const usageRecords = rows.slice(0, query.limit).map((row) => ({
     ...toUsageRecord(row, ids),
     apiKeyName: row.apiKeyName,
+    voidedByName: row.voidedByName,
   }));
   const nextCursor = rows.length > query.limit ? usageRecords.at(-1)?.id ?? null : null;
   return { usageRecords, nextCursor };

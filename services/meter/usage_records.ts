@@ -50,7 +50,10 @@ export async function listUsageRecords(
 ): Promise<{ usageRecords: UsageRecord[]; nextCursor: string | null }> {
   const scope = await usageScope(context, keyHash);
   const page = await context.reports.read("readUsageRecordPage", { ...query, ...scope }, signal);
-  return { ...page, usageRecords: page.usageRecords.map(({ apiKeyName: _name, ...record }) => record) };
+  return {
+    ...page,
+    usageRecords: page.usageRecords.map(({ apiKeyName: _key, voidedByName: _by, ...record }) => record),
+  };
 }
 
 /** @returns A record of the key's organization. @throws {AppError} `invalid_api_key`, `not_found`. */

@@ -31,8 +31,9 @@ export interface UsageSum {
   readonly productSlug?: string | undefined;
   readonly metric?: string | undefined;
   /** The key's id. */
-  readonly apiKey?: string | undefined;
-  readonly apiKeyName?: string | undefined;
+  /** Null for usage without a key. */
+  readonly apiKey?: string | null | undefined;
+  readonly apiKeyName?: string | null | undefined;
   readonly micros: bigint;
   readonly count: number;
   /** Null when unknown: a record was voided after retention had deleted others of its 15 minutes. */
@@ -87,7 +88,7 @@ export async function countUsage(
   const counts = new Map<string, number[]>();
   for await (const batch of batches()) {
     for (const { apiKey, position, count } of batch) {
-      if (apiKey === undefined || !wanted.has(apiKey)) continue;
+      if (!apiKey || !wanted.has(apiKey)) continue;
       const ofKey = counts.get(apiKey) ?? range.windows.map(() => 0);
       ofKey[position] = count;
       counts.set(apiKey, ofKey);

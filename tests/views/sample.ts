@@ -140,6 +140,7 @@ export function usageProps(text: string): UsagePageProps & { readonly report: Us
       quantity: "9007199254740991.000001",
       apiKeyName: text,
       voidedAt: "2026-11-21T14:04:00.000Z",
+      voidedByName: text,
       voidReason: text,
     }],
     example: null,

@@ -15,10 +15,13 @@ interface Amounts {
   readonly count: number;
 }
 
+/** Stands where a record without a key would name its key. */
+export const operatorRecordsName = "Recorded by the operator";
+
 /** The values of {@linkcode KeyUsageTable}. */
 export interface KeyUsageProps {
-  /** `href`: the usage page with only this key. */
-  readonly keys: readonly (Amounts & { readonly name: string; readonly href: string })[];
+  /** `href`: the usage page with only this key; null for usage without a key. */
+  readonly keys: readonly (Amounts & { readonly name: string; readonly href: string | null })[];
   /** The total of all other keys. */
   readonly others: (Amounts & { readonly keys: number }) | null;
   /** What is summed: `requests`. */
@@ -31,7 +34,7 @@ export function KeyUsageTable({ keys, others, unit }: KeyUsageProps) {
   const rows = [
     ...keys.map(({ name, href, ...amounts }) => ({
       ...amounts,
-      title: (
+      title: href === null ? <span class="name">{name}</span> : (
         <a class="name" href={href}>
           <bdi>{name}</bdi>
         </a>
@@ -66,9 +69,11 @@ export interface UsageRecordRow {
   readonly metric: string;
   /** A number or a decimal string. */
   readonly quantity: number | string;
-  readonly apiKeyName: string;
-  /** When and why it was voided; null if it counts. */
+  /** Null if an operator recorded it. */
+  readonly apiKeyName: string | null;
+  /** When, by which key and why it was voided; null if it counts. `voidedByName` is null for an operator. */
   readonly voidedAt: string | null;
+  readonly voidedByName: string | null;
   readonly voidReason: string | null;
 }
 
@@ -92,7 +97,12 @@ export function RecordTable(
           <Cell label="Product" value={<code>{record.productSlug}</code>} />
           <Cell label="Metric" value={<code>{record.metric}</code>} />
           <Cell label="Quantity" isNumber value={<span class="name">{groupDigits(record.quantity)}</span>} />
-          <Cell label="API key" value={<bdi>{record.apiKeyName}</bdi>} />
+          <Cell
+            label="API key"
+            value={record.apiKeyName === null
+              ? <span class="muted">{operatorRecordsName}</span>
+              : <bdi>{record.apiKeyName}</bdi>}
+          />
           <Cell place="state" value={<Status {...record} timezone={timezone} />} />
         </Row>
       ))}
@@ -100,12 +110,14 @@ export function RecordTable(
   );
 }
 
-function Status({ voidedAt, voidReason, timezone }: UsageRecordRow & { timezone: string }) {
+function Status({ voidedAt, voidedByName, voidReason, timezone }: UsageRecordRow & { timezone: string }) {
   if (voidedAt === null) return <Badge tone="on">Counted</Badge>;
   return (
     <span class="state-words" title={`Voided on ${exactTimeIn(Date.parse(voidedAt), timezone)}`}>
       <Badge tone="off">Voided</Badge>
-      {voidReason === null ? null : <span class="tiny">{voidReason}</span>}
+      <span class="tiny">
+        by {voidedByName === null ? "the operator" : <bdi>{voidedByName}</bdi>}: {voidReason}
+      </span>
     </span>
   );
 }

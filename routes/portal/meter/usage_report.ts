@@ -6,6 +6,7 @@ import { isoTime } from "../../../domain/time.ts";
 import type { UsageOverview } from "../../../services/meter/usage_overview.ts";
 import { daysWords, windowNames, zoneWords } from "../../../views/text/zone.ts";
 import type { UsageReport } from "../../../views/meter/usage.tsx";
+import { operatorRecordsName } from "../../../views/meter/usage_tables.tsx";
 import { type UsageAddress, usageHref } from "../../../views/meter/usage_filters.tsx";
 
 /** @param options `unit`: the length of the windows. `now`: milliseconds since 1970. */
@@ -55,8 +56,10 @@ export function reportOf(
     keys: {
       keys: keys.most.map(({ apiKeyId, ...key }) => ({
         ...key,
-        name: keyNames.get(apiKeyId) ?? apiKeyId,
-        href: usageHref({ ...address, filters: { ...filters, apiKey: apiKeyId } }),
+        ...(apiKeyId === null ? { name: operatorRecordsName, href: null } : {
+          name: keyNames.get(apiKeyId) ?? apiKeyId,
+          href: usageHref({ ...address, filters: { ...filters, apiKey: apiKeyId } }),
+        }),
       })),
       others: keys.others,
       unit,

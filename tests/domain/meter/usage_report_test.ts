@@ -86,6 +86,23 @@ Deno.test("reportKeys() has no shares of a total of zero", () => {
   assert.deepEqual(most, [{ apiKeyId: "key_1", sum: "0", share: null, count: 3 }]);
 });
 
+Deno.test("reportKeys() shows usage without a key, but doesn't count it as one", () => {
+  const sums = [{ apiKey: null, micros: 2_000_000n, count: 1 }, {
+    apiKey: "key_1",
+    micros: 1_000_000n,
+    count: 1,
+  }];
+  const { most, keys } = reportKeys(sums, 5);
+  assert.deepEqual(most.map(({ apiKeyId, sum }) => [apiKeyId, sum]), [[null, "2"], ["key_1", "1"]]);
+  assert.equal(keys, 1);
+  const more = [...sums.toReversed(), { apiKey: "key_2", micros: 3_000_000n, count: 1 }, {
+    apiKey: "key_3",
+    micros: 1n,
+    count: 1,
+  }];
+  assert.equal(reportKeys(more, 1).others?.keys, 2);
+});
+
 Deno.test("the chart, the keys and the totals have the same sum", () => {
   const one = fc.record({
     position: fc.nat(4),

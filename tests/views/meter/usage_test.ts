@@ -106,12 +106,25 @@ Deno.test("usagePage() links to the most active keys and counts the others", asy
   assert.ok((await htmlOf(one)).includes(`metric=requests">${usageWords.showAllKeys}</a>`));
 });
 
-Deno.test("usagePage() shows when and why a record was voided, and its exact quantity", async () => {
+Deno.test("usagePage() shows when, by whom and why a record was voided, and its exact quantity", async () => {
   const html = await htmlOf(props);
   assert.match(html, /<tr role="row" class="over">/);
   assert.match(html, /9,007,199,254,740,991\.000001/);
   assert.match(html, /title="Voided on Nov 21, 2026, 15:04:00 Europe\/Berlin"/);
-  assert.match(html, /<span class="badge off">Voided<\/span><span class="tiny">x<\/span>/);
+  assert.match(textOf(html), /Voidedby x: x/);
+});
+
+Deno.test("usagePage() shows records by the operator, and that the operator voided one", async () => {
+  const [record] = props.records;
+  assert.ok(record);
+  const records = [{ ...record, apiKeyName: null, voidedByName: null }];
+  const [key] = sample.report.keys.keys;
+  assert.ok(key);
+  const keys = { ...sample.report.keys, keys: [{ ...key, name: "Recorded by the operator", href: null }] };
+  const html = await htmlOf({ ...props, records, report: { ...sample.report, keys } });
+  assert.match(html, /<span class="name">Recorded by the operator<\/span>/);
+  assert.match(html, /<span class="muted">Recorded by the operator<\/span>/);
+  assert.match(textOf(html), /Voidedby the operator: x/);
 });
 
 Deno.test("usagePage() shows times in the time zone", async () => {
