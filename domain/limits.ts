@@ -107,9 +107,9 @@ export const metadataValueCharactersMax = 500;
 /** Operators' notes about an organization. */
 export const organizationNotesMax = 200;
 export const organizationNoteCharactersMax = 2_000;
-/** Products in the catalogue, and metrics of a product. */
+/** Products in the catalogue, and metrics of a product, which a form must have room for. */
 export const productsMax = 200;
-export const productMetricsMax = 50;
+export const productMetricsMax = 30;
 export const productUnitCharactersMax = 20;
 
 // Email

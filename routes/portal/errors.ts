@@ -51,6 +51,8 @@ const shownBesideForms: ReadonlySet<ErrorCode> = new Set([
   "invalid_code",
   "codes_locked",
   "email_taken",
+  "external_id_taken",
+  "product_taken",
   "sign_up_closed",
   "rate_limited",
   "key_limit_reached",

@@ -2,8 +2,10 @@
 import type { App } from "../../env.ts";
 import type { PortalParts } from "../page.ts";
 import { operatorOverviewRoutes } from "./overview.ts";
+import { operatorProductPages } from "./products.ts";
 
 /** Mounts the console. */
 export function operatorConsoleRoutes(app: App, parts: PortalParts): void {
   operatorOverviewRoutes(app, parts);
+  operatorProductPages(app, parts);
 }

@@ -83,6 +83,12 @@ export const byOperator = (operators: OperatorScope | "account") => ({
 });
 /** A page of the operator console: it doesn't exist for anyone else. */
 export const onlyOperators = everybody("unknown");
+/** @returns The entries of pages of the console with a form. Their writes are those of the verbs. */
+export const onlyOperatorForms = (paths: readonly string[]): Record<string, Entry> =>
+  Object.fromEntries(paths.flatMap((path) => [
+    [`GET ${path}`, { who: onlyOperators }],
+    [`POST ${path}`, { who: onlyOperators, attempt: () => ({ form: {} }), writes: [] }],
+  ]));
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
 
 /** @returns An attempt on a key that the person who tries created. */

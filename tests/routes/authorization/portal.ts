@@ -11,6 +11,7 @@ import {
   objectForOwner,
   objectFromAdmin,
   objectInActive,
+  onlyOperatorForms,
   onlyOperators,
   open,
   passkeyOf,
@@ -66,6 +67,12 @@ const onInvitations = [
 export const portalTable: Readonly<Record<string, Entry>> = {
   "GET /docs": { who: open },
   "GET /operator": { who: onlyOperators },
+  "GET /operator/products": { who: onlyOperators },
+  ...onlyOperatorForms([
+    "/operator/products/new",
+    "/operator/products/:slug/edit",
+    "/operator/products/:slug/delete",
+  ]),
   "GET /portal": { who: open },
   "GET /sign-in": { who: open },
   "POST /sign-in": {
