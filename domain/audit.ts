@@ -9,6 +9,7 @@ export const auditActions = {
   "session.second_step_asked": "Second step required",
   "session.second_step_refused": "Second step failed",
   "session.proved": "Identity confirmed",
+  "session.proof_refused": "Confirming identity failed",
   "session.ended": "Signed out",
   "session.others_ended": "Other sessions signed out",
   "account.created": "Account created",

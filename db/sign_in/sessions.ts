@@ -30,12 +30,16 @@ export const liveSession = (
 ): Statement =>
   sql`s.created_at > ${createdAfter} AND s.last_seen_at > ${seenAfter} AND u.disabled_at IS NULL`;
 
-function insertSessionIf(session: NewSession, condition: Statement) {
+function insertSessionIf(
+  session: NewSession,
+  { condition, secondFactorAt }: { condition: Statement; secondFactorAt: number | null },
+) {
   const { tokenHash, id, userId, now, address, userAgent } = session;
   return sql`
-    INSERT INTO sessions
-      (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at, address, user_agent)
-    SELECT ${tokenHash}, ${id}, u.id, ${landingOrganization}, ${now}, ${now}, ${now}, ${address}, ${userAgent}
+    INSERT INTO sessions (token_hash, id, user_id, organization_id, created_at, last_seen_at, proved_at,
+      second_factor_at, address, user_agent)
+    SELECT ${tokenHash}, ${id}, u.id, ${landingOrganization}, ${now}, ${now}, ${now},
+      ${secondFactorAt}, ${address}, ${userAgent}
     FROM users u WHERE u.id = ${userId} AND u.disabled_at IS NULL AND ${condition}`;
 }
 
@@ -44,12 +48,13 @@ function insertSessionIf(session: NewSession, condition: Statement) {
  * changed the password since `passwordHash` was checked, or has turned on two-step sign-in.
  */
 export function insertSession(session: NewSession, passwordHash: string): Statement {
-  return insertSessionIf(session, sql`u.password_hash = ${passwordHash} AND NOT ${hasTwoStep}`);
+  const condition = sql`u.password_hash = ${passwordHash} AND NOT ${hasTwoStep}`;
+  return insertSessionIf(session, { condition, secondFactorAt: null });
 }
 
 /** Inserts a session after an audited second step or passkey. */
 export function insertAuditedSession(session: NewSession, audited: string): Statement {
-  return insertSessionIf(session, ifAudited(audited));
+  return insertSessionIf(session, { condition: ifAudited(audited), secondFactorAt: session.now });
 }
 
 /**
@@ -213,9 +218,10 @@ export function updateSessionAuthenticated(sessionId: string, now: number) {
   return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND NOT ${sessionHasTwoStep}`;
 }
 
-/** Records that they have just entered a code too, after its audited use. */
+/** Records that they have just used a passkey, or a code besides the password, after its audited use. */
 export function updateSessionAuthenticatedIfAudited(sessionId: string, { now, audited }: Audited) {
-  return sql`UPDATE sessions SET proved_at = ${now} WHERE id = ${sessionId} AND ${ifAudited(audited)}`;
+  return sql`UPDATE sessions SET proved_at = ${now}, second_factor_at = ${now}
+    WHERE id = ${sessionId} AND ${ifAudited(audited)}`;
 }
 
 /** Gives a session another token, after an audited change of the password; an authentication, too, unless two-step sign-in is on. */

@@ -67,6 +67,9 @@ export const passkeySignInSchema = z.strictObject({
   token: optionalStepToken.openapi({ description: "Completes the sign-in with this token." }),
 }).openapi("PasskeySignIn");
 
+export const passkeyProofSchema = z.strictObject({ response: passkeyAssertionSchema }).openapi(
+  "PasskeyProof",
+);
 export const passkeyOptionsSchema = z.object({
   options: z.record(z.string(), z.unknown()).openapi({
     description:

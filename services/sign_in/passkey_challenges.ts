@@ -1,18 +1,26 @@
-// Passkey challenges: created, stored for a few minutes, used once.
+// Passkey challenges: created, stored for a few minutes, used once. And the check of a passkey that answers one.
 import type { Config } from "../../config.ts";
-import type { Database } from "../../db/engine/database.ts";
+import { findUserCredentialsById, type UserCredentials } from "../../db/account/users.ts";
+import type { Database, DatabaseReader } from "../../db/engine/database.ts";
 import {
+  findPasskeyByCredential,
+  findPasskeysOfUser,
   insertPasskeyChallenge,
   type PasskeyPurpose,
   takePasskeyChallenge,
 } from "../../db/sign_in/passkeys.ts";
+import { AppError } from "../../domain/errors.ts";
 import { passkeyTimeoutMs } from "../../domain/limits.ts";
 import {
   answeredChallenge,
   newChallenge,
   type PasskeyAnswer,
+  type PasskeyOptions,
   type RegistrationAnswer,
   type RelyingParty,
+  signInOptions,
+  userOfHandle,
+  verifySignIn,
 } from "./webauthn.ts";
 
 /** What a challenge is for, and whose passkey may answer it: null if any may. */
@@ -26,7 +34,7 @@ export function relyingParty({ baseUrl }: Config): RelyingParty {
   return { id: baseUrl.hostname, origin: baseUrl.origin };
 }
 
-/** How challenges are written: as a session to add a passkey, without one to sign in. `now`: milliseconds since 1970. */
+/** How challenges are written: as a session, or without one to sign in. `now`: milliseconds since 1970. */
 export interface ChallengeWriter {
   readonly write: Database["write"];
   readonly now: number;
@@ -53,4 +61,55 @@ export async function takeChallenge(
   if (challenge === null) return null;
   const [taken] = await write([takePasskeyChallenge({ challenge, ...use, now })]);
   return taken?.changes === 1 ? challenge : null;
+}
+
+/** What passkeys are checked against. */
+interface PasskeyContext {
+  readonly config: Config;
+  readonly database: DatabaseReader;
+}
+
+/** @returns The options for a person's own passkeys. @throws {AppError} `two_step_state` if they have none. */
+export async function ownPasskeyOptions(
+  { config, database }: PasskeyContext,
+  writer: ChallengeWriter,
+  userId: string,
+): Promise<PasskeyOptions> {
+  const allowed = await findPasskeysOfUser(database, userId);
+  if (allowed.length === 0) throw new AppError("two_step_state", "This account has no passkeys.");
+  const challenge = await createChallenge(writer, { purpose: "second_step", userId });
+  return await signInOptions(relyingParty(config), { challenge, allowed });
+}
+
+/** A passkey whose answer was right, with its new counter. */
+export interface CheckedPasskey {
+  readonly id: string;
+  readonly counter: number;
+  readonly user: UserCredentials;
+}
+
+/**
+ * Checks a passkey's answer, and uses up its challenge.
+ *
+ * @param input `userId`: whose passkey it must be; null if it signs in alone.
+ * @returns The passkey, or null if anything about the answer is wrong.
+ * @throws {DatabaseError}
+ */
+export async function checkPasskey(
+  { config, database }: PasskeyContext,
+  writer: ChallengeWriter,
+  { answer, userId }: { answer: PasskeyAnswer; userId: string | null },
+): Promise<CheckedPasskey | null> {
+  const purpose = userId === null ? "sign_in" : "second_step";
+  const challenge = await takeChallenge(writer, { purpose, userId, answer });
+  if (challenge === null) return null;
+  const passkey = await findPasskeyByCredential(database, answer.id);
+  if (passkey === undefined) return null;
+  // A passkey that signs in alone must name its user. Otherwise it must be the user's who is signing in.
+  const handle = userOfHandle(answer.response.userHandle) ?? userId;
+  if (handle !== passkey.userId || (userId !== null && userId !== passkey.userId)) return null;
+  const user = await findUserCredentialsById(database, passkey.userId);
+  if (user?.disabledAt !== null) return null;
+  const counter = await verifySignIn(relyingParty(config), { answer, challenge, passkey });
+  return counter === null ? null : { id: passkey.id, counter, user };
 }

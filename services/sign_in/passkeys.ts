@@ -1,5 +1,4 @@
 // Passkeys of a person's own account: adding, renaming, removing. All but reading requires a recent authentication.
-import type { Statement } from "../../db/engine/database.ts";
 import {
   deletePasskey,
   findPasskey,
@@ -18,7 +17,7 @@ import { isoTime } from "../../domain/time.ts";
 import { writeChange } from "../change.ts";
 import type { SessionContext } from "../context.ts";
 import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
-import { requireRecentAuthentication } from "./recent_authentication.ts";
+import { requireRecentAuthentication, sessionChallengeWriter } from "./recent_authentication.ts";
 import {
   type PasskeyOptions,
   type RegistrationAnswer,
@@ -51,7 +50,7 @@ export async function beginPasskey(context: SessionContext, actor: SessionActor)
   const { id, email, name } = actor.user;
   const present = await findPasskeysOfUser(context.database, id);
   if (present.length >= passkeysPerUserMax) throw limitError();
-  const challenge = await createChallenge(challengeWriter(context, actor), {
+  const challenge = await createChallenge(sessionChallengeWriter(context, actor), {
     purpose: "register",
     userId: id,
   });
@@ -77,7 +76,7 @@ export async function addPasskey(
   requireRecentAuthentication(actor, now);
   const { id: userId, email: to } = actor.user;
   const use = { purpose: "register", userId, answer: response } as const;
-  const challenge = await takeChallenge(challengeWriter(context, actor), use);
+  const challenge = await takeChallenge(sessionChallengeWriter(context, actor), use);
   const party = relyingParty(context.config);
   const verified = challenge === null
     ? null
@@ -127,10 +126,6 @@ export async function removePasskey(context: SessionContext, actor: SessionActor
     email: { kind: "passkey_removed", to, fields: { name, passkey } },
   });
   if (!isRemoved) throw notFoundError();
-}
-
-function challengeWriter({ writeAs, clock }: SessionContext, actor: SessionActor) {
-  return { write: (batch: readonly Statement[]) => writeAs(actor, batch), now: clock() };
 }
 
 function toPasskey({ id, name, createdAt, lastUsedAt }: PasskeyRow): Passkey {

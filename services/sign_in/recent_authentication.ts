@@ -1,12 +1,14 @@
 // Recent authentication: sensitive changes require that the person entered their password, or used a passkey, minutes ago.
 import { insertAuditEvent } from "../../db/audit.ts";
 import { findUserCredentialsById, type UserCredentials } from "../../db/account/users.ts";
+import { usePasskey } from "../../db/sign_in/passkeys.ts";
 import { insertPendingSignIn } from "../../db/sign_in/pending_sign_ins.ts";
 import {
   updateSessionAuthenticated,
   updateSessionAuthenticatedIfAudited,
 } from "../../db/sign_in/sessions.ts";
 import type { SessionActor } from "../../domain/actor.ts";
+import { addressGroup } from "../../domain/address_group.ts";
 import {
   AppError,
   recentAuthenticationError,
@@ -16,9 +18,11 @@ import {
 import { recentAuthenticationMs, secondStepTimeoutMs } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
-import { sessionSubject } from "./credentials.ts";
+import { rateLimited, sessionSubject } from "./credentials.ts";
+import { type ChallengeWriter, checkPasskey, ownPasskeyOptions } from "./passkey_challenges.ts";
 import { signInExpiredError } from "./second_step_codes.ts";
 import { hashToken, newToken } from "./session_tokens.ts";
+import type { PasskeyAnswer, PasskeyOptions } from "./webauthn.ts";
 
 /** @returns Whether a session's last authentication is recent at `now`, in milliseconds since 1970. */
 export function hasRecentAuthentication({ authenticatedAt }: Pick<Session, "authenticatedAt">, now: number) {
@@ -108,4 +112,53 @@ async function useCode(
   ]);
   if (written?.rows.length !== 1) throw signInExpiredError();
   mail.wake();
+}
+
+/**
+ * Starts authenticating a signed-in person again with a passkey.
+ *
+ * @returns The options for `navigator.credentials.get()`.
+ * @throws {AppError} `two_step_state` if they have no passkey, `rate_limited`.
+ */
+export async function beginPasskeyProof(
+  context: SessionContext,
+  actor: SessionActor,
+): Promise<PasskeyOptions> {
+  const budget = context.rateLimits.passkeyChallenges.take(addressGroup(actor.client.address));
+  if (!budget.isAllowed) throw rateLimited(budget.resetMs);
+  return await ownPasskeyOptions(context, sessionChallengeWriter(context, actor), actor.user.id);
+}
+
+/** Authenticates a signed-in person again: with a passkey, alone. @throws {AppError} `invalid_credentials`, `rate_limited`. */
+export async function reauthenticateWithPasskey(
+  context: SessionContext,
+  actor: SessionActor,
+  answer: PasskeyAnswer,
+): Promise<void> {
+  const { credentials, clock, writeAs } = context;
+  const userId = actor.user.id;
+  const subject = sessionSubject(actor);
+  const guess = { subject, actor, failureAction: "session.proof_refused", about: () => ({}) } as const;
+  await credentials.guess(guess, async () => {
+    const found = await checkPasskey(context, sessionChallengeWriter(context, actor), { answer, userId });
+    const now = clock();
+    const entry = { action: "session.proved", details: { method: "passkey" } } as const;
+    const audit = insertAuditEvent(actor, entry, { now });
+    const [, written] = found === null ? [] : await writeAs(actor, [
+      usePasskey({ ...found, userId, now }),
+      audit.statement,
+      updateSessionAuthenticatedIfAudited(actor.id, { now, audited: audit.id }),
+      credentials.forgetFailures(subject, { audited: audit.id }),
+    ]);
+    if (written?.rows.length === 1) return;
+    throw new AppError("invalid_credentials", "This passkey was rejected. Try again, or use your password.");
+  });
+}
+
+/** @returns How a session writes challenges. */
+export function sessionChallengeWriter(
+  { writeAs, clock }: SessionContext,
+  actor: SessionActor,
+): ChallengeWriter {
+  return { write: (batch) => writeAs(actor, batch), now: clock() };
 }

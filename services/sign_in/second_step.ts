@@ -1,12 +1,7 @@
 // Signing in with more than a password: the second step, and passkeys, which also sign in alone. The batch that creates the
 // session uses up what allowed it: the pending sign-in, the code, the passkey's counter.
 import { insertAuditEvent } from "../../db/audit.ts";
-import {
-  findPasskeyByCredential,
-  findPasskeysOfUser,
-  usePasskey,
-  usePasskeyInSecondStep,
-} from "../../db/sign_in/passkeys.ts";
+import { findPasskeysOfUser, usePasskey, usePasskeyInSecondStep } from "../../db/sign_in/passkeys.ts";
 import { consumePendingSignIn, findPendingSignIns } from "../../db/sign_in/pending_sign_ins.ts";
 import {
   deleteExpiredSessions,
@@ -20,11 +15,11 @@ import { AppError } from "../../domain/errors.ts";
 import { sessionsPerUserMax } from "../../domain/limits.ts";
 import type { Context } from "../context.ts";
 import { rateLimited } from "./credentials.ts";
-import { createChallenge, relyingParty, takeChallenge } from "./passkey_challenges.ts";
+import { checkPasskey, createChallenge, ownPasskeyOptions, relyingParty } from "./passkey_challenges.ts";
 import { codeGuessSubject, signInExpiredError, type VerifiedStep } from "./second_step_codes.ts";
 import { newSession, sessionBounds, wellFormedHash } from "./session_tokens.ts";
 import { personOf, readSignedIn, type SignedIn } from "./sign_in.ts";
-import { type PasskeyAnswer, signInOptions, userOfHandle, verifySignIn } from "./webauthn.ts";
+import { type PasskeyAnswer, signInOptions } from "./webauthn.ts";
 
 /** Finds the sign-in that waits for one of these tokens. @returns Null if there is none, or if they are of different people. */
 export async function findPendingSignIn(
@@ -75,19 +70,15 @@ export async function signInWithCode(
 export async function beginPasskeySignIn(context: Context, client: ClientInfo, token: string | undefined) {
   const budget = context.rateLimits.passkeyChallenges.take(addressGroup(client.address));
   if (!budget.isAllowed) throw rateLimited(budget.resetMs);
-  const party = relyingParty(context.config);
   if (token === undefined) {
     const use = { purpose: "sign_in", userId: null } as const;
-    return await signInOptions(party, {
+    return await signInOptions(relyingParty(context.config), {
       challenge: await createChallenge(challengeWriter(context), use),
       allowed: null,
     });
   }
   const { userId } = await requirePending(context, token);
-  const allowed = await findPasskeysOfUser(context.database, userId);
-  if (allowed.length === 0) throw new AppError("two_step_state", "This account has no passkeys.");
-  const challenge = await createChallenge(challengeWriter(context), { purpose: "second_step", userId });
-  return await signInOptions(party, { challenge, allowed });
+  return await ownPasskeyOptions(context, challengeWriter(context), userId);
 }
 
 /**
@@ -102,7 +93,10 @@ export async function signInWithPasskey(
 ): Promise<SignedIn> {
   context.credentials.requireAddressBudget(client);
   const pending = token === undefined ? null : await requirePending(context, token);
-  const found = await checkPasskey(context, response, { userId: pending?.userId ?? null });
+  const found = await checkPasskey(context, challengeWriter(context), {
+    answer: response,
+    userId: pending?.userId ?? null,
+  });
   if (found === null) return await rejectPasskey(context, client, pending?.user ?? null);
   const { user, id, counter } = found;
   const now = context.clock();
@@ -159,23 +153,6 @@ async function createSession(
     ...endReplacedSessions(row, { max: sessionsPerUserMax }),
   ]);
   return written?.rows.length === 1 ? await readSignedIn(context, token) : null;
-}
-
-/** @returns The passkey's id, user and counter, or null if anything about the answer is wrong. */
-async function checkPasskey(context: Context, answer: PasskeyAnswer, { userId }: { userId: string | null }) {
-  const { config, database } = context;
-  const purpose = userId === null ? "sign_in" : "second_step";
-  const challenge = await takeChallenge(challengeWriter(context), { purpose, userId, answer });
-  if (challenge === null) return null;
-  const passkey = await findPasskeyByCredential(database, answer.id);
-  if (passkey === undefined) return null;
-  // A passkey that signs in alone must name its user. In a second step it must be of the user whose password was right.
-  const handle = userOfHandle(answer.response.userHandle) ?? userId;
-  if (handle !== passkey.userId || (userId !== null && userId !== passkey.userId)) return null;
-  const user = await findUserCredentialsById(database, passkey.userId);
-  if (user?.disabledAt !== null) return null;
-  const counter = await verifySignIn(relyingParty(config), { answer, challenge, passkey });
-  return counter === null ? null : { id: passkey.id, counter, user };
 }
 
 async function rejectPasskey(

@@ -209,3 +209,10 @@ export async function signInOptions(test: TestApp, token?: string) {
   assert.equal(response.status, 200, await response.clone().text());
   return (await response.json()).options;
 }
+
+/** @returns The options for confirming one's identity with a passkey. */
+export async function proofOptions(test: TestApp, cookie: string) {
+  const response = await test.send(`${account}/proof/passkey/options`, { method: "POST", cookie });
+  assert.equal(response.status, 200, await response.clone().text());
+  return (await response.json()).options;
+}

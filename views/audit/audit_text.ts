@@ -12,6 +12,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "session.second_step_asked": "Password accepted[ for {target}]; second step required",
   "session.second_step_refused": "Failed the second step of signing in[ as {target}]",
   "session.proved": "Confirmed their identity[ with {method}]",
+  "session.proof_refused": "Failed to confirm their identity",
   "session.ended": "Signed out",
   "session.others_ended": "Signed out all other sessions",
   "account.created": "Created an account[ with {target}]",

@@ -26,6 +26,8 @@ export interface ConfirmPageProps extends Omit<FormProps, "class" | "children"> 
   /** The page to return to. */
   readonly back: PageLink;
   readonly children?: Child;
+  /** Below the form. */
+  readonly after?: Child;
 }
 
 /** @returns The page. */
@@ -48,6 +50,7 @@ export function ConfirmPage(props: ConfirmPageProps): Page {
             <ButtonLink href={back.href}>Cancel</ButtonLink>
           </footer>
         </Form>
+        {props.after}
       </div>
     </PortalPage>
   );

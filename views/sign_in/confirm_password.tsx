@@ -1,42 +1,60 @@
-// The page that asks for the password again, before changes of who can sign in to an account.
+// The page that asks for the password or a passkey again, before changes of who can sign in to an account, and in the console.
+import { ButtonLink } from "../components/button.tsx";
+import { Card } from "../components/card.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
+import { Facts } from "../components/facts.tsx";
 import { PasswordField, TextField, UsernameField } from "../components/field.tsx";
 import type { FormErrors } from "../components/form.tsx";
-import type { Page, PortalFrame } from "../layout.tsx";
-import { codeCharactersMax, turnOffLinkPath } from "./two_step.tsx";
+import { Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page_head.tsx";
+import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
+import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
+import { codeCharactersMax, securityLink, turnOffLinkPath } from "./two_step.tsx";
 
-/** @returns The page that asks for the password. */
-export function confirmPasswordPage({ frame, returnTo, back, isForConsole, asksForCode, rejected }: {
-  frame: PortalFrame;
+const path = "/portal/confirm-password";
+const title = "Confirm it's you";
+
+export interface ConfirmPasswordProps {
+  readonly frame: PortalFrame;
   /** The next page, checked by the caller. */
-  returnTo: string;
+  readonly returnTo: string;
   /** The page behind “Cancel”. */
-  back: string;
+  readonly back: string;
   /** The next page belongs to the operator console. */
-  isForConsole: boolean;
+  readonly isForConsole: boolean;
+  /** The next page accepts the password. Otherwise it requires a passkey. */
+  readonly asksForPassword: boolean;
   /** Two-step sign-in is on: a code is required too. */
-  asksForCode: boolean;
-  rejected?: FormErrors | undefined;
-}): Page {
+  readonly asksForCode: boolean;
+  readonly hasPasskeys: boolean;
+  readonly rejected?: FormErrors | undefined;
+}
+
+/** @returns The page that asks for the password, a passkey, or either. */
+export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
+  const { frame, returnTo, back, isForConsole, asksForPassword, asksForCode, hasPasskeys, rejected } = props;
+  if (!asksForPassword) return secondFactorPage(props);
   const { email } = frame.session.user;
   const asked = asksForCode ? "your password and a code" : "your password";
+  const either = hasPasskeys ? `${asked}, or use a passkey,` : asked;
   return (
     <ConfirmPage
       frame={frame}
       place={null}
-      title="Confirm it's you"
+      title={title}
       text={`${
         isForConsole
           ? "The operator console asks again from time to time, and before changes."
           : "The next step changes who can sign in to your account."
-      } Enter ${asked} to continue.`}
+      } Enter ${either} to continue.`}
       facts={[{ label: "Signed in as", value: email }]}
-      action="/portal/confirm-password"
+      action={path}
       submit="Continue"
       tone="primary"
       back={{ href: back, label: "Back" }}
       hidden={{ return_to: returnTo }}
       error={rejected?.message}
+      after={hasPasskeys && <OwnPasskey {...props} />}
     >
       <UsernameField email={email} />
       <PasswordField label="Password" name="password" error={rejected?.fields["password"]} autofocus />
@@ -57,5 +75,47 @@ export function confirmPasswordPage({ frame, returnTo, back, isForConsole, asksF
         </>
       )}
     </ConfirmPage>
+  );
+}
+
+/** @returns The page for accounts whose password is not enough for the next page. */
+function secondFactorPage(props: ConfirmPasswordProps): Page {
+  const { frame, back, hasPasskeys, rejected } = props;
+  return (
+    <PortalPage title={title} frame={frame} place={null}>
+      <div class="ask">
+        <PageHead
+          back={{ href: back, label: "Back" }}
+          title={title}
+          text={hasPasskeys
+            ? "The next step requires a passkey."
+            : "The next step requires a passkey or an authenticator app. Your account has neither yet."}
+        />
+        <Notice tone="refused" text={rejected?.message} />
+        {hasPasskeys
+          ? (
+            <Card title="Passkey">
+              <Facts facts={[{ label: "Signed in as", value: frame.session.user.email }]} />
+              <OwnPasskey {...props} />
+              <PasskeysMissing />
+            </Card>
+          )
+          : <ButtonLink tone="primary" href={securityLink.href}>Go to security</ButtonLink>}
+      </div>
+    </PortalPage>
+  );
+}
+
+function OwnPasskey({ frame, returnTo, asksForPassword }: ConfirmPasswordProps) {
+  return (
+    <PasskeyForm
+      assets={frame.assets}
+      ceremony="get"
+      options="/api/portal/account/proof/passkey/options"
+      action={`${path}/passkey`}
+      returnTo={returnTo}
+      tone={asksForPassword ? "plain" : "primary"}
+      submit="Use a passkey"
+    />
   );
 }

@@ -3,11 +3,16 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { sessionUser } from "../../../domain/sign_in/session.ts";
 import { deleteAccount, renameUser } from "../../../services/account/account.ts";
 import { requestEmailChange } from "../../../services/account/email_addresses.ts";
-import { reauthenticate } from "../../../services/sign_in/recent_authentication.ts";
+import {
+  beginPasskeyProof,
+  reauthenticate,
+  reauthenticateWithPasskey,
+} from "../../../services/sign_in/recent_authentication.ts";
 import { clearSessionCookies } from "../../cookies.ts";
 import type { AppEnv, AppParts } from "../../env.ts";
 import { emailSchema, proofSchema, userNameSchema } from "../../schemas/people.ts";
 import { sessionUserSchema } from "../../schemas/sign_in.ts";
+import { passkeyOptionsSchema, passkeyProofSchema } from "../../schemas/two_step.ts";
 import { requireSession } from "../../session.ts";
 import { sessionRoutes } from "../endpoint.ts";
 
@@ -54,6 +59,26 @@ export function accountRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     responses: { 204: { description: "Authenticated." } },
     errors: ["invalid_credentials", "invalid_code", "codes_locked", "two_step_state", "rate_limited"],
   }, (_c, { body }, actor) => reauthenticate(services, actor, body));
+
+  route({
+    route: `POST ${path}/proof/passkey/options`,
+    operationId: "beginPasskeyProof",
+    summary: "Start authenticating again with a passkey",
+    description:
+      "The challenge works once, for 5 minutes. Fails with `two_step_state` if you have no passkey.",
+    responses: { 200: { description: "The options for the browser.", schema: passkeyOptionsSchema } },
+    errors: ["two_step_state", "rate_limited"],
+  }, async (_c, _input, actor) => ({ options: await beginPasskeyProof(services, actor) }));
+
+  route({
+    route: `POST ${path}/proof/passkey`,
+    operationId: "confirmPasskey",
+    summary: "Authenticate again with a passkey",
+    description: "Allows sensitive actions for 10 minutes, without the password.",
+    body: passkeyProofSchema,
+    responses: { 204: { description: "Authenticated." } },
+    errors: ["invalid_credentials", "rate_limited"],
+  }, (_c, { body: { response } }, actor) => reauthenticateWithPasskey(services, actor, response));
 
   route({
     route: `POST ${path}/email`,

@@ -132,8 +132,8 @@ function secondStepPages(parts: PortalParts) {
   return { show, startOver, token: async (c: AppContext) => (await findPending(c))?.token ?? "" };
 }
 
-/** @throws {AppError} `invalid_credentials` if a passkey can't have sent this. */
-function passkeyAnswer(text: string | undefined): PasskeyAnswer {
+/** @returns The answer of a passkey in a form. @throws {AppError} `invalid_credentials` if a passkey can't have sent this. */
+export function passkeyAnswer(text: string | undefined): PasskeyAnswer {
   try {
     return check(passkeyAssertionSchema, JSON.parse(text ?? ""), "body");
   } catch (error) {

@@ -31,6 +31,7 @@ import {
   withEmailLink,
   withFirstCode,
   withNewPasskey,
+  withOwnPasskey,
   withPassword,
   withTurnOffLink,
   withTwoStep,
@@ -131,6 +132,17 @@ export const apiTable: Readonly<Record<string, Entry>> = {
     attempt: () => ({ json: { password: "not it" } }),
     also: [401],
     writes: withPassword((password) => ({ json: { password } })),
+  },
+  "POST /api/portal/account/proof/passkey/options": {
+    who: signedIn,
+    also: [409],
+    writes: onOwnPasskey({}),
+  },
+  "POST /api/portal/account/proof/passkey": {
+    who: signedIn,
+    attempt: () => ({ json: { response: {} } }),
+    also: [401, 422],
+    writes: withOwnPasskey((response) => ({ json: { response } })),
   },
   "POST /api/portal/account/email": {
     who: signedIn,

@@ -33,6 +33,7 @@ import {
   withEmailLink,
   withFirstCode,
   withNewPasskey,
+  withOwnPasskey,
   withPassword,
   withTwoStep,
   withTwoStepAndPassword,
@@ -142,6 +143,13 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     attempt: () => ({ form: { password: "not it" } }),
     also: [401],
     writes: withPassword((password) => ({ form: { password } })),
+  },
+  "GET /portal/confirm-password/passkey": { who: signedIn },
+  "POST /portal/confirm-password/passkey": {
+    who: signedIn,
+    attempt: () => ({ form: { response: "{}" } }),
+    also: [401],
+    writes: withOwnPasskey((response) => ({ form: { response: JSON.stringify(response) } })),
   },
   "GET /portal/access": { who: signedIn, attempt: () => ({ query: "?return_to=/portal" }) },
   "POST /portal/access": {

@@ -1,7 +1,7 @@
 // Owners' requests that write for their session, for routes whose plain attempt does not.
 import { randomBytes } from "node:crypto";
 import { testPassword } from "../../support/app.ts";
-import { codeOf, passkeyOptions, TestPasskey } from "../../support/second_step.ts";
+import { addPasskey, codeOf, passkeyOptions, proofOptions, TestPasskey } from "../../support/second_step.ts";
 import { newOrganization, run, type World } from "../../support/world.ts";
 import { type Attempt, type Lost, passkeyOf, type Write } from "./entry.ts";
 
@@ -97,6 +97,13 @@ export const withNewPasskey = (attempt: (response: unknown) => Attempt) =>
   write(async ({ test, me }) => {
     const passkey = new TestPasskey(test.config.baseUrl.origin);
     return attempt(passkey.register(await passkeyOptions(test, me.cookie)));
+  });
+
+/** @returns A write with the answer of the person's passkey. */
+export const withOwnPasskey = (attempt: (response: unknown) => Attempt) =>
+  write(async ({ test, me: { cookie } }) => {
+    const { passkey } = await addPasskey(test, cookie);
+    return attempt(passkey.signIn(await proofOptions(test, cookie)));
   });
 
 /** @returns A write about a passkey of the same person. */
