@@ -1,20 +1,9 @@
 // Operators with a browser.
 import { openPage, type TestPage } from "./pages.ts";
 import { type TestApp, testPassword, type TestPerson } from "./app.ts";
-import { run } from "./world.ts";
+import { makeOperator } from "./operators.ts";
 
-/** Makes a signed-in person an operator who has just used a second factor in each of their sessions. */
-export async function makeOperator(test: TestApp, { userId }: Pick<TestPerson, "userId">): Promise<void> {
-  const now = test.now();
-  await run(test, "UPDATE users SET operator_since = ? WHERE id = ?", now, userId);
-  await run(
-    test,
-    "UPDATE sessions SET second_factor_at = ?, proved_at = ? WHERE user_id = ?",
-    now,
-    now,
-    userId,
-  );
-}
+export { makeOperator };
 
 /** Creates an operator who has just signed in with a second factor. */
 export async function newOperator(test: TestApp, name = "Mara Rossi"): Promise<TestPerson> {

@@ -4,7 +4,7 @@ import { type OperatorScope, operatorScopes } from "../../domain/operator/operat
 import { hashSecretToken } from "../../domain/secret_token.ts";
 import { newId } from "../../domain/id.ts";
 import type { TestApp, TestPerson } from "./app.ts";
-import { newPerson, run } from "./world.ts";
+import { run } from "./world.ts";
 
 /** What is unusual about an operator. */
 export interface OperatorOptions {
@@ -29,13 +29,6 @@ export async function makeOperator(
     userId,
   );
   await newPasskey(test, userId);
-}
-
-/** @returns A signed-in operator who is in no organization. */
-export async function newOperator(test: TestApp, options: OperatorOptions = {}): Promise<TestPerson> {
-  const person = await newPerson(test, null);
-  await makeOperator(test, person, options);
-  return person;
 }
 
 /** Adds a passkey that can't be used. @returns Its id. */

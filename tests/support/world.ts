@@ -5,9 +5,21 @@ import { type IdPrefix, newId } from "../../domain/id.ts";
 import type { Role } from "../../domain/sign_in/session.ts";
 import type { TestApp, TestPerson } from "./app.ts";
 
+/** Customers, and those who are no one's customer. */
+export const customers = ["nobody", "stranger", "removed", "member", "admin", "owner", "apiKey"] as const;
+export type Customer = (typeof customers)[number];
+
 /** Everyone who tries to use a route. */
-export const callers = ["nobody", "stranger", "removed", "member", "admin", "owner", "apiKey"] as const;
-export type Caller = (typeof callers)[number];
+export type Caller =
+  | Customer
+  | "operator"
+  /** Operators who lack a precondition. */
+  | "operatorWithoutSecondFactor"
+  | "operatorWithOldSecondFactor"
+  | "operatorWithoutProof"
+  /** A token with all scopes, and one with all but the route's. */
+  | "operatorToken"
+  | "tokenWithoutScope";
 
 /** An organization to try routes on. */
 export interface World {

@@ -1,5 +1,4 @@
 // The page that asks for the password or a passkey again, before changes of who can sign in to an account, and in the console.
-import { ButtonLink } from "../components/button.tsx";
 import { Card } from "../components/card.tsx";
 import { ConfirmPage } from "../components/confirm_page.tsx";
 import { Facts } from "../components/facts.tsx";
@@ -9,7 +8,7 @@ import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { PasskeyForm, PasskeysMissing } from "./passkey_form.tsx";
-import { codeCharactersMax, securityLink, turnOffLinkPath } from "./two_step.tsx";
+import { codeCharactersMax, turnOffLinkPath } from "./two_step.tsx";
 
 const path = "/portal/confirm-password";
 const title = "Confirm it's you";
@@ -33,7 +32,7 @@ export interface ConfirmPasswordProps {
 /** @returns The page that asks for the password, a passkey, or either. */
 export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
   const { frame, returnTo, back, isForConsole, asksForPassword, asksForCode, hasPasskeys, rejected } = props;
-  if (!asksForPassword) return secondFactorPage(props);
+  if (!asksForPassword) return passkeyPage(props);
   const { email } = frame.session.user;
   const asked = asksForCode ? "your password and a code" : "your password";
   const either = hasPasskeys ? `${asked}, or use a passkey,` : asked;
@@ -79,28 +78,22 @@ export function confirmPasswordPage(props: ConfirmPasswordProps): Page {
 }
 
 /** @returns The page for accounts whose password is not enough for the next page. */
-function secondFactorPage(props: ConfirmPasswordProps): Page {
-  const { frame, back, hasPasskeys, rejected } = props;
+function passkeyPage(props: ConfirmPasswordProps): Page {
+  const { frame, back, rejected } = props;
   return (
     <PortalPage title={title} frame={frame} place={null}>
       <div class="ask">
         <PageHead
           back={{ href: back, label: "Back" }}
           title={title}
-          text={hasPasskeys
-            ? "The next step requires a passkey."
-            : "The next step requires a passkey or an authenticator app. Your account has neither yet."}
+          text="The operator console requires more than your password. Use a passkey to continue."
         />
         <Notice tone="refused" text={rejected?.message} />
-        {hasPasskeys
-          ? (
-            <Card title="Passkey">
-              <Facts facts={[{ label: "Signed in as", value: frame.session.user.email }]} />
-              <OwnPasskey {...props} />
-              <PasskeysMissing />
-            </Card>
-          )
-          : <ButtonLink tone="primary" href={securityLink.href}>Go to security</ButtonLink>}
+        <Card title="Passkey">
+          <Facts facts={[{ label: "Signed in as", value: frame.session.user.email }]} />
+          <OwnPasskey {...props} />
+          <PasskeysMissing />
+        </Card>
       </div>
     </PortalPage>
   );

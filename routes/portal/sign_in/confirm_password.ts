@@ -37,13 +37,13 @@ export function portalConfirmPasswordRoutes(app: App, parts: PortalParts): void 
     ]);
     const isForConsole = isConsolePath(target);
     const hasSecondFactor = hasOperatorSignIn(session, services.clock());
-    const needsSecondFactor = isForConsole && !hasSecondFactor;
+    const needsPasskey = isForConsole && !hasSecondFactor && !totp.enabled && passkeys.length > 0;
     const view = confirmPasswordPage({
       frame: portalFrame(parts, session),
       returnTo: target,
       back: sectionOf(target, hasSecondFactor),
       isForConsole,
-      asksForPassword: totp.enabled || !needsSecondFactor,
+      asksForPassword: !needsPasskey,
       asksForCode: totp.enabled,
       hasPasskeys: passkeys.length > 0,
       rejected: aboutPassword(state),

@@ -1,10 +1,23 @@
 // Who is allowed to use a route, in terms that all tables share.
-import { type IdPrefix, newId } from "../../../domain/id.ts";
+import type { IdPrefix } from "../../../domain/id.ts";
 import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
-import { type Caller, run, type World } from "../../support/world.ts";
+import { newPasskey } from "../../support/operators.ts";
+import { type Caller, type Customer, customers, type World } from "../../support/world.ts";
 
-/** What a route does: it allows the request, asks to sign in, denies the role, finds nothing, or rejects the API key or the operator token. */
-export type Outcome = "in" | "signIn" | "forbidden" | "unknown" | "key" | "token";
+/**
+ * What a route does: it allows the request, asks to sign in, denies the role, finds nothing, or rejects the API key. Of operators: it
+ * asks for a second factor, or for a recent authentication, rejects the token, or finds that it lacks the scope.
+ */
+export type Outcome =
+  | "in"
+  | "signIn"
+  | "forbidden"
+  | "unknown"
+  | "key"
+  | "secondFactor"
+  | "proof"
+  | "token"
+  | "scope";
 
 /** A request that should work. */
 export interface Attempt {
@@ -27,7 +40,7 @@ export interface Write {
 
 /** A route, and who is allowed to use it. */
 export interface Entry {
-  readonly who: Readonly<Record<Caller, Outcome>>;
+  readonly who: Readonly<Record<Customer, Outcome>>;
   /** Of routes for operators: the scope that a token needs, or that only accounts may use it. */
   readonly operators?: OperatorScope | "account";
   /** Made for every try, as some requests use things up. */
@@ -40,8 +53,8 @@ export interface Entry {
   readonly writes?: readonly Write[];
 }
 
-/** @returns The same for everyone. */
-export const everybody = (outcome: Outcome): Record<Caller, Outcome> => ({
+/** @returns The same for all customers. */
+export const everybody = (outcome: Outcome): Record<Customer, Outcome> => ({
   nobody: outcome,
   stranger: outcome,
   removed: outcome,
@@ -116,16 +129,38 @@ export async function recordOf({ test, apiKey }: World): Promise<string> {
 }
 
 /** @returns The id of a passkey of a person. */
-export async function passkeyOf({ test }: World, { userId }: { userId: string }): Promise<string> {
-  const id = newId("pas");
-  await run(
-    test,
-    `INSERT INTO passkeys (id, user_id, credential_id, public_key, counter, transports, name, created_at)
-     VALUES (?, ?, ?, 'x', 0, '[]', 'Phone', ?)`,
-    id,
-    userId,
-    id,
-    test.now(),
-  );
-  return id;
+export function passkeyOf({ test }: World, { userId }: { userId: string }): Promise<string> {
+  return newPasskey(test, userId);
+}
+
+/** @returns Who uses a route as an operator: see {@linkcode Entry.operators}. Undefined for routes that are not for operators. */
+export function operatorsOf({ who, operators }: Entry): OperatorScope | "account" | "page" | undefined {
+  return who === onlyOperators ? "page" : operators;
+}
+
+/** @returns What a route does for a caller. @param isRead Whether the request is a GET. */
+export function expectedOutcome(entry: Entry, caller: Caller, isRead: boolean): Outcome {
+  const { who } = entry;
+  if (isCustomer(caller)) return who[caller];
+  const operators = operatorsOf(entry);
+  const isToken = caller === "operatorToken" || caller === "tokenWithoutScope";
+  // Elsewhere an operator is a member like any other, and a token is nobody.
+  if (operators === undefined || (operators === "page" && isToken)) return isToken ? who.nobody : who.member;
+  switch (caller) {
+    case "operator":
+      return "in";
+    case "operatorWithoutProof":
+      return isRead ? "in" : "proof";
+    case "operatorWithoutSecondFactor":
+    case "operatorWithOldSecondFactor":
+      return operators === "page" ? "proof" : "secondFactor";
+    case "operatorToken":
+      return operators === "account" ? "scope" : "in";
+    case "tokenWithoutScope":
+      return "scope";
+  }
+}
+
+function isCustomer(caller: Caller): caller is Customer {
+  return customers.some((customer) => customer === caller);
 }

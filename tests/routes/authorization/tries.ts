@@ -18,7 +18,12 @@ let address = 0;
 /** Sends an attempt. */
 export function send(
   world: World,
-  { route, attempt, caller }: { route: string; attempt: Attempt; caller: Caller },
+  { route, attempt, caller, operatorToken }: {
+    route: string;
+    attempt: Attempt;
+    caller: Caller;
+    operatorToken?: string | undefined;
+  },
 ): Promise<Response> {
   const [method = "GET", pattern = "/"] = route.split(" ");
   const path = pattern.replaceAll(/:(\w+)/g, (_all, name: string) => {
@@ -26,7 +31,7 @@ export function send(
     assert.ok(value, `${route} needs ${name}`);
     return value;
   });
-  const isByPeople = caller !== "nobody" && caller !== "apiKey";
+  const isByPeople = !["nobody", "apiKey", "operatorToken", "tokenWithoutScope"].includes(caller);
   address++;
   return world.test.send(path + (attempt.query ?? ""), {
     method,
@@ -34,6 +39,7 @@ export function send(
     ...(attempt.form === undefined ? {} : { form: attempt.form }),
     ...(isByPeople ? { cookie: world.me.cookie } : {}),
     ...(caller === "apiKey" ? { apiKey: world.apiKey } : {}),
+    ...(operatorToken === undefined ? {} : { apiKey: operatorToken }),
     // From this machine where the route requires it; otherwise from many addresses, to stay below the limits.
     peerAddress: path === "/metrics" || path.startsWith("/dev/")
       ? "127.0.0.1"
@@ -51,8 +57,12 @@ export function outcomeOf(
   if (code === "unauthenticated") return "signIn";
   if (code === "invalid_api_key") return "key";
   if (code === "invalid_operator_token") return "token";
+  if (code === "scope_missing") return "scope";
+  if (code === "second_factor_required") return "secondFactor";
+  if (code === "proof_required") return "proof";
   const location = response.headers.get("location") ?? "";
   if (status >= 300 && status < 400 && location.startsWith("/sign-in?return_to=")) return "signIn";
+  if (status >= 300 && status < 400 && location.startsWith("/portal/confirm-password?")) return "proof";
   // People without an organization are redirected to where they can create one.
   if (status === 303 && location === "/portal/organizations") return "forbidden";
   if (status < 400 || also.includes(status)) return "in";
