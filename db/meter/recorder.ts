@@ -164,7 +164,7 @@ const selectExisting = (series: Statement) =>
 export const millionths = sql`iif(r.quantity_whole < ${integer(millionthsWholeMax)},
   r.quantity_whole * 1000000 + r.quantity_micro, format('%016d%06d', r.quantity_whole, r.quantity_micro))`;
 
-/** @param time Milliseconds since 1970. @returns The calendar month of UTC, counted from January 1970. See `monthNumber`. */
+/** @param time Milliseconds since 1970. @returns The calendar month of UTC, counted from January 1970. */
 export const monthOf = (time: Statement): Statement =>
   sql`((strftime('%Y', ${time} / 1000, 'unixepoch') - 1970) * 12 + strftime('%m', ${time} / 1000, 'unixepoch') - 1)`;
 

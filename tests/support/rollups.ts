@@ -68,19 +68,19 @@ export async function checkRollupLevels(read: ReadRows): Promise<void> {
   );
   const lengths = { quarters: (quarter: number) => quarter, hours: hourOf, months: monthOf };
   for (const [length, stretchOf] of Object.entries(lengths)) {
-    for (const  of of["series", "totals"]) {
+    for (const whose of ["series", "totals"]) {
       const expected = new Map<string, Total>();
       for (const [name, total] of quarters) {
         const [series = "", quarter] = name.split(" ");
         addTo(
           expected,
-          `${of === "series" ? series : totals.get(series)} ${stretchOf(Number(quarter))}`,
+          `${whose === "series" ? series : totals.get(series)} ${stretchOf(Number(quarter))}`,
           total,
         );
       }
-      const level = `${length} of ${of}` as keyof typeof levels;
+      const level = `${length} of ${whose}` as keyof typeof levels;
       const found = await readLevel(read, level);
-      for (const [name, total] of of === "totals" ? found : []) {
+      for (const [name, total] of whose === "totals" ? found : []) {
         const { smallest, largest } = expected.get(name) ?? total;
         if (total.smallest === unknownMinimum) total.smallest = smallest;
         if (total.largest === unknownMaximum) total.largest = largest;

@@ -1,0 +1,74 @@
+// The SQL that sums one long window of many organizations: months, with the hours by which the window differs from them.
+// Sums and counts can be subtracted, minimums and maximums can't: this is only for the former.
+import { nearestMonth, rollupNumber, rollupPieces, rollupStart } from "../../domain/meter/rollup_unit.ts";
+import type { UsageWindow } from "../../domain/meter/usage_window.ts";
+import { type DatabaseReader, joinSql, sql, type Statement } from "../engine/database.ts";
+
+/** What an organization used of a product and metric in a window, as texts; see `domain/meter/quantity.ts`. */
+export interface WindowTotalRow {
+  /** The organization's number. */
+  readonly organization: number;
+  readonly productSlug: string;
+  readonly metric: string;
+  readonly count: number;
+  readonly high: string;
+  readonly low: string;
+  readonly micro: string;
+}
+
+/** A window and the organizations whose usage to sum. */
+export interface WindowTotalsQuery {
+  /** Begins and ends with a quarter of an hour. */
+  readonly window: UsageWindow;
+  /** Organizations with numbers above `after` and up to `through`, also those that are being deleted. */
+  readonly after: number;
+  readonly through: number;
+}
+
+/**
+ * Sums a window by organization, product and metric. A month of any time zone costs little more than one of UTC: one row and a
+ * few hours for each series.
+ *
+ * @returns One row for each combination with records, by the organization's number. The sums are exact at one moment.
+ * @throws {DatabaseError}
+ */
+export function sumWindow(database: DatabaseReader, query: WindowTotalsQuery): Promise<WindowTotalRow[]> {
+  const { window, after, through } = query;
+  const [first, next] = [nearestMonth(window.start), nearestMonth(window.end)];
+  const months = Array.from({ length: Math.max(0, next - first) }, (_, n) => first + n);
+  const pieces: Statement[] = [sql`SELECT r.series, r.count, r.sum_high, r.sum_low, r.sum_micro
+    FROM usage_rollups_monthly r WHERE r.month IN (SELECT value FROM json_each(${JSON.stringify(months)}))
+      AND r.organization > ${after} AND r.organization <= ${through} AND r.count > 0`];
+  const edges = months.length === 0
+    ? [{ sign: 1, ...window }]
+    : [edge(window.start, rollupStart("month", first)), edge(rollupStart("month", next), window.end)];
+  for (const { unit, table, column } of shortUnits) {
+    const ranges = edges.flatMap(({ sign, ...part }) =>
+      rollupPieces(part, ["hour", "quarter"]).filter((piece) => piece.unit === unit)
+        .map(({ start, end }) => [sign, rollupNumber(unit, start), rollupNumber(unit, end)])
+    );
+    if (ranges.length === 0) continue;
+    const sign = sql`(w.value ->> 0)`;
+    pieces.push(sql`
+      SELECT r.series, ${sign} * r.count, ${sign} * r.sum_high, ${sign} * r.sum_low, ${sign} * r.sum_micro
+      FROM usage_series e CROSS JOIN json_each(${JSON.stringify(ranges)}) w
+      CROSS JOIN ${table} r ON r.series = e.id AND r.${column} >= w.value ->> 1 AND r.${column} < w.value ->> 2
+      WHERE e.organization > ${after} AND e.organization <= ${through}`);
+  }
+  return database.read<WindowTotalRow>(sql`
+    SELECT s.organization, s.product_slug AS productSlug, s.metric, sum(p.count) AS count,
+      CAST(sum(p.sum_high) AS TEXT) AS high, CAST(sum(p.sum_low) AS TEXT) AS low,
+      CAST(sum(p.sum_micro) AS TEXT) AS micro
+    FROM (${joinSql(pieces, " UNION ALL ")}) p JOIN usage_series s ON s.id = p.series
+    GROUP BY 1, 2, 3 HAVING sum(p.count) > 0 ORDER BY 1, 2, 3`);
+}
+
+const shortUnits = [
+  { unit: "hour", table: sql`usage_rollups_hourly`, column: sql`hour` },
+  { unit: "quarter", table: sql`usage_rollups`, column: sql`quarter` },
+] as const;
+
+/** @returns The time from one moment to another, to be subtracted if the second is the earlier one. */
+function edge(from: number, to: number) {
+  return from < to ? { sign: 1, start: from, end: to } : { sign: -1, start: to, end: from };
+}
