@@ -10,7 +10,9 @@ export interface NewApiKey {
   readonly keyHash: string;
   readonly keyPrefix: string;
   readonly name: string;
-  readonly createdBy: string;
+  /** Null for a key that an operator creates. */
+  readonly createdBy: string | null;
+  readonly permissions: readonly string[];
   readonly now: number;
   readonly expiresAt: number | null;
 }
@@ -23,6 +25,9 @@ export interface ApiKeyRow {
   readonly createdAt: number;
   readonly createdById: string | null;
   readonly createdByName: string | null;
+  readonly createdByOperator: 0 | 1;
+  /** A JSON list, sorted. */
+  readonly permissions: string;
   readonly lastUsedAt: number | null;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
@@ -59,26 +64,30 @@ const inScope = ({ organizationId, createdBy }: ApiKeyScope): Statement =>
 
 const selectApiKeys = sql`
   SELECT k.id, k.name, k.key_prefix AS keyPrefix, k.created_at AS createdAt, u.id AS createdById,
-    u.name AS createdByName, k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt
+    u.name AS createdByName, k.created_by_operator AS createdByOperator, k.permissions,
+    k.last_used_at AS lastUsedAt, k.expires_at AS expiresAt, k.revoked_at AS revokedAt
   FROM api_keys k LEFT JOIN users u ON u.id = k.created_by`;
 
 /**
  * Inserts a key and returns its id.
  *
  * @param options `activeMax`: inserts nothing if the organization has this many active keys. `replacing`: the id of a key
- *   that must still be active.
+ *   that must still be active, and have the same permissions.
  */
 export function insertApiKey(key: NewApiKey, options: { activeMax: number; replacing?: string }): Statement {
-  const { organizationId, now } = key;
+  const { organizationId, createdBy, now } = key;
+  const permissions = JSON.stringify(key.permissions);
   const active = sql`FROM api_keys k WHERE k.organization_id = ${organizationId} AND ${activeApiKey(now)}`;
   const isReplaceable = options.replacing === undefined
     ? sql`true`
-    : sql`EXISTS (SELECT 1 ${active} AND k.id = ${options.replacing})`;
+    : sql`EXISTS (SELECT 1 ${active} AND k.id = ${options.replacing} AND k.permissions = ${permissions})`;
   return sql`
-    INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_at, expires_at)
-    SELECT ${key.id}, ${organizationId}, ${key.keyHash}, ${key.keyPrefix}, ${key.name}, ${key.createdBy}, ${now},
-      ${key.expiresAt}
-    WHERE (SELECT count(*) ${active}) < ${options.activeMax} AND ${isReplaceable}
+    INSERT INTO api_keys (id, organization_id, key_hash, key_prefix, name, created_by, created_by_operator,
+      permissions, created_at, expires_at)
+    SELECT ${key.id}, o.id, ${key.keyHash}, ${key.keyPrefix}, ${key.name}, ${createdBy}, ${createdBy} IS NULL,
+      ${permissions}, ${now}, ${key.expiresAt}
+    FROM organizations o WHERE o.id = ${organizationId} AND o.deleted_at IS NULL
+      AND (SELECT count(*) ${active}) < ${options.activeMax} AND ${isReplaceable}
     RETURNING id`;
 }
 
@@ -106,13 +115,32 @@ export function findApiKey(database: DatabaseReader, scope: ApiKeyScope, id: str
   return database.readFirst<ApiKeyRow>(sql`${selectApiKeys} WHERE ${inScope(scope)} AND k.id = ${id}`);
 }
 
+/** @returns The id of the organization of a key, or undefined if there is no such key, or the organization was deleted. */
+export async function findOrganizationOfApiKey(database: DatabaseReader, id: string): Promise<string | undefined> {
+  const row = await database.readFirst<{ organizationId: string }>(sql`
+    SELECT o.id AS organizationId FROM api_keys k JOIN organizations o ON o.id = k.organization_id
+    WHERE k.id = ${id} AND o.deleted_at IS NULL`);
+  return row?.organizationId;
+}
+
+/** A key that works, unless its organization is suspended. */
+export interface ActiveApiKeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly organizationId: string;
+  /** A JSON list. */
+  readonly permissions: string;
+  readonly suspended: 0 | 1;
+  readonly lastUsedAt: number | null;
+}
+
 /** @returns The active key with this hash, or undefined. */
 export function findActiveApiKey(database: DatabaseReader, keyHash: string, now: number) {
-  return database.readFirst<{ id: string; name: string; organizationId: string; lastUsedAt: number | null }>(
-    sql`
-    SELECT k.id, k.name, k.organization_id AS organizationId, k.last_used_at AS lastUsedAt
-    FROM api_keys k WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`,
-  );
+  return database.readFirst<ActiveApiKeyRow>(sql`
+    SELECT k.id, k.name, k.organization_id AS organizationId, k.permissions, ${isSuspended} AS suspended,
+      k.last_used_at AS lastUsedAt
+    FROM api_keys k JOIN organizations o ON o.id = k.organization_id
+    WHERE k.key_hash = ${keyHash} AND ${activeApiKey(now)}`);
 }
 
 /** Notes when a key was last used. */
@@ -120,9 +148,19 @@ export function updateApiKeyUsed(id: string, now: number) {
   return sql`UPDATE api_keys SET last_used_at = ${now} WHERE id = ${id} AND coalesce(last_used_at, 0) < ${now}`;
 }
 
-/** Renames a key in the scope. */
-export function updateApiKeyName(scope: ApiKeyScope, id: string, name: string) {
-  return sql`UPDATE api_keys AS k SET name = ${name} WHERE ${inScope(scope)} AND k.id = ${id}`;
+/**
+ * Changes a key in the scope.
+ *
+ * @param change The key's new name and permissions. `from`: the permissions that it must have, as stored.
+ */
+export function updateApiKey(
+  scope: ApiKeyScope,
+  id: string,
+  change: { name: string; permissions: readonly string[]; from: string },
+) {
+  const { name, permissions, from } = change;
+  return sql`UPDATE api_keys AS k SET name = ${name}, permissions = ${JSON.stringify(permissions)}
+    WHERE ${inScope(scope)} AND k.id = ${id} AND k.permissions = ${from}`;
 }
 
 /** Revokes a key in the scope, unless it is revoked already. */

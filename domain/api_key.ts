@@ -15,8 +15,11 @@ export interface ApiKey {
   readonly name: string;
   readonly keyPrefix: string;
   readonly createdAt: string;
-  /** The user who created it, or null if that account was deleted. */
+  /** The user who created it, or null if that account was deleted, or an operator created it. */
   readonly createdBy: { readonly id: string; readonly name: string } | null;
+  readonly createdByOperator: boolean;
+  /** Sorted. */
+  readonly permissions: readonly string[];
   readonly lastUsedAt: string | null;
   readonly expiresAt: string | null;
   readonly revokedAt: string | null;

@@ -1,4 +1,4 @@
-// API keys: create, list, rename, revoke, rotate. Verbs act in the session's active organization; members see and manage their
+// API keys: create, list, change, revoke, rotate. Verbs act in the session's active organization; members see and manage their
 // own keys only. The full key leaves this file once and is never stored.
 import {
   type ApiKeyRow,
@@ -9,12 +9,19 @@ import {
   findApiKeys,
   insertApiKey,
   markApiKeyRevoked,
-  updateApiKeyName,
+  updateApiKey,
 } from "../db/api_keys.ts";
+import { insertAuditEvent } from "../db/audit.ts";
 import type { SessionActor } from "../domain/actor.ts";
 import { type ApiKey, apiKeyStatus, generateApiKey, hashApiKey } from "../domain/api_key.ts";
-import { AppError, notFoundError, validationError } from "../domain/errors.ts";
+import type { AuditEntry } from "../domain/audit.ts";
+import { AppError, notFoundError, unavailableError, validationError } from "../domain/errors.ts";
 import { isId, newId } from "../domain/id.ts";
+import {
+  defaultKeyPermissions,
+  operatorsKeyPermission,
+  sortedPermissions,
+} from "../domain/key_permissions.ts";
 import { activeApiKeysMax } from "../domain/limits.ts";
 import { isoTime } from "../domain/time.ts";
 import { hasPermission } from "../domain/permissions.ts";
@@ -23,6 +30,7 @@ import { writeChange } from "./change.ts";
 import type { SessionContext } from "./context.ts";
 import { type Permit, requireActiveOrganization, requireActivePermit } from "./organization/membership.ts";
 import { type PageInput, readPage, requireIdCursor } from "./pages.ts";
+import { actorOf, type Writer } from "./sign_in/session_writes.ts";
 
 /** A new key, with the full key that is never available again. */
 export interface CreatedApiKey {
@@ -30,37 +38,82 @@ export interface CreatedApiKey {
   readonly fullKey: string;
 }
 
+/** What the creator of a key chooses. */
+export interface ApiKeyInput {
+  readonly name: string;
+  /** Milliseconds since 1970, in the future; null for never. */
+  readonly expiresAt: number | null;
+  /** Those of {@linkcode defaultKeyPermissions} unless given. */
+  readonly permissions?: readonly string[] | undefined;
+}
+
+/** What to change about a key. */
+export interface ApiKeyChange {
+  readonly id: string;
+  readonly name?: string | undefined;
+  readonly permissions?: readonly string[] | undefined;
+}
+
+/** Which keys a writer can manage. */
+export interface ApiKeyManager {
+  readonly by: Writer;
+  readonly scope: ApiKeyScope;
+}
+
 /**
  * Creates a key.
  *
- * @param input `expiresAt`: milliseconds since 1970, in the future; null for never.
- * @throws {AppError} `validation_failed`, `key_limit_reached`, `forbidden`.
+ * @throws {AppError} `validation_failed`, `key_limit_reached`; `forbidden` also for a permission that only operators grant.
  */
 export async function createApiKey(
   context: SessionContext,
   actor: SessionActor,
-  { name, expiresAt }: { name: string; expiresAt: number | null },
+  input: ApiKeyInput,
 ): Promise<CreatedApiKey> {
-  const permit = requireActivePermit(actor, "apiKeys.createOwn");
+  const by = requireActivePermit(actor, "apiKeys.createOwn");
+  return await addApiKey(context, { by, scope: by }, input);
+}
+
+/**
+ * Creates a key in an organization.
+ *
+ * @throws {AppError} `validation_failed`, `key_limit_reached`, `forbidden`, and as `writeAs`.
+ */
+export async function addApiKey(
+  context: SessionContext,
+  { by, scope: { organizationId } }: ApiKeyManager,
+  { name, expiresAt, permissions: chosen = defaultKeyPermissions }: ApiKeyInput,
+): Promise<CreatedApiKey> {
   const now = context.clock();
   if (expiresAt !== null && expiresAt <= now) throw notInFutureError("expiresAt");
-  const { id, row, created } = newApiKey(actor, { ...permit, name, expiresAt, now });
-  const isInserted = await writeChange(context, permit, {
+  const permissions = sortedPermissions(chosen);
+  requireGrantable(by, permissions, []);
+  const { id, row, created } = newApiKey(by, { organizationId, name, expiresAt, permissions, now });
+  const isInserted = await writeChange(context, by, {
     statement: insertApiKey(row, { activeMax: activeApiKeysMax }),
-    entry: { action: "api_key.created", target: { id, name } },
+    entry: {
+      action: "api_key.created",
+      organizationId,
+      target: { id, name },
+      details: { permissions: permissionsText(permissions) },
+    },
   });
   if (!isInserted) throw keyLimitError();
   return created;
 }
 
 /** Lists keys, newest first, including inactive ones. @throws {AppError} `forbidden`, `validation_failed`. */
-export async function listApiKeys(
+export async function listApiKeys(context: SessionContext, session: Session, page: PageInput) {
+  return await readApiKeys(context, readScope(session), page);
+}
+
+/** Lists the keys in a scope, newest first, including inactive ones. @throws {AppError} `validation_failed`. */
+export async function readApiKeys(
   { database, clock }: SessionContext,
-  session: Session,
+  scope: ApiKeyScope,
   { limit, cursor }: PageInput,
 ): Promise<{ apiKeys: ApiKey[]; nextCursor: string | null }> {
   requireIdCursor(cursor, "key");
-  const scope = readScope(session);
   const { rows, nextCursor } = await readPage(
     (limit) => findApiKeys(database, scope, { limit, before: cursor }),
     { limit, cursorOf: ({ id }) => id },
@@ -82,81 +135,148 @@ export async function getApiKey(context: SessionContext, session: Session, id: s
   return toApiKey(await findRow(context, readScope(session), id), context.clock());
 }
 
-/** Renames a key. @throws {AppError} `not_found`, `forbidden`. */
-export async function renameApiKey(
+/**
+ * Changes a key's name or permissions.
+ *
+ * @throws {AppError} `not_found`, `unavailable`; `forbidden` also for adding a permission that only operators grant.
+ */
+export async function changeApiKey(context: SessionContext, actor: SessionActor, change: ApiKeyChange) {
+  return await updateKey(context, manageScope(actor), change);
+}
+
+/** Changes a key that the writer can manage. @throws {AppError} `not_found`, `forbidden`, `unavailable`, and as `writeAs`. */
+export async function updateKey(
   context: SessionContext,
-  actor: SessionActor,
-  { id, name }: { id: string; name: string },
+  { by, scope }: ApiKeyManager,
+  { id, ...change }: ApiKeyChange,
 ): Promise<ApiKey> {
-  const { scope, permit } = manageScope(actor);
-  if (isId("key", id)) {
-    await writeChange(context, permit, {
-      statement: updateApiKeyName(scope, id, name),
-      entry: { action: "api_key.renamed", target: { id, name } },
-    });
+  const row = await findRow(context, scope, id);
+  const { name = row.name } = change;
+  const { permissions: from } = row;
+  const stored: readonly string[] = JSON.parse(from);
+  const permissions = sortedPermissions(change.permissions ?? stored);
+  requireGrantable(by, permissions, stored);
+  const about = { organizationId: scope.organizationId, target: { id, name } };
+  const entries: AuditEntry[] = [];
+  if (name !== row.name) entries.push({ ...about, action: "api_key.renamed" });
+  if (JSON.stringify(permissions) !== from) {
+    const details = { from: permissionsText(stored), to: permissionsText(permissions) };
+    entries.push({ ...about, action: "api_key.permissions_changed", details });
   }
-  return await getApiKey(context, actor, id);
+  const [entry, ...more] = entries;
+  if (entry === undefined) return toApiKey(row, context.clock());
+  const isChanged = await writeChange(context, by, {
+    statement: updateApiKey(scope, id, { name, permissions, from }),
+    entry,
+    after: ({ now }) => more.map((other) => insertAuditEvent(actorOf(by), other, { now }).statement),
+  });
+  const changed = await findRow(context, scope, id);
+  if (!isChanged) throw changedMeanwhileError();
+  return toApiKey(changed, context.clock());
 }
 
 /** Revokes a key, effective immediately. Revoking it again changes nothing. @throws {AppError} `not_found`, `forbidden`. */
-export async function revokeApiKey(context: SessionContext, actor: SessionActor, id: string) {
-  const { scope, permit } = manageScope(actor);
+export async function revokeApiKey(
+  context: SessionContext,
+  actor: SessionActor,
+  id: string,
+): Promise<ApiKey> {
+  return await endApiKey(context, manageScope(actor), id);
+}
+
+/** Revokes a key that the writer can manage. @throws {AppError} `not_found`, and as `writeAs`. */
+export async function endApiKey(
+  context: SessionContext,
+  { by, scope }: ApiKeyManager,
+  id: string,
+): Promise<ApiKey> {
   const { name } = await findRow(context, scope, id);
-  await writeChange(context, permit, {
+  await writeChange(context, by, {
     statement: markApiKeyRevoked(scope, id, context.clock()),
-    entry: { action: "api_key.revoked", target: { id, name } },
+    entry: { action: "api_key.revoked", organizationId: scope.organizationId, target: { id, name } },
   });
-  return await getApiKey(context, actor, id);
+  return toApiKey(await findRow(context, scope, id), context.clock());
 }
 
 /**
- * Replaces an active key with a new one of the same name and expiry time.
+ * Replaces an active key with a new one of the same name, permissions and expiry time.
  *
  * @param input `expireOldAt`: when the old key ends (milliseconds since 1970); null for immediately.
- * @throws {AppError} `not_found`, `forbidden`, `key_limit_reached`; `validation_failed` if the old key is not active.
+ * @throws {AppError} `not_found`, `forbidden`, `key_limit_reached`, `unavailable`; `validation_failed` if the old key is not
+ *   active.
  */
 export async function rotateApiKey(
   context: SessionContext,
   actor: SessionActor,
   { id, expireOldAt }: { id: string; expireOldAt: number | null },
 ): Promise<CreatedApiKey> {
-  const { scope, permit } = manageScope(actor);
+  const { scope, by } = manageScope(actor);
   const now = context.clock();
   const old = await findRow(context, scope, id);
   const notActive = validationError([{ path: "id", message: "only active keys can be rotated." }]);
   if (apiKeyStatus(old, now) !== "active") throw notActive;
   if (expireOldAt !== null && expireOldAt <= now) throw notInFutureError("expireOldAt");
+  const { organizationId } = scope;
   const { name, expiresAt } = old;
-  const { id: newKeyId, row, created } = newApiKey(actor, { ...permit, name, expiresAt, now });
+  const permissions: readonly string[] = JSON.parse(old.permissions);
+  const next = newApiKey(by, { organizationId, name, expiresAt, permissions, now });
   // A key that ends immediately makes room for the new one.
   const activeMax = activeApiKeysMax + (expireOldAt === null ? 1 : 0);
   const oldEnds = expireOldAt === null ? { revokedAt: now } : { expiresAt: expireOldAt };
-  const isRotated = await writeChange(context, permit, {
+  const isRotated = await writeChange(context, by, {
     // This checks that the old key is active, so only one of several simultaneous rotations or revocations wins.
-    statement: insertApiKey(row, { activeMax, replacing: id }),
-    entry: { action: "api_key.rotated", target: { id, name }, details: { replacedBy: newKeyId } },
-    after: () => [endRotatedApiKey(scope, id, { replacedBy: newKeyId, ...oldEnds })],
+    statement: insertApiKey(next.row, { activeMax, replacing: id }),
+    entry: { action: "api_key.rotated", target: { id, name }, details: { replacedBy: next.id } },
+    after: () => [endRotatedApiKey(scope, id, { replacedBy: next.id, ...oldEnds })],
   });
-  if (!isRotated) {
-    if (apiKeyStatus(await findRow(context, scope, id), now) !== "active") throw notActive;
-    throw keyLimitError();
-  }
-  return created;
+  if (isRotated) return next.created;
+  const current = await findRow(context, scope, id);
+  if (apiKeyStatus(current, now) !== "active") throw notActive;
+  throw current.permissions === old.permissions ? keyLimitError() : changedMeanwhileError();
 }
 
 /** Generates a key. @returns What to insert, and what to return: reading it back could fail and lose the only copy. */
 function newApiKey(
-  { user }: Session,
-  input: { organizationId: string; name: string; expiresAt: number | null; now: number },
+  by: Writer,
+  input: {
+    organizationId: string;
+    name: string;
+    expiresAt: number | null;
+    permissions: readonly string[];
+    now: number;
+  },
 ) {
-  const { organizationId, name, expiresAt, now } = input;
+  const { organizationId, name, expiresAt, permissions, now } = input;
   const { fullKey, keyPrefix } = generateApiKey();
   const id = newId("key");
+  const actor = actorOf(by);
+  const creator = actor.type === "operator" ? null : actor.user;
+  const createdBy = creator?.id ?? null;
   const key = { id, name, keyPrefix, expiresAt };
-  const row = { ...key, organizationId, keyHash: hashApiKey(fullKey), createdBy: user.id, now };
-  const stored = { ...key, createdAt: now, createdById: user.id, createdByName: user.name };
-  const apiKey = toApiKey({ ...stored, lastUsedAt: null, revokedAt: null }, now);
+  const row = { ...key, organizationId, keyHash: hashApiKey(fullKey), createdBy, permissions, now };
+  const apiKey = toApiKey({
+    ...key,
+    permissions: JSON.stringify(permissions),
+    createdAt: now,
+    createdById: createdBy,
+    createdByName: creator?.name ?? null,
+    createdByOperator: creator === null ? 1 : 0,
+    lastUsedAt: null,
+    revokedAt: null,
+  }, now);
   return { id, row, created: { apiKey, fullKey } };
+}
+
+/** @param from The permissions that the key has. @throws {AppError} `forbidden` for adding one that only operators grant. */
+function requireGrantable(by: Writer, permissions: readonly string[], from: readonly string[]): void {
+  if (actorOf(by).type === "operator") return;
+  if (!permissions.includes(operatorsKeyPermission) || from.includes(operatorsKeyPermission)) return;
+  throw new AppError("forbidden", `Only the operator of this service can grant ${operatorsKeyPermission}.`);
+}
+
+/** @returns Permissions as the audit log has them. */
+function permissionsText(permissions: readonly string[]): string {
+  return permissions.join(", ") || "none";
 }
 
 async function findRow(context: SessionContext, scope: ApiKeyScope, id: string): Promise<ApiKeyRow> {
@@ -174,10 +294,14 @@ function readScope(session: Session): ApiKeyScope {
 }
 
 /** Keys that this user can manage, and the permit to do so. */
-function manageScope(actor: SessionActor): { scope: ApiKeyScope; permit: Permit } {
+function manageScope(actor: SessionActor): { scope: ApiKeyScope; by: Permit } {
   const scope = readScope(actor);
   const permission = scope.createdBy === undefined ? "apiKeys.manageAll" : "apiKeys.createOwn";
-  return { scope, permit: requireActivePermit(actor, permission) };
+  return { scope, by: requireActivePermit(actor, permission) };
+}
+
+function changedMeanwhileError(): AppError {
+  return unavailableError("Someone else just changed the key. Try again.");
 }
 
 function notInFutureError(path: string): AppError {
@@ -199,6 +323,8 @@ function toApiKey(row: ApiKeyRow, now: number): ApiKey {
     keyPrefix: row.keyPrefix,
     createdAt: isoTime(row.createdAt),
     createdBy: row.createdById === null ? null : { id: row.createdById, name: row.createdByName ?? "" },
+    createdByOperator: row.createdByOperator === 1,
+    permissions: JSON.parse(row.permissions),
     lastUsedAt: time(row.lastUsedAt),
     expiresAt: time(row.expiresAt),
     revokedAt: time(row.revokedAt),

@@ -4,7 +4,7 @@ import type { Statement } from "../db/engine/database.ts";
 import type { AuditEntry } from "../domain/audit.ts";
 import type { NewMail } from "../domain/mail/mail.ts";
 import type { SessionContext } from "./context.ts";
-import type { Writer } from "./sign_in/session_writes.ts";
+import { actorOf, type Writer } from "./sign_in/session_writes.ts";
 
 /** A change. */
 export interface Change {
@@ -23,7 +23,7 @@ export async function writeChange(
   { statement, entry, after, email }: Change,
 ): Promise<boolean> {
   const now = clock();
-  const audit = insertAuditEvent("permission" in by ? by.actor : by, entry, { now });
+  const audit = insertAuditEvent(actorOf(by), entry, { now });
   const audited = { now, audited: audit.id };
   const [, written] = await writeAs(by, [
     statement,

@@ -51,6 +51,7 @@ export interface ForwardIdentity {
   readonly organizationId?: string | undefined;
   readonly role?: Role | undefined;
   readonly apiKeyId?: string;
+  readonly permissions?: readonly string[];
 }
 
 /**
@@ -74,6 +75,7 @@ export function identityHeaders(
     "Remote-Organization": identity.organizationId ?? "",
     "Remote-Role": identity.role ?? "",
     "Remote-Api-Key": identity.apiKeyId ?? "",
+    "Remote-Permissions": identity.permissions?.join(",") ?? "",
   };
 }
 

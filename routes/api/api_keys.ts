@@ -1,9 +1,9 @@
 // The API of API keys.
 import { type OpenAPIHono, z } from "@hono/zod-openapi";
 import {
+  changeApiKey,
   createApiKey,
   listApiKeys,
-  renameApiKey,
   revokeApiKey,
   rotateApiKey,
 } from "../../services/api_keys.ts";
@@ -27,14 +27,18 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
   const { services } = parts;
   const route = sessionRoutes(app, parts, { tag: "API keys", errors: ["forbidden"] });
 
-  route({
-    route: `POST ${path}`,
-    operationId: "createApiKey",
-    summary: "Create a key",
-    body: schemas.createApiKeySchema,
-    responses: created,
-    errors: ["forbidden", "key_limit_reached"],
-  }, (_c, { body: { name, expiresAt = null } }, actor) => createApiKey(services, actor, { name, expiresAt }));
+  route(
+    {
+      route: `POST ${path}`,
+      operationId: "createApiKey",
+      summary: "Create a key",
+      body: schemas.createApiKeySchema,
+      responses: created,
+      errors: ["forbidden", "key_limit_reached"],
+    },
+    (_c, { body: { expiresAt = null, ...body } }, actor) =>
+      createApiKey(services, actor, { ...body, expiresAt }),
+  );
 
   route({
     route: `GET ${path}`,
@@ -53,14 +57,15 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
 
   route({
     route: `PATCH ${path}/{id}`,
-    operationId: "renameApiKey",
-    summary: "Rename a key",
+    operationId: "changeApiKey",
+    summary: "Change a key's name or permissions",
+    description: "What is left out stays as it is. New permissions take effect immediately.",
     params,
-    body: schemas.renameApiKeySchema,
+    body: schemas.changeApiKeySchema,
     responses: one,
-  }, async (_c, { params: { id }, body: { name } }, actor) => {
-    return { apiKey: await renameApiKey(services, actor, { id, name }) };
-  });
+  }, async (_c, { params: { id }, body }, actor) => ({
+    apiKey: await changeApiKey(services, actor, { id, ...body }),
+  }));
 
   route({
     route: `DELETE ${path}/{id}`,
@@ -76,7 +81,7 @@ export function apiKeyRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): void {
     operationId: "rotateApiKey",
     summary: "Rotate a key",
     description:
-      "Creates a new key with the same name. The old key is revoked immediately, or expires at `expireOldAt`.",
+      "Creates a new key with the same name and permissions. The old key is revoked immediately, or expires at `expireOldAt`.",
     params,
     body: schemas.rotateApiKeySchema,
     bodyOptional: true,

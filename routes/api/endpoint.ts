@@ -222,7 +222,9 @@ function endpointErrors(endpoint: Endpoint<Schema, Schema, Schema>): ErrorCode[]
   if (endpoint.body !== undefined) codes.push("request_timeout", "body_too_large", "unsupported_media_type");
   if (endpoint.params !== undefined) codes.push("not_found");
   if (requiresScheme(endpoint.security, "session")) codes.push("unauthenticated");
-  if (requiresScheme(endpoint.security, "apiKey")) codes.push("invalid_api_key", "rate_limited");
+  if (requiresScheme(endpoint.security, "apiKey")) {
+    codes.push("invalid_api_key", "organization_suspended", "permission_missing", "rate_limited");
+  }
   if (endpoint.security === "operator" || endpoint.security === "operatorAccount") {
     codes.push("invalid_operator_token", "scope_missing", "second_factor_required", "not_found");
     if (!endpoint.route.startsWith("GET")) codes.push("proof_required");

@@ -1,22 +1,30 @@
 // The pages of API keys. A new key is shown only in the response to the form, which is never cached.
+import type { ApiKey } from "../../domain/api_key.ts";
 import { AppError, validationError } from "../../domain/errors.ts";
+import {
+  defaultKeyPermissions,
+  isOwnPermission,
+  keyPermissionFault,
+  usagePermissions,
+} from "../../domain/key_permissions.ts";
 import { apiKeyCountsTimeoutMs, pageItemsDefault } from "../../domain/limits.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import { isoTime } from "../../domain/time.ts";
 import {
+  changeApiKey,
   countApiKeys,
   createApiKey,
   getApiKey,
   listApiKeys,
-  renameApiKey,
   revokeApiKey,
   rotateApiKey,
 } from "../../services/api_keys.ts";
 import { countUsageOfApiKeys } from "../../services/meter/usage.ts";
-import { renameApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
+import { editApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
 import { apiKeysPage, type NewKey } from "../../views/api_keys/api_keys.tsx";
+import type { PermissionChoice } from "../../views/api_keys/permission_fields.tsx";
 import type { App, AppContext } from "../env.ts";
-import { renameApiKeySchema } from "../schemas/api_keys.ts";
+import { createApiKeySchema } from "../schemas/api_keys.ts";
 import { check } from "../schemas/check.ts";
 import { flashOf, type FormState, mountForm, newForm, queryOf } from "./form.ts";
 import { type MemberActor, memberRoutes, portalFrame, type PortalParts, redirect, sendPage } from "./page.ts";
@@ -55,14 +63,14 @@ export function portalApiKeyRoutes(app: App, parts: PortalParts): void {
   mountForm(memberRoutes(app, parts), {
     path,
     show,
-    async submit(c, session, { name: value = "", expires = "never" }) {
-      const { name } = check(renameApiKeySchema, { name: value }, "body");
-      const expiresAt = timeAfter(services.clock(), lifetimes, { expires });
-      const { fullKey } = await createApiKey(services, session, { name, expiresAt });
+    async submit(c, session, input) {
+      const { name, permissions } = checkedKey(input);
+      const expiresAt = timeAfter(services.clock(), lifetimes, { expires: input["expires"] ?? "never" });
+      const { fullKey } = await createApiKey(services, session, { name, permissions, expiresAt });
       return await show(c, session, { ...newForm, newKey: { name, fullKey, replaced: null }, status: 201 });
     },
   });
-  renameRoutes(app, parts);
+  editRoutes(app, parts);
   revokeRoutes(app, parts);
   rotateRoutes(app, parts, show);
 }
@@ -89,7 +97,11 @@ function showList(parts: PortalParts): ShowList {
       newKey: state.newKey ?? null,
       form: {
         ...state,
-        values: { name: state.input?.["name"] ?? "", expires: state.input?.["expires"] ?? "never" },
+        values: {
+          name: state.input?.["name"] ?? "",
+          expires: state.input?.["expires"] ?? "never",
+          permissions: state.input === undefined ? choiceOf(defaultKeyPermissions) : typedChoice(state.input),
+        },
       },
       usageUrl: `${parts.config.baseUrl.origin}/api/v1/usage`,
       flash: await flash(parts, c, session),
@@ -122,30 +134,59 @@ async function flash({ services }: PortalParts, c: AppContext, session: Session)
   if (id === undefined) return null;
   try {
     const { name } = await getApiKey(services, session, id);
-    return flashOf(c, { revoked: `“${name}” has been revoked.`, renamed: `Renamed to “${name}”.` });
+    return flashOf(c, {
+      revoked: `“${name}” has been revoked.`,
+      changed: `Changes to “${name}” have been saved.`,
+    });
   } catch (error) {
     if (error instanceof AppError && error.code === "not_found") return null;
     throw error;
   }
 }
 
-function renameRoutes(app: App, parts: PortalParts): void {
+function editRoutes(app: App, parts: PortalParts): void {
   const { services } = parts;
   mountForm(memberRoutes(app, parts), {
-    path: `${path}/:id/rename`,
+    path: `${path}/:id/edit`,
     async show(c, session, { input, fields, status }) {
       const apiKey = await getApiKey(services, session, idOf(c));
       const frame = portalFrame(parts, session);
-      const value = input === undefined ? apiKey.name : input["name"] ?? "";
-      return await sendPage(c, renameApiKeyPage({ frame, apiKey, value, fields }), status);
+      const { name, permissions } = input === undefined
+        ? { name: apiKey.name, permissions: choiceOf(apiKey.permissions) }
+        : { name: input["name"] ?? "", permissions: typedChoice(input) };
+      return await sendPage(c, editApiKeyPage({ frame, apiKey, name, permissions, fields }), status);
     },
     async submit(c, session, input) {
       const { id } = await getApiKey(services, session, idOf(c));
-      const { name } = check(renameApiKeySchema, { name: input["name"] ?? "" }, "body");
-      await renameApiKey(services, session, { id, name });
-      return redirect(c, `${path}?done=renamed&id=${id}`);
+      await changeApiKey(services, session, { id, ...checkedKey(input) });
+      return redirect(c, `${path}?done=changed&id=${id}`);
     },
   });
+}
+
+/** @returns Permissions as the form's fields have them. */
+function choiceOf(permissions: ApiKey["permissions"]): PermissionChoice {
+  return { usage: new Set(permissions), own: permissions.filter(isOwnPermission).join(" ") };
+}
+
+/** @returns The same from a form as sent. */
+function typedChoice(input: Readonly<Record<string, string>>): PermissionChoice {
+  return {
+    usage: new Set(usagePermissions.filter((name) => input[name] !== undefined)),
+    own: input["permissions"] ?? "",
+  };
+}
+
+/** @returns The checked name and permissions of a form; those of one without their fields are undefined. @throws {AppError} `validation_failed`. */
+function checkedKey(input: Readonly<Record<string, string>>) {
+  const { usage, own } = typedChoice(input);
+  const names = own.split(/[\s,]+/).filter((name) => name !== "");
+  for (const name of names) {
+    const fault = keyPermissionFault(name);
+    if (fault !== null) throw validationError([{ path: "permissions", message: `“${name}” ${fault}` }]);
+  }
+  const permissions = input["permissions"] === undefined ? undefined : [...usage, ...names];
+  return check(createApiKeySchema, { name: input["name"] ?? "", permissions }, "body");
 }
 
 function revokeRoutes(app: App, parts: PortalParts): void {

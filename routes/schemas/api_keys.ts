@@ -1,7 +1,16 @@
 // The shapes of API keys.
 import { z } from "@hono/zod-openapi";
-import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
+import {
+  defaultKeyPermissions,
+  isOwnPermission,
+  keyPermissionFault,
+  keyPermissionForm,
+  operatorsKeyPermission,
+  sortedPermissions,
+} from "../../domain/key_permissions.ts";
+import { apiKeyNameCharactersMax, ownKeyPermissionsMax } from "../../domain/limits.ts";
 import { idOut, nameSchema, optionalEnd, personNameSchema, stringSchema, timeOut } from "./common.ts";
+import { atMost } from "./messages.ts";
 
 export const apiKeySchema = z.object({
   id: idOut("key", "The key's id."),
@@ -12,7 +21,14 @@ export const apiKeySchema = z.object({
   ),
   createdAt: timeOut("When the key was created."),
   createdBy: z.object({ id: idOut("usr", "The user's id."), name: personNameSchema }).nullable().openapi({
-    description: "Who created the key. Null if the account was deleted.",
+    description: "Who created the key. Null if the account was deleted, or if an operator created the key.",
+  }),
+  createdByOperator: z.boolean().openapi({
+    description: "Whether the company that runs the service created the key.",
+  }),
+  permissions: z.array(z.string()).openapi({
+    description: "What the key may do, sorted.",
+    example: ["maps:render", "usage:read", "usage:write"],
   }),
   lastUsedAt: timeOut("When the key was last used, updated at most once a minute.").nullable(),
   expiresAt: timeOut("When the key expires.").nullable(),
@@ -33,12 +49,36 @@ const keyName = nameSchema("A name for the key", {
   example: "Production",
 });
 
+const keyPermission = z.string().superRefine((name, context) => {
+  const message = keyPermissionFault(name);
+  if (message !== null) context.addIssue({ code: "custom", message });
+}).openapi({ pattern: keyPermissionForm.source });
+
+/** The permissions of a key. */
+export const keyPermissionsSchema = z.array(keyPermission)
+  .refine(
+    (names) => sortedPermissions(names).filter(isOwnPermission).length <= ownKeyPermissionsMax,
+    atMost(ownKeyPermissionsMax, "permissions of your own"),
+  )
+  .optional()
+  .openapi({
+    description: "What the key may do: `usage:write` records usage, `usage:read` reads it, and " +
+      `\`${operatorsKeyPermission}\` voids records. Only operators grant \`${operatorsKeyPermission}\`. Up to ` +
+      `${ownKeyPermissionsMax} other names are permissions of your own, which Gatehouse stores and reports; they can't begin ` +
+      "with `usage:`.",
+    example: ["usage:read", "usage:write"],
+  });
+
 export const createApiKeySchema = z.strictObject({
   name: keyName,
+  permissions: keyPermissionsSchema.openapi({ default: [...defaultKeyPermissions] }),
   expiresAt: optionalEnd("When the key expires, in the future. By default it doesn't expire."),
 }).openapi("CreateApiKey");
 
-export const renameApiKeySchema = z.strictObject({ name: keyName }).openapi("RenameApiKey");
+export const changeApiKeySchema = z.strictObject({
+  name: keyName.optional(),
+  permissions: keyPermissionsSchema,
+}).openapi("ChangeApiKey");
 
 export const rotateApiKeySchema = z.strictObject({
   expireOldAt: optionalEnd("When the old key expires, in the future. By default it is revoked immediately."),

@@ -109,4 +109,8 @@ export const identityHeaders = {
     example: "ADMIN",
   },
   "Remote-Api-Key": { description: "The API key's id. Empty for a user.", example: exampleId("key") },
+  "Remote-Permissions": {
+    description: "The API key's permissions, separated by commas. Empty for a user.",
+    example: "maps:render,usage:read,usage:write",
+  },
 } as const;

@@ -44,16 +44,16 @@ export function admitSession(session: Session, conditions: ForwardConditions): F
  * Admits a request with an API key, given by its hash. With a meter, one record is on disk before this returns; a denied
  * request leaves none.
  *
- * @returns The key's id and organization.
- * @throws {AppError} `invalid_api_key`; `forbidden` when a role is required, which no key has, or another organization;
- *   `unavailable` when the record cannot be written.
+ * @returns The key's id, organization and permissions.
+ * @throws {AppError} `invalid_api_key`, `organization_suspended`; `forbidden` when a role is required, which no key has, or
+ *   another organization; `permission_missing` or `unavailable` when the record cannot be written.
  */
 export async function admitApiKey(
   context: Context,
   keyHash: string,
   { conditions, meter }: { conditions: ForwardConditions; meter: Meter | null },
 ): Promise<ForwardIdentity> {
-  const key = await requireApiKey(context, keyHash);
+  const key = await requireApiKey(context, keyHash, null);
   const { organization, role } = conditions;
   if (organization !== undefined && organization !== key.organizationId) throw otherOrganizationError();
   if (role !== undefined) {
@@ -72,7 +72,7 @@ export async function admitApiKey(
     const bytes = meter.productSlug.length + meter.metric.length;
     await recordUsage(context, keyHash, { inputs: [input], bytes });
   }
-  return { organizationId: key.organizationId, apiKeyId: key.id };
+  return { organizationId: key.organizationId, apiKeyId: key.id, permissions: key.permissions };
 }
 
 /** Updates when a key was last used, without waiting: once per interval, however many requests it makes. */

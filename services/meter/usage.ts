@@ -12,7 +12,7 @@ import type { UsageQuery } from "./usage_sums.ts";
  * @param options `signal`: cancels the report.
  * @returns JSON of a limited number of sums, or CSV of any number with the range as its head, such as
  *   `2026-11-01-2026-12-01`.
- * @throws {AppError} `invalid_api_key`, `forbidden`, `validation_failed`, `range_too_long`, `unavailable`.
+ * @throws {AppError} As {@linkcode usageScope}; `validation_failed`, `range_too_long`, `unavailable`.
  */
 export async function sumUsage(
   context: Context,

@@ -1,6 +1,12 @@
 // Who may use the meter: API keys that work, and members whose role may read usage.
-import { findActiveApiKey } from "../../db/api_keys.ts";
-import { invalidApiKeyError } from "../../domain/errors.ts";
+import { type ActiveApiKeyRow, findActiveApiKey } from "../../db/api_keys.ts";
+import {
+  type AppError,
+  invalidApiKeyError,
+  organizationSuspendedError,
+  permissionMissingError,
+} from "../../domain/errors.ts";
+import type { UsagePermission } from "../../domain/key_permissions.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { Context } from "../context.ts";
 import { requireActiveOrganization } from "../organization/membership.ts";
@@ -9,22 +15,42 @@ import type { ReportScope } from "../reports/report_context.ts";
 /** Who reads usage: an API key, given by its hash, or a session in its active organization. */
 export type UsageReader = string | Session;
 
-/** @returns Whether a key, given by its hash, works right now. */
-export async function isActiveApiKey({ database, clock }: Context, keyHash: string): Promise<boolean> {
-  return await findActiveApiKey(database, keyHash, clock()) !== undefined;
+/** @returns Why a key, given by its hash, doesn't work right now: `invalid_api_key` or `organization_suspended`. Null if it does. */
+export async function findKeyError({ database, clock }: Context, keyHash: string): Promise<AppError | null> {
+  return keyError(await findActiveApiKey(database, keyHash, clock()));
 }
 
-/** @returns The key with a hash. @throws {AppError} `invalid_api_key` when there is none that works. */
-export async function requireApiKey({ database, clock }: Context, keyHash: string) {
+/**
+ * Requires a key that works, given by its hash.
+ *
+ * @param permission What the key must be allowed, if anything.
+ * @throws {AppError} `invalid_api_key`, `organization_suspended`, `permission_missing`.
+ */
+export async function requireApiKey(
+  { database, clock }: Context,
+  keyHash: string,
+  permission: UsagePermission | null,
+) {
   const key = await findActiveApiKey(database, keyHash, clock());
-  if (key === undefined) throw invalidApiKeyError();
-  return key;
+  const error = keyError(key);
+  if (error !== null || key === undefined) throw error;
+  const permissions: readonly string[] = JSON.parse(key.permissions);
+  if (permission !== null && !permissions.includes(permission)) throw permissionMissingError(permission);
+  return { ...key, permissions };
 }
 
-/** @returns The organization whose usage is read. @throws {AppError} `invalid_api_key` or `forbidden`. */
+function keyError(key: ActiveApiKeyRow | undefined): AppError | null {
+  if (key === undefined) return invalidApiKeyError();
+  return key.suspended === 1 ? organizationSuspendedError() : null;
+}
+
+/**
+ * @returns The organization whose usage is read.
+ * @throws {AppError} `invalid_api_key`, `organization_suspended`, `permission_missing`, `forbidden`.
+ */
 export async function usageScope(context: Context, reader: UsageReader): Promise<ReportScope> {
   const { organizationId } = typeof reader === "string"
-    ? await requireApiKey(context, reader)
+    ? await requireApiKey(context, reader, "usage:read")
     : requireActiveOrganization(reader, "usage.read");
   return { organizationId, now: context.clock() };
 }

@@ -41,7 +41,7 @@ export function recordUsage(
  * Lists records of the key's organization, newest timestamp first.
  *
  * @returns A page and the cursor of the next one, null at the end.
- * @throws {AppError} `invalid_api_key`; `validation_failed` for a cursor whose record doesn't exist.
+ * @throws {AppError} As {@linkcode usageScope}; `validation_failed` for a cursor whose record doesn't exist.
  */
 export async function listUsageRecords(
   context: Context,
@@ -56,9 +56,9 @@ export async function listUsageRecords(
   };
 }
 
-/** @returns A record of the key's organization. @throws {AppError} `invalid_api_key`, `not_found`. */
+/** @returns A record of the key's organization. @throws {AppError} As {@linkcode usageScope}; `not_found`. */
 export async function readUsageRecord(context: Context, keyHash: string, id: string): Promise<UsageRecord> {
-  const { organizationId } = await requireApiKey(context, keyHash);
+  const { organizationId } = await usageScope(context, keyHash);
   const ids = await context.recorder.recordIds();
   const reference = ids.parse(id);
   const row = reference === null
@@ -90,7 +90,7 @@ export async function voidUsageRecord(
       ? undefined
       : await voidRecord(context.database, { ...reference, keyHash, reason, now, remaining });
     if (row !== undefined && row.voidedAt !== null) return toUsageRecord(row, ids);
-    const { organizationId } = await requireApiKey(context, keyHash);
+    const { organizationId } = await requireApiKey(context, keyHash, "usage:void");
     if (row === undefined) throw notFoundError();
     const scan: VoidedRecord = { organizationId, now, seq: row.seq };
     remaining = await context.reports.read("findRemainingExtremes", scan, signal);

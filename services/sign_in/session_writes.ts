@@ -32,6 +32,11 @@ import { sessionBounds } from "./session_tokens.ts";
 /** Who writes: a session, its {@linkcode Permit} in an organization, or an operator. */
 export type Writer = SessionActor | Permit | OperatorActor;
 
+/** @returns Whoever writes, for the audit log. */
+export function actorOf(by: Writer): SessionActor | OperatorActor {
+  return "permission" in by ? by.actor : by;
+}
+
 /**
  * Writes a batch. Nothing is written unless the session is live and, with a permit, the role permits the action; or, for an operator,
  * the credential works.

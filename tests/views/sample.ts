@@ -6,7 +6,7 @@ import { apiKeysPage, type ApiKeysPageProps } from "../../views/api_keys/api_key
 import { devMailPage, devMailsPage } from "../../views/mail/dev_mail.tsx";
 import { errorPage } from "../../views/error.tsx";
 import type { Assets, GateFrame, Page, PortalFrame } from "../../views/layout.tsx";
-import { renameApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
+import { editApiKeyPage, revokeApiKeyPage, rotateApiKeyPage } from "../../views/api_keys/api_key.tsx";
 import { peoplePages } from "./sample_people.ts";
 import { continuePage, signInPage } from "../../views/sign_in/sign_in.tsx";
 import { signUpPage } from "../../views/account/sign_up.tsx";
@@ -54,6 +54,8 @@ export function apiKeysProps(text: string): ApiKeysPageProps {
     keyPrefix: "service_live_7Kq2mXfB…",
     createdAt: "2026-08-23T14:05:11.000Z",
     createdBy: { id: "usr_2", name: text },
+    createdByOperator: false,
+    permissions: ["maps:render", "usage:read", "usage:write"],
     lastUsedAt: "2026-11-21T14:03:11.000Z",
     expiresAt: null,
     revokedAt: null,
@@ -76,7 +78,15 @@ export function apiKeysProps(text: string): ApiKeysPageProps {
       fullKey: "service_live_1",
       replaced: { endsAt: "2026-11-22T14:05:11.000Z" },
     },
-    form: { values: { name: text, expires: "30d" }, fields: { name: text, expires: text }, message: text },
+    form: {
+      values: {
+        name: text,
+        expires: "30d",
+        permissions: { usage: new Set(["usage:write"]), own: text },
+      },
+      fields: { name: text, expires: text, permissions: text },
+      message: text,
+    },
     usageUrl: "https://auth.example.com/api/v1/usage",
     flash: text,
   };
@@ -238,7 +248,13 @@ export function everyPage(text: string): Readonly<Record<string, Page>> {
     ...twoStepPages(text, { frame, gateFrame }),
     "API keys": apiKeysPage(keys),
     "API keys, none": apiKeysPage({ ...keys, apiKeys: [], newKey: null, flash: null, nextCursor: null }),
-    "rename": renameApiKeyPage({ frame, apiKey, value: text, fields: { name: text } }),
+    "edit": editApiKeyPage({
+      frame,
+      apiKey: { ...apiKey, permissions: ["usage:void"] },
+      name: text,
+      permissions: { usage: new Set(["usage:void"]), own: text },
+      fields: { name: text, permissions: text },
+    }),
     "revoke": revokeApiKeyPage({ frame, apiKey }),
     "rotate": rotateApiKeyPage({ frame, apiKey, value: text, fields: { expireOld: text } }),
     "usage": usagePage(usage),

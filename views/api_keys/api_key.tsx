@@ -1,12 +1,14 @@
-// The pages about one API key: rename, rotate, revoke.
+// The pages about one API key: edit, rotate, revoke.
 import type { ApiKey } from "../../domain/api_key.ts";
 import { apiKeyNameCharactersMax } from "../../domain/limits.ts";
-import { ConfirmPage, RenamePage } from "../components/confirm_page.tsx";
-import { type Choice, RadioGroup } from "../components/field.tsx";
+import { operatorsKeyPermission } from "../../domain/key_permissions.ts";
+import { ConfirmPage } from "../components/confirm_page.tsx";
+import { type Choice, NameField, RadioGroup } from "../components/field.tsx";
 import type { FormErrors } from "../components/form.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import type { Page, PortalFrame } from "../layout.tsx";
 import { type ApiKeyAction, apiKeyHref } from "./api_key_table.tsx";
+import { type PermissionChoice, PermissionFields } from "./permission_fields.tsx";
 
 /** The key that a page is about. */
 interface ApiKeyPageProps {
@@ -24,18 +26,36 @@ const graceChoices: readonly Choice[] = [
   { value: "7d", label: "In 7 days" },
 ];
 
-/** @returns The page that renames a key. */
-export function renameApiKeyPage({ value, fields, ...props }: ApiKeyFormProps): Page {
+/** @returns The page that changes a key's name and permissions. */
+export function editApiKeyPage(
+  { name, permissions, fields, ...props }: ApiKeyPageProps & Pick<FormErrors, "fields"> & {
+    readonly name: string;
+    readonly permissions: PermissionChoice;
+  },
+): Page {
   return (
-    <RenamePage
-      {...pageProps("rename", props)}
-      title="Rename key"
-      value={value}
-      rejected={{ fields }}
-      charactersMax={apiKeyNameCharactersMax}
-      text="The key itself stays the same. Requests with it keep working."
-      submit="Rename key"
-    />
+    <ConfirmPage
+      {...pageProps("edit", props)}
+      title="Edit key"
+      heading="Edit “{name}”"
+      text="The key itself stays the same. New permissions take effect immediately."
+      submit="Save changes"
+      tone="primary"
+    >
+      <NameField
+        label="Name"
+        value={name}
+        error={fields["name"]}
+        autocomplete="off"
+        charactersMax={apiKeyNameCharactersMax}
+        autofocus
+      />
+      <PermissionFields
+        chosen={permissions}
+        error={fields["permissions"]}
+        canKeepVoid={props.apiKey.permissions.includes(operatorsKeyPermission)}
+      />
+    </ConfirmPage>
   );
 }
 
@@ -46,7 +66,7 @@ export function rotateApiKeyPage({ value, fields, ...props }: ApiKeyFormProps): 
       {...pageProps("rotate", props)}
       title="Rotate key"
       heading="Rotate “{name}”"
-      text="Creates a new key with the same name. The old one keeps working until the time you choose."
+      text="Creates a new key with the same name and permissions. The old one keeps working until the time you choose."
       submit="Create new key"
       tone="primary"
     >

@@ -8,7 +8,7 @@ import { Sparkline } from "../components/sparkline.tsx";
 import { actionsColumn, Cell, Name, Row, Table } from "../components/table.tsx";
 
 /** What can be done with a key. Everyone who sees a key can do all of them. */
-export type ApiKeyAction = "rename" | "rotate" | "revoke";
+export type ApiKeyAction = "edit" | "rotate" | "revoke";
 
 /** A key in the list. */
 export type ApiKeyRow = ApiKey & {
@@ -66,7 +66,10 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
         <Name text={apiKey.name} />
         <div class="muted tiny">{creatorText(apiKey)}</div>
       </Cell>
-      <Cell label="Key" value={<code class="key">{apiKey.keyPrefix}</code>} />
+      <Cell label="Key">
+        <code class="key">{apiKey.keyPrefix}</code>
+        <PermissionsText permissions={apiKey.permissions} />
+      </Cell>
       <Cell label="Records, 30 days">
         {apiKey.dailyRecords === null
           ? <span class="muted small">Not available right now</span>
@@ -88,10 +91,15 @@ function ApiKeyRowView({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
   );
 }
 
+function PermissionsText({ permissions }: { permissions: readonly string[] }) {
+  const text = permissions.join(", ") || "No permissions";
+  return <div class="muted tiny cut" title={text}>{text}</div>;
+}
+
 function Actions({ apiKey }: { apiKey: ApiKeyRow }) {
   return (
     <div class="actions-row">
-      <ButtonLink tone="quiet" href={apiKeyHref(apiKey.id, "rename")} about={apiKey.name}>Rename</ButtonLink>
+      <ButtonLink tone="quiet" href={apiKeyHref(apiKey.id, "edit")} about={apiKey.name}>Edit</ButtonLink>
       <ButtonLink tone="quiet" href={apiKeyHref(apiKey.id, "rotate")} about={apiKey.name}>Rotate</ButtonLink>
       <ButtonLink tone="quiet-destroy" href={apiKeyHref(apiKey.id, "revoke")} about={apiKey.name}>
         Revoke
@@ -107,5 +115,6 @@ function ExpiryText({ apiKey, now }: { apiKey: ApiKeyRow; now: number }) {
 
 function creatorText(apiKey: ApiKeyRow): string {
   if (apiKey.createdByYou) return "by you";
+  if (apiKey.createdByOperator) return "by the operator";
   return apiKey.createdBy === null ? "by a former member" : `by ${apiKey.createdBy.name}`;
 }

@@ -6,13 +6,14 @@ import { Card } from "../components/card.tsx";
 import { CodeBlock, exampleCurl, Secret } from "../components/code.tsx";
 import { EmptyState } from "../components/empty_state.tsx";
 import { type Choice, NameField, SelectField } from "../components/field.tsx";
-import { aboutOrganization, type FormErrors, RowForm } from "../components/form.tsx";
+import { aboutOrganization, Form, type FormErrors } from "../components/form.tsx";
 import { Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page_head.tsx";
 import { PageLinks } from "../components/page_links.tsx";
 import { RelativeTime } from "../components/relative_time.tsx";
 import { type Page, type PortalFrame, PortalPage } from "../layout.tsx";
 import { type ApiKeyRow, ApiKeyTable } from "./api_key_table.tsx";
+import { type PermissionChoice, PermissionFields } from "./permission_fields.tsx";
 
 /** A key that was just created. */
 export interface NewKey {
@@ -30,7 +31,13 @@ export interface ApiKeysPageProps {
   /** The cursor of the list's next page. */
   readonly nextCursor: string | null;
   readonly newKey: NewKey | null;
-  readonly form: FormErrors & { readonly values: { readonly name: string; readonly expires: string } };
+  readonly form: FormErrors & {
+    readonly values: {
+      readonly name: string;
+      readonly expires: string;
+      readonly permissions: PermissionChoice;
+    };
+  };
   /** The full address of `POST /api/v1/usage`. */
   readonly usageUrl: string;
   /** What was just done. */
@@ -88,24 +95,34 @@ export function apiKeysPage(props: ApiKeysPageProps): Page {
 function NewKeyForm({ form, frame }: Pick<ApiKeysPageProps, "form" | "frame">) {
   const { values, fields, message } = form;
   return (
-    <RowForm action="/portal/api-keys" error={message} hidden={aboutOrganization(frame.session)}>
-      <NameField
-        label="Name"
-        value={values.name}
-        placeholder="For example: Production"
-        error={fields["name"]}
-        autocomplete="off"
-        charactersMax={apiKeyNameCharactersMax}
-      />
-      <SelectField
-        label="Expires"
-        name="expires"
-        value={values.expires}
-        choices={expiryChoices}
-        error={fields["expires"]}
-      />
-      <SubmitButton>Create key</SubmitButton>
-    </RowForm>
+    <Form
+      class="new-key"
+      action="/portal/api-keys"
+      error={message}
+      hidden={aboutOrganization(frame.session)}
+    >
+      <div class="row">
+        <NameField
+          label="Name"
+          value={values.name}
+          placeholder="For example: Production"
+          error={fields["name"]}
+          autocomplete="off"
+          charactersMax={apiKeyNameCharactersMax}
+        />
+        <SelectField
+          label="Expires"
+          name="expires"
+          value={values.expires}
+          choices={expiryChoices}
+          error={fields["expires"]}
+        />
+      </div>
+      <div class="row two">
+        <PermissionFields chosen={values.permissions} error={fields["permissions"]} />
+        <SubmitButton>Create key</SubmitButton>
+      </div>
+    </Form>
   );
 }
 

@@ -34,7 +34,7 @@ export interface TextFieldProps extends FieldProps {
   readonly readonly?: boolean;
 }
 
-/** An option of a {@linkcode SelectField} or {@linkcode RadioGroup}. */
+/** An option of a {@linkcode SelectField}, {@linkcode RadioGroup} or {@linkcode CheckboxGroup}. */
 export interface Choice {
   readonly value: string;
   readonly label: string;
@@ -176,14 +176,41 @@ export function RadioGroup(props: FieldProps & { readonly choices: readonly Choi
             checked={choice.value === props.value}
             required
           />
-          <span>
-            {choice.label}
-            {choice.hint === undefined ? null : <span class="hint">{choice.hint}</span>}
-          </span>
+          <ChoiceText choice={choice} />
         </label>
       ))}
       <FieldNotes {...props} />
     </fieldset>
+  );
+}
+
+/** Checkboxes, each with a name of its own and the value `on`. `name`: of the group. `value`: names of the checked ones. */
+export function CheckboxGroup(
+  props: Omit<FieldProps, "value"> & {
+    readonly value: ReadonlySet<string>;
+    readonly choices: readonly Choice[];
+  },
+) {
+  return (
+    <fieldset class="radios" aria-describedby={describedBy(props)}>
+      <legend>{props.label}</legend>
+      {props.choices.map((choice) => (
+        <label class="radio">
+          <input type="checkbox" name={choice.value} value="on" checked={props.value.has(choice.value)} />
+          <ChoiceText choice={choice} />
+        </label>
+      ))}
+      <FieldNotes {...props} />
+    </fieldset>
+  );
+}
+
+function ChoiceText({ choice: { label, hint } }: { choice: Choice }) {
+  return (
+    <span>
+      {label}
+      {hint === undefined ? null : <span class="hint">{hint}</span>}
+    </span>
   );
 }
 
@@ -197,7 +224,7 @@ function Field(props: FieldProps & { children: Child }) {
   );
 }
 
-function FieldNotes({ name, hint, error }: FieldProps) {
+function FieldNotes({ name, hint, error }: Omit<FieldProps, "value">) {
   return (
     <>
       {error === undefined ? null : (
@@ -216,7 +243,7 @@ function ariaAttributes(props: FieldProps) {
   return { "aria-invalid": invalid, "aria-describedby": describedBy(props) } as const;
 }
 
-function describedBy({ name, hint, error }: FieldProps): string | undefined {
+function describedBy({ name, hint, error }: Omit<FieldProps, "value">): string | undefined {
   const ids = [error === undefined ? "" : `${name}-error`, hint === undefined ? "" : `${name}-hint`];
   return ids.filter((id) => id !== "").join(" ") || undefined;
 }

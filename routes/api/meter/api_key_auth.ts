@@ -3,20 +3,26 @@ import { addressGroup } from "../../../domain/address_group.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
 import { noteLimitedApiKey } from "../../../services/audit.ts";
-import { isActiveApiKey, requireApiKey } from "../../../services/meter/usage_access.ts";
+import { findKeyError, requireApiKey } from "../../../services/meter/usage_access.ts";
 import type { RateLimitState } from "../../../services/rate_limiter.ts";
 import { beforeLargeBody } from "../../body.ts";
 import type { AppContext, AppParts } from "../../env.ts";
 
 /** Errors that don't depend on the content of the request. */
-const keyErrors: ReadonlySet<ErrorCode> = new Set(["invalid_api_key", "rate_limited", "unavailable"]);
+const keyErrors: ReadonlySet<ErrorCode> = new Set([
+  "invalid_api_key",
+  "organization_suspended",
+  "permission_missing",
+  "rate_limited",
+  "unavailable",
+]);
 
 /** @returns The options of {@linkcode mount} for routes that accept API keys. */
 export function apiKeyAuth({ config, services }: AppParts) {
   const { apiKeyCalls, rejectedApiKeys } = services.rateLimits;
   const perSecond = config.apiKeyRequestsPerSecond;
 
-  const requireActive = async (keyHash: string) => void await requireApiKey(services, keyHash);
+  const requireActive = async (keyHash: string) => void await requireApiKey(services, keyHash, null);
 
   /** Counts a request and sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers). */
   function countCall(c: AppContext, keyHash: string): void {
@@ -35,7 +41,7 @@ export function apiKeyAuth({ config, services }: AppParts) {
     !rejectedApiKeys.isUnused && !rejectedApiKeys.peek(addressGroup(c.get("client").address)).isAllowed;
 
   return {
-    /** @returns The key's hash. @throws {AppError} `invalid_api_key`, `rate_limited`. */
+    /** @returns The key's hash. @throws {AppError} `invalid_api_key`, `organization_suspended`, `rate_limited`. */
     async authenticate(c: AppContext): Promise<string> {
       const keyHash = bearerKeyHash(c);
       // Usually recording checks the key. It is looked up earlier if the body is large, or if the address has sent many
@@ -45,12 +51,11 @@ export function apiKeyAuth({ config, services }: AppParts) {
       countCall(c, keyHash);
       return keyHash;
     },
-    /** Hides what is wrong with a request from callers without an active key, and limits them by address. */
+    /** Hides what is wrong with a request from callers without a key that works, and limits invalid keys by address. */
     async onError(c: AppContext, error: unknown): Promise<unknown> {
       if (!(error instanceof AppError)) return error;
-      if (!keyErrors.has(error.code)) {
-        if (await isActiveApiKey(services, bearerKeyHash(c))) return error;
-      } else if (error.code !== "invalid_api_key") return error;
+      const keyError = keyErrors.has(error.code) ? error : await findKeyError(services, bearerKeyHash(c));
+      if (keyError?.code !== "invalid_api_key") return keyError ?? error;
       const state = rejectedApiKeys.take(addressGroup(c.get("client").address));
       return state.isAllowed
         ? invalidApiKeyError()

@@ -92,8 +92,8 @@ export const portalTable: Readonly<Record<string, Entry>> = {
   "POST /sign-out": { who: open },
   "GET /portal/api-keys": { who: inActive },
   "POST /portal/api-keys": { who: inActive, attempt: () => ({ form: { name: "Key", expires: "never" } }) },
-  "GET /portal/api-keys/:id/rename": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
-  "POST /portal/api-keys/:id/rename": {
+  "GET /portal/api-keys/:id/edit": { who: objectInActive, attempt: withKey(), object: ["id", "key"] },
+  "POST /portal/api-keys/:id/edit": {
     who: objectInActive,
     attempt: withKey({ form: { name: "Renamed" } }),
     object: ["id", "key"],

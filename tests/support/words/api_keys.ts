@@ -4,5 +4,5 @@ export const apiKeyWords = {
   oldKeyUntil: "The old key stops working",
   revocation: "Requests with this key will fail immediately.",
   revoked: (name: string) => `“${name}” has been revoked.`,
-  renamed: (name: string) => `Renamed to “${name}”.`,
+  changed: (name: string) => `Changes to “${name}” have been saved.`,
 };

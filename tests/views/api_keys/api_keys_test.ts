@@ -30,7 +30,11 @@ Deno.test("apiKeysPage() keeps the input of a rejected form and shows the error 
   const html = String(
     await apiKeysPage({
       ...props,
-      form: { values: { name: "a | b", expires: "90d" }, fields: { name: "Too odd." }, message: null },
+      form: {
+        values: { ...props.form.values, name: "a | b", expires: "90d" },
+        fields: { name: "Too odd." },
+        message: null,
+      },
     }),
   );
   assert.match(html, /<input type="text" id="name" name="name" value="a \| b"[^>]*aria-invalid="true"/);
@@ -50,10 +54,10 @@ Deno.test("apiKeysPage() shows each status in words, with the exact time as a ti
 Deno.test("apiKeysPage() offers actions on active keys only, and escapes their ids", async () => {
   const html = String(await apiKeysPage(props));
   assert.deepEqual([...html.matchAll(/href="\/portal\/api-keys\/([^"]+)"/g)].map(([, path]) => path), [
-    "key_1/rename",
+    "key_1/edit",
     "key_1/rotate",
     "key_1/revoke",
-    "key_2%2FProduction/rename",
+    "key_2%2FProduction/edit",
     "key_2%2FProduction/rotate",
     "key_2%2FProduction/revoke",
   ]);

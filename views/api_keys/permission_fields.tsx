@@ -1,0 +1,51 @@
+// The fields of a form that choose what a key may do.
+import { operatorsKeyPermission } from "../../domain/key_permissions.ts";
+import { keyPermissionCharactersMax, ownKeyPermissionsMax } from "../../domain/limits.ts";
+import { CheckboxGroup, type Choice, TextField } from "../components/field.tsx";
+
+/** The permissions of a key, as chosen and typed. */
+export interface PermissionChoice {
+  readonly usage: ReadonlySet<string>;
+  /** An organization's own, separated by spaces or commas. */
+  readonly own: string;
+}
+
+const choices: readonly Choice[] = [
+  { value: "usage:write", label: "Record usage", hint: "usage:write" },
+  { value: "usage:read", label: "Read usage", hint: "usage:read" },
+];
+const voidChoice: Choice = {
+  value: operatorsKeyPermission,
+  label: "Void usage records",
+  hint: `${operatorsKeyPermission}. Once removed, only the operator of this service can grant it again.`,
+};
+
+/** The fields. `canKeepVoid`: the key has a permission that can only be kept or removed. */
+export function PermissionFields(
+  { chosen, error, canKeepVoid = false }: {
+    chosen: PermissionChoice;
+    error: string | undefined;
+    canKeepVoid?: boolean;
+  },
+) {
+  return (
+    <>
+      <CheckboxGroup
+        label="Permissions"
+        name="usage"
+        value={chosen.usage}
+        choices={canKeepVoid ? [...choices, voidChoice] : choices}
+      />
+      <TextField
+        label="Your own permissions (optional)"
+        name="permissions"
+        value={chosen.own}
+        placeholder="For example: maps:render maps:export"
+        hint="Gatehouse reports these to your applications."
+        error={error}
+        autocomplete="off"
+        maxlength={ownKeyPermissionsMax * (keyPermissionCharactersMax + 2)}
+      />
+    </>
+  );
+}
