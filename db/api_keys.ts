@@ -116,7 +116,10 @@ export function findApiKey(database: DatabaseReader, scope: ApiKeyScope, id: str
 }
 
 /** @returns The id of the organization of a key, or undefined if there is no such key, or the organization was deleted. */
-export async function findOrganizationOfApiKey(database: DatabaseReader, id: string): Promise<string | undefined> {
+export async function findOrganizationOfApiKey(
+  database: DatabaseReader,
+  id: string,
+): Promise<string | undefined> {
   const row = await database.readFirst<{ organizationId: string }>(sql`
     SELECT o.id AS organizationId FROM api_keys k JOIN organizations o ON o.id = k.organization_id
     WHERE k.id = ${id} AND o.deleted_at IS NULL`);

@@ -17,7 +17,7 @@ export function caddyBlock(placement: ProxyPlacement, applications: readonly Pro
       "\t\timport gatehouse_before",
       `\t\tforward_auth ${placement.upstream} {`,
       `\t\t\turi /api/auth/forward?${query}`,
-      "\t\t\tcopy_headers Remote-User Remote-Email Remote-Email-Verified Remote-Name Remote-Organization Remote-Role Remote-Api-Key",
+      "\t\t\tcopy_headers Remote-User Remote-Email Remote-Email-Verified Remote-Name Remote-Organization Remote-Role Remote-Api-Key Remote-Permissions",
       "\t\t}",
       "\t\timport gatehouse_after",
       `\t\treverse_proxy ${address}`,

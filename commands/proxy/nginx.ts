@@ -76,7 +76,16 @@ const maps = [
   'map $gatehouse_cookies $gatehouse_clear_host { default ""; "~^access_token=;" "access_token=; Max-Age=0; Path=/"; }',
 ];
 
-const identityNames = ["User", "Email", "Email-Verified", "Name", "Organization", "Role", "Api-Key"];
+const identityNames = [
+  "User",
+  "Email",
+  "Email-Verified",
+  "Name",
+  "Organization",
+  "Role",
+  "Api-Key",
+  "Permissions",
+];
 
 function applicationServer(
   placement: ProxyPlacement,

@@ -90,7 +90,7 @@ export async function voidUsageRecord(
       ? undefined
       : await voidRecord(context.database, { ...reference, keyHash, reason, now, remaining });
     if (row !== undefined && row.voidedAt !== null) return toUsageRecord(row, ids);
-    const { organizationId } = await requireApiKey(context, keyHash, "usage:void");
+    const { organizationId } = await requireApiKey(context, keyHash, null);
     if (row === undefined) throw notFoundError();
     const scan: VoidedRecord = { organizationId, now, seq: row.seq };
     remaining = await context.reports.read("findRemainingExtremes", scan, signal);

@@ -142,7 +142,7 @@ Deno.test({
         "/portal/usage?range=24h",
         "/portal/audit",
         "/portal/audit?action=people&from=2026-11-22&to=2026-11-21",
-        `/portal/api-keys/${id}/rename`,
+        `/portal/api-keys/${id}/edit`,
         `/portal/api-keys/${id}/revoke`,
         `/portal/api-keys/${id}/rotate`,
         "/portal/nowhere",

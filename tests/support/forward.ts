@@ -12,6 +12,7 @@ export const identityNames = [
   "Remote-Organization",
   "Remote-Role",
   "Remote-Api-Key",
+  "Remote-Permissions",
 ] as const;
 
 /** Sends a forward auth request. @param query Such as `?role=ADMIN`. */

@@ -27,6 +27,8 @@ testApp("createApiKey() returns the full key once, and never its hash", async (t
     keyPrefix: apiKey.keyPrefix,
     createdAt: "2026-11-21T14:03:11.250Z",
     createdBy: { id: person.userId, name: "Ada" },
+    createdByOperator: false,
+    permissions: ["usage:read", "usage:write"],
     lastUsedAt: null,
     expiresAt: null,
     revokedAt: null,
@@ -124,7 +126,7 @@ testApp("a key that expires on a date expires at midnight UTC", async (test) => 
   await assertError(await record(test, key.fullKey), 401, "invalid_api_key");
 });
 
-testApp("renameApiKey() changes only the name", async (test) => {
+testApp("changeApiKey() changes only the name that it is given", async (test) => {
   const person = await test.signUp();
   const key = await createTestKey(test, person);
   const before = (await list(test, person)).apiKeys[0];

@@ -164,11 +164,11 @@ testApp("the list of keys ignores an unknown key in its address", async (test) =
 testApp("renaming and rotating work by forms", async (test) => {
   const person = await test.signUp();
   const { id, fullKey } = await createTestKey(test, person);
-  const rename = await submit(test, `/portal/api-keys/${id}/rename`, { name: "Staging" }, person);
+  const rename = await submit(test, `/portal/api-keys/${id}/edit`, { name: "Staging" }, person);
   assert.equal(rename.status, 303);
   const renamed = await page(test, rename.location ?? "", person);
-  assert.match(renamed.html, inPage(apiKeyWords.renamed("Staging")));
-  assert.equal((await submit(test, `/portal/api-keys/${id}/rename`, { name: "" }, person)).status, 422);
+  assert.match(renamed.html, inPage(apiKeyWords.changed("Staging")));
+  assert.equal((await submit(test, `/portal/api-keys/${id}/edit`, { name: "" }, person)).status, 422);
   const rotated = await submit(test, `/portal/api-keys/${id}/rotate`, { expireOld: "24h" }, person);
   assert.equal(rotated.status, 201);
   const next = keyIn(rotated.html) ?? "";
