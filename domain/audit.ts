@@ -12,6 +12,7 @@ export const auditActions = {
   "session.proof_refused": "Confirming identity failed",
   "session.ended": "Signed out",
   "session.others_ended": "Other sessions signed out",
+  "session.all_ended": "All sessions ended",
   "account.created": "Account created",
   "account.renamed": "Name changed",
   "account.taken_back": "Account reclaimed",

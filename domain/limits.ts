@@ -165,6 +165,10 @@ export const mailSubjectNameCharactersMax = 60;
 export const operatorLinkLifetimeMs = 24 * 3_600_000;
 /** Users or keys that a command reads at a time. */
 export const operatorPageItemsMax = 500;
+/** Organizations of a user in operators' lists. */
+export const listedOrganizationsMax = 100;
+/** Characters of what operators search for. */
+export const searchCharactersMax = 200;
 export const auditRetentionMs = 400 * 24 * 3_600_000;
 /** Entries that one step of the CSV export reads. */
 export const auditStepEventsMax = 500;

@@ -8,14 +8,10 @@ import { nameCharactersMax, passwordCharactersMax } from "../../domain/limits.ts
 import { nameFault } from "../../domain/name.ts";
 import { countOf } from "../../domain/number_text.ts";
 import { roles } from "../../domain/sign_in/session.ts";
-import {
-  createUser,
-  disableUser,
-  enableUser,
-  listUsers,
-  type PasswordLink,
-  resetUserPassword,
-} from "../../services/operator/users.ts";
+import { createUser } from "../../services/operator/new_user.ts";
+import { type PasswordLink, resetUserPassword } from "../../services/operator/passwords.ts";
+import { disableUser, enableUser } from "../../services/operator/users.ts";
+import { allUsers } from "../../services/operator/user_list.ts";
 import { createProcessParts } from "../../services/process_parts.ts";
 import { createServices, type Services } from "../../services/services.ts";
 import { userHelp } from "../help.ts";
@@ -157,7 +153,7 @@ async function create(call: Call): Promise<void> {
 
 async function list({ services, flags }: Call): Promise<void> {
   const table = userTable();
-  for await (const users of listUsers(services)) {
+  for await (const users of allUsers(services)) {
     const lines = flags.has("json") ? users.map((user) => JSON.stringify(user)) : table(users);
     writeLine(lines.join("\n"));
   }
@@ -176,7 +172,7 @@ async function disable({ services, actor, email, flags }: Call): Promise<void> {
 }
 
 async function enable({ services, actor, email }: Call): Promise<void> {
-  const { wasDisabled } = await enableUser(services, actor, email);
+  const { wasDisabled } = await enableUser(services, actor, { email });
   writeLine(wasDisabled ? "Enabled. They can sign in again." : "The account was not disabled.");
 }
 

@@ -1,5 +1,5 @@
 // The table of `gatehouse user list`. It is printed page by page, so columns are as wide as they had to be so far.
-import type { OperatorUser } from "../../services/operator/users.ts";
+import type { OperatorUser } from "../../services/operator/user_page.ts";
 
 const titles = ["EMAIL", "CONFIRMED", "DISABLED", "TWO-STEP", "LAST SIGN-IN", "NAME", "ORGANIZATIONS"];
 

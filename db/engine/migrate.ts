@@ -8,6 +8,7 @@ import limits from "./migrations/0007_limits.sql" with { type: "text" };
 import wrongCodes from "./migrations/0004_wrong_codes.sql" with { type: "text" };
 import seriesLimit from "./migrations/0005_series_limit.sql" with { type: "text" };
 import operators from "./migrations/0008_operators.sql" with { type: "text" };
+import operatorLists from "./migrations/0012_operator_lists.sql" with { type: "text" };
 import refusedWrites from "./migrations/0006_refused_writes.sql" with { type: "text" };
 import usageTotals from "./migrations/0009_usage_totals.sql" with { type: "text" };
 import products from "./migrations/0011_products.sql" with { type: "text" };
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   { number: 8, name: "operators", text: operators },
   { number: 9, name: "usage_totals", text: usageTotals },
   { number: 11, name: "products", text: products },
+  { number: 12, name: "operator_lists", text: operatorLists },
 ];
 
 /** Thrown for a database with another schema than this program's. */

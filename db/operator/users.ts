@@ -1,12 +1,15 @@
-// All SQL of the operator's verbs. Unlike everything else it is not limited to an organization, so nothing that a request can
-// reach may use it.
+// All SQL of what operators do with users. Unlike everything else it is not limited to an organization: only verbs that take an
+// operator may use it.
 import type { Role } from "../../domain/sign_in/session.ts";
 import { insertUser, type NewUser, type UserCredentials } from "../account/users.ts";
 import { activeApiKey } from "../api_keys.ts";
-import { type Database, sql, type Statement } from "../engine/database.ts";
+import { listedOrganizationsMax } from "../../domain/limits.ts";
+import { type DatabaseReader, sql, type Statement } from "../engine/database.ts";
 import { insertLinkToken, type NewLinkToken } from "../mail/link_tokens.ts";
 import { openInvitation, pendingInvitation } from "../organization/invitations.ts";
+import { isId } from "../../domain/id.ts";
 import { hasTwoStep } from "../sign_in/two_step.ts";
+import { hasText, indexedText } from "./search.ts";
 
 /** @returns A statement like `insertUser`, which also does nothing unless the organization exists. */
 export function insertJoiningUser(user: NewUser, organizationId: string): Statement {
@@ -21,14 +24,43 @@ export function insertLinkForUser(token: NewLinkToken): Statement {
   return insertLinkToken(token, sql`FROM users WHERE id = ${token.subject} AND disabled_at IS NULL`);
 }
 
+/** Which users may be changed. */
+export interface ChangeableUsers {
+  /** Otherwise, nothing happens to operators. */
+  readonly alsoOperators: boolean;
+}
+
+const isChangeable = ({ alsoOperators }: ChangeableUsers) =>
+  alsoOperators ? sql`true` : sql`operator_since IS NULL`;
+
 /** Disables a user, unless they already are. */
-export function markUserDisabled(userId: string, now: number) {
-  return sql`UPDATE users SET disabled_at = ${now} WHERE id = ${userId} AND disabled_at IS NULL`;
+export function markUserDisabled(userId: string, { now, ...users }: ChangeableUsers & { now: number }) {
+  return sql`UPDATE users SET disabled_at = ${now}
+    WHERE id = ${userId} AND disabled_at IS NULL AND ${isChangeable(users)}`;
+}
+
+/** Changes nothing, but only if a user is not disabled and still has this address: for the audit entry after it. */
+export function confirmUserIsEnabled(userId: string, email: string) {
+  return sql`UPDATE users SET disabled_at = NULL
+    WHERE id = ${userId} AND email = ${email} AND disabled_at IS NULL`;
+}
+
+/** Ends all of a user's sessions. */
+export function deleteSessionsOfAnyUser(userId: string, users: ChangeableUsers) {
+  return sql`DELETE FROM sessions
+    WHERE user_id = (SELECT id FROM users WHERE id = ${userId} AND ${isChangeable(users)})`;
+}
+
+/** @returns Whether a user is an operator. */
+export async function findIsOperator(database: DatabaseReader, userId: string): Promise<boolean> {
+  const isOperator = sql`SELECT 1 FROM users WHERE id = ${userId} AND operator_since IS NOT NULL`;
+  return await database.readFirst(isOperator) !== undefined;
 }
 
 /** Enables a disabled user. */
-export function markUserEnabled(userId: string) {
-  return sql`UPDATE users SET disabled_at = NULL WHERE id = ${userId} AND disabled_at IS NOT NULL`;
+export function markUserEnabled(userId: string, users: ChangeableUsers) {
+  return sql`UPDATE users SET disabled_at = NULL
+    WHERE id = ${userId} AND disabled_at IS NOT NULL AND ${isChangeable(users)}`;
 }
 
 /** A page of something that a user created, at `now` in milliseconds since 1970. */
@@ -38,7 +70,7 @@ const activeKeysOf = (userId: string, now: number) =>
   sql`FROM api_keys k WHERE k.created_by = ${userId} AND ${activeApiKey(now)}`;
 
 /** @returns How many active keys of any organization a user created. */
-export async function countActiveKeysOfUser(database: Database, userId: string, now: number) {
+export async function countActiveKeysOfUser(database: DatabaseReader, userId: string, now: number) {
   const row = await database.readFirst<{ keys: number }>(
     sql`SELECT count(*) AS keys ${activeKeysOf(userId, now)}`,
   );
@@ -46,7 +78,7 @@ export async function countActiveKeysOfUser(database: Database, userId: string, 
 }
 
 /** @returns Some of a user's active keys, of any organization. */
-export function findActiveKeysOfUser(database: Database, userId: string, { now, limit }: CreatedPage) {
+export function findActiveKeysOfUser(database: DatabaseReader, userId: string, { now, limit }: CreatedPage) {
   return database.read<{ id: string; name: string; organizationId: string }>(
     sql`SELECT id, name, organization_id AS organizationId ${activeKeysOf(userId, now)} LIMIT ${limit}`,
   );
@@ -54,7 +86,7 @@ export function findActiveKeysOfUser(database: Database, userId: string, { now, 
 
 /** @returns Some of the pending invitations that a user sent. */
 export function findPendingInvitationsOfUser(
-  database: Database,
+  database: DatabaseReader,
   userId: string,
   { now, limit }: CreatedPage,
 ): Promise<{ id: string; email: string; organizationId: string }[]> {
@@ -69,9 +101,10 @@ export function revokeInvitationOfUser(userId: string, { id, now }: { id: string
     WHERE i.id = ${id} AND i.invited_by = ${userId} AND ${openInvitation}`;
 }
 
-/** A user in the operator's list. Times in milliseconds since 1970. */
+/** A user as operators see them. Times in milliseconds since 1970. */
 export interface ListedUserRow extends Omit<UserCredentials, "passwordHash" | "organizationId"> {
   readonly createdAt: number;
+  readonly isOperator: number;
   /** Of the sessions that still exist. */
   readonly lastSignInAt: number | null;
   /** JSON: a list of `[id, name, role]`, in no particular order. */
@@ -81,13 +114,74 @@ export interface ListedUserRow extends Omit<UserCredentials, "passwordHash" | "o
 /** The type of {@linkcode ListedUserRow.memberships}. */
 export type ListedMemberships = readonly (readonly [id: string, name: string, role: Role])[];
 
+const listed = sql`u.id, u.email, u.name, u.created_at AS createdAt, u.email_verified_at AS emailVerifiedAt,
+  u.disabled_at AS disabledAt, u.operator_since IS NOT NULL AS isOperator, ${hasTwoStep} AS hasTotp,
+  (SELECT max(s.created_at) FROM sessions s WHERE s.user_id = u.id) AS lastSignInAt,
+  (SELECT json_group_array(json_array(id, name, role)) FROM (
+    SELECT o.id, o.name, m.role FROM memberships m JOIN organizations o ON o.id = m.organization_id
+    WHERE m.user_id = u.id LIMIT ${listedOrganizationsMax})) AS memberships`;
+
 /** @returns Users by email address, starting after the address `after`. */
-export function findUsers(database: Database, { after, limit }: { after: string; limit: number }) {
+export function findUsers(database: DatabaseReader, { after, limit }: { after: string; limit: number }) {
   return database.read<ListedUserRow>(sql`
-    SELECT u.id, u.email, u.name, u.created_at AS createdAt, u.email_verified_at AS emailVerifiedAt,
-      u.disabled_at AS disabledAt, ${hasTwoStep} AS hasTotp,
-      (SELECT max(s.created_at) FROM sessions s WHERE s.user_id = u.id) AS lastSignInAt,
-      (SELECT json_group_array(json_array(o.id, o.name, m.role))
-        FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = u.id) AS memberships
-    FROM users u WHERE u.email > ${after} ORDER BY u.email LIMIT ${limit}`);
+    SELECT ${listed} FROM users u WHERE u.email > ${after} ORDER BY u.email LIMIT ${limit}`);
+}
+
+/** @returns A user, or undefined. */
+export function findListedUser(database: DatabaseReader, userId: string) {
+  return database.readFirst<ListedUserRow>(sql`SELECT ${listed} FROM users u WHERE u.id = ${userId}`);
+}
+
+/** Which users an operator searches. */
+export interface UserQuery {
+  /** A part of the name or address, or the whole id; any by default. */
+  readonly search?: string | undefined;
+  readonly status?: "active" | "disabled" | undefined;
+  /** Only users with a lower number, that is older ones. */
+  readonly below: number;
+  readonly limit: number;
+}
+
+/** @returns Users with their numbers, newest first. */
+export function searchUsers(database: DatabaseReader, { search, status, below, limit }: UserQuery) {
+  const { from, number, condition } = status === "disabled" ? disabledUsers(search) : usersWith(search);
+  const isActive = status === "active" ? sql`AND u.disabled_at IS NULL` : sql``;
+  return database.read<ListedUserRow & { number: number }>(sql`
+    SELECT x.number, ${listed} FROM ${from} WHERE ${condition} AND ${number} < ${below} ${isActive}
+    ORDER BY ${number} DESC LIMIT ${limit}`);
+}
+
+/** They are read in the order of the list, so a text that many have in common takes no longer than a rare one. */
+function usersWith(search: string | undefined) {
+  const from = sql`user_texts x CROSS JOIN users u ON u.id = x.user_id`;
+  const number = sql`x.number`;
+  if (search === undefined) return { from, number, condition: sql`true` };
+  if (isId("usr", search)) return { from, number, condition: sql`x.user_id = ${search}` };
+  const isFound = indexedText(sql`f.user_search`, search);
+  if (isFound === null) {
+    return {
+      from,
+      number,
+      condition: sql`(${hasText(sql`x.name`, search)} OR ${hasText(sql`x.email`, search)})`,
+    };
+  }
+  return {
+    from:
+      sql`user_search f CROSS JOIN user_texts x ON x.number = f.rowid CROSS JOIN users u ON u.id = x.user_id`,
+    number: sql`f.rowid`,
+    condition: isFound,
+  };
+}
+
+/** They are few among all users, so they come first, from an index of their own. */
+function disabledUsers(search: string | undefined) {
+  const found = usersWith(search);
+  const isFound = search === undefined
+    ? sql`true`
+    : sql`x.number IN (SELECT x.number FROM ${found.from} WHERE ${found.condition})`;
+  return {
+    from: sql`users u CROSS JOIN user_texts x ON x.user_id = u.id`,
+    number: sql`x.number`,
+    condition: sql`u.disabled_at IS NOT NULL AND ${isFound}`,
+  };
 }

@@ -10,6 +10,7 @@ import { invitationRoutes } from "./organization/invitations.ts";
 import { memberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
 import { operatorProductRoutes } from "./operator/products.ts";
+import { operatorUserRoutes } from "./operator/users.ts";
 import { organizationRoutes } from "./organization/organizations.ts";
 import { passwordRoutes } from "./account/passwords.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
@@ -37,6 +38,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   usageRoutes(app, parts);
   usageRecordRoutes(app, parts);
   operatorProductRoutes(app, parts);
+  operatorUserRoutes(app, parts);
   forwardRoutes(app, parts);
   openApiRoute(app, { baseUrl: parts.config.baseUrl.origin, version: options.version });
 }

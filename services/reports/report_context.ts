@@ -13,11 +13,15 @@ export interface ReportContext {
   send(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
 }
 
-/** Every report has an organization and the time of its request. */
-export interface ReportScope {
-  readonly organizationId: string;
+/** The time of the request for a report. Reports for operators have nothing more in common. */
+export interface OperatorReportScope {
   /** Milliseconds since 1970. */
   readonly now: number;
+}
+
+/** Every other report has an organization too. */
+export interface ReportScope extends OperatorReportScope {
+  readonly organizationId: string;
 }
 
 const encoder = new TextEncoder();

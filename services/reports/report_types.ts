@@ -6,6 +6,7 @@ import { usageCsv, usageJson } from "../meter/usage_export.ts";
 import { readUsageOverview } from "../meter/usage_overview.ts";
 import { readUsageRecordPage } from "../meter/usage_record_list.ts";
 import { countUsage } from "../meter/usage_sums.ts";
+import { readUserPage } from "../operator/user_page.ts";
 
 const reports = {
   usageJson,
@@ -15,6 +16,7 @@ const reports = {
   readUsageRecordPage,
   findRemainingExtremes,
   auditCsv,
+  readUserPage,
 };
 
 type Reports = typeof reports;

@@ -41,6 +41,9 @@ interface Caller {
   send(response: ReportsResponse, transfer?: Transferable[]): void;
 }
 
+/** Operators' reports take turns with those of organizations, as if they were one. */
+const operatorShare = "operator";
+
 class ReportsServer {
   readonly #scheduler: ReportScheduler;
   readonly #source: DatabaseSource;
@@ -107,7 +110,8 @@ class ReportsServer {
   ): Promise<void> {
     let leave = () => {};
     try {
-      const scheduled = this.#scheduler.enter(input.organizationId, report.cancel);
+      const share = "organizationId" in input ? input.organizationId : operatorShare;
+      const scheduled = this.#scheduler.enter(share, report.cancel);
       leave = () => scheduled.leave();
       await scheduled.start();
       caller.send({ type: "started", id });

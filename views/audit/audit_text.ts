@@ -15,6 +15,7 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "session.proof_refused": "Failed to confirm their identity",
   "session.ended": "Signed out",
   "session.others_ended": "Signed out all other sessions",
+  "session.all_ended": "Ended all sessions[ of {target}]",
   "account.created": "Created an account[ with {target}]",
   "account.renamed": "Changed their name[ from {from}][ to {to}]",
   "account.taken_back":

@@ -1,11 +1,16 @@
 // Which scope each route of the operators' API requires. authorization_test.ts fails if a route is missing.
-import { run, type World } from "../../support/world.ts";
+import { newPerson, run, type World } from "../../support/world.ts";
 import { type Attempt, byOperator, type Entry } from "./entry.ts";
 
 const withProduct = (more: Attempt = {}) => async ({ test }: World) => {
   await run(test, "INSERT OR IGNORE INTO products (slug, name, created_at) VALUES ('tiles', 'Tiles', 0)");
   return { params: { slug: "tiles" }, ...more };
 };
+
+const onUser = (more: Attempt = {}) => async ({ test }: World) => ({
+  params: { id: (await newPerson(test, null)).userId },
+  ...more,
+});
 
 /** Every route by method and path. */
 export const operatorTable: Readonly<Record<string, Entry>> = {
@@ -20,4 +25,13 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
     attempt: withProduct({ json: { name: "Map tiles" } }),
   },
   "DELETE /api/operator/products/:slug": { ...byOperator("statements:write"), attempt: withProduct() },
+
+  "GET /api/operator/users": byOperator("users:read"),
+  "GET /api/operator/users/:id": { ...byOperator("users:read"), attempt: onUser() },
+  "PATCH /api/operator/users/:id": {
+    ...byOperator("users:write"),
+    attempt: onUser({ json: { disabled: true } }),
+  },
+  "POST /api/operator/users/:id/reset-password": { ...byOperator("users:write"), attempt: onUser() },
+  "DELETE /api/operator/users/:id/sessions": { ...byOperator("users:write"), attempt: onUser() },
 };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { sql } from "../../../db/engine/database.ts";
 import { totpWrongCodesMax } from "../../../domain/limits.ts";
-import { resetUserPassword } from "../../../services/operator/users.ts";
+import { resetUserPassword } from "../../../services/operator/passwords.ts";
 import { assertError, type TestApp, testApp, testPassword } from "../../support/app.ts";
 import { linkToken } from "../../support/links.ts";
 import { me } from "../../support/people.ts";

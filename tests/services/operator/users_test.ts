@@ -4,13 +4,10 @@ import { sql } from "../../../db/engine/database.ts";
 import type { OperatorActor } from "../../../domain/actor.ts";
 import { AppError, type ErrorCode } from "../../../domain/errors.ts";
 import { operatorLinkLifetimeMs, operatorPageItemsMax } from "../../../domain/limits.ts";
-import {
-  createUser,
-  disableUser,
-  enableUser,
-  listUsers,
-  resetUserPassword,
-} from "../../../services/operator/users.ts";
+import { createUser } from "../../../services/operator/new_user.ts";
+import { resetUserPassword } from "../../../services/operator/passwords.ts";
+import { disableUser, enableUser } from "../../../services/operator/users.ts";
+import { allUsers } from "../../../services/operator/user_list.ts";
 import { hashToken } from "../../../services/sign_in/session_tokens.ts";
 import { createTestKey, type TestApp, testPassword, type TestPerson } from "../../support/app.ts";
 import { onEveryDatabase } from "../../support/usage.ts";
@@ -90,7 +87,7 @@ onEveryDatabase(
     test.advance(operatorLinkLifetimeMs - 1);
     assert.equal(await choose(test, made.link), 204);
     assert.deepEqual(await signIn(test, "bob@example.com", other), [200, false]);
-    const users = (await Array.fromAsync(listUsers(services))).flat();
+    const users = (await Array.fromAsync(allUsers(services))).flat();
     assert.deepEqual(users.map(({ email, organizations }) => [email, organizations]), [
       ["ada@example.com", [{ id: owner.organizationId, name: "Ada’s organization", role: "OWNER" }]],
       ["bob@example.com", [{ id: owner.organizationId, name: "Ada’s organization", role: "ADMIN" }]],
@@ -160,7 +157,7 @@ onEveryDatabase(
     assert.equal(await choose(test, late.link), 404);
     assert.equal(await choose(test, bobs.link), 404);
     // A link that wasn't emailed confirms no address.
-    const [user] = (await Array.fromAsync(listUsers(services))).flat();
+    const [user] = (await Array.fromAsync(allUsers(services))).flat();
     assert.equal(user?.emailVerifiedAt, null);
     assert.ok((await entries(test)).every(({ action }) => action === "password.reset_requested"));
     await assert.rejects(reset("nobody@example.com"), rejectsWith("not_found"));
@@ -320,7 +317,7 @@ onEveryDatabase(
     );
     assert.equal((await counts(test, ada.userId))["totp"], 1);
     assert.equal(await isSignedIn(test, bob.cookie), true);
-    assert.deepEqual(await enableUser(services, actor, ada.email), { wasDisabled: true });
+    assert.deepEqual(await enableUser(services, actor, { email: ada.email }), { wasDisabled: true });
     assert.deepEqual(await signIn(test, ada.email), [200, true]);
   },
 );
@@ -332,7 +329,7 @@ onEveryDatabase("lists each of many users once, in order, page by page", async (
     return sql`INSERT INTO users (id, email, name, password_hash, created_at)
       VALUES (${`usr_${n}`}, ${email}, 'N', '', 1)`;
   }));
-  const pages = await Array.fromAsync(listUsers(test.services));
+  const pages = await Array.fromAsync(allUsers(test.services));
   assert.deepEqual(pages.map((page) => page.length), [operatorPageItemsMax, operatorPageItemsMax, 7]);
   const emails = pages.flat().map(({ email }) => email);
   assert.deepEqual(emails, Array.from({ length: count }, (_, n) => `p${n}@example.com`).sort());

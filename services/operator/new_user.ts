@@ -1,0 +1,77 @@
+// Creating accounts on the command line: the first one, and others without an invitation.
+import { findUserCredentials, type NewUser } from "../../db/account/users.ts";
+import { insertAuditEvent } from "../../db/audit.ts";
+import type { Statement } from "../../db/engine/database.ts";
+import { insertJoiningUser } from "../../db/operator/users.ts";
+import { insertMembership } from "../../db/organization/memberships.ts";
+import type { OperatorActor } from "../../domain/actor.ts";
+import { AppError, validationError } from "../../domain/errors.ts";
+import { newId } from "../../domain/id.ts";
+import { requireEmail } from "../../domain/mail/email.ts";
+import type { Role } from "../../domain/sign_in/session.ts";
+import { checkNewPassword } from "../account/passwords.ts";
+import { newAccount } from "../account/sign_up.ts";
+import type { SessionContext } from "../context.ts";
+import { newToken } from "../sign_in/session_tokens.ts";
+import { newPasswordLink, type PasswordLink } from "./passwords.ts";
+
+/** An account that the operator creates. */
+export interface NewUserInput {
+  readonly email: string;
+  readonly name: string;
+  /** The name of their own organization, if they don't join one. */
+  readonly organizationName?: string | undefined;
+  readonly join?: { readonly organizationId: string; readonly role: Role } | undefined;
+  /** Without one, they choose it with a link. */
+  readonly password?: string | undefined;
+}
+
+/**
+ * Creates an account whose email address counts as confirmed.
+ *
+ * @throws {AppError} `email_taken`; `validation_failed`, also for an unknown organization.
+ */
+export async function createUser(
+  context: SessionContext,
+  actor: OperatorActor,
+  input: NewUserInput,
+): Promise<{ userId: string; organizationId: string; link: PasswordLink | null }> {
+  const { database, credentials } = context;
+  const { name, join, password } = input;
+  const email = requireEmail(input.email);
+  if (password !== undefined) await checkNewPassword(context, password, { email, name });
+  // Without a password, a hash of a random one is stored: wrong sign-ins take the same time as for anyone else.
+  const passwordHash = await credentials.hasher.hash(password ?? newToken());
+  const now = context.clock();
+  const user = { id: newId("usr"), email, emailVerifiedAt: now, name, passwordHash, now };
+  const organizationId = join?.organizationId ?? newId("org");
+  const link = password === undefined ? newPasswordLink(context, user.id, now) : null;
+  const [, written] = await context.writeAs(actor, [
+    ...(join === undefined
+      ? newAccount(actor, user, { id: organizationId, name: input.organizationName }).statements
+      : joiningAccount(actor, user, join)),
+    ...(link === null ? [] : [link.statement]),
+  ]);
+  if (written?.rows.length === 1) return { userId: user.id, organizationId, link: link?.link ?? null };
+  if (await findUserCredentials(database, email) !== undefined) {
+    throw new AppError("email_taken", `An account with the email address ${email} already exists.`);
+  }
+  throw validationError([{ path: "join", message: "is not the id of an organization." }]);
+}
+
+/** Creates an account in an existing organization. The second statement is its audit entry. */
+function joiningAccount(
+  actor: OperatorActor,
+  user: NewUser,
+  { organizationId, role }: { organizationId: string; role: Role },
+): Statement[] {
+  const { id: userId, now } = user;
+  const entry = { organizationId, target: { id: userId, name: user.email } };
+  const account = insertAuditEvent(actor, { ...entry, action: "account.created" }, { now });
+  return [
+    insertJoiningUser(user, organizationId),
+    account.statement,
+    insertMembership({ userId, organizationId, role, now }, account.id),
+    insertAuditEvent(actor, { ...entry, action: "member.joined", details: { role } }, { now }).statement,
+  ];
+}

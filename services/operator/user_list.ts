@@ -1,0 +1,50 @@
+// Operators' lists of users.
+import { findListedUser, findUsers } from "../../db/operator/users.ts";
+import { listSessionsOfUser } from "../../db/sign_in/sessions.ts";
+import { notFoundError } from "../../domain/errors.ts";
+import { isId } from "../../domain/id.ts";
+import { operatorPageItemsMax, sessionsPerUserMax } from "../../domain/limits.ts";
+import { isoTime } from "../../domain/time.ts";
+import type { SessionContext } from "../context.ts";
+import type { PageInput } from "../pages.ts";
+import { sessionBounds } from "../sign_in/session_tokens.ts";
+import { type OperatorUser, toOperatorUser, type UserFilter } from "./user_page.ts";
+
+/** Lists every user by email address. @returns One page at a time. @throws {DatabaseError} */
+export async function* allUsers({ database }: SessionContext): AsyncGenerator<readonly OperatorUser[]> {
+  for (let after = "";;) {
+    const rows = await findUsers(database, { after, limit: operatorPageItemsMax });
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows.map(toOperatorUser);
+    after = last.email;
+  }
+}
+
+/** @returns Users, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
+export async function listUsers(
+  { reports, clock }: SessionContext,
+  query: UserFilter & PageInput,
+  signal?: AbortSignal,
+) {
+  return await reports.read("readUserPage", { now: clock(), ...query }, signal);
+}
+
+/** @returns A user with their sessions, last used first. @throws {AppError} `not_found`. */
+export async function getUser({ config, database, clock }: SessionContext, id: string) {
+  const row = isId("usr", id) ? await findListedUser(database, id) : undefined;
+  if (row === undefined) throw notFoundError();
+  const sessions = await listSessionsOfUser(database, id, {
+    bounds: sessionBounds(config, clock()),
+    always: "",
+    limit: sessionsPerUserMax,
+  });
+  return {
+    user: toOperatorUser(row),
+    sessions: sessions.sort((a, b) => b.lastSeenAt - a.lastSeenAt).map((session) => ({
+      ...session,
+      createdAt: isoTime(session.createdAt),
+      lastSeenAt: isoTime(session.lastSeenAt),
+    })),
+  };
+}

@@ -1,0 +1,64 @@
+// A page of operators' list of users, read on the reports thread.
+import {
+  type ListedMemberships,
+  type ListedUserRow,
+  searchUsers,
+  type UserQuery,
+} from "../../db/operator/users.ts";
+import type { Role } from "../../domain/sign_in/session.ts";
+import { isoTime } from "../../domain/time.ts";
+import { invalidCursorError, type PageInput, readPage } from "../pages.ts";
+import type { OperatorReportScope, ReportContext } from "../reports/report_context.ts";
+
+/** A user as operators see them; a line of `user list --json`. Times in ISO 8601 UTC. */
+export interface OperatorUser {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly emailVerifiedAt: string | null;
+  readonly disabledAt: string | null;
+  readonly isOperator: boolean;
+  readonly twoStep: boolean;
+  /** Of the sessions that are still signed in. */
+  readonly lastSignInAt: string | null;
+  /** At most 100. */
+  readonly organizations: readonly { readonly id: string; readonly name: string; readonly role: Role }[];
+}
+
+/** Which users to list. */
+export type UserFilter = Pick<UserQuery, "search" | "status">;
+
+/** @returns Users, newest first. @throws {AppError} `validation_failed` for an invalid cursor. */
+export async function readUserPage(
+  { database }: ReportContext,
+  { search, status, limit, cursor }: OperatorReportScope & UserFilter & PageInput,
+): Promise<{ users: OperatorUser[]; nextCursor: string | null }> {
+  if (cursor !== undefined && !/^\d{1,15}$/.test(cursor)) throw invalidCursorError();
+  const below = cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor);
+  const { rows, nextCursor } = await readPage(
+    (limit) => searchUsers(database, { search, status, below, limit }),
+    { limit, cursorOf: ({ number }) => String(number) },
+  );
+  return { users: rows.map(toOperatorUser), nextCursor };
+}
+
+/** @returns The public form of a user. */
+export function toOperatorUser(row: ListedUserRow): OperatorUser {
+  const { id, email, name, createdAt, emailVerifiedAt, disabledAt, hasTotp, lastSignInAt } = row;
+  const time = (ms: number | null) => ms === null ? null : isoTime(ms);
+  return {
+    id,
+    email,
+    name,
+    createdAt: isoTime(createdAt),
+    emailVerifiedAt: time(emailVerifiedAt),
+    disabledAt: time(disabledAt),
+    isOperator: row.isOperator === 1,
+    twoStep: hasTotp === 1,
+    lastSignInAt: time(lastSignInAt),
+    organizations: (JSON.parse(row.memberships) as ListedMemberships)
+      .map(([id, name, role]) => ({ id, name, role }))
+      .sort((a, b) => a.name.localeCompare(b.name, "en") || (a.id < b.id ? -1 : 1)),
+  };
+}
