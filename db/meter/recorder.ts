@@ -183,25 +183,24 @@ const addGroup = sql`INSERT INTO usage_added (organization, series, quarter, ${s
     max(${millionths})
   FROM usage_records r WHERE r.seq > (SELECT seq FROM usage_cursor)
   GROUP BY 2, 3`;
-const addedSums =
-  sql`sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro), min(a.smallest), max(a.largest)`;
 /** From here on, the totals of the group's series are added up like the series themselves. */
 const addTotals = sql`INSERT INTO usage_added (organization, series, quarter, ${sums})
-  SELECT 0, s.total, a.quarter, ${addedSums} FROM usage_added a JOIN usage_series s ON s.id = a.series
-  GROUP BY 2, 3`;
+  SELECT 0, s.total, a.quarter, sum(a.count), sum(a.sum_high), sum(a.sum_low), sum(a.sum_micro),
+    min(a.smallest), max(a.largest)
+  FROM usage_added a JOIN usage_series s ON s.id = a.series GROUP BY 2, 3`;
 const addToSums = sql`count = count + excluded.count, sum_high = sum_high + excluded.sum_high,
     sum_low = sum_low + excluded.sum_low, sum_micro = sum_micro + excluded.sum_micro,
     smallest = iif(count = 0, excluded.smallest, min(smallest, excluded.smallest)),
     largest = iif(count = 0, excluded.largest, max(largest, excluded.largest))`;
+// Rows of the same hour or month are added one by one: grouping them first would sort all of them.
 const addToRollups = (options: { table: Statement; unit: Statement; quarters: number }) =>
   sql`INSERT INTO ${options.table} (series, ${options.unit}, ${sums})
-  SELECT a.series, a.quarter / ${integer(options.quarters)}, ${addedSums} FROM usage_added a GROUP BY 1, 2
+  SELECT series, quarter / ${integer(options.quarters)}, ${sums} FROM usage_added WHERE true
   ON CONFLICT (series, ${options.unit}) DO UPDATE SET ${addToSums}`;
 const addToMonths = sql`
   INSERT INTO usage_rollups_monthly (month, organization, series, ${sums}, first_quarter, last_quarter)
-  SELECT ${monthOf(sql`a.quarter * ${quarterMs}`)}, a.organization, a.series, ${addedSums}, min(a.quarter),
-    max(a.quarter)
-  FROM usage_added a GROUP BY 1, 2, 3
+  SELECT ${monthOf(sql`quarter * ${quarterMs}`)}, organization, series, ${sums}, quarter, quarter
+  FROM usage_added WHERE true
   ON CONFLICT (month, organization, series) DO UPDATE SET ${addToSums},
     first_quarter = min(first_quarter, excluded.first_quarter),
     last_quarter = max(last_quarter, excluded.last_quarter)`;
