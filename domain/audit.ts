@@ -56,6 +56,10 @@ export const auditActions = {
   "product.created": "Product added",
   "product.changed": "Product changed",
   "product.deleted": "Product deleted",
+  "operator.added": "Operator added",
+  "operator.removed": "Operator removed",
+  "operator_token.created": "Operator token created",
+  "operator_token.revoked": "Operator token revoked",
   "access.denied": "Permission denied",
 } as const;
 
@@ -74,6 +78,7 @@ const groupNouns = {
   keys: ["api_key"],
   organization: ["organization"],
   products: ["product"],
+  operators: ["operator", "operator_token"],
 } as const;
 const isDenial = /(refused|limited|denied|locked)$/;
 
@@ -88,6 +93,7 @@ export const auditGroups: Readonly<Record<AuditGroup, string>> = {
   keys: "API keys",
   organization: "Organization",
   products: "Products",
+  operators: "Operators and tokens",
   refusals: "Failed and denied",
 };
 

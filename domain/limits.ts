@@ -68,6 +68,8 @@ export const addressSignUpWindowMs = 3_600_000;
 /** Password reset links that a client address requests in `addressWindowMs`. */
 export const addressLinkRequestsMax = 20;
 export const addressWindowMs = 600_000;
+/** Address blocks of an operator token. */
+export const operatorTokenAddressesMax = 32;
 /** How long after using a second factor an operator may act as one. */
 export const operatorSignInMs = 12 * 3_600_000;
 /** How long an authentication counts as recent. */
@@ -178,9 +180,9 @@ export const auditPageActorsMax = 500;
 export const auditNotedIntervalMs = 60_000;
 /** Sessions that are looked up for cross-site requests of a client address in that time. */
 export const auditLookUpsMax = 60;
-/** How often a key's last use is written. */
+/** How often the last use of a key or an operator token is written. */
 export const apiKeyUsedIntervalMs = 60_000;
-/** Rejected API keys of a client address in a minute. */
+/** Rejected API keys and operator tokens of a client address in a minute. */
 export const rejectedApiKeysPerMinuteMax = 60;
 
 /** How long `/metrics` waits for the other threads. Prometheus waits 10 s for the response. */

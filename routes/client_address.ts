@@ -1,6 +1,6 @@
 // Finds the client of a request: the TCP peer, or, behind trusted proxies, the right-most hop that isn't one of them.
-import ipaddr from "ipaddr.js";
 import type { AddressBlock } from "../config.ts";
+import { isInBlocks, parseAddress } from "../services/address_blocks.ts";
 import type { AppContext } from "./env.ts";
 
 /** @returns The TCP peer's address; loopback in tests, which have no connection. */
@@ -30,13 +30,13 @@ export function clientAddress(
   forwardedFor: string | undefined,
   trusted: readonly AddressBlock[],
 ): string {
-  let address = parse(peer);
+  let address = parseAddress(peer);
   if (address === null) return peer;
   if (trusted.length === 0 || forwardedFor === undefined) return address.toString();
   const hops = forwardedFor.split(",").map((hop) => hop.trim()).reverse();
   for (const hop of hops) {
-    if (!isTrusted(address, trusted)) break;
-    const next = parse(hop);
+    if (!isInBlocks(address, trusted)) break;
+    const next = parseAddress(hop);
     if (next === null) break;
     address = next;
   }
@@ -45,28 +45,17 @@ export function clientAddress(
 
 /** @returns Whether the address belongs to a trusted proxy. */
 export function isTrustedProxy(text: string, trusted: readonly AddressBlock[]): boolean {
-  const address = parse(text);
-  return address !== null && isTrusted(address, trusted);
+  const address = parseAddress(text);
+  return address !== null && isInBlocks(address, trusted);
 }
 
 /** @returns Whether the address belongs to this machine. */
 export function isLoopback(text: string): boolean {
-  return parse(text)?.range() === "loopback";
+  return parseAddress(text)?.range() === "loopback";
 }
 
 /** @returns Whether the request comes from this machine itself, and not through a proxy on it. */
 export function isLocalRequest(c: AppContext): boolean {
   return isLoopback(peerAddress(c)) && c.req.header("X-Forwarded-For") === undefined &&
     c.req.header("Forwarded") === undefined;
-}
-
-function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
-  // Rejects zone ids, ports, and short IPv4 forms such as "1", which ipaddr.js would accept.
-  const isAddress = ipaddr.IPv6.isValid(text) && !text.includes("%") ||
-    ipaddr.IPv4.isValidFourPartDecimal(text);
-  return isAddress ? ipaddr.process(text) : null;
-}
-
-function isTrusted(address: ipaddr.IPv4 | ipaddr.IPv6, trusted: readonly AddressBlock[]): boolean {
-  return trusted.some(([block, bits]) => block.kind() === address.kind() && address.match(block, bits));
 }

@@ -21,9 +21,9 @@ export function setErrorHeaders(c: AppContext, error: AppError): void {
   c.set("errorCode", error.code);
   if (error.retryAfterSeconds !== undefined) c.header("Retry-After", String(error.retryAfterSeconds));
   if (error.allow !== undefined) c.header("Allow", error.allow.join(", "));
-  if (error.code === "invalid_api_key") {
+  if (error.code === "invalid_api_key" || error.code === "invalid_operator_token") {
     c.header("WWW-Authenticate", "Bearer");
-    // The response is the same to the byte for a missing, an unknown and a revoked key.
+    // The response is the same to the byte for a missing, an unknown and a revoked key or token.
     c.set("responseHeaders", undefined);
   }
 }

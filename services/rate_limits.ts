@@ -45,7 +45,9 @@ export function createRateLimits({ config, clock, memory }: RateLimitsContext) {
     apiKeyCalls: limit(config.apiKeyRequestsPerSecond, 1_000, { hashedNames: true }),
     /** Updates of when a key was last used. By key. */
     apiKeyUses: limit(1, apiKeyUsedIntervalMs),
-    /** By client address. */
+    /** Updates of when an operator token was last used. By token. */
+    operatorTokenUses: limit(1, apiKeyUsedIntervalMs),
+    /** API keys and operator tokens. By client address. */
     rejectedApiKeys: limit(rejectedApiKeysPerMinuteMax, minuteMs),
     /** By client address. */
     signUps: limit(addressSignUpsMax, addressSignUpWindowMs),

@@ -185,3 +185,32 @@ function disabledUsers(search: string | undefined) {
     condition: sql`u.disabled_at IS NOT NULL AND ${isFound}`,
   };
 }
+
+/** Makes a user an operator, unless they already are. */
+export function markOperator(userId: string, now: number): Statement {
+  return sql`UPDATE users SET operator_since = ${now} WHERE id = ${userId} AND operator_since IS NULL`;
+}
+
+/** Makes an operator a user like any other. */
+export function markNotOperator(userId: string): Statement {
+  return sql`UPDATE users SET operator_since = NULL WHERE id = ${userId} AND operator_since IS NOT NULL`;
+}
+
+/** An operator in the list. Times in milliseconds since 1970. */
+export interface ListedOperatorRow {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly operatorSince: number;
+  readonly disabledAt: number | null;
+  readonly hasTotp: number;
+  readonly passkeys: number;
+}
+
+/** @returns Every operator by email address: people whom someone named one by one. */
+export function findOperators(database: DatabaseReader): Promise<ListedOperatorRow[]> {
+  return database.read(sql`
+    SELECT u.id, u.email, u.name, u.operator_since AS operatorSince, u.disabled_at AS disabledAt,
+      ${hasTwoStep} AS hasTotp, (SELECT count(*) FROM passkeys p WHERE p.user_id = u.id) AS passkeys
+    FROM users u WHERE u.operator_since IS NOT NULL ORDER BY u.email`);
+}

@@ -226,7 +226,13 @@ function endpointErrors(endpoint: Endpoint<Schema, Schema, Schema>): ErrorCode[]
     codes.push("invalid_api_key", "organization_suspended", "permission_missing", "rate_limited");
   }
   if (endpoint.security === "operator" || endpoint.security === "operatorAccount") {
-    codes.push("invalid_operator_token", "scope_missing", "second_factor_required", "not_found");
+    codes.push(
+      "invalid_operator_token",
+      "scope_missing",
+      "second_factor_required",
+      "not_found",
+      "rate_limited",
+    );
     if (!endpoint.route.startsWith("GET")) codes.push("proof_required");
   }
   if (!/^GET|^POST \/api\/v1\//.test(endpoint.route)) codes.push("cross_site");

@@ -11,6 +11,7 @@ import { memberRoutes } from "./organization/members.ts";
 import { openApiRoute } from "./openapi/openapi.ts";
 import { operatorProductRoutes } from "./operator/products.ts";
 import { operatorUserRoutes } from "./operator/users.ts";
+import { operatorTokenRoutes } from "./operator/tokens.ts";
 import { organizationRoutes } from "./organization/organizations.ts";
 import { passwordRoutes } from "./account/passwords.ts";
 import { secondStepRoutes } from "./sign_in/second_step.ts";
@@ -39,6 +40,7 @@ export function apiRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts, options: { 
   usageRecordRoutes(app, parts);
   operatorProductRoutes(app, parts);
   operatorUserRoutes(app, parts);
+  operatorTokenRoutes(app, parts);
   forwardRoutes(app, parts);
   openApiRoute(app, { baseUrl: parts.config.baseUrl.origin, version: options.version });
 }

@@ -1,13 +1,19 @@
 // Who may act as an operator: a signed-in account with a second factor, or a token with the scope.
-import { findActiveOperatorToken } from "../../db/operator/operator_tokens.ts";
+import { parseAddressBlock } from "../../config.ts";
+import {
+  type ActiveOperatorToken,
+  findActiveOperatorToken,
+  updateOperatorTokenUsed,
+} from "../../db/operator/operator_tokens.ts";
 import type { ClientInfo, OperatorActor, SessionActor } from "../../domain/actor.ts";
+import { isInBlocks, parseAddress } from "../address_blocks.ts";
 import {
   invalidOperatorTokenError,
   notFoundError,
   scopeMissingError,
   secondFactorRequiredError,
 } from "../../domain/errors.ts";
-import { operatorSignInMs } from "../../domain/limits.ts";
+import { apiKeyUsedIntervalMs, operatorSignInMs } from "../../domain/limits.ts";
 import type { OperatorScope } from "../../domain/operator/operator_scope.ts";
 import type { Session } from "../../domain/sign_in/session.ts";
 import type { SessionContext } from "../context.ts";
@@ -26,18 +32,44 @@ export function requireOperatorAccount(session: SessionActor, now: number): Oper
 }
 
 /**
+ * Finds the token of a request, and notes its use in the background.
+ *
  * @param input `tokenHash`: SHA-256 in hexadecimal. `scope`: null for what only accounts may do.
  * @returns The token as an operator.
- * @throws {AppError} `invalid_operator_token`, `scope_missing`.
+ * @throws {AppError} `invalid_operator_token`, also for a client at an address that the token doesn't allow; `scope_missing`.
  */
 export async function requireOperatorToken(
-  { database, clock }: SessionContext,
+  context: SessionContext,
   { tokenHash, scope, client }: { tokenHash: string; scope: OperatorScope | null; client: ClientInfo },
 ): Promise<OperatorActor> {
-  const token = await findActiveOperatorToken(database, tokenHash, clock());
-  if (token === undefined) throw invalidOperatorTokenError();
+  const token = await findActiveOperatorToken(context.database, tokenHash, context.clock());
+  if (token === undefined || !isAllowedAddress(token, client.address)) throw invalidOperatorTokenError();
   const scopes: readonly string[] = JSON.parse(token.scopes);
   if (scope === null || !scopes.includes(scope)) throw scopeMissingError(scope);
   const { id, name } = token;
-  return { type: "operator", client, credential: { kind: "token", id, name, scope } };
+  const actor = { type: "operator", client, credential: { kind: "token", id, name, scope } } as const;
+  noteUse(context, actor, token);
+  return actor;
+}
+
+function isAllowedAddress({ addresses }: ActiveOperatorToken, client: string): boolean {
+  const blocks: readonly string[] = JSON.parse(addresses);
+  if (blocks.length === 0) return true;
+  const address = parseAddress(client);
+  return address !== null &&
+    isInBlocks(address, blocks.map(parseAddressBlock).filter((block) => block !== null));
+}
+
+/** Updates when a token was last used, without waiting: once per interval, however many requests it makes. */
+function noteUse(
+  { clock, rateLimits: { operatorTokenUses }, writeAs, onBackgroundError }: SessionContext,
+  actor: OperatorActor,
+  { id, lastUsedAt }: ActiveOperatorToken,
+): void {
+  const now = clock();
+  if (now - (lastUsedAt ?? 0) < apiKeyUsedIntervalMs || !operatorTokenUses.take(id).isAllowed) return;
+  writeAs(actor, [updateOperatorTokenUsed(id, now)]).catch((error) => {
+    operatorTokenUses.giveBack(id);
+    onBackgroundError(error);
+  });
 }

@@ -32,7 +32,7 @@ import { sessionBounds } from "./session_tokens.ts";
 /** Who writes: a session, its {@linkcode Permit} in an organization, or an operator. */
 export type Writer = SessionActor | Permit | OperatorActor;
 
-/** @returns Whoever writes, for the audit log. */
+/** @returns The writer as the audit log names them. */
 export function actorOf(by: Writer): SessionActor | OperatorActor {
   return "permission" in by ? by.actor : by;
 }

@@ -60,6 +60,10 @@ const sentences: Readonly<Record<AuditAction, string>> = {
   "product.created": "Added the product {target}",
   "product.changed": "Changed the product {target}",
   "product.deleted": "Deleted the product {target}",
+  "operator.added": "Made {target} an operator",
+  "operator.removed": "Removed {target} from the operators",
+  "operator_token.created": "Created the operator token {target}[ with {scopes}]",
+  "operator_token.revoked": "Revoked the operator token {target}",
   "access.denied": "Permission denied[: {request}]",
 };
 const endedOther = "Ended one of their other sessions";

@@ -4,9 +4,9 @@ import { hashApiKey, isWellFormedApiKey } from "../../../domain/api_key.ts";
 import { AppError, type ErrorCode, invalidApiKeyError } from "../../../domain/errors.ts";
 import { noteLimitedApiKey } from "../../../services/audit.ts";
 import { findKeyError, requireApiKey } from "../../../services/meter/usage_access.ts";
-import type { RateLimitState } from "../../../services/rate_limiter.ts";
 import { beforeLargeBody } from "../../body.ts";
 import type { AppContext, AppParts } from "../../env.ts";
+import { bearerToken, limitRejected, rateLimited } from "../bearer.ts";
 
 /** Errors that don't depend on the content of the request. */
 const keyErrors: ReadonlySet<ErrorCode> = new Set([
@@ -56,21 +56,13 @@ export function apiKeyAuth({ config, services }: AppParts) {
       if (!(error instanceof AppError)) return error;
       const keyError = keyErrors.has(error.code) ? error : await findKeyError(services, bearerKeyHash(c));
       if (keyError?.code !== "invalid_api_key") return keyError ?? error;
-      const state = rejectedApiKeys.take(addressGroup(c.get("client").address));
-      return state.isAllowed
-        ? invalidApiKeyError()
-        : rateLimited(state, "Too many invalid API keys from this address.");
+      return limitRejected(services, c, invalidApiKeyError(), "API keys");
     },
   };
 }
 
 function bearerKeyHash(c: AppContext): string {
-  const token = /^Bearer +([^\s]+)$/i.exec(c.get("headers")["authorization"] ?? "")?.[1];
+  const token = bearerToken(c.get("headers")["authorization"]);
   if (token === undefined || !isWellFormedApiKey(token)) throw invalidApiKeyError();
   return hashApiKey(token);
-}
-
-function rateLimited({ resetMs }: RateLimitState, message: string): AppError {
-  const retryAfterSeconds = Math.max(1, Math.ceil(resetMs / 1000));
-  return new AppError("rate_limited", message, { retryAfterSeconds });
 }

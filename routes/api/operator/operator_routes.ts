@@ -1,7 +1,7 @@
 // How routes of the operators' API authenticate. Scopes are checked here and in the transaction that writes, nowhere else.
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { OperatorActor } from "../../../domain/actor.ts";
-import { invalidOperatorTokenError } from "../../../domain/errors.ts";
+import { AppError, invalidOperatorTokenError } from "../../../domain/errors.ts";
 import type { OperatorScope } from "../../../domain/operator/operator_scope.ts";
 import { isWellFormedOperatorToken } from "../../../domain/operator/operator_token.ts";
 import { hashSecretToken } from "../../../domain/secret_token.ts";
@@ -11,6 +11,7 @@ import type { AppContext, AppEnv, AppParts } from "../../env.ts";
 import type { Schema } from "../../schemas/check.ts";
 import { requireSession } from "../../session.ts";
 import { type Endpoint, type Handle, mount } from "../endpoint.ts";
+import { bearerToken, limitRejected } from "../bearer.ts";
 
 /** What a route asks of operators: a scope of tokens, or an account, for which no token is enough. */
 export type OperatorAccess = OperatorScope | "account";
@@ -44,6 +45,12 @@ export function operatorRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): Mount
     return operator;
   }
 
+  /** Limits invalid tokens by address. */
+  function onError(c: AppContext, error: unknown): Promise<unknown> {
+    const isInvalid = error instanceof AppError && error.code === "invalid_operator_token";
+    return Promise.resolve(isInvalid ? limitRejected(services, c, error, "operator tokens") : error);
+  }
+
   return ({ access, ...endpoint }, handle) =>
     mount(app, {
       ...endpoint,
@@ -52,7 +59,7 @@ export function operatorRoutes(app: OpenAPIHono<AppEnv>, parts: AppParts): Mount
       description: [endpoint.description, accessText(access)].filter((text) => text !== undefined).join(
         "\n\n",
       ),
-    }, { authenticate: (c) => authenticate(c, access), handle });
+    }, { authenticate: (c) => authenticate(c, access), onError, handle });
 }
 
 function accessText(access: OperatorAccess): string {
@@ -60,7 +67,7 @@ function accessText(access: OperatorAccess): string {
 }
 
 function bearerTokenHash(authorization: string): string {
-  const token = /^Bearer +([^\s]+)$/i.exec(authorization)?.[1];
+  const token = bearerToken(authorization);
   if (token === undefined || !isWellFormedOperatorToken(token)) throw invalidOperatorTokenError();
   return hashSecretToken(token);
 }

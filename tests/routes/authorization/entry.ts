@@ -43,6 +43,8 @@ export interface Entry {
   readonly who: Readonly<Record<Customer, Outcome>>;
   /** Of routes for operators: the scope that a token needs, or that only accounts may use it. */
   readonly operators?: OperatorScope | "account";
+  /** Operators confirm who they are before they see it: a page whose only purpose is a form. */
+  readonly readsAfterProof?: boolean;
   /** Made for every try, as some requests use things up. */
   readonly attempt?: (world: World) => Attempt | Promise<Attempt>;
   /** The path parameter with an object's id, and its prefix: another organization's object must look like an unknown one. */
@@ -96,11 +98,22 @@ export const byOperator = (operators: OperatorScope | "account") => ({
 });
 /** A page of the operator console: it doesn't exist for anyone else. */
 export const onlyOperators = everybody("unknown");
-/** @returns The entries of pages of the console with a form. Their writes are those of the verbs. */
-export const onlyOperatorForms = (paths: readonly string[]): Record<string, Entry> =>
+/**
+ * @param params The parameters of the paths.
+ * @returns The entries of pages of the console with a form, which rejects an empty form. Their writes are those of the verbs.
+ */
+export const onlyOperatorForms = (
+  paths: readonly string[],
+  params: NonNullable<Entry["attempt"]> = () => ({}),
+): Record<string, Entry> =>
   Object.fromEntries(paths.flatMap((path) => [
-    [`GET ${path}`, { who: onlyOperators }],
-    [`POST ${path}`, { who: onlyOperators, attempt: () => ({ form: {} }), writes: [] }],
+    [`GET ${path}`, { who: onlyOperators, attempt: params, readsAfterProof: true }],
+    [`POST ${path}`, {
+      who: onlyOperators,
+      attempt: async (world: World) => ({ ...await params(world), form: {} }),
+      also: [422],
+      writes: [],
+    }],
   ]));
 export const byKey = { ...everybody("key"), apiKey: "in" } as const;
 
@@ -150,7 +163,7 @@ export function expectedOutcome(entry: Entry, caller: Caller, isRead: boolean): 
     case "operator":
       return "in";
     case "operatorWithoutProof":
-      return isRead ? "in" : "proof";
+      return isRead && !entry.readsAfterProof ? "in" : "proof";
     case "operatorWithoutSecondFactor":
     case "operatorWithOldSecondFactor":
       return operators === "page" ? "proof" : "secondFactor";

@@ -1,8 +1,10 @@
 // Which scope each route of the operators' API requires. authorization_test.ts fails if a route is missing.
+import { newOperatorToken } from "../../support/operators.ts";
 import { newPerson, run, type World } from "../../support/world.ts";
 import { type Attempt, byOperator, type Entry } from "./entry.ts";
 
-const withProduct = (more: Attempt = {}) => async ({ test }: World) => {
+/** @returns An attempt on a product that exists. */
+export const withProduct = (more: Attempt = {}) => async ({ test }: World) => {
   await run(test, "INSERT OR IGNORE INTO products (slug, name, created_at) VALUES ('tiles', 'Tiles', 0)");
   return { params: { slug: "tiles" }, ...more };
 };
@@ -34,4 +36,14 @@ export const operatorTable: Readonly<Record<string, Entry>> = {
   },
   "POST /api/operator/users/:id/reset-password": { ...byOperator("users:write"), attempt: onUser() },
   "DELETE /api/operator/users/:id/sessions": { ...byOperator("users:write"), attempt: onUser() },
+
+  "GET /api/operator/tokens": byOperator("account"),
+  "POST /api/operator/tokens": {
+    ...byOperator("account"),
+    attempt: () => ({ json: { name: "Billing", scopes: ["usage:read"] } }),
+  },
+  "DELETE /api/operator/tokens/:id": {
+    ...byOperator("account"),
+    attempt: async ({ test }) => ({ params: { id: (await newOperatorToken(test)).id } }),
+  },
 };

@@ -20,6 +20,7 @@ import {
   withKey,
 } from "./entry.ts";
 import type { World } from "../../support/world.ts";
+import { withProduct } from "./operators.ts";
 import {
   belowOwner,
   joining,
@@ -73,7 +74,7 @@ export const portalTable: Readonly<Record<string, Entry>> = {
     "/operator/products/new",
     "/operator/products/:slug/edit",
     "/operator/products/:slug/delete",
-  ]),
+  ], withProduct()),
   "GET /portal": { who: open },
   "GET /sign-in": { who: open },
   "POST /sign-in": {

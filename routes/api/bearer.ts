@@ -1,0 +1,33 @@
+// What API keys and operator tokens in requests have in common.
+import { addressGroup } from "../../domain/address_group.ts";
+import { AppError } from "../../domain/errors.ts";
+import type { RateLimitState } from "../../services/rate_limiter.ts";
+import type { Services } from "../../services/services.ts";
+import type { AppContext } from "../env.ts";
+
+/** @returns The token in an `Authorization` header, or undefined. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return /^Bearer +([^\s]+)$/i.exec(authorization ?? "")?.[1];
+}
+
+/**
+ * Counts a rejected credential of a client address.
+ *
+ * @param kind What was rejected, in the plural.
+ * @returns The error, or `rate_limited` after too many.
+ */
+export function limitRejected(
+  { rateLimits: { rejectedApiKeys } }: Services,
+  c: AppContext,
+  error: AppError,
+  kind: string,
+): AppError {
+  const state = rejectedApiKeys.take(addressGroup(c.get("client").address));
+  return state.isAllowed ? error : rateLimited(state, `Too many invalid ${kind} from this address.`);
+}
+
+/** @returns The error of an exceeded limit. */
+export function rateLimited({ resetMs }: RateLimitState, message: string): AppError {
+  const retryAfterSeconds = Math.max(1, Math.ceil(resetMs / 1000));
+  return new AppError("rate_limited", message, { retryAfterSeconds });
+}

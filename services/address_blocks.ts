@@ -1,0 +1,19 @@
+// Client addresses and blocks of them: trusted proxies, and the addresses of operator tokens.
+import ipaddr from "ipaddr.js";
+import type { AddressBlock } from "../config.ts";
+
+/** An address, as ipaddr.js represents it. */
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** @returns The address, mapped IPv4 as IPv4, or null for anything else. */
+export function parseAddress(text: string): Address | null {
+  // Rejects zone ids, ports, and short IPv4 forms such as "1", which ipaddr.js would accept.
+  const isAddress = ipaddr.IPv6.isValid(text) && !text.includes("%") ||
+    ipaddr.IPv4.isValidFourPartDecimal(text);
+  return isAddress ? ipaddr.process(text) : null;
+}
+
+/** @returns Whether an address is in one of the blocks. */
+export function isInBlocks(address: Address, blocks: readonly AddressBlock[]): boolean {
+  return blocks.some(([block, bits]) => block.kind() === address.kind() && address.match(block, bits));
+}

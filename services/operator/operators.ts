@@ -1,0 +1,87 @@
+// Operator accounts, which only the command line adds and removes.
+import { insertAuditEvent } from "../../db/audit.ts";
+import { findUserCredentials } from "../../db/account/users.ts";
+import { findOperators, markNotOperator, markOperator } from "../../db/operator/users.ts";
+import type { OperatorActor } from "../../domain/actor.ts";
+import { AppError, notFoundError } from "../../domain/errors.ts";
+import { canonicalEmail } from "../../domain/mail/email.ts";
+import { isoTime } from "../../domain/time.ts";
+import type { Context } from "../context.ts";
+
+/** An operator; a line of `operator list --json`. Times in ISO 8601 UTC. */
+export interface ListedOperator {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string;
+  readonly operatorSince: string;
+  readonly disabledAt: string | null;
+  /** Whether an authenticator app is set up, and how many passkeys are. Without either, the console stays closed. */
+  readonly twoStep: boolean;
+  readonly passkeys: number;
+}
+
+/**
+ * Makes the account with an email address an operator.
+ *
+ * @returns Whether it was one already.
+ * @throws {AppError} `not_found`; `validation_failed` if the account is disabled.
+ */
+export async function addOperator(
+  context: Context,
+  actor: OperatorActor,
+  email: string,
+): Promise<{ wasOperator: boolean }> {
+  const user = await findUser(context, email);
+  if (user.disabledAt !== null) {
+    throw new AppError("validation_failed", `${user.email} is disabled. Enable the account first.`);
+  }
+  const now = context.clock();
+  const target = { id: user.id, name: user.email };
+  const [added] = await context.database.write([
+    markOperator(user.id, now),
+    insertAuditEvent(actor, { action: "operator.added", organizationId: null, target }, { now }).statement,
+  ]);
+  return { wasOperator: added?.changes !== 1 };
+}
+
+/**
+ * Takes the operator flag away, effective on the next request. The tokens that the operator created keep working.
+ *
+ * @returns Whether the account was an operator.
+ * @throws {AppError} `not_found`.
+ */
+export async function removeOperator(
+  context: Context,
+  actor: OperatorActor,
+  email: string,
+): Promise<{ wasOperator: boolean }> {
+  const user = await findUser(context, email);
+  const now = context.clock();
+  const target = { id: user.id, name: user.email };
+  const [removed] = await context.database.write([
+    markNotOperator(user.id),
+    insertAuditEvent(actor, { action: "operator.removed", organizationId: null, target }, { now }).statement,
+  ]);
+  return { wasOperator: removed?.changes === 1 };
+}
+
+/** Lists every operator by email address. @throws {DatabaseError} */
+export async function listOperators({ database }: Context): Promise<ListedOperator[]> {
+  const rows = await findOperators(database);
+  return rows.map(({ id, email, name, operatorSince, disabledAt, hasTotp, passkeys }) => ({
+    id,
+    email,
+    name,
+    operatorSince: isoTime(operatorSince),
+    disabledAt: disabledAt === null ? null : isoTime(disabledAt),
+    twoStep: hasTotp === 1,
+    passkeys,
+  }));
+}
+
+async function findUser({ database }: Context, typedEmail: string) {
+  const email = canonicalEmail(typedEmail);
+  const found = email === null ? undefined : await findUserCredentials(database, email);
+  if (found === undefined) throw notFoundError();
+  return found;
+}
